@@ -1,0 +1,8 @@
+"""envcheck: what fits between GPU, driver, CUDA or ROCm, framework, Python and container.
+
+The package is layered (see CONTRIBUTING.md): ``detect`` reads **facts**, ``rules`` weigh facts against the
+**matrix** and give **findings**, ``resolve`` turns requirements into a **plan**, ``dockerfile`` writes it,
+``build`` makes it, ``probes`` test it and ``render`` tells the result.
+"""
+
+__version__ = "0.1.0"

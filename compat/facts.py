@@ -1,0 +1,469 @@
+"""Facts of one machine: values, where each was read, and why the rest is unknown.
+
+A :class:`Host` maps the names of :data:`CATALOGUE` to readings. Three states are kept apart, because a verdict may
+rest on the first two and never on the third:
+
+- a value that was read (:class:`Fact`),
+- a known absence: looked, and it is not there (:class:`Fact` whose value is ``None``),
+- :class:`Unknown`, with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from compat.errors import InputError, InputErrors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SCHEMA: Final = "envcheck.host/1"
+
+Kind = Literal["text", "number", "flag", "texts", "table", "tables", "gpus", "builds", "libraries"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that was read: ``value`` (``None`` for a known absence) and ``source``, where it was read."""
+
+    value: Any
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that could not be read, and ``why``; ``source`` is the place that was tried."""
+
+    why: str
+    source: str = ""
+
+
+Reading = Fact | Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One accelerator. Empty strings and ``None`` mean "not known", never "no".
+
+    Attributes:
+        name: product name as its driver prints it.
+        vendor: ``nvidia``, ``amd``, ``intel``, ``apple``, ``huawei``, ``google``, ...
+        target: ``sm_89``, ``gfx1100``; AMD features may follow (``gfx90a:xnack-``).
+        pci: vendor and device id, ``10de:2684``.
+        bus: PCI address, ``0000:01:00.0``.
+        driver: kernel driver bound to it (``nvidia``, ``nouveau``, ``vfio-pci``, ``amdgpu``, ...), ``none`` if none is.
+        memory_mib: device memory in MiB.
+        memory_used_mib: of which in use.
+        integrated: whether it shares the processor's memory (APU, Jetson, Apple).
+        mig: ``enabled`` or ``disabled``; ``mig_pending`` is the mode after the next reset.
+        mig_devices: number of MIG compute instances.
+        compute_mode: ``default``, ``exclusive_process``, ``prohibited``.
+        persistence: whether persistence mode is on.
+        ecc_uncorrected: uncorrected ECC errors since the last reset.
+        remap_pending: whether row remapping or page retirement waits for a reset.
+        pcie: current link, ``gen4 x16``; ``pcie_max`` what the card and slot allow.
+        throttle: active reasons for lowered clocks.
+        processes: number of compute processes.
+        lost: whether the driver reports the device as lost or needing a reset.
+    """
+
+    name: str = ""
+    vendor: str = ""
+    target: str = ""
+    pci: str = ""
+    bus: str = ""
+    driver: str = ""
+    memory_mib: int | None = None
+    memory_used_mib: int | None = None
+    integrated: bool | None = None
+    mig: str = ""
+    mig_pending: str = ""
+    mig_devices: int | None = None
+    compute_mode: str = ""
+    persistence: bool | None = None
+    ecc_uncorrected: int | None = None
+    remap_pending: bool | None = None
+    pcie: str = ""
+    pcie_max: str = ""
+    throttle: tuple[str, ...] = ()
+    processes: int | None = None
+    lost: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """What one installed framework or compiled package says of its own build.
+
+    Attributes:
+        runtime: ``cuda12.8``, ``rocm6.4``, ``xpu``, ``cpu``; empty if it does not say.
+        cudnn: cuDNN it was built for or bundles, as far as it says (``9``, ``8.9.2``).
+        kernels: GPU targets that it carries (``sm_80``, ``compute_90``, ``gfx1100``).
+        torch: the torch release that an extension was built against.
+        python_tag: ``cp311``.
+        cxx11_abi: libstdc++'s new string ABI (torch and its extensions).
+        path: the file or folder it was read from.
+        location: ``user``, ``venv``, ``conda``, ``system`` when several installations matter.
+    """
+
+    runtime: str = ""
+    cudnn: str = ""
+    kernels: tuple[str, ...] = ()
+    torch: str = ""
+    python_tag: str = ""
+    cxx11_abi: bool | None = None
+    path: str = ""
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """One shared library that can be loaded, or one that was asked for and is missing.
+
+    Attributes:
+        name: soname, ``libcudnn.so.9``.
+        version: full version where known, ``9.1.0``.
+        path: file that was found; empty if the loader finds none.
+        origin: ``system``, ``wheel``, ``conda``, ``LD_LIBRARY_PATH``, ``compat``, ``stubs``.
+        loaded: whether it is the copy that the loader would pick first.
+    """
+
+    name: str
+    version: str = ""
+    path: str = ""
+    origin: str = ""
+    loaded: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """One entry of the catalogue: the kind of value and what it means."""
+
+    kind: Kind
+    meaning: str
+
+
+CATALOGUE: Final[Mapping[str, Spec]] = {
+    # the machine
+    "os": Spec("text", "distribution and release in image-tag spelling: ubuntu22.04, debian12, rhel9.4, windows11, macos14.5"),
+    "os_name": Spec("text", "the operating system as it calls itself"),
+    "platform": Spec("text", "linux, windows, darwin, wsl1 or wsl2"),
+    "kernel": Spec("text", "kernel release, as uname -r prints it"),
+    "arch": Spec("text", "x86_64, aarch64, arm64 (macOS), ppc64le, ..."),
+    "libc": Spec("text", "glibc or musl"),
+    "glibc": Spec("text", "version of the GNU C library"),
+    "libstdcxx": Spec("text", "highest GLIBCXX symbol version of the libstdc++ that would be loaded, 3.4.30"),
+    "cpu": Spec("text", "processor model"),
+    "cpu_flags": Spec("texts", "processor features that builds ask for: avx, avx2, avx512f, fma, sse4_2, neon, ..."),
+    "memory_mib": Spec("number", "main memory in MiB"),
+    "memory_available_mib": Spec("number", "main memory that a new process could use, in MiB"),
+    "shm_mib": Spec("number", "size of /dev/shm in MiB"),
+    "disk_free_mib": Spec("number", "free space of the working file system in MiB"),
+    "memlock_kib": Spec("number", "limit of locked memory in KiB; -1 for unlimited"),
+    "container": Spec("text", "docker, podman, kubernetes, lxc, apptainer, ...; absent outside a container"),
+    "image": Spec("text", "reference of the container image in question"),
+    "image_env": Spec("table", "environment baked into that image"),
+    "user_id": Spec("number", "numeric user id that runs this"),
+    "groups": Spec("texts", "groups of that user, by name where a name exists"),
+    "secure_boot": Spec("flag", "whether the firmware enforces signed kernel modules"),
+    "selinux": Spec("text", "enforcing, permissive or disabled"),
+    "scheduler": Spec("text", "slurm, kubernetes, ... when the process runs under one"),
+    "iommu": Spec("text", "translation mode named on the kernel command line"),
+    "jetpack": Spec("text", "JetPack release of a Jetson"),
+    "l4t": Spec("text", "Linux for Tegra release of a Jetson"),
+    # GPUs and their drivers
+    "gpus": Spec("gpus", "every accelerator, seen through a driver or by its PCI id"),
+    "driver": Spec("text", "NVIDIA kernel-module version"),
+    "driver_library": Spec("text", "version of the NVIDIA user-mode driver that the loader picks (libcuda)"),
+    "driver_branch": Spec("text", "open or proprietary NVIDIA kernel module"),
+    "driver_cuda": Spec("text", "highest CUDA version the NVIDIA driver supports by itself"),
+    "driver_packages": Spec("texts", "distribution packages of NVIDIA or AMD drivers that are installed"),
+    "nvml": Spec("text", "what initialising NVML answers: ok, or the error's name"),
+    "cuda_init": Spec("text", "what cuInit answered where a probe called it: ok, or the error's name"),
+    "modules": Spec("texts", "loaded kernel modules that concern GPUs: nvidia, nvidia_uvm, nouveau, amdgpu, ..."),
+    "device_nodes": Spec("texts", "GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128"),
+    "device_nodes_denied": Spec("texts", "GPU device nodes that exist but may not be opened"),
+    "device_groups": Spec("table", "device node -> group that owns it"),
+    "fabric_manager": Spec("text", "version and state of NVIDIA's fabric manager; absent if not installed"),
+    "nvswitch": Spec("number", "number of NVSwitch devices"),
+    "xids": Spec("texts", "NVIDIA Xid numbers found in the kernel log"),
+    "amdgpu": Spec("text", "version of the amdgpu kernel driver, or inbox"),
+    "rocm": Spec("text", "installed ROCm release"),
+    "hip": Spec("text", "HIP runtime version"),
+    "intel_runtime": Spec("text", "version of Intel's Level Zero compute runtime"),
+    "cann": Spec("text", "version of Huawei's CANN toolkit"),
+    # toolkits and libraries
+    "cuda_toolkit": Spec("text", "version of the CUDA toolkit first on PATH (nvcc)"),
+    "cuda_toolkits": Spec("table", "folder -> version of each CUDA toolkit on disk"),
+    "rocm_installs": Spec("table", "folder -> version of each ROCm on disk"),
+    "cudnn": Spec("text", "cuDNN that the loader picks"),
+    "nccl": Spec("text", "NCCL that the loader picks"),
+    "tensorrt": Spec("text", "TensorRT that the loader picks"),
+    "libraries": Spec("libraries", "GPU libraries that can be loaded"),
+    "gcc": Spec("text", "version of gcc on PATH"),
+    "clang": Spec("text", "version of clang on PATH"),
+    "msvc": Spec("text", "version of Microsoft's compiler or runtime"),
+    "cmake": Spec("text", "version of cmake on PATH"),
+    "ninja": Spec("text", "version of ninja on PATH"),
+    # Python
+    "python": Spec("text", "version of the interpreter in question"),
+    "python_path": Spec("text", "its path"),
+    "python_environment": Spec("text", "venv, conda, system, pipx, poetry, uv"),
+    "python_arch": Spec("text", "architecture the interpreter was built for, when it may differ from the machine's"),
+    "packages": Spec("table", "distribution -> version in that interpreter"),
+    "package_requires": Spec("tables", "distribution -> its Requires-Dist lines, for those that matter here"),
+    "duplicate_packages": Spec("tables", "distribution -> versions, where more than one copy is importable"),
+    "builds": Spec("builds", "package -> what its build says of itself"),
+    "conda_packages": Spec("table", "conda package -> version (and build)"),
+    # containers
+    "engine": Spec("text", "container engine and version: docker 28.3.0, podman 5.2; absent if there is none"),
+    "engine_status": Spec("text", "running, stopped, denied, unreachable"),
+    "engine_flavour": Spec("text", "native, snap, rootless, desktop"),
+    "gpu_runtime": Spec("text", "how the engine gives GPUs to containers: nvidia, cdi, amd; absent if it cannot"),
+    "container_toolkit": Spec("text", "version of the NVIDIA container toolkit"),
+    "cdi_devices": Spec("texts", "devices named by CDI specifications"),
+    "cdi_driver": Spec("text", "driver version that the CDI specification was written for"),
+    "cgroup": Spec("text", "v1 or v2, and the engine's driver: v2 systemd"),
+    # environment
+    "env": Spec("table", "environment variables that steer GPU software"),
+}
+"""Every fact there is: detectors fill them, reports state them, rules name them as parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The readings of one machine, by name of the catalogue. A name that is missing is unknown."""
+
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """The value, or ``None`` if it is absent or unknown; ask :meth:`known` to tell these apart."""
+        reading = self.reading(name)
+        return reading.value if isinstance(reading, Fact) else None
+
+    def reading(self, name: str) -> Reading:
+        """What was read under ``name``; :class:`Unknown` if nothing was.
+
+        Raises:
+            KeyError: if the catalogue has no such fact (a slip in our own code).
+        """
+        if name not in CATALOGUE:
+            raise KeyError(name)
+        return self.readings.get(name, Unknown("not given"))
+
+    def known(self, name: str) -> bool:
+        """Whether ``name`` was read, be it to a value or to a known absence."""
+        return isinstance(self.reading(name), Fact)
+
+    def absent(self, name: str) -> bool:
+        """Whether it was looked for and is not there."""
+        reading = self.reading(name)
+        return isinstance(reading, Fact) and reading.value is None
+
+    def source(self, name: str) -> str:
+        """Where ``name`` was read or tried."""
+        return self.reading(name).source
+
+    def __iter__(self) -> Iterator[str]:
+        """Names with a reading, in the catalogue's order."""
+        return (name for name in CATALOGUE if name in self.readings)
+
+    def over(self, other: Host) -> Host:
+        """These readings laid over another host's: ours win, unless ours is unknown and theirs is not."""
+        merged = dict(other.readings)
+        for name, reading in self.readings.items():
+            if isinstance(reading, Fact) or not isinstance(merged.get(name), Fact):
+                merged[name] = reading
+        return Host(merged)
+
+    def targets(self) -> tuple[str, ...]:
+        """Kernel targets of all GPUs that are known, in order, without repeats."""
+        return tuple(dict.fromkeys(gpu.target for gpu in self["gpus"] or () if gpu.target))
+
+
+def host(source: str = "given", /, **values: Any) -> Host:
+    """A host from plain values, as tests and options make it: ``host("option", driver="535.54", python="3.11")``.
+
+    Raises:
+        InputErrors: if a name is not in the catalogue or a value is of the wrong kind.
+    """
+    return load(values, source)
+
+
+def load(document: Mapping[str, Any], where: str) -> Host:
+    """Read a host document: the JSON that ``envcheck host`` prints or a partial file written by hand.
+
+    Each key of the catalogue is optional; ``null`` states a known absence. ``read`` (name -> where) and ``unknown``
+    (name -> why) are optional too. Every fault of the document is reported at once.
+
+    Raises:
+        InputErrors: naming each key that is unknown or has a value of the wrong kind.
+    """
+    faults: list[InputError] = []
+    readings: dict[str, Reading] = {}
+    read = _notes(document, "read", where, faults)
+    for name, why in _notes(document, "unknown", where, faults).items():
+        if name in CATALOGUE:
+            readings[name] = Unknown(why, where)
+    for name, raw in document.items():
+        if name in {"schema", "read", "unknown"}:
+            continue
+        try:
+            readings[name] = Fact(None if raw is None else _value(name, raw, where), read.get(name, where))
+        except InputError as fault:
+            faults.append(fault)
+    if faults:
+        raise InputErrors(faults)
+    return Host(readings)
+
+
+def dump(machine: Host) -> dict[str, Any]:
+    """The document of a host: every value under its name, ``read`` and ``unknown`` beside them; JSON-ready."""
+    values, read, unknown = {}, {}, {}
+    for name in machine:
+        reading = machine.reading(name)
+        if isinstance(reading, Unknown):
+            unknown[name] = reading.why
+        else:
+            values[name] = plain(reading.value)
+            read[name] = reading.source
+    return {"schema": SCHEMA, **values, "read": read, "unknown": unknown}
+
+
+def plain(value: Any) -> Any:
+    """A fact's value in JSON's own types; defaults of records are left out."""
+    if isinstance(value, (Gpu, Build, Library)):
+        blank = {item.name: item.default for item in fields(value)}
+        return {key: plain(item) for key, item in asdict(value).items() if item != blank[key]}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [plain(item) for item in value]
+    return value
+
+
+def _notes(document: Mapping[str, Any], key: str, where: str, faults: list[InputError]) -> dict[str, str]:
+    notes = document.get(key, {})
+    if isinstance(notes, dict) and all(isinstance(note, str) for note in notes.values()):
+        return notes
+    faults.append(InputError(f"{key!r} is not a table of texts", where=where, expected='{"driver": "..."}'))
+    return {}
+
+
+def _value(name: str, raw: Any, where: str) -> Any:
+    if name not in CATALOGUE:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, CATALOGUE, 1)
+        raise InputError(
+            f"unknown fact {name!r}", where=where, expected=f"{near[0]!r}" if near else "a name that `envcheck host` prints"
+        )
+    kind = CATALOGUE[name].kind
+    try:
+        return _READERS[kind](raw)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}", where=where, expected=_EXPECTED[kind]) from None
+
+
+def _text(raw: Any) -> str:
+    if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
+        raise TypeError(f"{raw!r} is not a text")
+    return str(raw).strip()
+
+
+def _number(raw: Any) -> int:
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        raise TypeError(f"{raw!r} is not a number")
+    return int(raw)
+
+
+def _flag(raw: Any) -> bool:
+    if not isinstance(raw, bool):
+        raise TypeError(f"{raw!r} is neither true nor false")
+    return raw
+
+
+def _texts(raw: Any) -> tuple[str, ...]:
+    if not isinstance(raw, (list, tuple)):
+        raise TypeError(f"{raw!r} is not a list")
+    return tuple(_text(item) for item in raw)
+
+
+def _table(raw: Any) -> dict[str, str]:
+    return {_text(key): _text(item) for key, item in _mapping(raw).items()}
+
+
+def _tables(raw: Any) -> dict[str, tuple[str, ...]]:
+    return {_text(key): _texts(item) for key, item in _mapping(raw).items()}
+
+
+def _builds(raw: Any) -> dict[str, Build]:
+    return {_text(key): _record(Build, item) for key, item in _mapping(raw).items()}
+
+
+def _libraries(raw: Any) -> tuple[Library, ...]:
+    return tuple(_record(Library, item) for item in _sequence(raw))
+
+
+def _gpus(raw: Any) -> tuple[Gpu, ...]:
+    """GPUs as tables, or just their names."""
+    return tuple(Gpu(name=item.strip()) if isinstance(item, str) else _record(Gpu, item) for item in _sequence(raw))
+
+
+def _mapping(raw: Any) -> dict[Any, Any]:
+    if not isinstance(raw, dict):
+        raise TypeError(f"{raw!r} is not a table")
+    return raw
+
+
+def _sequence(raw: Any) -> list[Any] | tuple[Any, ...]:
+    if not isinstance(raw, (list, tuple)):
+        raise TypeError(f"{raw!r} is not a list")
+    return raw
+
+
+def _record(cls: type[Any], raw: Any) -> Any:
+    """A Gpu, Build or Library from a table; instances pass through."""
+    if isinstance(raw, cls):
+        return raw
+    shapes = {item.name: str(item.type) for item in fields(cls)}
+    values = {}
+    for key, item in _mapping(raw).items():
+        if key not in shapes:
+            raise ValueError(f"unknown key {key!r}; known are {', '.join(shapes)}")
+        values[key] = _shaped(shapes[key], item)
+    return cls(**values)
+
+
+def _shaped(shape: str, item: Any) -> Any:
+    if item is None and "None" in shape:
+        return None
+    for word, reader in (("tuple", _texts), ("bool", _flag), ("int", _number)):
+        if word in shape:
+            return reader(item)
+    return _text(item)
+
+
+_READERS: Final[Mapping[Kind, Any]] = {
+    "text": _text,
+    "number": _number,
+    "flag": _flag,
+    "texts": _texts,
+    "table": _table,
+    "tables": _tables,
+    "gpus": _gpus,
+    "builds": _builds,
+    "libraries": _libraries,
+}
+
+_EXPECTED: Final[Mapping[Kind, str]] = {
+    "text": 'a text such as "535.54.03"',
+    "number": "a whole number",
+    "flag": "true or false",
+    "texts": 'a list of texts such as ["a", "b"]',
+    "table": 'a table of texts such as {"torch": "2.9.1"}',
+    "tables": "a table of lists of texts",
+    "gpus": 'a list of GPU names or tables such as [{"name": "NVIDIA A100", "target": "sm_80"}]',
+    "builds": 'a table of tables such as {"torch": {"runtime": "cuda12.8"}}',
+    "libraries": 'a list of tables such as [{"name": "libcudnn.so.9"}]',
+}

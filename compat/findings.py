@@ -1,0 +1,133 @@
+"""Findings: what a rule says about a machine, an image, a file or a probe's result.
+
+Severity tells how bad it is if true, confidence how sure the rule is: two axes, because a likely error and a certain
+hint ask for different deeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Severity = Literal["error", "warning", "info"]
+Confidence = Literal["certain", "likely", "possible"]
+
+RANK: Final = {"error": 0, "warning": 1, "info": 2}
+SURENESS: Final = {"certain": 0, "likely": 1, "possible": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A fact that a verdict rests on: its name, its value, and where it was read."""
+
+    fact: str
+    value: Any
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to do: a sentence, and the commands to type where there are any."""
+
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a file a finding applies; ``line`` counts from 1, 0 means the file as a whole."""
+
+    file: str
+    line: int = 0
+    end_line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One verdict.
+
+    Attributes:
+        code: the rule's code, ``driver-too-old-for-runtime``.
+        title: the rule's title, one line.
+        detail: what is wrong here, with this machine's values in it.
+        evidence: the facts it rests on.
+        fix: the deed that mends it.
+        sources: where the rule's knowledge comes from (addresses, matrix rows).
+        consequences: findings that follow from this one and vanish with it.
+        place: for lint, where in the file.
+    """
+
+    code: str
+    severity: Severity
+    title: str
+    detail: str
+    confidence: Confidence = "certain"
+    evidence: tuple[Evidence, ...] = ()
+    fix: Fix = Fix("")
+    sources: tuple[str, ...] = ()
+    consequences: tuple[Finding, ...] = ()
+    place: Place | None = None
+
+    def at_least(self, threshold: Severity) -> bool:
+        """Whether this is as severe as ``threshold`` or worse."""
+        return RANK[self.severity] <= RANK[threshold]
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """Something that was not judged, and why; never shown as fine."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings, worst and most certain first, so that ``findings[0]`` is the root cause to mend first.
+
+    Attributes:
+        findings: the verdicts.
+        fine: what was checked and fits, one line each, for a reader who wants to know what is *not* the problem.
+        unchecked: what could not be judged.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    fine: tuple[str, ...] = ()
+    unchecked: tuple[Unchecked, ...] = field(default=())
+
+    def count(self, severity: Severity) -> int:
+        """Number of findings of this severity, consequences left out."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is in error."""
+        return self.count("error") == 0
+
+    def fails(self, threshold: Severity | Literal["never"]) -> bool:
+        """Whether a finding reaches ``--fail-on``."""
+        return threshold != "never" and any(finding.at_least(threshold) for finding in self.findings)
+
+
+def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by severity, then certainty, otherwise in the order given (rules run from the hardware up)."""
+    return tuple(sorted(findings, key=lambda finding: (RANK[finding.severity], SURENESS[finding.confidence])))
+
+
+def plain(finding: Finding) -> dict[str, Any]:
+    """A finding in JSON's own types, as ``envcheck.doctor/1`` has it."""
+    from compat.facts import plain as plain_value
+
+    document = asdict(finding)
+    document["evidence"] = [
+        {"fact": item.fact, "value": plain_value(item.value), "source": item.source} for item in finding.evidence
+    ]
+    document["consequences"] = [plain(item) for item in finding.consequences]
+    document["fix"] = {"text": finding.fix.text, "commands": list(finding.fix.commands)}
+    document["sources"] = list(finding.sources)
+    if finding.place is None:
+        del document["place"]
+    return document

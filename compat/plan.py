@@ -1,0 +1,269 @@
+"""Plans and conflicts: what the resolver answers and all that the Dockerfile writer, CI and the verifier may know.
+
+A plan is complete: whoever reads it needs neither the host nor the matrix. It is stored as ``envcheck.resolve/1``
+JSON and replayed byte for byte (:func:`dump`, :func:`load`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA: Final = "envcheck.resolve/1"
+
+How = Literal["measured", "documented", "inferred"]
+Status = Literal["plan", "conflict", "unknown"]
+CudaFrom = Literal["wheel", "packages", "system", ""]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedBuild:
+    """One package of a plan.
+
+    Attributes:
+        name: distribution name, ``torch``.
+        version: exact version with its local tag where it has one, ``2.0.1+cu118``.
+        runtime: ``cuda11.8``, ``rocm6.2``, ``cpu``, ``xpu``; empty for a package without GPU code.
+        index: address of the index that has it; empty for the default index.
+        extras: extras to ask for (``and-cuda``, ``cuda12``).
+        pins: further exact requirements that belong to it (``jax-cuda12-plugin==0.4.30``).
+        cuda_from: where its CUDA libraries come from: inside the ``wheel``, nvidia-* ``packages`` that it requires, the
+            ``system`` (the base image), or nowhere.
+        module: name to import when checking it.
+        asked: whether the person named it, or it was added to fit.
+        source: matrix row and its source.
+        how: how that row is known.
+    """
+
+    name: str
+    version: str
+    runtime: str = ""
+    index: str = ""
+    extras: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    cuda_from: CudaFrom = ""
+    module: str = ""
+    asked: bool = True
+    source: str = ""
+    how: How = "measured"
+
+    @property
+    def requirement(self) -> str:
+        """The exact PEP 508 requirement, ``jax[cuda12]==0.4.30``."""
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        return f"{self.name}{extras}=={self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseImage:
+    """The image a Dockerfile starts from.
+
+    Attributes:
+        image: reference with tag, ``nvidia/cuda:11.8.0-base-ubuntu22.04``.
+        os: ``ubuntu22.04``.
+        flavour: ``base``, ``runtime``, ``cudnn-runtime``, ``devel``, ``slim``, ...
+        python: minor version of the Python that it or its distribution offers; empty if none.
+        python_from: ``image`` (already there), ``distribution`` (apt or dnf), ``uv`` (standalone build).
+        why: reason for this flavour.
+    """
+
+    image: str
+    os: str = ""
+    flavour: str = ""
+    python: str = ""
+    python_from: str = "distribution"
+    why: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverNeed:
+    """The driver a plan needs: ``minimum`` version, and ``note`` (minor-version compatibility, no PTX, ...)."""
+
+    minimum: str = ""
+    comfortable: str = ""
+    note: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuVerdict:
+    """How one GPU of the target runs the plan's kernels; the weakest build decides."""
+
+    name: str
+    target: str
+    kernels: Literal["native", "ptx", "none", "unknown"]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One decision for ``--explain``: what was chosen, what lost to it, and why."""
+
+    subject: str
+    chosen: str
+    rejected: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Builds that fit together, and what they need around them.
+
+    Attributes:
+        runtime: the plan's GPU runtime, ``cuda12.6``, ``rocm6.2``, ``xpu``, ``metal``, ``tpu`` or ``cpu``.
+        python: minor version, ``3.11``.
+        arch: machine architecture, ``x86_64`` or ``aarch64``.
+        base_image: what the Dockerfile starts from; ``None`` on systems without containers (macOS, Windows).
+        builds: what to install, in order.
+        system: libraries that must come from the base image: ``cuda11.8``, ``cudnn8``.
+        constraints: requirements that keep shared dependencies within what every build accepts (``numpy<1.24``).
+        driver: driver needed on the host.
+        gpus: verdict per GPU of the target.
+        env: environment to set.
+        choices: decisions, for ``--explain``.
+        conditions: what was assumed because the target did not say.
+        matrix: digest of the matrix this was made from.
+    """
+
+    runtime: str
+    python: str
+    arch: str = "x86_64"
+    base_image: BaseImage | None = None
+    builds: tuple[PlannedBuild, ...] = ()
+    system: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    driver: DriverNeed = DriverNeed()
+    gpus: tuple[GpuVerdict, ...] = ()
+    env: Mapping[str, str] | None = None
+    choices: tuple[Choice, ...] = ()
+    conditions: tuple[str, ...] = ()
+    matrix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One of the clashing constraints: ``kind`` is wish, host, option or matrix; ``text`` says it; ``source`` cites it."""
+
+    kind: Literal["wish", "host", "option", "matrix"]
+    text: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A minimal set of clashing constraints: drop any one member that is a wish, host fact or option and it dissolves."""
+
+    members: tuple[Member, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A change that was checked to work.
+
+    Attributes:
+        text: the deed in words.
+        changes: what changes, by name (``{"driver": "525.60.13"}``, ``{"torch": "2.0.1+cu118"}``).
+        status: the outcome with the change applied: always ``plan`` unless the check itself could not decide.
+        command: the command that would then succeed.
+        plans: the plans it leads to (two for a split into two images).
+    """
+
+    text: str
+    changes: Mapping[str, str]
+    status: Status = "plan"
+    command: str = ""
+    plans: tuple[Plan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What ``resolve`` answers: a plan, a conflict with remedies, or unknown with the reason in ``conditions``."""
+
+    status: Status
+    plan: Plan | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    fixes: tuple[Remedy, ...] = ()
+    conditions: tuple[str, ...] = ()
+
+
+def dump(answer: Answer) -> dict[str, Any]:
+    """The ``envcheck.resolve/1`` document of an answer; JSON-ready, keys in the order of the classes above."""
+    return {"schema": SCHEMA, **_plain(answer)}
+
+
+def load(document: Any, where: str) -> Answer:
+    """Read a stored answer back; a bare plan object is accepted as well.
+
+    Raises:
+        InputError: if the document is not one, naming the key.
+    """
+    if not isinstance(document, dict):
+        raise InputError("not a JSON object", where=where, expected=f'a document with "schema": "{SCHEMA}"')
+    schema = document.get("schema", SCHEMA)
+    if schema != SCHEMA:
+        raise InputError(f"schema {schema!r}", where=where, expected=repr(SCHEMA), hint="make it with `envcheck resolve --format json`")
+    body = {key: item for key, item in document.items() if key != "schema"}
+    if "runtime" in body:
+        body = {"status": "plan", "plan": body}
+    answer: Answer = _build(Answer, body, where, "")
+    return answer
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(value[key]) for key in sorted(value)}
+    return value
+
+
+def _build(shape: Any, raw: Any, where: str, key: str) -> Any:
+    """Build a value of the annotated ``shape`` from JSON, checking as it goes."""
+    origin, args = get_origin(shape), get_args(shape)
+    if is_dataclass(shape) and isinstance(shape, type):
+        return _record(shape, raw, where, key)
+    if origin is tuple:
+        _demand(isinstance(raw, (list, tuple)), raw, where, key, "a list")
+        return tuple(_build(args[0], item, where, f"{key}[{n}]") for n, item in enumerate(raw))
+    if origin is Literal:
+        _demand(raw in args, raw, where, key, " or ".join(map(repr, args)))
+        return raw
+    if type(None) in args:
+        return None if raw is None else _build(next(a for a in args if a is not type(None)), raw, where, key)
+    if origin is not None:
+        _demand(isinstance(raw, dict) and all(isinstance(v, str) for v in raw.values()), raw, where, key, "a table of texts")
+        return dict(raw)
+    _demand(isinstance(raw, shape), raw, where, key, shape.__name__)
+    return raw
+
+
+def _record(shape: type[Any], raw: Any, where: str, key: str) -> Any:
+    _demand(isinstance(raw, dict), raw, where, key, "an object")
+    hints = _hints(shape)
+    needed = {f.name for f in fields(shape) if f.default is MISSING and f.default_factory is MISSING}
+    missing = sorted(needed - raw.keys())
+    _demand(not missing, raw, where, key, f"keys {', '.join(missing)}")
+    values = {name: _build(hints[name], raw[name], where, f"{key}.{name}".lstrip(".")) for name in hints if name in raw}
+    return shape(**values)
+
+
+def _hints(shape: type[Any]) -> dict[str, Any]:
+    from collections.abc import Mapping as Table
+
+    return get_type_hints(shape, localns={"Mapping": Table})
+
+
+def _demand(holds: bool, raw: Any, where: str, key: str, expected: str) -> None:
+    if not holds:
+        raise InputError(f"{key or 'document'} is {str(raw)[:60]!r}", where=where, expected=expected)
+
+
