@@ -83,7 +83,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         return
-    process.wait()
+    try:
+        process.wait(timeout=1)
+    except subprocess.TimeoutExpired:
+        return  # stuck in the kernel (a hung driver): init will reap it
 
 
 def _text(raw: bytes) -> str:

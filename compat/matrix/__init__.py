@@ -1,0 +1,159 @@
+"""The compatibility matrix: what is true of frameworks, toolkits, drivers, devices and images.
+
+It knows no host and no request. :func:`matrix` gives the one that ships; :class:`Matrix` answers questions about it
+and builds rows only for what is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from compat import resources, versions
+from compat.matrix import rows, store
+from compat.targets import Families
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+R = TypeVar("R", bound=rows.Row)
+
+
+class Store(Protocol):
+    """Where raw rows come from."""
+
+    def names(self) -> tuple[str, ...]: ...  # noqa: D102 - see compat.matrix.store
+    def rows(self, table: str) -> list[store.Raw]: ...  # noqa: D102
+    def sources(self) -> dict[str, str]: ...  # noqa: D102
+
+
+class Matrix:
+    """Typed questions over a stack of stores: the shipped one, and overlays whose rows win."""
+
+    def __init__(self, base: Store, *overlays: Store) -> None:
+        self._stores = (base, *overlays)
+        self._cache: dict[str, tuple[Any, ...]] = {}
+
+    def table(self, name: str) -> tuple[Any, ...]:
+        """All rows of a table, overlays merged in by key."""
+        if name not in self._cache:
+            shape = rows.row_type(name)
+            merged: dict[tuple[Any, ...], rows.Row] = {}
+            for source in self._stores:
+                for raw in source.rows(name):
+                    for row in _typed(shape, raw, name):
+                        merged[key_of(row)] = row
+            self._cache[name] = tuple(merged.values())
+        return self._cache[name]
+
+    def names(self) -> tuple[str, ...]:
+        """All table names."""
+        return tuple(sorted({name for source in self._stores for name in source.names()}))
+
+    @cached_property
+    def citations(self) -> dict[str, str]:
+        """Source id -> citation."""
+        return {key: text for source in self._stores for key, text in source.sources().items()}
+
+    def cite(self, row: rows.Row) -> str:
+        """The sources of a row, written out."""
+        return "; ".join(self.citations.get(key, key) for key in row.source)
+
+    # --- packages -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def packages(self) -> dict[str, rows.Package]:
+        """Package by normalised name."""
+        return {row.name: row for row in self.table("packages")}
+
+    @cached_property
+    def _aliases(self) -> dict[str, str]:
+        return {alias: row.name for row in self.packages.values() for alias in row.aliases}
+
+    def package(self, name: str) -> rows.Package | None:
+        """A package by any of its names."""
+        plain = normalise(name)
+        return self.packages.get(plain) or self.packages.get(self._aliases.get(plain, ""))
+
+    def builds(self, package: str) -> tuple[rows.Build, ...]:
+        """All published builds of a package, one per release and variant, in the files' order."""
+        found: tuple[rows.Build, ...] = self.table(f"builds.{package}")
+        return found
+
+    def index_url(self, build: rows.Build) -> str:
+        """Address of the index that has a build; empty for the default index."""
+        by_name = {row.name: row.url for row in self.table("indexes")}
+        return str(by_name[build.index]).replace("{variant}", build.variant) if build.index else ""
+
+    # --- toolkits and drivers -------------------------------------------------------------------------------------
+
+    def cuda(self, version: str) -> rows.CudaRelease | None:
+        """The release of exactly this version, or the first of its minor (``12.8`` -> 12.8.0)."""
+        releases: Sequence[rows.CudaRelease] = self.table("cuda")
+        exact = [row for row in releases if versions.release(row.cuda) == versions.release(version)]
+        series = [row for row in releases if versions.same_series(row.cuda, version)]
+        return next(iter(exact or sorted(series, key=lambda row: versions.release(row.cuda))), None)
+
+    def rocm(self, version: str) -> rows.RocmRelease | None:
+        """The ROCm release of exactly this version, or the first of its minor."""
+        releases: Sequence[rows.RocmRelease] = self.table("rocm")
+        exact = [row for row in releases if versions.release(row.rocm) == versions.release(version)]
+        series = [row for row in releases if versions.same_series(row.rocm, version)]
+        return next(iter(exact or sorted(series, key=lambda row: versions.release(row.rocm))), None)
+
+    def capability(self, cc: str) -> rows.Capability | None:
+        """Facts about ``8.9`` or ``sm_89``."""
+        plain = cc if "." in cc else f"{cc[3:-1]}.{cc[-1]}"
+        return next((row for row in self.table("capabilities") if row.cc == plain), None)
+
+    def gfx(self, target: str) -> rows.Gfx | None:
+        """Facts about ``gfx1100``; features are ignored."""
+        return next((row for row in self.table("gfx") if row.gfx == target.partition(":")[0]), None)
+
+    def system(self, os: str) -> rows.System | None:
+        """Facts about an operating-system release, ``ubuntu22.04``."""
+        return next((row for row in self.table("systems") if row.os == os), None)
+
+    @cached_property
+    def families(self) -> Families:
+        """Kinship of kernel targets, for :func:`compat.targets.kernels_for`."""
+        integrated = frozenset(f"sm_{row.cc.replace('.', '')}" for row in self.table("capabilities") if row.integrated)
+        return Families(integrated, {row.gfx: row.generic for row in self.table("gfx") if row.generic})
+
+
+def normalise(name: str) -> str:
+    """A distribution name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def key_of(row: rows.Row) -> tuple[Any, ...]:
+    """What tells a row apart from its table's other rows."""
+    return tuple(getattr(row, name) for name in rows.KEYS[type(row)])
+
+
+def _typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
+    """The row, or for a build one row per release."""
+    values = {key: _items(key, item) if key in _tuples(shape) else item for key, item in raw.items()}
+    row: Any = shape(**values)
+    if isinstance(row, rows.Build):
+        return replace(row, package=table.removeprefix("builds.")).each()  # type: ignore[return-value]
+    return (row,)
+
+
+@lru_cache
+def _tuples(shape: type[rows.Row]) -> frozenset[str]:
+    return frozenset(item.name for item in fields(shape) if str(item.type).startswith("tuple"))
+
+
+def _items(key: str, item: Any) -> tuple[str, ...]:
+    return tuple(item) if key in rows.LISTS or isinstance(item, list) else tuple(item.split())
+
+
+def matrix(*overlays: Path) -> Matrix:
+    """The shipped matrix, with overlay files laid over it (later ones win)."""
+    compiled = resources.compiled_dir()
+    base: Store = store.Compiled(compiled) if compiled else store.Live(resources.matrix_dir().glob("*.toml"))
+    return Matrix(base, *(store.Live([path]) for path in overlays))

@@ -1,0 +1,118 @@
+"""Where rows come from: live TOML in a checkout, compiled JSON in a wheel; both give the same tables.
+
+A TOML file holds ``[sources]`` (id -> citation) and tables of rows. Compiling splits all files into one JSON per table,
+so that a command pays only for the tables it asks for. The compile step uses the standard library alone, because
+it also runs inside the isolated build of the wheel.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+Raw = dict[str, Any]
+
+
+def read_toml(path: Path) -> Raw:
+    """Parse one TOML file.
+
+    Raises:
+        InputError: naming file and place, if it cannot be read or is not TOML.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not valid TOML: {error}", where=str(path)) from None
+
+
+def tables_of(document: Mapping[str, Any]) -> dict[str, list[Raw]]:
+    """The tables of one parsed file, ``builds.torch`` for nested ones; ``schema`` and ``sources`` are not tables."""
+    tables: dict[str, list[Raw]] = {}
+    for name, content in document.items():
+        if name in {"schema", "sources"}:
+            continue
+        if isinstance(content, dict):
+            tables.update({f"{name}.{inner}": rows for inner, rows in content.items()})
+        else:
+            tables[name] = content
+    return tables
+
+
+def compile_files(paths: Iterable[Path]) -> dict[str, str]:
+    """Compiled form of the matrix: file name -> JSON text, sorted keys, no clock: equal input, equal bytes."""
+    merged: dict[str, list[Raw]] = {}
+    sources: dict[str, str] = {}
+    for path in sorted(paths):
+        document = read_toml(path)
+        sources.update(document.get("sources", {}))
+        for name, rows in tables_of(document).items():
+            merged.setdefault(name, []).extend({**row, "origin": path.name} for row in rows)
+    files = {f"{name}.json": rows for name, rows in merged.items()} | {"sources.json": sources}
+    return {name: json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False) for name, body in files.items()}
+
+
+class Compiled:
+    """Tables of a wheel: one JSON file each, read when first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def names(self) -> tuple[str, ...]:
+        """All table names."""
+        return tuple(sorted(path.stem for path in self._folder.glob("*.json") if path.stem != "sources"))
+
+    def rows(self, table: str) -> list[Raw]:
+        """Raw rows of a table; none if the table does not exist."""
+        path = self._folder / f"{table}.json"
+        rows: list[Raw] = json.loads(path.read_bytes()) if path.is_file() else []
+        return rows
+
+    def sources(self) -> dict[str, str]:
+        """Source id -> citation."""
+        sources: dict[str, str] = json.loads((self._folder / "sources.json").read_bytes())
+        return sources
+
+
+class Live:
+    """Tables of a checkout or of overlay files: TOML, parsed file by file."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._paths = tuple(sorted(paths))
+        self._tables: dict[str, list[Raw]] | None = None
+        self._sources: dict[str, str] = {}
+
+    def _load(self) -> dict[str, list[Raw]]:
+        if self._tables is None:
+            self._tables = {}
+            for path in self._paths:
+                document = read_toml(path)
+                self._sources.update(document.get("sources", {}))
+                for name, rows in tables_of(document).items():
+                    self._tables.setdefault(name, []).extend({**row, "origin": path.name} for row in rows)
+        return self._tables
+
+    def names(self) -> tuple[str, ...]:
+        """All table names."""
+        return tuple(sorted(self._load()))
+
+    def rows(self, table: str) -> list[Raw]:
+        """Raw rows of a table; none if the table does not exist."""
+        return self._load().get(table, [])
+
+    def sources(self) -> dict[str, str]:
+        """Source id -> citation."""
+        self._load()
+        return self._sources
