@@ -43,11 +43,18 @@ class Matrix:
             shape = rows.row_type(name)
             merged: dict[tuple[Any, ...], rows.Row] = {}
             for source in self._stores:
-                for raw in source.rows(name):
+                for raw in self._spelled_out(name, source.rows(name)):
                     for row in _typed(shape, raw, name):
                         merged[key_of(row)] = row
             self._cache[name] = tuple(merged.values())
         return self._cache[name]
+
+    def _spelled_out(self, name: str, raw: list[store.Raw]) -> list[store.Raw]:
+        """Image rows with the condition they name written out: it is long and shared by dozens of tags."""
+        if name != "images":
+            return raw
+        named = {row.name: row.expression for row in self.table("requires")}
+        return [{**row, "require": named.get(row["require"], row["require"])} if "require" in row else row for row in raw]
 
     def names(self) -> tuple[str, ...]:
         """All table names."""

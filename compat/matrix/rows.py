@@ -18,10 +18,19 @@ LISTS: Final = frozenset({"requires", "pins", "examples"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What every row has. ``origin`` is the file it came from, set by the loader (overlays differ from our own)."""
+    """What every row has.
+
+    Attributes:
+        source: ids of the citations that the row rests on.
+        how: how it is known; where several fields differ in strength, the strength of those that decide.
+        inferred: fields of this row that are weaker than ``how`` says: nobody saw them in a document.
+        note: what a reader should know, exceptions to a law included.
+        origin: file it came from, set by the loader (overlays differ from our own).
+    """
 
     source: tuple[str, ...]
     how: How
+    inferred: tuple[str, ...] = ()
     note: str = ""
     origin: str = ""
 
@@ -269,7 +278,7 @@ class Image(Row):
         status: ``active``, ``eol`` (still there, no rebuilds), ``gone``.
         python: Python minor that the image itself provides; empty if none.
         framework: ``torch==2.0.1`` for framework images.
-        require: the NVIDIA_REQUIRE_CUDA expression it carries.
+        require: the NVIDIA_REQUIRE_CUDA expression it carries; in TOML the name of a row of ``requires``.
         seen: day on which the tag was last seen to exist.
     """
 
@@ -293,6 +302,19 @@ class Image(Row):
         """Full references, one per flavour: ``nvidia/cuda:11.8.0-base-ubuntu22.04``."""
         tags = [self.tag.replace("{flavour}", flavour) for flavour in self.flavours] or [self.tag]
         return tuple(f"{self.repository}:{tag}" for tag in tags)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement(Row):
+    """A driver condition that images share (table ``requires``); see :mod:`compat.matrix.require` for its grammar.
+
+    Attributes:
+        name: what ``Image.require`` calls it in TOML, ``12.9.1``.
+        expression: value of NVIDIA_REQUIRE_CUDA.
+    """
+
+    name: str
+    expression: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,6 +395,38 @@ class Jetpack(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator(Row):
+    """What one release of an accelerator's package needs, outside CUDA and ROCm (table ``accelerators``).
+
+    Attributes:
+        accelerator: ``intel``, ``apple``, ``tpu``, ``ascend``, ``mlu``, ``musa``, ``xpu`` (Kunlunxin), ``dcu``, ...
+        package: distribution that brings it, ``torch-npu``, ``jax``, ``intel-extension-for-pytorch``.
+        versions: its releases that share the row; ``a..b`` spans published releases from a to b.
+        framework: framework release that it is for, ``torch==2.9.0``; empty if the package is the framework.
+        stack: vendor's software, ``cann8.5.0``, ``oneapi2025.1``, ``libtpu0.0.50``, ``macos14``.
+        python: minor versions; empty if not known.
+        devices: devices it serves, in words.
+        os: systems it is stated for, in words.
+        index: address or name of the index that has it; empty for the default index.
+        image: container image that carries it.
+        driver: driver or firmware it states.
+    """
+
+    accelerator: str
+    package: str
+    versions: tuple[str, ...] = ()
+    framework: str = ""
+    stack: str = ""
+    python: tuple[str, ...] = ()
+    devices: str = ""
+    os: str = ""
+    index: str = ""
+    image: str = ""
+    driver: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Signal(Row):
     """A message that programs print in general (table ``signals``): what it is, never what caused it in one report.
 
@@ -403,12 +457,14 @@ TABLES: Final[dict[str, type[Row]]] = {
     "rocm": RocmRelease,
     "gpus": Product,
     "images": Image,
+    "requires": Requirement,
     "drivers": DriverBranch,
     "systems": System,
     "cudnn": LibraryRelease,
     "nccl": LibraryRelease,
     "tensorrt": LibraryRelease,
     "jetpack": Jetpack,
+    "accelerators": Accelerator,
     "signals": Signal,
 }
 """Table name -> row type; ``builds.<package>`` tables hold :class:`Build` rows."""
@@ -423,10 +479,12 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     RocmRelease: ("rocm",),
     Product: ("name", "vendor", "target"),
     Image: ("repository", "tag", "flavours"),
+    Requirement: ("name",),
     DriverBranch: ("branch",),
     System: ("os",),
     LibraryRelease: ("version", "cuda"),
     Jetpack: ("jetpack", "l4t"),
+    Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),
     Signal: ("signal",),
 }
 """Fields that tell two rows of a table apart; an overlay's row with the same key replaces ours."""
