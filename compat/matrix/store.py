@@ -26,16 +26,29 @@ def read_toml(path: Path) -> Raw:
     Raises:
         InputError: naming file and place, if it cannot be read or is not TOML.
     """
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", where=str(path)) from None
+    return parse_toml(text, str(path))
+
+
+def parse_toml(text: str, where: str) -> Raw:
+    """Parse the text of one TOML file; ``where`` names it in errors.
+
+    Raises:
+        InputError: naming file and place, if it is not TOML.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not valid TOML: {error}", where=str(path)) from None
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"not valid TOML: {error}", where=where) from None
 
 
 def tables_of(document: Mapping[str, Any]) -> dict[str, list[Raw]]:

@@ -1,0 +1,225 @@
+"""The one spelling of a matrix file: load it, dump it, and the bytes are equal.
+
+A row stays on one line, keys stand in the order of :mod:`compat.matrix.rows`, what equals its default is left out, and
+``[sources]`` comes last. Comments are kept above the table, the row or the source that they stood above (or beside).
+So a diff of two files is a diff of facts, and a machine may rewrite a file that a person wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import MISSING, dataclass, field, fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.matrix import rows, store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+SCHEMA: Final = "envcheck.matrix/1"
+
+Anchor = tuple[Any, ...]
+"""What a comment stands above: ``("table", name)``, ``("row", table, n)``, ``("source", id)``, ``("schema",)``, ``("end",)``."""
+
+_TOKEN: Final = re.compile(
+    r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''"  # texts over several lines
+    r"|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'"  # texts on one line
+    r"|#[^\n]*|[\[\]{}=,]|\n|[^\s\"'#\[\]{}=,]+",
+    re.DOTALL,
+)
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_LAST: Final = ("source", "how", "inferred", "note")
+
+
+@dataclass(slots=True)
+class Layout:
+    """What parsing forgets: comments, and the line that each anchor starts on (counted from 1)."""
+
+    comments: dict[Anchor, list[str]] = field(default_factory=dict)
+    lines: dict[Anchor, int] = field(default_factory=dict)
+
+
+class _Reader:
+    """One walk over the tokens of a text that is known to be TOML."""
+
+    def __init__(self) -> None:
+        self.layout = Layout()
+        self._header, self._array, self._depth, self._line = "", "", 0, 1
+        self._key: list[str] = []
+        self._waiting: list[str] = []
+        self._rows: dict[str, int] = {}
+        self._here: Anchor = ()
+        self._fresh = True  # nothing but space since the line began
+
+    def read(self, text: str) -> Layout:
+        in_header = False
+        for token in _TOKEN.findall(text):
+            if token == "\n":
+                in_header = self._newline(in_header)
+            elif token.startswith("#"):
+                self._comment(token)
+            elif self._depth == 0 and self._fresh and token == "[":
+                in_header, self._fresh = True, False
+            elif in_header:
+                self._key.extend(token if token != "[" and token != "]" else "")
+            else:
+                self._content(token)
+            self._line += token.count("\n")
+        self._anchor(("end",))
+        return self.layout
+
+    def _newline(self, in_header: bool) -> bool:
+        if in_header:
+            self._header, self._key = "".join(self._key), []
+            if self._is_array_of_tables():
+                self._row(self._header)
+        elif self._depth == 0:
+            self._key = []
+        self._fresh = True
+        return False
+
+    def _is_array_of_tables(self) -> bool:
+        return self._header not in {"sources", "builds"}
+
+    def _comment(self, token: str) -> None:
+        if self._fresh or not self._here:
+            self._waiting.append(token)
+        else:
+            self.layout.comments.setdefault(self._here, []).append(token)
+
+    def _content(self, token: str) -> None:
+        if self._depth == 0 and token == "=":
+            self._name("".join(self._key).replace('"', "").replace("'", ""))
+        elif self._depth == 0:
+            self._key.append(token)
+        if self._depth == 1 and token == "{" and self._array:
+            self._row(self._array)
+        self._depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token, 0)
+        self._fresh = False
+
+    def _name(self, key: str) -> None:
+        self._key, self._array = [], ""
+        if self._header == "sources" or key.startswith("sources."):
+            self._anchor(("source", key.removeprefix("sources.")))
+        elif key == "schema":
+            self._anchor(("schema",))
+        elif self._header in {"", "builds"}:
+            self._array = f"{self._header}.{key}".lstrip(".")
+            self._anchor(("table", self._array))
+
+    def _row(self, table: str) -> None:
+        number = self._rows.get(table, 0)
+        self._rows[table] = number + 1
+        self._anchor(("row", table, number))
+
+    def _anchor(self, anchor: Anchor) -> None:
+        self._here = anchor
+        self.layout.lines[anchor] = self._line
+        if self._waiting:
+            self.layout.comments.setdefault(anchor, []).extend(self._waiting)
+            self._waiting = []
+
+
+def layout(text: str) -> Layout:
+    """Comments and line numbers of a matrix file whose text is known to be valid TOML."""
+    return _Reader().read(text)
+
+
+def canonical(text: str) -> str:
+    """The canonical spelling of a matrix file's text.
+
+    Raises:
+        InputError: if the text is not TOML.
+    """
+    return dump(store.parse_toml(text, "matrix file"), layout(text).comments)
+
+
+def dump(document: Mapping[str, Any], comments: Mapping[Anchor, list[str]] | None = None) -> str:
+    """The text of a parsed file: schema, tables in the order given, sources by id."""
+    notes = comments or {}
+    parts = ["\n".join([*notes.get(("schema",), []), f"schema = {_text(document.get('schema', SCHEMA))}"])]
+    parts += ["\n".join(_table(name, content, notes)) for name, content in store.tables_of(document).items()]
+    sources = document.get("sources", {})
+    parts.append("\n".join(["[sources]", *_sources(sources, notes)]) if sources else "")
+    parts.append("\n".join(notes.get(("end",), [])))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _table(name: str, content: Iterable[store.Raw], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
+    yield from notes.get(("table", name), [])
+    yield f"{'.'.join(map(_key, name.split('.', 1)))} = ["
+    for number, row in enumerate(content):
+        yield from (f"  {line}" for line in notes.get(("row", name, number), []))
+        yield f"  {row_text(name, row)},"
+    yield "]"
+
+
+def _sources(sources: Mapping[str, str], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
+    for key in sorted(sources):
+        yield from notes.get(("source", key), [])
+        yield f"{_key(key)} = {_text(sources[key])}"
+
+
+def row_text(table: str, row: Mapping[str, Any]) -> str:
+    """One row as an inline table, without ``origin`` and without what equals its default."""
+    shape = _shape(table)
+    cells = {key: _plain(key, value, shape) for key, value in row.items() if key != "origin"}
+    kept = {key: value for key, value in cells.items() if value != shape.defaults.get(key, MISSING)}
+    order = [key for key in shape.defaults if key in kept] + [key for key in kept if key not in shape.defaults]
+    return "{ " + ", ".join(f"{_key(key)} = {_text(kept[key])}" for key in order) + " }"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How a table's rows are spelled: keys in order with the plain spelling of their default, and which hold words."""
+
+    defaults: Mapping[str, Any]
+    words: frozenset[str]
+
+
+@lru_cache
+def _shape(table: str) -> _Shape:
+    try:
+        shape = rows.row_type(table)
+    except KeyError:
+        return _Shape({}, frozenset())
+    hidden = {"origin", "package"} if shape is rows.Build else {"origin"}  # what the loader fills in
+    parts = {item.name: item for item in fields(shape) if item.name not in hidden}
+    words = frozenset(key for key, item in parts.items() if str(item.type).startswith("tuple") and key not in rows.LISTS)
+    order = [key for key in parts if key not in _LAST] + [key for key in _LAST if key in parts]
+    return _Shape({key: _default(key, parts[key].default, words) for key in order}, words)
+
+
+def _default(key: str, default: Any, words: frozenset[str]) -> Any:
+    if isinstance(default, tuple):
+        return " ".join(default) if key in words else list(default)
+    return default
+
+
+def _plain(key: str, value: Any, shape: _Shape) -> Any:
+    """A list of words as one text, where the field is spelled so; a whole float as an integer."""
+    if key in shape.words and isinstance(value, list) and all(isinstance(item, str) and " " not in item for item in value):
+        return " ".join(value)
+    if key in shape.words and isinstance(value, str):
+        return " ".join(value.split())
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+
+
+def _text(value: Any) -> str:
+    """A value in TOML: quotes and backslashes make a literal text, so that patterns stay readable."""
+    if isinstance(value, str):
+        literal = ("\\" in value or '"' in value) and "'" not in value and value.isprintable()
+        return f"'{value}'" if literal else json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "[" + ", ".join(_text(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(key)} = {_text(item)}" for key, item in value.items()) + " }"
+    return str(value)
