@@ -4,7 +4,7 @@
 code  meaning
 ====  ==========================================================================
 0     fine
-1     findings at or above ``--fail-on``, or no plan exists (an answer, not an error)
+1     findings at or above ``--fail-on``, or no plan exists (:class:`NoPlanError` where a file was wanted)
 2     bad usage or bad input (:class:`InputError`)
 3     could not be checked: engine unreachable, device lost (:class:`CannotCheckError`)
 130   interrupted, with what was started cleaned up
@@ -53,6 +53,12 @@ class InputErrors(InputError):
 
     def __str__(self) -> str:
         return "\n".join(str(fault) for fault in self.faults)
+
+
+class NoPlanError(EnvcheckError):
+    """No single plan exists where one was needed; the message is the explanation."""
+
+    exit_code: ClassVar[int] = 1
 
 
 class CannotCheckError(EnvcheckError):

@@ -1,0 +1,71 @@
+"""The command line: words in, exit code out.
+
+Each command is a module with one function, named in :data:`COMMANDS`; only the module of the command that was typed is
+imported. Errors end here: expected ones as a message and their exit code, an interrupt as 130.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from compat.errors import EnvcheckError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: Final = {
+    "doctor": "compat.cli.doctor",
+    "host": "compat.cli.host",
+    "resolve": "compat.cli.resolve",
+    "dockerfile": "compat.cli.dockerfile",
+    "build": "compat.cli.build",
+    "verify": "compat.cli.verify",
+    "probe": "compat.cli.probe",
+    "lint": "compat.cli.lint",
+    "inspect": "compat.cli.inspect",
+    "ci": "compat.cli.ci",
+    "matrix": "compat.cli.matrix",
+    "explain": "compat.cli.explain",
+}
+"""Command -> module, in the order in which help lists them."""
+
+INTERRUPTED: Final = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; nothing but an exit code leaves here."""
+    import typer
+
+    from compat.cli.application import application
+
+    typed = next((word for word in arguments if not word.startswith("-")), "")
+    names = [typed] if typed in COMMANDS else list(COMMANDS)
+    try:
+        code = application(names)(args=list(arguments), prog_name="envcheck", standalone_mode=False)
+    except EnvcheckError as error:
+        _complain(str(error))
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone (head, less): nobody is left to tell
+        return 0
+    except Exception as error:
+        return _usage(error)
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception) -> int:
+    """Typer's own usage errors, known by their shape: its click is vendored and not for import."""
+    show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
+    if show is None or not isinstance(code, int):
+        raise error
+    show()
+    return code
+
+
+def _complain(message: str) -> None:
+    for line in message.splitlines():
+        sys.stderr.write(f"envcheck: {line}\n")

@@ -1,0 +1,139 @@
+"""Expands the axes of ``[tool.envcheck.matrix]`` into cells that resolve, and tells why the others do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.app.files import read_document
+from compat.app.plans import Target, answers
+from compat.ci import Cell, Excluded, Grid, slug
+from compat.errors import InputError, InputErrors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.matrix import Matrix
+    from compat.plan import Answer
+
+_KEYS: Final = ("frameworks", "runtime", "python", "os", "arch", "gpu", "driver")
+_LIMIT: Final = 2000  # cells; GitHub allows 256 jobs per matrix, so more than this is a slip in the axes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axes:
+    """The axes of a matrix; an empty axis leaves that choice to the resolver.
+
+    Attributes:
+        frameworks: sets of requirements that share an image.
+        runtime: ``cuda12.6``, ``cuda``, ``rocm6.4``, ``cpu``.
+        python, os, arch: as in the target options.
+        gpu: GPUs that every image must serve.
+        driver: driver that every image must run on.
+    """
+
+    frameworks: tuple[tuple[str, ...], ...]
+    runtime: tuple[str, ...] = ("",)
+    python: tuple[str, ...] = ("",)
+    os: tuple[str, ...] = ("",)
+    arch: tuple[str, ...] = ("",)
+    gpu: tuple[str, ...] = ()
+    driver: str = ""
+
+
+def axes_from(name: str) -> Axes:
+    """The axes written in a ``pyproject.toml`` (or a TOML file of just that table).
+
+    Raises:
+        InputErrors: naming each key that is unknown or of the wrong kind.
+    """
+    document = read_document(name)
+    raw = document.get("tool", {}).get("envcheck", {}).get("matrix", document if "frameworks" in document else None)
+    if not isinstance(raw, dict):
+        raise InputError("has no [tool.envcheck.matrix]", where=name, expected='frameworks = ["torch==2.9.1"]')
+    where = f"{name}: [tool.envcheck.matrix]"
+    faults = [InputError(f"unknown key {key!r}", where=where, expected=", ".join(_KEYS)) for key in raw if key not in _KEYS]
+    values: dict[str, Any] = {}
+    for key in _KEYS:
+        try:
+            values |= {key: _axis(key, raw[key], where)} if key in raw else {}
+        except InputError as fault:
+            faults.append(fault)
+    if "frameworks" not in raw:
+        faults.append(InputError("frameworks is missing", where=where, expected='frameworks = ["torch==2.9.1"]'))
+    if faults:
+        raise InputErrors(faults)
+    return Axes(**values)
+
+
+def _axis(key: str, raw: Any, where: str) -> Any:
+    fault = InputError(f"{key} is {raw!r}", where=where, expected="a text" if key == "driver" else "a list of texts")
+    if key == "driver":
+        if not isinstance(raw, str):
+            raise fault
+        return raw
+    if not isinstance(raw, list) or not raw:
+        raise fault
+    if key == "frameworks":
+        return tuple(_texts([item] if isinstance(item, str) else item, fault) for item in raw)
+    return _texts(raw, fault)
+
+
+def _texts(raw: Any, fault: InputError) -> tuple[str, ...]:
+    if not isinstance(raw, list) or not raw or not all(isinstance(item, str) for item in raw):
+        raise fault
+    return tuple(raw)
+
+
+def grid_of(axes: Axes, matrix: Matrix) -> Grid:
+    """Every combination of the axes, resolved.
+
+    Raises:
+        InputError: if the axes multiply to more cells than any CI runs, or a requirement is malformed.
+    """
+    combinations = list(product(axes.frameworks, axes.runtime, axes.python, axes.os, axes.arch))
+    if len(combinations) > _LIMIT:
+        raise InputError(f"the axes give {len(combinations)} cells", expected=f"at most {_LIMIT}")
+    cells: list[Cell] = []
+    excluded: list[Excluded] = []
+    for wishes, target in _targets(combinations, axes):
+        words = [*wishes, target.cuda and f"cuda{target.cuda}", target.rocm and f"rocm{target.rocm}", "cpu" if target.cpu else ""]
+        name = slug(*words, target.python and f"py{target.python}", target.os, target.arch)
+        answer = answers(wishes, target, matrix)[0]
+        if answer.plan:
+            cells.append(_cell(name, wishes, answer))
+        else:
+            excluded.append(Excluded(name, wishes, _why(answer)))
+    return Grid(tuple(cells), tuple(excluded))
+
+
+def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[tuple[str, ...], Target]]:
+    for wishes, runtime, python, os, arch in combinations:
+        kind = runtime.rstrip("0123456789.")
+        if kind not in {"", "cpu", "cuda", "rocm"}:
+            raise InputError(f"runtime {runtime!r}", where="[tool.envcheck.matrix]", expected="cuda12.6, rocm6.4 or cpu")
+        number = runtime.removeprefix(kind)
+        yield wishes, Target(
+            gpus=() if kind == "cpu" else axes.gpu,
+            driver="" if kind == "cpu" else axes.driver,
+            cuda=number if kind == "cuda" else "",
+            rocm=number if kind == "rocm" else "",
+            cpu=kind == "cpu",
+            python=python,
+            os=os,
+            arch=arch or "x86_64",
+        )
+
+
+def _cell(name: str, wishes: tuple[str, ...], answer: Answer) -> Cell:
+    from compat import dockerfile
+
+    assert answer.plan is not None
+    return Cell(name=name, requirements=wishes, plan=answer.plan, dockerfile=dockerfile.write(answer.plan))
+
+
+def _why(answer: Answer) -> str:
+    if answer.conflicts:
+        return "; ".join(member.text for member in answer.conflicts[0].members)
+    return "; ".join(answer.conditions) or "not known"

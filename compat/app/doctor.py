@@ -1,0 +1,120 @@
+"""The doctor: facts of a machine, a report or an image, an error text, wishes -> findings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compat.app import hosts
+from compat.app.files import read_text
+from compat.errors import InputError
+from compat.facts import Host
+from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
+
+if TYPE_CHECKING:
+    from compat.matrix import Matrix
+    from compat.plan import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What the doctor is asked.
+
+    Attributes:
+        wishes: requirements that should run on the machine.
+        python: another interpreter or environment of this machine.
+        host: host file; ``report``: pasted report; ``image``: container image. At most one; none means this machine.
+        error: error text; ``log``: file that holds one.
+        select: only these codes; ``ignore``: not these.
+        timeout: seconds for all detectors.
+    """
+
+    wishes: tuple[str, ...] = ()
+    python: str = ""
+    host: str = ""
+    report: str = ""
+    image: str = ""
+    error: str = ""
+    log: str = ""
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    timeout: float = 5.0
+
+
+def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
+    """Findings, and the facts they rest on.
+
+    Raises:
+        InputError: if the question contradicts itself or names what cannot be read.
+    """
+    from compat import rules
+
+    check_codes((*question.select, *question.ignore))
+    host, text = _patient(question, matrix)
+    error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
+    found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=question.select, ignore=question.ignore)
+    return _with_wishes(found, question, host, matrix), host
+
+
+def check_codes(codes: tuple[str, ...]) -> None:
+    """Refuse codes and prefixes that match no rule.
+
+    Raises:
+        InputError: naming the nearest code.
+    """
+    from difflib import get_close_matches
+
+    from compat import rules
+
+    for code in codes:
+        if not any(known.startswith(code) for known in rules.RULES):
+            near = get_close_matches(code, list(rules.RULES), 1)
+            raise InputError(f"no rule {code!r}", where="--select/--ignore", expected=near[0] if near else "a code")
+
+
+def _patient(question: Question, matrix: Matrix) -> tuple[Host, str]:
+    """The machine in question and the text of a pasted report, which may hold error messages too."""
+    given = [name for name in ("host", "report", "image") if getattr(question, name)]
+    if len(given) > 1:
+        raise InputError(" and ".join(f"--{name}" for name in given) + " name two machines", expected="one of them")
+    if question.report:
+        return hosts.from_report(question.report, matrix)
+    if question.host:
+        return hosts.from_file(question.host, matrix), ""
+    return hosts.this_machine(matrix, python=question.python, timeout=question.timeout), ""
+
+
+def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) -> Report:
+    """The report with a finding for wishes that this machine cannot meet, or a line that says they fit."""
+    if not question.wishes:
+        return found
+    from compat import resolve
+
+    answer = resolve.resolve(question.wishes, host, matrix)
+    text = ", ".join(question.wishes)
+    match answer.status:
+        case "plan":
+            return Report(found.findings, (*found.fine, f"{text} can run here: {_summary(answer)}"), found.unchecked)
+        case "unknown":
+            gaps = (*found.unchecked, Unchecked(text, "; ".join(answer.conditions)))
+            return Report(found.findings, found.fine, gaps)
+        case _:
+            return Report(ranked((*found.findings, _clash(text, answer))), found.fine, found.unchecked)
+
+
+def _summary(answer: Answer) -> str:
+    assert answer.plan is not None
+    return ", ".join([answer.plan.runtime, *(build.requirement for build in answer.plan.builds)])
+
+
+def _clash(text: str, answer: Answer) -> Finding:
+    members = answer.conflicts[0].members if answer.conflicts else ()
+    best = answer.fixes[0] if answer.fixes else None
+    return Finding(
+        code="wish-unsatisfiable",
+        severity="error",
+        title="What was asked for cannot run on this machine",
+        detail=f"{text}: " + "; ".join(member.text for member in members),
+        evidence=tuple(Evidence(member.kind, member.text, member.source) for member in members),
+        fix=Fix(best.text, (best.command,) if best.command else ()) if best else Fix("See envcheck resolve."),
+    )

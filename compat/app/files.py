@@ -1,0 +1,100 @@
+"""Reading what people name and writing what they asked for, without ever losing or half-writing anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from compat.errors import InputError
+
+LIMIT: Final = 64 * 1024 * 1024  # bytes; far above any log worth pasting
+
+
+def read_text(name: str, *, limit: int = LIMIT) -> str:
+    """The text of a file, or of standard input for ``-``; undecodable bytes are replaced.
+
+    Raises:
+        InputError: if it cannot be read or is larger than ``limit`` bytes.
+    """
+    try:
+        if name == "-":
+            raw = sys.stdin.buffer.read(limit + 1)
+        else:
+            with Path(name).open("rb") as stream:
+                raw = stream.read(limit + 1)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=name) from None
+    if len(raw) > limit:
+        raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=name)
+    return raw.decode("utf-8-sig", "replace")
+
+
+def read_document(name: str) -> dict[str, Any]:
+    """A JSON or TOML object from a file or ``-``; JSON if it starts with a brace.
+
+    Raises:
+        InputError: naming file, line and column of the fault.
+    """
+    text = read_text(name, limit=8 * 1024 * 1024)
+    document = _json(text, name) if text.lstrip()[:1] in {"{", "["} else _toml(text, name)
+    if not isinstance(document, dict):
+        raise InputError("is not a JSON object", where=name, expected="{...}")
+    return document
+
+
+def _json(text: str, name: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg}", where=f"{name}:{error.lineno}:{error.colno}") from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"not usable JSON: {error}", where=name) from None
+
+
+def _toml(text: str, name: str) -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise InputError(f"neither JSON nor valid TOML: {error}", where=name) from None
+
+
+def write_atomically(name: str, text: str) -> None:
+    """Write a file so that it is whole or not there: to a temporary neighbour, then renamed over it.
+
+    Raises:
+        InputError: if its folder does not exist or cannot be written to.
+    """
+    path = Path(name)
+    if path.is_dir():
+        raise InputError("is a folder", where=name, expected="a file name")
+    if not path.parent.is_dir():
+        raise InputError(f"folder {path.parent} does not exist", where=f"--output {name}", hint="make it first")
+    try:
+        _replace(path, text)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=f"--output {name}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to rename over
+        path.write_text(text, "utf-8")
+        return
+    mask = os.umask(0)
+    os.umask(mask)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

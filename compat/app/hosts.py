@@ -1,0 +1,72 @@
+"""Which machine is meant: this one, a file, a pasted report, or options; and its devices given their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from compat import facts
+from compat.app.files import read_document, read_text
+from compat.facts import Fact, Host
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu
+    from compat.matrix import Matrix
+
+
+def this_machine(matrix: Matrix, *, python: str = "", timeout: float = 5.0, full: bool = False) -> Host:
+    """Facts of the machine that this runs on, devices named by the matrix where no driver names them.
+
+    Args:
+        matrix: names the devices.
+        python: another interpreter or virtual environment to look into.
+        timeout: seconds for all detectors together.
+        full: keep what identifies the machine.
+    """
+    from compat.detect import detect
+
+    return named(detect(python=python or None, timeout=timeout, full=full), matrix)
+
+
+def from_file(name: str, matrix: Matrix) -> Host:
+    """Facts from a host file (JSON or TOML, partial allowed), devices named.
+
+    Raises:
+        InputError: if it cannot be read or holds something that is no fact.
+    """
+    return named(facts.load(read_document(name), name), matrix)
+
+
+def from_report(name: str, matrix: Matrix) -> tuple[Host, str]:
+    """Facts from a pasted report (``-`` for standard input), and its text."""
+    from compat import reports
+
+    text = read_text(name)
+    return named(reports.read(text).host, matrix), text
+
+
+def named(host: Host, matrix: Matrix) -> Host:
+    """The host with each GPU's name and kernel target filled in from its PCI id or product name."""
+    gpus: tuple[Gpu, ...] = host["gpus"] or ()
+    if all(gpu.target and gpu.name for gpu in gpus):
+        return host
+    reading = host.reading("gpus")
+    filled = tuple(_named(gpu, matrix) for gpu in gpus)
+    return Host({**host.readings, "gpus": Fact(filled, reading.source)})
+
+
+def _named(gpu: Gpu, matrix: Matrix) -> Gpu:
+    from compat.matrix.products import find_gpu
+
+    for text in (gpu.pci, gpu.name):
+        found: tuple[Any, ...] = find_gpu(matrix, text) if text else ()
+        targets = {product.target for product in found}
+        if len(targets) == 1:
+            product = found[0]
+            return replace(
+                gpu,
+                name=gpu.name or product.name,
+                target=gpu.target or product.target,
+                vendor=gpu.vendor or product.vendor,
+            )
+    return gpu

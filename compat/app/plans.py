@@ -1,0 +1,100 @@
+"""Plans: resolved for a target, or read back from a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from compat import plan as plans
+from compat.app import hosts
+from compat.app.files import read_document
+from compat.errors import InputError
+from compat.plan import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.facts import Host
+    from compat.matrix import Matrix
+
+PREFERENCES: Final = ("newest", "smallest", "oldest-driver", "stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The machine a plan is for, in the words of the command line; nothing given means this machine.
+
+    Attributes:
+        hosts: host files.
+        gpus: names, PCI ids or kernel targets.
+        driver: driver version; ``cuda``, ``rocm``: runtime asked for; ``python``, ``os``, ``arch`` likewise.
+        cpu: a CPU build is wanted.
+        prefer: one of :data:`PREFERENCES`.
+        stored: a stored answer or plan to replay instead of resolving.
+    """
+
+    hosts: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
+    driver: str = ""
+    cuda: str = ""
+    rocm: str = ""
+    cpu: bool = False
+    python: str = ""
+    os: str = ""
+    arch: str = ""
+    prefer: str = "newest"
+    stored: str = ""
+
+    @property
+    def described(self) -> bool:
+        """Whether options describe the machine, so that this one does not count."""
+        return bool(self.gpus or self.driver or self.cuda or self.rocm or self.os or self.arch)
+
+
+def answers(requirements: Sequence[str], target: Target, matrix: Matrix) -> tuple[Answer, ...]:
+    """One answer per machine of the target (one for all where one plan serves them all).
+
+    Raises:
+        InputError: for anything in the requirements or the target that is malformed, unknown or contradictory.
+    """
+    from compat import resolve
+
+    if target.prefer not in PREFERENCES:
+        raise InputError(f"preference {target.prefer!r} is not known", where="--prefer", expected=", ".join(PREFERENCES))
+    if target.stored:
+        return (_stored(requirements, target),)
+    if not requirements:
+        raise InputError("nothing was asked for", expected="a requirement such as torch==2.9.1")
+    machines = machines_of(target, matrix)
+    if len(machines) == 1:
+        return (resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer),)
+    return resolve.resolve_many(requirements, machines, matrix, cpu=target.cpu, prefer=target.prefer)
+
+
+def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
+    """The machines meant: each host file with the options laid over it, the options alone, or this machine."""
+    from compat.resolve.target import from_options
+
+    options = from_options(
+        matrix,
+        gpus=target.gpus,
+        driver=target.driver or None,
+        cuda=target.cuda or None,
+        rocm=target.rocm or None,
+        cpu=target.cpu,
+        python=target.python or None,
+        os=target.os or None,
+        arch=target.arch or None,
+    )
+    if target.hosts:
+        return tuple(options.over(hosts.from_file(name, matrix)) for name in target.hosts)
+    return (options if target.described else options.over(hosts.this_machine(matrix)),)
+
+
+def _stored(requirements: Sequence[str], target: Target) -> Answer:
+    if requirements or target.described:
+        raise InputError("--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan")
+    answer = plans.load(read_document(target.stored), target.stored)
+    if answer.plan is None:
+        raise InputError(f"holds no plan but a {answer.status}", where=target.stored)
+    return answer

@@ -1,0 +1,190 @@
+"""A grid of plans as CI systems read it: only cells that resolve, the others beside them with the reason.
+
+Each cell carries its plan, so that a job needs no second resolution: it writes the Dockerfile from the plan, builds,
+and verifies. YAML is written as its JSON subset where values come from people, so nothing can break out of a value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import plan as plans
+
+if TYPE_CHECKING:
+    from compat.plan import Plan
+
+SCHEMA: Final = "envcheck.ci/1"
+FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake", "text")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One image to build: a name fit for tags and job names, what was asked, the plan, its Dockerfile."""
+
+    name: str
+    requirements: tuple[str, ...]
+    plan: Plan
+    dockerfile: str
+
+    @property
+    def platform(self) -> str:
+        """Docker's name of the architecture."""
+        return {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}.get(self.plan.arch, f"linux/{self.plan.arch}")
+
+    @property
+    def needs_gpu(self) -> bool:
+        """Whether verifying it fully needs a device."""
+        return self.plan.runtime != "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A cell that has no plan, and why."""
+
+    name: str
+    requirements: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All cells of a matrix, in the order of its axes."""
+
+    cells: tuple[Cell, ...]
+    excluded: tuple[Excluded, ...] = ()
+
+
+def slug(*words: str) -> str:
+    """A name for jobs, tags and targets: lower case, digits, dashes, at most 100 characters.
+
+    >>> slug("torch==2.9.1", "cuda12.6", "py3.11")
+    'torch-2-9-1-cuda12-6-py3-11'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")[:100].rstrip("-")
+
+
+def write(grid: Grid, format: str) -> str:  # noqa: A002
+    """The grid in one of :data:`FORMATS`."""
+    writers = {"json": document, "github": github, "gitlab": gitlab, "bake": bake, "workflow": workflow, "text": text}
+    return writers[format](grid)
+
+
+def document(grid: Grid) -> str:
+    """The ``envcheck.ci/1`` document: cells with their plans, excluded ones with their reasons."""
+    cells = [{**_row(cell), "plan": plans.dump(plans.Answer(status="plan", plan=cell.plan))["plan"]} for cell in grid.cells]
+    excluded = [{"name": item.name, "requirements": list(item.requirements), "why": item.why} for item in grid.excluded]
+    return json.dumps({"schema": SCHEMA, "cells": cells, "excluded": excluded}, indent=2, ensure_ascii=False) + "\n"
+
+
+def github(grid: Grid) -> str:
+    """A GitHub Actions matrix on one line, for ``fromJSON`` of a job's output."""
+    return json.dumps({"include": [_row(cell) for cell in grid.cells]}) + "\n"
+
+
+def workflow(grid: Grid) -> str:
+    """A whole GitHub Actions workflow: write, build and verify each image, keep the reports."""
+    include = "\n".join(f"          - {json.dumps({**_row(cell), 'plan': _compact(cell)})}" for cell in grid.cells)
+    return _WORKFLOW.replace("@INCLUDE@", include)
+
+
+def gitlab(grid: Grid) -> str:
+    """A GitLab child pipeline: one job per cell."""
+    jobs: dict[str, Any] = {"stages": ["images"]}
+    for cell in grid.cells:
+        script = ['printf "%s" "$ENVCHECK_PLAN" > plan.json', 'envcheck build --plan plan.json --tag "$ENVCHECK_TAG"']
+        script.append('envcheck verify "$ENVCHECK_TAG" --format junit --output verify.xml')
+        jobs[cell.name] = {
+            "stage": "images",
+            "tags": ["gpu" if cell.needs_gpu else "docker"],
+            "variables": {"ENVCHECK_TAG": f"envcheck:{cell.name}", "ENVCHECK_PLAN": _compact(cell)},
+            "script": script,
+            "artifacts": {"when": "always", "reports": {"junit": "verify.xml"}},
+        }
+    return json.dumps(jobs, indent=2, ensure_ascii=False) + "\n"
+
+
+def bake(grid: Grid) -> str:
+    """A docker-bake file: one target per cell with its Dockerfile inside, so that any builder can fan out."""
+    targets = {
+        cell.name: {
+            "dockerfile-inline": _uninterpolated(cell.dockerfile),
+            "platforms": [cell.platform],
+            "tags": [f"envcheck:{cell.name}"],
+        }
+        for cell in grid.cells
+    }
+    return json.dumps({"group": {"default": {"targets": list(targets)}}, "target": targets}, indent=2) + "\n"
+
+
+def text(grid: Grid) -> str:
+    """The grid for people."""
+    lines = [f"✓ {cell.name}: {cell.plan.runtime}, Python {cell.plan.python}" for cell in grid.cells]
+    lines += [f"- {item.name}: left out: {item.why}" for item in grid.excluded]
+    return "\n".join([*lines, f"{len(grid.cells)} cells, {len(grid.excluded)} left out"]) + "\n"
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    return {
+        "name": cell.name,
+        "requirements": " ".join(cell.requirements),
+        "runtime": cell.plan.runtime,
+        "python": cell.plan.python,
+        "platform": cell.platform,
+        "base_image": cell.plan.base_image.image if cell.plan.base_image else "",
+        "gpu": cell.needs_gpu,
+    }
+
+
+def _compact(cell: Cell) -> str:
+    return json.dumps(plans.dump(plans.Answer(status="plan", plan=cell.plan)), separators=(",", ":"))
+
+
+def _uninterpolated(dockerfile: str) -> str:
+    """Bake interpolates ``${...}`` and ``%{...}`` in its values (HCL templates, JSON files too): doubled marks stay."""
+    return dockerfile.replace("${", "$${").replace("%{", "%%{")
+
+
+_WORKFLOW: Final = """\
+# Made by `envcheck ci --format workflow`: each cell was resolved beforehand and carries its plan.
+name: images
+on:
+  push:
+  workflow_dispatch:
+permissions:
+  contents: read
+jobs:
+  image:
+    name: ${{ matrix.name }}
+    runs-on: ${{ matrix.gpu && vars.GPU_RUNNER || 'ubuntu-latest' }}
+    timeout-minutes: 90
+    strategy:
+      fail-fast: false
+      matrix:
+        include:
+@INCLUDE@
+    env:
+      IMAGE: envcheck:${{ matrix.name }}
+      PLAN: ${{ matrix.plan }}
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: '3.12'
+      - run: pip install envcheck
+      - run: printf '%s' "$PLAN" > plan.json
+      - run: envcheck build --plan plan.json --tag "$IMAGE"
+      - name: verify
+        if: ${{ !matrix.gpu || vars.GPU_RUNNER }}
+        run: envcheck verify "$IMAGE" --format junit --output verify.xml
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with:
+          name: report-${{ matrix.name }}
+          path: |
+            plan.json
+            verify.xml
+          if-no-files-found: ignore
+"""

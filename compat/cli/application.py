@@ -1,0 +1,71 @@
+"""Builds the Typer application out of the commands asked for."""
+
+import importlib
+from dataclasses import MISSING, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, Callable, Iterable, get_type_hints
+
+import typer
+
+from compat.cli import COMMANDS
+
+
+def application(names: Iterable[str]) -> typer.Typer:
+    """A Typer application with the commands named."""
+    app = typer.Typer(
+        name="envcheck",
+        help="Find what does not fit between GPU, driver, CUDA or ROCm, framework, Python and container.",
+        epilog="Exit codes: 0 fine, 1 findings or no plan, 2 bad input, 3 could not be checked, 130 interrupted.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name in names:
+        module = importlib.import_module(COMMANDS[name])
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name)(expanded(module.command))
+    return app
+
+
+def _root(
+    *, version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.", is_eager=True)] = False
+) -> None:
+    if version:
+        from compat import __version__
+
+        typer.echo(f"envcheck {__version__}")
+        raise typer.Exit
+
+
+def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its option groups spelled out.
+
+    A parameter annotated with a dataclass stands for one option per field, so that commands share groups of options
+    (:mod:`compat.cli.options`) instead of repeating them.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    plain = [item.replace(annotation=hints[name]) for name, item in signature(function).parameters.items() if name not in groups]
+    spread = [parameter for group in groups.values() for parameter in _parameters(group)]
+
+    @wraps(function)
+    def command(**values: Any) -> Any:
+        made = {name: group(**{f.name: values.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
+        return function(**values, **made)
+
+    parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in (*plain, *spread)]
+    command.__signature__ = signature(function).replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {item.name: item.annotation for item in parameters} | {"return": hints.get("return")}
+    return command
+
+
+def _parameters(group: Any) -> Iterable[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    for item in fields(group):
+        default = Parameter.empty if item.default is MISSING else item.default
+        yield Parameter(item.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[item.name])

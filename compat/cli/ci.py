@@ -1,0 +1,46 @@
+"""``envcheck ci``: the valid cells of a matrix of images."""
+
+from typing import Annotated
+
+import typer
+
+from compat.cli.options import Knowledge, Speech, Texts
+
+
+def command(
+    requirements: Annotated[Texts, typer.Argument(metavar="[REQ]...", help="Frameworks, one image each (or --config).")] = None,
+    *,
+    config: Annotated[str, typer.Option(metavar="FILE", help="File with [tool.envcheck.matrix]; pyproject.toml if no REQ.")] = "",
+    runtime: Annotated[Texts, typer.Option(metavar="RUNTIME", help="cuda12.6, rocm6.4 or cpu (repeatable).")] = None,
+    python: Annotated[Texts, typer.Option(metavar="X.Y", help="Python (repeatable).")] = None,
+    os: Annotated[Texts, typer.Option(metavar="OS", help="Base system, ubuntu22.04 (repeatable).")] = None,
+    arch: Annotated[Texts, typer.Option(metavar="ARCH", help="x86_64 or aarch64 (repeatable).")] = None,
+    gpu: Annotated[Texts, typer.Option(metavar="NAME", help="GPU that every image must serve (repeatable).")] = None,
+    driver: Annotated[str, typer.Option(metavar="V", help="Driver that every image must run on.")] = "",
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Expand a matrix of images into the cells that can work, with the reason for each that cannot.
+
+    Example: envcheck ci torch==2.9.1 jax --runtime cuda12.6 --runtime cpu --python 3.12 --format github
+    """
+    from compat import ci
+    from compat.app.ci import Axes, axes_from, grid_of
+    from compat.app.knowledge import load
+    from compat.errors import InputError
+
+    format_ = speech.one_of(ci.FORMATS)
+    if requirements and config:
+        raise InputError("requirements and --config both name frameworks", expected="one of them")
+    if requirements:
+        axes = Axes(
+            frameworks=tuple((item,) for item in requirements), runtime=tuple(runtime or ("",)), python=tuple(python or ("",)),
+            os=tuple(os or ("",)), arch=tuple(arch or ("",)), gpu=tuple(gpu or ()), driver=driver,
+        )  # fmt: skip
+    else:
+        axes = axes_from(config or "pyproject.toml")
+    grid = grid_of(axes, load(knowledge.matrix))
+    for left in grid.excluded:
+        speech.note(f"left out {left.name}: {left.why}")
+    speech.say(ci.write(grid, format_))
+    return 0 if grid.cells else 1

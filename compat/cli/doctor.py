@@ -1,0 +1,46 @@
+"""``envcheck doctor``: what is broken on this machine, why, and what to type."""
+
+from typing import Annotated
+
+import typer
+
+from compat.cli.options import Knowledge, Speech, Texts
+
+
+def command(
+    requirements: Annotated[Texts, typer.Argument(metavar="[REQ]...", help="What should run here, such as torch==2.9.1.")] = None,
+    *,
+    python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
+    host: Annotated[str, typer.Option(metavar="FILE", help="Facts of another machine, as `envcheck host` prints them.")] = "",
+    report: Annotated[str, typer.Option(metavar="FILE|-", help="A pasted collect_env, nvidia-smi, rocminfo, ... or issue.")] = "",
+    error: Annotated[str, typer.Option(metavar="TEXT", help="An error text to explain with the facts.")] = "",
+    log: Annotated[str, typer.Option(metavar="FILE|-", help="A log that holds the error.")] = "",
+    image: Annotated[str, typer.Option(metavar="IMAGE", help="Will this image run here?")] = "",
+    select: Annotated[Texts, typer.Option(metavar="CODE", help="Only these findings (code or its beginning).")] = None,
+    ignore: Annotated[Texts, typer.Option(metavar="CODE", help="Not these findings.")] = None,
+    fail_on: Annotated[str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")] = "error",
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")] = 5.0,
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Find what does not fit on this machine, and what mends it.
+
+    Example: envcheck doctor torch==2.9.1
+
+    Example: envcheck doctor --report issue.md --format markdown
+    """
+    from compat import render
+    from compat.app.doctor import Question, examine
+    from compat.app.knowledge import load
+    from compat.errors import InputError
+
+    format_ = speech.one_of(render.REPORT_FORMATS)
+    if fail_on not in {"error", "warning", "info", "never"}:
+        raise InputError(f"level {fail_on!r} is not known", where="--fail-on", expected="error, warning, info or never")
+    question = Question(
+        wishes=tuple(requirements or ()), python=python, host=host, report=report, image=image, error=error, log=log,
+        select=tuple(select or ()), ignore=tuple(ignore or ()), timeout=timeout,
+    )  # fmt: skip
+    found, machine = examine(question, load(knowledge.matrix))
+    speech.say(render.report(found, machine, format_, colored=speech.colored))
+    return int(found.fails(fail_on))  # type: ignore[arg-type]

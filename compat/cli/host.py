@@ -1,0 +1,30 @@
+"""``envcheck host``: the facts of this machine."""
+
+from typing import Annotated
+
+import typer
+
+from compat.cli.options import Knowledge, Speech
+
+
+def command(
+    *,
+    python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
+    full: Annotated[bool, typer.Option("--full", help="Keep what identifies the machine (serials, UUIDs).")] = False,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")] = 5.0,
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Print the facts of this machine, for --host elsewhere.
+
+    Example: envcheck host > node7.json
+    """
+    from compat import facts
+    from compat.app.hosts import this_machine
+    from compat.app.knowledge import load
+    from compat.render import document
+
+    speech.one_of(("text", "json"))
+    machine = this_machine(load(knowledge.matrix), python=python, timeout=timeout, full=full)
+    speech.say(document.encode(facts.dump(machine)))
+    return 0

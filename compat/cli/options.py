@@ -1,0 +1,99 @@
+"""Groups of options that commands share."""
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, List, Optional
+
+import typer
+
+from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from compat.app.plans import Target
+
+Texts = Optional[List[str]]
+
+
+@dataclass(frozen=True)
+class Speech:
+    """Where and how an answer is said."""
+
+    format: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="How to say it; text is for people.")] = "text"
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to FILE, atomically.")] = ""
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the answer.")] = False
+    no_color: Annotated[bool, typer.Option("--no-color", help="Plain text (NO_COLOR works too).")] = False
+
+    def one_of(self, formats: "tuple[str, ...]") -> str:
+        """The format, if the command has it.
+
+        Raises:
+            InputError: naming the formats there are.
+        """
+        if self.format not in formats:
+            raise InputError(f"format {self.format!r} is not known here", where="--format", expected=", ".join(formats))
+        return self.format
+
+    @property
+    def colored(self) -> bool:
+        """Whether colours help: a terminal reads standard output and nobody objects."""
+        from os import environ
+
+        plain = self.no_color or self.output or environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
+        return not plain and sys.stdout.isatty()
+
+    def say(self, text: str) -> None:
+        """Print the answer, or write it to ``--output``."""
+        ended = text if text.endswith("\n") else text + "\n"
+        if self.output:
+            from compat.app.files import write_atomically
+
+            write_atomically(self.output, ended)
+        else:
+            sys.stdout.write(ended)
+
+    def note(self, text: str) -> None:
+        """Say something beside the answer, on standard error."""
+        if not self.quiet:
+            sys.stderr.write(text + "\n")
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Which matrix answers."""
+
+    matrix: Annotated[Texts, typer.Option("--matrix", metavar="FILE", help="Lay your own rows over the matrix (repeatable).")] = None
+
+
+@dataclass(frozen=True)
+class TargetOptions:
+    """The machine that a plan is for; nothing given means this one."""
+
+    host: Annotated[Texts, typer.Option("--host", metavar="FILE", help="Facts of another machine (JSON or TOML; repeatable).")] = None
+    gpu: Annotated[Texts, typer.Option("--gpu", metavar="NAME", help="GPU by name, PCI id, sm_XX or gfxNNN (repeatable).")] = None
+    driver: Annotated[str, typer.Option("--driver", metavar="V", help="NVIDIA or amdgpu driver version.")] = ""
+    cuda: Annotated[str, typer.Option("--cuda", metavar="X.Y", help="Only this CUDA runtime.")] = ""
+    rocm: Annotated[str, typer.Option("--rocm", metavar="X.Y", help="Only this ROCm runtime.")] = ""
+    cpu: Annotated[bool, typer.Option("--cpu", help="A CPU build, on purpose.")] = False
+    python: Annotated[str, typer.Option("--python", metavar="X.Y", help="Only this Python.")] = ""
+    os: Annotated[str, typer.Option("--os", metavar="OS", help="Operating system, as in ubuntu22.04.")] = ""
+    arch: Annotated[str, typer.Option("--arch", metavar="ARCH", help="x86_64 or aarch64.")] = ""
+    prefer: Annotated[str, typer.Option("--prefer", metavar="RULE", help="newest, smallest, oldest-driver or stable.")] = "newest"
+    plan: Annotated[str, typer.Option("--plan", metavar="FILE", help="A stored plan instead of resolving.")] = ""
+
+    def target(self) -> "Target":
+        """The same in the words of the use cases."""
+        from compat.app.plans import Target
+
+        return Target(
+            hosts=tuple(self.host or ()),
+            gpus=tuple(self.gpu or ()),
+            driver=self.driver,
+            cuda=self.cuda,
+            rocm=self.rocm,
+            cpu=self.cpu,
+            python=self.python,
+            os=self.os,
+            arch=self.arch,
+            prefer=self.prefer,
+            stored=self.plan,
+        )

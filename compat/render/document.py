@@ -1,0 +1,31 @@
+"""JSON documents of the contract: ``envcheck.doctor/1`` and the shared way to print one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import facts, findings
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.findings import Report
+
+DOCTOR: Final = "envcheck.doctor/1"
+
+
+def report(found: Report, host: Host) -> dict[str, Any]:
+    """The ``envcheck.doctor/1`` document."""
+    return {
+        "schema": DOCTOR,
+        "summary": {"errors": found.count("error"), "warnings": found.count("warning"), "ok": found.ok},
+        "findings": [findings.plain(finding) for finding in found.findings],
+        "fine": list(found.fine),
+        "facts": facts.dump(host),
+        "unchecked": [{"what": item.what, "why": item.why} for item in found.unchecked],
+    }
+
+
+def encode(document: Any) -> str:
+    """JSON as it is printed: indented, keys as given, text unescaped."""
+    return json.dumps(document, indent=2, ensure_ascii=False)

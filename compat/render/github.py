@@ -1,0 +1,32 @@
+"""GitHub Actions annotations: one workflow command per finding.
+
+Source: GitHub Docs, "Workflow commands for GitHub Actions" (escaping of data and properties).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from compat.findings import Finding, Report
+
+_COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
+
+
+def report(found: Report) -> str:
+    """Annotations, worst first; empty if there is nothing to say."""
+    return "\n".join(_line(finding) for finding in found.findings)
+
+
+def _line(finding: Finding) -> str:
+    place = f"file={_property(finding.place.file)},line={max(1, finding.place.line)}," if finding.place else ""
+    fix = f" Fix: {finding.fix.text}" if finding.fix.text else ""
+    return f"::{_COMMANDS[finding.severity]} {place}title={_property(finding.code)}::{_data(finding.detail + fix)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

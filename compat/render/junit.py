@@ -1,0 +1,34 @@
+"""JUnit XML, which every CI system shows: a finding is a failed test case, a warning or hint a passed one with output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape, quoteattr
+
+if TYPE_CHECKING:
+    from compat.findings import Finding, Report, Unchecked
+
+
+def report(found: Report, name: str = "envcheck") -> str:
+    """The XML of a report: errors fail, what was not checked is skipped."""
+    cases = [_case(finding) for finding in found.findings] + [_skipped(item) for item in found.unchecked]
+    cases += [f"  <testcase classname={quoteattr(name)} name={quoteattr(_clean(text))}/>" for text in found.fine]
+    counts = f'tests="{len(cases)}" failures="{found.count("error")}" skipped="{len(found.unchecked)}"'
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuite name={quoteattr(name)} {counts}>", *cases, "</testsuite>"])
+
+
+def _case(finding: Finding) -> str:
+    head = f'  <testcase classname="envcheck" name={quoteattr(finding.code)}>'
+    body = escape(_clean(f"{finding.detail}\n{finding.fix.text}"))
+    if finding.severity == "error":
+        return f"{head}<failure message={quoteattr(_clean(finding.title))}>{body}</failure></testcase>"
+    return f"{head}<system-out>{body}</system-out></testcase>"
+
+
+def _skipped(item: Unchecked) -> str:
+    return f'  <testcase classname="envcheck" name={quoteattr(_clean(item.what))}><skipped message={quoteattr(_clean(item.why))}/></testcase>'
+
+
+def _clean(text: str) -> str:
+    """Without the control characters that XML 1.0 forbids."""
+    return "".join(mark for mark in text if mark in "\n\t" or ord(mark) >= 32)

@@ -1,0 +1,54 @@
+"""Markdown that a maintainer can post as an answer under an issue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.render.text import summary_of, value_of
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.findings import Finding, Report
+
+_WORDS: Final = {"error": "Problem", "warning": "Warning", "info": "Note"}
+
+
+def report(found: Report, host: Host) -> str:
+    """Findings as sections, facts in a table per finding, what was not checked at the end."""
+    lines = [f"**{summary_of(host)}**" if summary_of(host) else "", ""]
+    if not found.findings:
+        lines += ["Nothing was found that does not fit.", ""]
+    for finding in found.findings:
+        lines += _finding(finding)
+    if found.unchecked:
+        lines += ["<details><summary>Not checked</summary>", ""]
+        lines += [f"- {escape(item.what)}: {escape(item.why)}" for item in found.unchecked]
+        lines += ["", "</details>"]
+    return "\n".join(lines).strip()
+
+
+def _finding(finding: Finding) -> list[str]:
+    sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
+    lines = [f"### {_WORDS[finding.severity]}: {escape(finding.title)}{sure}", "", escape(finding.detail), ""]
+    if finding.evidence:
+        lines += ["| fact | value | read from |", "| --- | --- | --- |"]
+        lines += [f"| {item.fact} | {code(value_of(item.value))} | {escape(item.source)} |" for item in finding.evidence]
+        lines.append("")
+    if finding.fix.text:
+        lines += [f"**Fix.** {escape(finding.fix.text)}", ""]
+    if finding.fix.commands:
+        lines += ["```sh", *finding.fix.commands, "```", ""]
+    lines += [f"- hence: {escape(item.title)} (`{item.code}`)" for item in finding.consequences]
+    return [*lines, f"<sub>`{finding.code}` {escape('; '.join(finding.sources))}</sub>", ""]
+
+
+def escape(text: str) -> str:
+    """Text with what Markdown and HTML would act on made harmless: facts come from other people's machines."""
+    for mark in "\\`*_[]<>|#@":
+        text = text.replace(mark, f"&#{ord(mark)};" if mark in "<>|@" else f"\\{mark}")
+    return " ".join(text.split())
+
+
+def code(text: str) -> str:
+    """Text in a code span that its own backticks and pipes cannot leave."""
+    return "`" + " ".join(text.split()).replace("`", "'").replace("|", "\\|") + "`"

@@ -1,0 +1,87 @@
+"""A resolver's answer as a person reads it: the plan and its driver, or the clash and the nearest ways out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.render.ink import Ink, table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.plan import Answer, Conflict, GpuVerdict, Plan, Remedy
+
+_KERNELS: Final = {
+    "native": ("green", "native kernels"),
+    "ptx": ("yellow", "PTX, compiled by the driver at first use"),
+    "none": ("red", "no kernels"),
+    "unknown": ("yellow", "not known"),
+}
+
+
+def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> str:
+    """The whole answer."""
+    pen = pen or Ink()
+    lines: list[str] = []
+    if given.plan:
+        lines += plan(given.plan, pen=pen, explain=explain)
+    if given.status == "conflict":
+        lines += _conflicts(given.conflicts, pen)
+    if given.status == "unknown":
+        lines.append(pen("yellow bold", "? No answer."))
+    for condition in given.conditions or (given.plan.conditions if given.plan else ()):
+        lines += pen.wrap(condition, "  ? ", "    ")
+    if given.fixes:
+        lines += ["", pen("bold", "Each of these works (checked):")]
+        for number, fix in enumerate(given.fixes, 1):
+            lines += _fix(number, fix, pen)
+    return "\n".join(lines)
+
+
+def plan(chosen: Plan, *, pen: Ink, explain: bool = False) -> list[str]:
+    """The plan: what to install on what, what it needs of the host."""
+    head = f"✓ {chosen.runtime}, Python {chosen.python}, {chosen.arch}"
+    rows = [(build.requirement, build.runtime or "no GPU code", build.index or "default index") for build in chosen.builds]
+    lines = [pen("green bold", head), "", *table(rows, pen, indent="  "), ""]
+    facts = []
+    if chosen.base_image:
+        facts.append(("base image", chosen.base_image.image, chosen.base_image.why))
+    if chosen.system:
+        facts.append(("from the system", " ".join(chosen.system), ""))
+    if chosen.driver.minimum:
+        facts.append(("driver", f">= {chosen.driver.minimum}", chosen.driver.note))
+    facts += [("keep", constraint, "") for constraint in chosen.constraints]
+    lines += [f"  {pen('bold', label.ljust(16))}{value}" + (pen("dim", f"  {why}") if why else "") for label, value, why in facts]
+    lines += [_gpu(verdict, pen) for verdict in chosen.gpus]
+    if explain:
+        lines += ["", *_choices(chosen, pen)]
+    return lines
+
+
+def _gpu(verdict: GpuVerdict, pen: Ink) -> str:
+    style, words = _KERNELS[verdict.kernels]
+    name = f"{verdict.name} ({verdict.target})" if verdict.name != verdict.target else verdict.target
+    return f"  {pen('bold', 'GPU'.ljust(16))}{name}: {pen(style, words)}" + (pen("dim", f"  {verdict.why}") if verdict.why else "")
+
+
+def _choices(chosen: Plan, pen: Ink) -> list[str]:
+    lines = [pen("bold", "Why:")]
+    for choice in chosen.choices:
+        lost = f" over {', '.join(choice.rejected)}" if choice.rejected else ""
+        lines += pen.wrap(f"{choice.subject}: {choice.chosen}{lost}: {choice.why}", "  ", "    ")
+    return lines
+
+
+def _conflicts(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
+    lines = [pen("red bold", "✗ These do not fit together.")]
+    for number, conflict in enumerate(conflicts, 1):
+        lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]
+        for member in conflict.members:
+            lines += pen.wrap(f"{member.kind}: {member.text}" + (f"  [{member.source}]" if member.source else ""), "  - ", "    ")
+        lines += pen.wrap(conflict.why, "  ") if conflict.why else []
+    return lines
+
+
+def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:
+    lines = pen.wrap(fix.text, f"  {number}. ", "     ")
+    return [*lines, pen("cyan", f"     $ {fix.command}")] if fix.command else lines

@@ -1,0 +1,46 @@
+"""SARIF 2.1.0, for code scanning: one rule per code, one result per finding.
+
+Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import __version__
+
+if TYPE_CHECKING:
+    from compat.findings import Finding, Report
+
+_LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def report(found: Report, home: str = "https://github.com/envcheck/envcheck") -> dict[str, Any]:
+    """The SARIF document of a report; findings without a place point at the machine as a whole."""
+    rules = {finding.code: finding.title for finding in found.findings}
+    driver = {
+        "name": "envcheck",
+        "version": __version__,
+        "informationUri": home,
+        "rules": [{"id": code, "shortDescription": {"text": title}} for code, title in rules.items()],
+    }
+    order = list(rules)
+    run = {"tool": {"driver": driver}, "results": [_result(item, order) for item in found.findings]}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
+    text = f"{finding.detail} Fix: {finding.fix.text}" if finding.fix.text else finding.detail
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": order.index(finding.code),
+        "level": _LEVELS[finding.severity],
+        "message": {"text": text},
+    }
+    if finding.place:
+        place: dict[str, Any] = {"artifactLocation": {"uri": finding.place.file}}
+        if finding.place.line:
+            place["region"] = {"startLine": finding.place.line}
+        result["locations"] = [{"physicalLocation": place}]
+    return result

@@ -1,0 +1,108 @@
+"""A doctor's report as a person reads it: what is broken and why, what to type, what is fine, what nobody checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.render.ink import Ink
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.findings import Finding, Report
+
+_MARKS: Final = {"error": ("red bold", "✗"), "warning": ("yellow bold", "!"), "info": ("blue", "i")}
+
+
+def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: Ink | None = None) -> str:
+    """The whole report, worst first."""
+    pen = pen or Ink()
+    lines = [pen("bold", title) + pen("dim", f"  {summary_of(host)}"), ""]
+    for finding in found.findings:
+        lines += [*_finding(finding, pen), ""]
+    lines += [pen("green", "✓ ") + text for text in found.fine]
+    if found.fine:
+        lines.append("")
+    if found.unchecked:
+        lines.append(pen("dim", "Not checked:"))
+        for item in found.unchecked:
+            lines += [pen("dim", line) for line in pen.wrap(f"{item.what}: {item.why}", "  ? ", "    ")]
+        lines.append("")
+    lines.append(_closing(found, pen))
+    return "\n".join(lines)
+
+
+def summary_of(host: Host) -> str:
+    """One line that says which machine this is: system, Python, devices, driver."""
+    words = [host["os_name"] or host["os"] or "", f"Python {host['python']}" if host["python"] else ""]
+    words += [host["container"] and f"in {host['container']}", *_devices(host)]
+    words.append(f"driver {host['driver']}" if host["driver"] else "")
+    return " · ".join(word for word in words if word)
+
+
+def _devices(host: Host) -> list[str]:
+    """Devices by name with their number; "no GPU" only if that is known."""
+    if not host.known("gpus"):
+        return []
+    names = [gpu.name or gpu.target or gpu.pci or "unnamed GPU" for gpu in host["gpus"] or ()]
+    if not names:
+        return ["no GPU"]
+    return [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
+
+
+def _finding(finding: Finding, pen: Ink) -> list[str]:
+    style, mark = _MARKS[finding.severity]
+    sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
+    where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""
+    lines = [pen(style, f"{mark} {where}{finding.title}") + pen("dim", f"  {finding.code}{sure}")]
+    lines += pen.wrap(finding.detail, "    ")
+    lines += _evidence(finding, pen)
+    if finding.fix.text:
+        lines += _labelled("do", finding.fix.text, pen)
+    lines += [" " * 10 + pen("cyan", f"$ {command}") for command in finding.fix.commands]
+    for consequence in finding.consequences:
+        lines += _labelled("hence", f"{consequence.title} ({consequence.code})", pen)
+    if finding.sources:
+        lines += [pen("dim", line) for line in _labelled("source", "; ".join(finding.sources), Ink(width=pen.width))]
+    return lines
+
+
+def _labelled(label: str, text: str, pen: Ink) -> list[str]:
+    first, *rest = pen.wrap(text, " " * 10)
+    return [f"    {pen('bold', label.ljust(6))}{first.lstrip()}", *rest]
+
+
+def _evidence(finding: Finding, pen: Ink) -> list[str]:
+    lines = []
+    for number, item in enumerate(finding.evidence):
+        label = pen("bold", "seen  ") if number == 0 else " " * 6
+        seen = f"{item.fact} = {value_of(item.value)}"
+        lines.append(f"    {label}{seen}" + (pen("dim", f"  ({item.source})") if item.source else ""))
+    return lines
+
+
+def value_of(value: Any, limit: int = 110) -> str:
+    """A fact's value on one line, cut at ``limit`` characters."""
+    match value:
+        case None:
+            text = "none"
+        case dict():
+            text = ", ".join(f"{key}={item}" for key, item in value.items())
+        case tuple() | list():
+            text = " ".join(value_of(item) for item in value) or "none"
+        case _:
+            text = getattr(value, "name", "") or str(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _closing(found: Report, pen: Ink) -> str:
+    errors, warnings = found.count("error"), found.count("warning")
+    if not errors and not warnings:
+        unsure = f" {len(found.unchecked)} could not be checked." if found.unchecked else ""
+        return pen("green", "Nothing found that does not fit.") + unsure
+    parts = [_number(errors, "error")] * bool(errors) + [_number(warnings, "warning")] * bool(warnings)
+    codes = [finding.code for finding in found.findings if finding.severity != "info"]
+    return pen("bold", ", ".join(parts) + ".") + pen("dim", f"  More: envcheck explain {codes[0]}")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
