@@ -139,7 +139,7 @@ class CudaRelease(Row):
     """A CUDA toolkit release (table ``cuda``).
 
     Attributes:
-        cuda: ``12.8.1``; a driver-only value such as 12.7 has ``toolkit = false``.
+        cuda: ``12.8.1``; a driver-only value such as 12.7 has ``toolkit = false``, a developer preview ``preview = true``.
         driver_linux: lowest Linux driver of NVIDIA's release table; ``driver_windows`` likewise.
         family_linux: lowest driver of the major's minor-version compatibility; empty before CUDA 11.
         targets: ``sm_`` targets its ptxas accepts.
@@ -151,6 +151,7 @@ class CudaRelease(Row):
 
     cuda: str
     toolkit: bool = True
+    preview: bool = False
     driver_linux: str = ""
     driver_windows: str = ""
     family_linux: str = ""
@@ -215,10 +216,10 @@ class RocmRelease(Row):
     Attributes:
         rocm: ``6.4.1``.
         stream: ``classic``, ``preview`` or ``core-sdk``: two numberings that overlap.
-        drivers: amdgpu driver versions it accepts, lowest and highest.
+        drivers: lowest and highest amdgpu driver it accepts; a coarse highest (``6.2``) takes in all its releases.
         targets: gfx targets its libraries are built for, officially supported.
         glibc: lowest glibc.
-        os: systems it supports.
+        os: systems it supports, ``ubuntu22.04 rhel9.4``; empty if not known.
     """
 
     rocm: str
