@@ -74,7 +74,9 @@ def write(grid: Grid, format: str) -> str:  # noqa: A002
 
 def document(grid: Grid) -> str:
     """The ``envcheck.ci/1`` document: cells with their plans, excluded ones with their reasons."""
-    cells = [{**_row(cell), "plan": plans.dump(plans.Answer(status="plan", plan=cell.plan))["plan"]} for cell in grid.cells]
+    cells = [
+        {**_row(cell), "plan": plans.dump(plans.Answer(status="plan", plan=cell.plan))["plan"]} for cell in grid.cells
+    ]
     excluded = [{"name": item.name, "requirements": list(item.requirements), "why": item.why} for item in grid.excluded]
     return json.dumps({"schema": SCHEMA, "cells": cells, "excluded": excluded}, indent=2, ensure_ascii=False) + "\n"
 

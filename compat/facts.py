@@ -145,7 +145,9 @@ class Spec:
 
 CATALOGUE: Final[Mapping[str, Spec]] = {
     # the machine
-    "os": Spec("text", "distribution and release in image-tag spelling: ubuntu22.04, debian12, rhel9.4, windows11, macos14.5"),
+    "os": Spec(
+        "text", "distribution and release in image-tag spelling: ubuntu22.04, debian12, rhel9.4, windows11, macos14.5"
+    ),
     "os_name": Spec("text", "the operating system as it calls itself"),
     "platform": Spec("text", "linux, windows, darwin, wsl1 or wsl2"),
     "kernel": Spec("text", "kernel release, as uname -r prints it"),
@@ -181,7 +183,9 @@ CATALOGUE: Final[Mapping[str, Spec]] = {
     "nvml": Spec("text", "what initialising NVML answers: ok, or the error's name"),
     "cuda_init": Spec("text", "what cuInit answered where a probe called it: ok, or the error's name"),
     "modules": Spec("texts", "loaded kernel modules that concern GPUs: nvidia, nvidia_uvm, nouveau, amdgpu, ..."),
-    "device_nodes": Spec("texts", "GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128"),
+    "device_nodes": Spec(
+        "texts", "GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128"
+    ),
     "device_nodes_denied": Spec("texts", "GPU device nodes that exist but may not be opened"),
     "device_groups": Spec("table", "device node -> group that owns it"),
     "fabric_manager": Spec("text", "version and state of NVIDIA's fabric manager; absent if not installed"),
@@ -207,7 +211,7 @@ CATALOGUE: Final[Mapping[str, Spec]] = {
     "ninja": Spec("text", "version of ninja on PATH"),
     # Python
     "python": Spec("text", "version of the interpreter in question"),
-    "python_path": Spec("text", "its path"),
+    "python_path": Spec("text", "path of that interpreter"),
     "python_environment": Spec("text", "venv, conda, system, pipx, poetry, uv"),
     "python_arch": Spec("text", "architecture the interpreter was built for, when it may differ from the machine's"),
     "packages": Spec("table", "distribution -> version in that interpreter"),
@@ -356,7 +360,9 @@ def _value(name: str, raw: Any, where: str) -> Any:
 
         near = get_close_matches(name, CATALOGUE, 1)
         raise InputError(
-            f"unknown fact {name!r}", where=where, expected=f"{near[0]!r}" if near else "a name that `envcheck host` prints"
+            f"unknown fact {name!r}",
+            where=where,
+            expected=f"{near[0]!r}" if near else "a name that `envcheck host` prints",
         )
     kind = CATALOGUE[name].kind
     try:

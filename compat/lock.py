@@ -37,7 +37,9 @@ def uv(plan: Plan) -> str:
     lines.append("]")
     if names:
         lines += ["", "[tool.uv.sources]"]
-        lines += [f"{build.name} = {{ index = {json.dumps(names[build.index])} }}" for build in plan.builds if build.index]
+        lines += [
+            f"{build.name} = {{ index = {json.dumps(names[build.index])} }}" for build in plan.builds if build.index
+        ]
     for url, name in names.items():
         lines += ["", "[[tool.uv.index]]", f"name = {json.dumps(name)}", f"url = {json.dumps(url)}", "explicit = true"]
         lines += ['format = "flat"'] if _option(url) == "--find-links" else []
@@ -73,6 +75,6 @@ def _name(url: str) -> str:
     """A readable index name: host and last step, ``download-pytorch-org-cu118``."""
     parts = urlsplit(url)
     last = [step for step in parts.path.split("/") if step][-1:]
-    return "-".join([parts.netloc.replace(".", "-").replace(":", "-"), *last]).replace(".", "-").replace("_", "-").lower()
-
-
+    return (
+        "-".join([parts.netloc.replace(".", "-").replace(":", "-"), *last]).replace(".", "-").replace("_", "-").lower()
+    )

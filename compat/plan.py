@@ -148,7 +148,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One of the clashing constraints: ``kind`` is wish, host, option or matrix; ``text`` says it; ``source`` cites it."""
+    """One clashing constraint: ``kind`` is wish, host, option or matrix; ``text`` says it; ``source`` cites it."""
 
     kind: Literal["wish", "host", "option", "matrix"]
     text: str
@@ -157,7 +157,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A minimal set of clashing constraints: drop any one member that is a wish, host fact or option and it dissolves."""
+    """A minimal set of clashing constraints: drop any wish, host fact or option of it and it dissolves."""
 
     members: tuple[Member, ...]
     why: str = ""
@@ -208,7 +208,12 @@ def load(document: Any, where: str) -> Answer:
         raise InputError("not a JSON object", where=where, expected=f'a document with "schema": "{SCHEMA}"')
     schema = document.get("schema", SCHEMA)
     if schema != SCHEMA:
-        raise InputError(f"schema {schema!r}", where=where, expected=repr(SCHEMA), hint="make it with `envcheck resolve --format json`")
+        raise InputError(
+            f"schema {schema!r}",
+            where=where,
+            expected=repr(SCHEMA),
+            hint="make it with `envcheck resolve --format json`",
+        )
     body = {key: item for key, item in document.items() if key != "schema"}
     if "runtime" in body:
         body = {"status": "plan", "plan": body}
@@ -240,7 +245,9 @@ def _build(shape: Any, raw: Any, where: str, key: str) -> Any:
     if type(None) in args:
         return None if raw is None else _build(next(a for a in args if a is not type(None)), raw, where, key)
     if origin is not None:
-        _demand(isinstance(raw, dict) and all(isinstance(v, str) for v in raw.values()), raw, where, key, "a table of texts")
+        _demand(
+            isinstance(raw, dict) and all(isinstance(v, str) for v in raw.values()), raw, where, key, "a table of texts"
+        )
         return dict(raw)
     _demand(isinstance(raw, shape), raw, where, key, shape.__name__)
     return raw
@@ -265,5 +272,3 @@ def _hints(shape: type[Any]) -> dict[str, Any]:
 def _demand(holds: bool, raw: Any, where: str, key: str, expected: str) -> None:
     if not holds:
         raise InputError(f"{key or 'document'} is {str(raw)[:60]!r}", where=where, expected=expected)
-
-

@@ -53,7 +53,9 @@ def axes_from(name: str) -> Axes:
     if not isinstance(raw, dict):
         raise InputError("has no [tool.envcheck.matrix]", where=name, expected='frameworks = ["torch==2.9.1"]')
     where = f"{name}: [tool.envcheck.matrix]"
-    faults = [InputError(f"unknown key {key!r}", where=where, expected=", ".join(_KEYS)) for key in raw if key not in _KEYS]
+    faults = [
+        InputError(f"unknown key {key!r}", where=where, expected=", ".join(_KEYS)) for key in raw if key not in _KEYS
+    ]
     values: dict[str, Any] = {}
     for key in _KEYS:
         try:
@@ -98,7 +100,12 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
     cells: list[Cell] = []
     excluded: list[Excluded] = []
     for wishes, target in _targets(combinations, axes):
-        words = [*wishes, target.cuda and f"cuda{target.cuda}", target.rocm and f"rocm{target.rocm}", "cpu" if target.cpu else ""]
+        words = [
+            *wishes,
+            target.cuda and f"cuda{target.cuda}",
+            target.rocm and f"rocm{target.rocm}",
+            "cpu" if target.cpu else "",
+        ]
         name = slug(*words, target.python and f"py{target.python}", target.os, target.arch)
         answer = answers(wishes, target, matrix)[0]
         if answer.plan:
@@ -112,17 +119,22 @@ def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[
     for wishes, runtime, python, os, arch in combinations:
         kind = runtime.rstrip("0123456789.")
         if kind not in {"", "cpu", "cuda", "rocm"}:
-            raise InputError(f"runtime {runtime!r}", where="[tool.envcheck.matrix]", expected="cuda12.6, rocm6.4 or cpu")
+            raise InputError(
+                f"runtime {runtime!r}", where="[tool.envcheck.matrix]", expected="cuda12.6, rocm6.4 or cpu"
+            )
         number = runtime.removeprefix(kind)
-        yield wishes, Target(
-            gpus=() if kind == "cpu" else axes.gpu,
-            driver="" if kind == "cpu" else axes.driver,
-            cuda=number if kind == "cuda" else "",
-            rocm=number if kind == "rocm" else "",
-            cpu=kind == "cpu",
-            python=python,
-            os=os,
-            arch=arch or "x86_64",
+        yield (
+            wishes,
+            Target(
+                gpus=() if kind == "cpu" else axes.gpu,
+                driver="" if kind == "cpu" else axes.driver,
+                cuda=number if kind == "cuda" else "",
+                rocm=number if kind == "rocm" else "",
+                cpu=kind == "cpu",
+                python=python,
+                os=os,
+                arch=arch or "x86_64",
+            ),
         )
 
 

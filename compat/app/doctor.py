@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from compat.app import hosts
 from compat.app.files import read_text
 from compat.errors import InputError
-from compat.facts import Host
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 
 if TYPE_CHECKING:
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.plan import Answer
 
@@ -52,7 +52,9 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     check_codes((*question.select, *question.ignore))
     host, text = _patient(question, matrix)
     error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
-    found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=question.select, ignore=question.ignore)
+    found = rules.judge(
+        host, matrix, error=error, wishes=question.wishes, select=question.select, ignore=question.ignore
+    )
     return _with_wishes(found, question, host, matrix), host
 
 

@@ -9,13 +9,13 @@ from compat import plan as plans
 from compat.app import hosts
 from compat.app.files import read_document
 from compat.errors import InputError
-from compat.plan import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
+    from compat.plan import Answer
 
 PREFERENCES: Final = ("newest", "smallest", "oldest-driver", "stable")
 
@@ -60,7 +60,9 @@ def answers(requirements: Sequence[str], target: Target, matrix: Matrix) -> tupl
     from compat import resolve
 
     if target.prefer not in PREFERENCES:
-        raise InputError(f"preference {target.prefer!r} is not known", where="--prefer", expected=", ".join(PREFERENCES))
+        raise InputError(
+            f"preference {target.prefer!r} is not known", where="--prefer", expected=", ".join(PREFERENCES)
+        )
     if target.stored:
         return (_stored(requirements, target),)
     if not requirements:
@@ -93,7 +95,9 @@ def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
 
 def _stored(requirements: Sequence[str], target: Target) -> Answer:
     if requirements or target.described:
-        raise InputError("--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan")
+        raise InputError(
+            "--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan"
+        )
     answer = plans.load(read_document(target.stored), target.stored)
     if answer.plan is None:
         raise InputError(f"holds no plan but a {answer.status}", where=target.stored)

@@ -52,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone (head, less): nobody is left to tell
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - Typer's usage errors have no importable base
         return _usage(error)
     return code if isinstance(code, int) else 0
 

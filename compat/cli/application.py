@@ -1,10 +1,11 @@
 """Builds the Typer application out of the commands asked for."""
 
 import importlib
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Annotated, Any, Callable, Iterable, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -33,7 +34,10 @@ def application(names: Iterable[str]) -> typer.Typer:
 
 
 def _root(
-    *, version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.", is_eager=True)] = False
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help="Print the version and exit.", is_eager=True)
+    ] = False,
 ) -> None:
     if version:
         from compat import __version__
@@ -49,8 +53,12 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     (:mod:`compat.cli.options`) instead of repeating them.
     """
     hints = get_type_hints(function, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    plain = [item.replace(annotation=hints[name]) for name, item in signature(function).parameters.items() if name not in groups]
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    plain = [
+        item.replace(annotation=hints[name])
+        for name, item in signature(function).parameters.items()
+        if name not in groups
+    ]
     spread = [parameter for group in groups.values() for parameter in _parameters(group)]
 
     @wraps(function)

@@ -8,9 +8,13 @@ from compat.cli.options import Knowledge, Speech, Texts
 
 
 def command(
-    requirements: Annotated[Texts, typer.Argument(metavar="[REQ]...", help="Frameworks, one image each (or --config).")] = None,
+    requirements: Annotated[
+        Texts, typer.Argument(metavar="[REQ]...", help="Frameworks, one image each (or --config).")
+    ] = None,
     *,
-    config: Annotated[str, typer.Option(metavar="FILE", help="File with [tool.envcheck.matrix]; pyproject.toml if no REQ.")] = "",
+    config: Annotated[
+        str, typer.Option(metavar="FILE", help="File with [tool.envcheck.matrix]; pyproject.toml if no REQ.")
+    ] = "",
     runtime: Annotated[Texts, typer.Option(metavar="RUNTIME", help="cuda12.6, rocm6.4 or cpu (repeatable).")] = None,
     python: Annotated[Texts, typer.Option(metavar="X.Y", help="Python (repeatable).")] = None,
     os: Annotated[Texts, typer.Option(metavar="OS", help="Base system, ubuntu22.04 (repeatable).")] = None,
@@ -34,9 +38,14 @@ def command(
         raise InputError("requirements and --config both name frameworks", expected="one of them")
     if requirements:
         axes = Axes(
-            frameworks=tuple((item,) for item in requirements), runtime=tuple(runtime or ("",)), python=tuple(python or ("",)),
-            os=tuple(os or ("",)), arch=tuple(arch or ("",)), gpu=tuple(gpu or ()), driver=driver,
-        )  # fmt: skip
+            frameworks=tuple((item,) for item in requirements),
+            runtime=tuple(runtime or ("",)),
+            python=tuple(python or ("",)),
+            os=tuple(os or ("",)),
+            arch=tuple(arch or ("",)),
+            gpu=tuple(gpu or ()),
+            driver=driver,
+        )
     else:
         axes = axes_from(config or "pyproject.toml")
     grid = grid_of(axes, load(knowledge.matrix))

@@ -8,18 +8,28 @@ from compat.cli.options import Knowledge, Speech, Texts
 
 
 def command(
-    requirements: Annotated[Texts, typer.Argument(metavar="[REQ]...", help="What should run here, such as torch==2.9.1.")] = None,
+    requirements: Annotated[
+        Texts, typer.Argument(metavar="[REQ]...", help="What should run here, such as torch==2.9.1.")
+    ] = None,
     *,
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
-    host: Annotated[str, typer.Option(metavar="FILE", help="Facts of another machine, as `envcheck host` prints them.")] = "",
-    report: Annotated[str, typer.Option(metavar="FILE|-", help="A pasted collect_env, nvidia-smi, rocminfo, ... or issue.")] = "",
+    host: Annotated[
+        str, typer.Option(metavar="FILE", help="Facts of another machine, as `envcheck host` prints them.")
+    ] = "",
+    report: Annotated[
+        str, typer.Option(metavar="FILE|-", help="A pasted collect_env, nvidia-smi, rocminfo, ... or issue.")
+    ] = "",
     error: Annotated[str, typer.Option(metavar="TEXT", help="An error text to explain with the facts.")] = "",
     log: Annotated[str, typer.Option(metavar="FILE|-", help="A log that holds the error.")] = "",
     image: Annotated[str, typer.Option(metavar="IMAGE", help="Will this image run here?")] = "",
     select: Annotated[Texts, typer.Option(metavar="CODE", help="Only these findings (code or its beginning).")] = None,
     ignore: Annotated[Texts, typer.Option(metavar="CODE", help="Not these findings.")] = None,
-    fail_on: Annotated[str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")] = "error",
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")] = 5.0,
+    fail_on: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
+    ] = "error",
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")
+    ] = 5.0,
     speech: Speech,
     knowledge: Knowledge,
 ) -> int:

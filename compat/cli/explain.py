@@ -8,7 +8,9 @@ from compat.cli.options import Knowledge, Speech
 
 
 def command(
-    subject: Annotated[str, typer.Argument(metavar="CODE|TEXT", help="A finding's code, or an error message in quotes.")],
+    subject: Annotated[
+        str, typer.Argument(metavar="CODE|TEXT", help="A finding's code, or an error message in quotes.")
+    ],
     *,
     speech: Speech,
     knowledge: Knowledge,

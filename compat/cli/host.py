@@ -11,7 +11,9 @@ def command(
     *,
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
     full: Annotated[bool, typer.Option("--full", help="Keep what identifies the machine (serials, UUIDs).")] = False,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")] = 5.0,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")
+    ] = 5.0,
     speech: Speech,
     knowledge: Knowledge,
 ) -> int:

@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, List, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,15 +11,19 @@ from compat.errors import InputError
 if TYPE_CHECKING:
     from compat.app.plans import Target
 
-Texts = Optional[List[str]]
+Texts = list[str] | None
 
 
 @dataclass(frozen=True)
 class Speech:
     """Where and how an answer is said."""
 
-    format: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="How to say it; text is for people.")] = "text"
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to FILE, atomically.")] = ""
+    format: Annotated[
+        str, typer.Option("--format", "-f", metavar="FORMAT", help="How to say it; text is for people.")
+    ] = "text"
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to FILE, atomically.")
+    ] = ""
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the answer.")] = False
     no_color: Annotated[bool, typer.Option("--no-color", help="Plain text (NO_COLOR works too).")] = False
 
@@ -61,15 +65,21 @@ class Speech:
 class Knowledge:
     """Which matrix answers."""
 
-    matrix: Annotated[Texts, typer.Option("--matrix", metavar="FILE", help="Lay your own rows over the matrix (repeatable).")] = None
+    matrix: Annotated[
+        Texts, typer.Option("--matrix", metavar="FILE", help="Lay your own rows over the matrix (repeatable).")
+    ] = None
 
 
 @dataclass(frozen=True)
 class TargetOptions:
     """The machine that a plan is for; nothing given means this one."""
 
-    host: Annotated[Texts, typer.Option("--host", metavar="FILE", help="Facts of another machine (JSON or TOML; repeatable).")] = None
-    gpu: Annotated[Texts, typer.Option("--gpu", metavar="NAME", help="GPU by name, PCI id, sm_XX or gfxNNN (repeatable).")] = None
+    host: Annotated[
+        Texts, typer.Option("--host", metavar="FILE", help="Facts of another machine (JSON or TOML; repeatable).")
+    ] = None
+    gpu: Annotated[
+        Texts, typer.Option("--gpu", metavar="NAME", help="GPU by name, PCI id, sm_XX or gfxNNN (repeatable).")
+    ] = None
     driver: Annotated[str, typer.Option("--driver", metavar="V", help="NVIDIA or amdgpu driver version.")] = ""
     cuda: Annotated[str, typer.Option("--cuda", metavar="X.Y", help="Only this CUDA runtime.")] = ""
     rocm: Annotated[str, typer.Option("--rocm", metavar="X.Y", help="Only this ROCm runtime.")] = ""
@@ -77,7 +87,9 @@ class TargetOptions:
     python: Annotated[str, typer.Option("--python", metavar="X.Y", help="Only this Python.")] = ""
     os: Annotated[str, typer.Option("--os", metavar="OS", help="Operating system, as in ubuntu22.04.")] = ""
     arch: Annotated[str, typer.Option("--arch", metavar="ARCH", help="x86_64 or aarch64.")] = ""
-    prefer: Annotated[str, typer.Option("--prefer", metavar="RULE", help="newest, smallest, oldest-driver or stable.")] = "newest"
+    prefer: Annotated[
+        str, typer.Option("--prefer", metavar="RULE", help="newest, smallest, oldest-driver or stable.")
+    ] = "newest"
     plan: Annotated[str, typer.Option("--plan", metavar="FILE", help="A stored plan instead of resolving.")] = ""
 
     def target(self) -> "Target":

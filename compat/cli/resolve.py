@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def command(
-    requirements: Annotated[Texts, typer.Argument(metavar="REQ...", help="What is wanted, such as torch==2.9.1 'jax>=0.6'.")] = None,
+    requirements: Annotated[
+        Texts, typer.Argument(metavar="REQ...", help="What is wanted, such as torch==2.9.1 'jax>=0.6'.")
+    ] = None,
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Tell for each choice what lost to it, and why.")] = False,
     target: TargetOptions,

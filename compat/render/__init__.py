@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compat.facts import Host
     from compat.findings import Report
 
@@ -13,21 +15,16 @@ REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "
 
 
 def report(found: Report, host: Host, format: str, *, colored: bool = False, title: str = "envcheck doctor") -> str:  # noqa: A002
-    """A report in one of :data:`REPORT_FORMATS`; each renderer is imported only when it speaks."""
+    """A report in one of :data:`REPORT_FORMATS`; the renderers are small, so all are at hand."""
     from compat.render import document, github, html, ink, junit, markdown, sarif, text
 
-    match format:
-        case "json":
-            return document.encode(document.report(found, host))
-        case "sarif":
-            return document.encode(sarif.report(found))
-        case "markdown":
-            return markdown.report(found, host)
-        case "junit":
-            return junit.report(found)
-        case "html":
-            return html.report(found, host)
-        case "github":
-            return github.report(found)
-        case _:
-            return text.report(found, host, title=title, pen=ink.ink(colored=colored))
+    writers: dict[str, Callable[[], str]] = {
+        "text": lambda: text.report(found, host, title=title, pen=ink.ink(colored=colored)),
+        "json": lambda: document.encode(document.report(found, host)),
+        "markdown": lambda: markdown.report(found, host),
+        "sarif": lambda: document.encode(sarif.report(found)),
+        "junit": lambda: junit.report(found),
+        "html": lambda: html.report(found, host),
+        "github": lambda: github.report(found),
+    }
+    return writers[format]()

@@ -5,9 +5,17 @@ from __future__ import annotations
 import shutil
 import textwrap
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+
+
+def printable(text: str) -> str:
+    """The text without control characters: a fact from elsewhere must not steer the reader's terminal."""
+    return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +35,7 @@ class Ink:
         """Lines of ``text`` no wider than the paper, words kept whole (paths and commands are worth copying)."""
         follow = indent if hanging is None else hanging
         lines: list[str] = []
-        for number, paragraph in enumerate(text.splitlines() or [""]):
+        for number, paragraph in enumerate(printable(text).splitlines() or [""]):
             lines += textwrap.wrap(
                 paragraph,
                 self.width,
@@ -44,7 +52,7 @@ def ink(*, colored: bool = False) -> Ink:
     return Ink(colored, max(60, min(110, shutil.get_terminal_size((100, 24)).columns)))
 
 
-def table(rows: list[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = (), indent: str = "") -> list[str]:
+def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = (), indent: str = "") -> list[str]:
     """Columns as wide as their widest cell; the last one runs free."""
     everything = [head, *rows] if head else rows
     if not everything:

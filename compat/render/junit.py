@@ -1,4 +1,4 @@
-"""JUnit XML, which every CI system shows: a finding is a failed test case, a warning or hint a passed one with output."""
+"""JUnit XML, which every CI system shows: an error is a failed test case, a warning or hint a passed one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ def report(found: Report, name: str = "envcheck") -> str:
     cases = [_case(finding) for finding in found.findings] + [_skipped(item) for item in found.unchecked]
     cases += [f"  <testcase classname={quoteattr(name)} name={quoteattr(_clean(text))}/>" for text in found.fine]
     counts = f'tests="{len(cases)}" failures="{found.count("error")}" skipped="{len(found.unchecked)}"'
-    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuite name={quoteattr(name)} {counts}>", *cases, "</testsuite>"])
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f"<testsuite name={quoteattr(name)} {counts}>",
+            *cases,
+            "</testsuite>",
+        ]
+    )
 
 
 def _case(finding: Finding) -> str:
@@ -26,7 +33,8 @@ def _case(finding: Finding) -> str:
 
 
 def _skipped(item: Unchecked) -> str:
-    return f'  <testcase classname="envcheck" name={quoteattr(_clean(item.what))}><skipped message={quoteattr(_clean(item.why))}/></testcase>'
+    name, why = quoteattr(_clean(item.what)), quoteattr(_clean(item.why))
+    return f'  <testcase classname="envcheck" name={name}><skipped message={why}/></testcase>'
 
 
 def _clean(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat.render.ink import printable
 from compat.render.text import summary_of, value_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def _finding(finding: Finding) -> list[str]:
     lines = [f"### {_WORDS[finding.severity]}: {escape(finding.title)}{sure}", "", escape(finding.detail), ""]
     if finding.evidence:
         lines += ["| fact | value | read from |", "| --- | --- | --- |"]
-        lines += [f"| {item.fact} | {code(value_of(item.value))} | {escape(item.source)} |" for item in finding.evidence]
+        lines += [
+            f"| {item.fact} | {code(value_of(item.value))} | {escape(item.source)} |" for item in finding.evidence
+        ]
         lines.append("")
     if finding.fix.text:
         lines += [f"**Fix.** {escape(finding.fix.text)}", ""]
@@ -42,13 +45,14 @@ def _finding(finding: Finding) -> list[str]:
     return [*lines, f"<sub>`{finding.code}` {escape('; '.join(finding.sources))}</sub>", ""]
 
 
+_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]#"} | {mark: f"&#{ord(mark)};" for mark in "<>|@"})
+
+
 def escape(text: str) -> str:
     """Text with what Markdown and HTML would act on made harmless: facts come from other people's machines."""
-    for mark in "\\`*_[]<>|#@":
-        text = text.replace(mark, f"&#{ord(mark)};" if mark in "<>|@" else f"\\{mark}")
-    return " ".join(text.split())
+    return printable(" ".join(text.split())).translate(_MARKS)
 
 
 def code(text: str) -> str:
     """Text in a code span that its own backticks and pipes cannot leave."""
-    return "`" + " ".join(text.split()).replace("`", "'").replace("|", "\\|") + "`"
+    return "`" + printable(" ".join(text.split())).replace("`", "'").replace("|", "\\|") + "`"

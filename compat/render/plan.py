@@ -41,7 +41,9 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
 def plan(chosen: Plan, *, pen: Ink, explain: bool = False) -> list[str]:
     """The plan: what to install on what, what it needs of the host."""
     head = f"✓ {chosen.runtime}, Python {chosen.python}, {chosen.arch}"
-    rows = [(build.requirement, build.runtime or "no GPU code", build.index or "default index") for build in chosen.builds]
+    rows = [
+        (build.requirement, build.runtime or "no GPU code", build.index or "default index") for build in chosen.builds
+    ]
     lines = [pen("green bold", head), "", *table(rows, pen, indent="  "), ""]
     facts = []
     if chosen.base_image:
@@ -51,7 +53,10 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False) -> list[str]:
     if chosen.driver.minimum:
         facts.append(("driver", f">= {chosen.driver.minimum}", chosen.driver.note))
     facts += [("keep", constraint, "") for constraint in chosen.constraints]
-    lines += [f"  {pen('bold', label.ljust(16))}{value}" + (pen("dim", f"  {why}") if why else "") for label, value, why in facts]
+    lines += [
+        f"  {pen('bold', label.ljust(16))}{value}" + (pen("dim", f"  {why}") if why else "")
+        for label, value, why in facts
+    ]
     lines += [_gpu(verdict, pen) for verdict in chosen.gpus]
     if explain:
         lines += ["", *_choices(chosen, pen)]
@@ -61,7 +66,9 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False) -> list[str]:
 def _gpu(verdict: GpuVerdict, pen: Ink) -> str:
     style, words = _KERNELS[verdict.kernels]
     name = f"{verdict.name} ({verdict.target})" if verdict.name != verdict.target else verdict.target
-    return f"  {pen('bold', 'GPU'.ljust(16))}{name}: {pen(style, words)}" + (pen("dim", f"  {verdict.why}") if verdict.why else "")
+    return f"  {pen('bold', 'GPU'.ljust(16))}{name}: {pen(style, words)}" + (
+        pen("dim", f"  {verdict.why}") if verdict.why else ""
+    )
 
 
 def _choices(chosen: Plan, pen: Ink) -> list[str]:
@@ -77,7 +84,9 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
     for number, conflict in enumerate(conflicts, 1):
         lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]
         for member in conflict.members:
-            lines += pen.wrap(f"{member.kind}: {member.text}" + (f"  [{member.source}]" if member.source else ""), "  - ", "    ")
+            lines += pen.wrap(
+                f"{member.kind}: {member.text}" + (f"  [{member.source}]" if member.source else ""), "  - ", "    "
+            )
         lines += pen.wrap(conflict.why, "  ") if conflict.why else []
     return lines
 

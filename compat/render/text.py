@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.render.ink import Ink
+from compat.render.ink import Ink, printable
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -19,7 +19,7 @@ def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: In
     lines = [pen("bold", title) + pen("dim", f"  {summary_of(host)}"), ""]
     for finding in found.findings:
         lines += [*_finding(finding, pen), ""]
-    lines += [pen("green", "✓ ") + text for text in found.fine]
+    lines += [pen("green", "✓ ") + printable(text) for text in found.fine]
     if found.fine:
         lines.append("")
     if found.unchecked:
@@ -36,7 +36,7 @@ def summary_of(host: Host) -> str:
     words = [host["os_name"] or host["os"] or "", f"Python {host['python']}" if host["python"] else ""]
     words += [host["container"] and f"in {host['container']}", *_devices(host)]
     words.append(f"driver {host['driver']}" if host["driver"] else "")
-    return " · ".join(word for word in words if word)
+    return printable(" · ".join(word for word in words if word))
 
 
 def _devices(host: Host) -> list[str]:
@@ -53,12 +53,12 @@ def _finding(finding: Finding, pen: Ink) -> list[str]:
     style, mark = _MARKS[finding.severity]
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""
-    lines = [pen(style, f"{mark} {where}{finding.title}") + pen("dim", f"  {finding.code}{sure}")]
+    lines = [pen(style, printable(f"{mark} {where}{finding.title}")) + pen("dim", f"  {finding.code}{sure}")]
     lines += pen.wrap(finding.detail, "    ")
     lines += _evidence(finding, pen)
     if finding.fix.text:
         lines += _labelled("do", finding.fix.text, pen)
-    lines += [" " * 10 + pen("cyan", f"$ {command}") for command in finding.fix.commands]
+    lines += [" " * 10 + pen("cyan", printable(f"$ {command}")) for command in finding.fix.commands]
     for consequence in finding.consequences:
         lines += _labelled("hence", f"{consequence.title} ({consequence.code})", pen)
     if finding.sources:
@@ -76,7 +76,7 @@ def _evidence(finding: Finding, pen: Ink) -> list[str]:
     for number, item in enumerate(finding.evidence):
         label = pen("bold", "seen  ") if number == 0 else " " * 6
         seen = f"{item.fact} = {value_of(item.value)}"
-        lines.append(f"    {label}{seen}" + (pen("dim", f"  ({item.source})") if item.source else ""))
+        lines.append(f"    {label}{seen}" + (pen("dim", printable(f"  ({item.source})")) if item.source else ""))
     return lines
 
 
@@ -91,6 +91,7 @@ def value_of(value: Any, limit: int = 110) -> str:
             text = " ".join(value_of(item) for item in value) or "none"
         case _:
             text = getattr(value, "name", "") or str(value)
+    text = printable(" ".join(text.split()))
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

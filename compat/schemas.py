@@ -1,0 +1,165 @@
+"""Published JSON Schemas of the documents that envcheck prints, built from the values themselves.
+
+Keys are only ever added, so every object stays open (``additionalProperties`` is not forbidden) and ``required`` lists
+what a reader may rely on. Dialect: JSON Schema 2020-12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from compat import ci, facts, findings, plan
+
+Schema = dict[str, Any]
+
+_TEXT: Final[Schema] = {"type": "string"}
+_TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
+_KINDS: Final[Mapping[str, Schema]] = {
+    "text": _TEXT,
+    "number": {"type": "integer"},
+    "flag": {"type": "boolean"},
+    "texts": _TEXTS,
+    "table": {"type": "object", "additionalProperties": _TEXT},
+    "tables": {"type": "object", "additionalProperties": _TEXTS},
+}
+
+
+def schemas() -> dict[str, Schema]:
+    """Document name (``envcheck.doctor/1``) -> its schema."""
+    made = {
+        "envcheck.host/1": host(),
+        "envcheck.doctor/1": doctor(),
+        "envcheck.resolve/1": _document(shape(plan.Answer), "status"),
+        "envcheck.inspect/1": inspect(),
+        "envcheck.verify/1": verify(),
+        "envcheck.ci/1": grid(),
+    }
+    return {name: _headed(name, body) for name, body in made.items()}
+
+
+def host() -> Schema:
+    """Facts of a machine; every key is optional, ``null`` is a known absence."""
+    records = {"gpus": facts.Gpu, "builds": facts.Build, "libraries": facts.Library}
+    values: dict[str, Schema] = {}
+    for name, spec in facts.CATALOGUE.items():
+        if spec.kind in _KINDS:
+            value = _KINDS[spec.kind]
+        elif spec.kind == "builds":
+            value = {"type": "object", "additionalProperties": shape(records[spec.kind], required=())}
+        else:
+            value = {"type": "array", "items": shape(records[spec.kind], required=())}
+        values[name] = {"description": spec.meaning, "anyOf": [value, {"type": "null"}]}
+    notes = {"read": _KINDS["table"], "unknown": _KINDS["table"]}
+    return {"type": "object", "properties": {"schema": {"const": facts.SCHEMA}, **values, **notes}}
+
+
+def finding() -> Schema:
+    """One finding; consequences are findings again."""
+    own = shape(findings.Finding, skip=("consequences", "evidence", "place"))
+    seen = {"type": "object", "required": ["fact", "value", "source"], "properties": {"fact": _TEXT, "source": _TEXT}}
+    own["properties"] |= {
+        "evidence": {"type": "array", "items": seen},
+        "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "place": shape(findings.Place),
+    }
+    own["required"] = [
+        "code",
+        "severity",
+        "confidence",
+        "title",
+        "detail",
+        "evidence",
+        "fix",
+        "sources",
+        "consequences",
+    ]
+    return own
+
+
+def doctor() -> Schema:
+    """The doctor's report."""
+    counts = {"errors": {"type": "integer"}, "warnings": {"type": "integer"}, "ok": {"type": "boolean"}}
+    body = {
+        "summary": {"type": "object", "properties": counts, "required": list(counts)},
+        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "fine": _TEXTS,
+        "facts": {"type": "object"},
+        "unchecked": {"type": "array", "items": shape(findings.Unchecked)},
+    }
+    return {"type": "object", "properties": body, "required": list(body), "$defs": {"finding": finding()}}
+
+
+def inspect() -> Schema:
+    """Kernel targets of the objects looked into."""
+    lists = {"sass": _TEXTS, "ptx": _TEXTS, "gfx": _TEXTS}
+    item = {
+        "type": "object",
+        "properties": {"path": _TEXT, **lists, "needed": _TEXTS},
+        "required": ["path", *lists, "needed"],
+    }
+    body = {
+        "objects": {"type": "array", "items": item},
+        "targets": {"type": "object", "properties": lists, "required": list(lists)},
+    }
+    return {"type": "object", "properties": body, "required": list(body)}
+
+
+def verify() -> Schema:
+    """Results of the probes that ran in a container or right here."""
+    status = {"enum": ["pass", "fail", "skip"]}
+    probe = {"name": _TEXT, "status": status, "why": _TEXT, "figures": {"type": "object"}}
+    body = {
+        "image": _TEXT,
+        "level": _TEXT,
+        "probes": {"type": "array", "items": {"type": "object", "properties": probe, "required": list(probe)}},
+        "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+    }
+    return {"type": "object", "properties": body, "required": list(body), "$defs": {"finding": finding()}}
+
+
+def grid() -> Schema:
+    """Cells of a CI matrix with their plans, and the excluded ones."""
+    cell = {"name": _TEXT, "requirements": _TEXT, "runtime": _TEXT, "python": _TEXT, "plan": shape(plan.Plan)}
+    body = {
+        "cells": {"type": "array", "items": {"type": "object", "properties": cell, "required": list(cell)}},
+        "excluded": {"type": "array", "items": shape(ci.Excluded)},
+    }
+    return {"type": "object", "properties": body, "required": list(body)}
+
+
+def shape(hint: Any, *, required: tuple[str, ...] | None = None, skip: tuple[str, ...] = ()) -> Schema:
+    """The schema of an annotation: frozen values become objects, tuples arrays, ``Literal`` an enumeration."""
+    origin, args = get_origin(hint), get_args(hint)
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _object(hint, required, skip)
+    if origin is tuple:
+        return {"type": "array", "items": shape(args[0])}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if type(None) in args:
+        return {"anyOf": [shape(next(item for item in args if item is not type(None))), {"type": "null"}]}
+    if origin is not None:
+        return _KINDS["table"]
+    return {"type": {str: "string", int: "integer", bool: "boolean", float: "number"}.get(hint, "object")}
+
+
+def _object(kind: Any, required: tuple[str, ...] | None, skip: tuple[str, ...]) -> Schema:
+    hints = get_type_hints(kind, localns={"Mapping": Mapping, "Finding": Any})
+    names = [item.name for item in fields(kind) if item.name not in skip]
+    always = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]
+    demanded = list(required if required is not None else (name for name in always if name in names))
+    body: Schema = {"type": "object", "properties": {name: shape(hints[name]) for name in names}}
+    return {**body, "required": demanded} if demanded else body
+
+
+def _document(body: Schema, *required: str) -> Schema:
+    return {**body, "required": list(required)}
+
+
+def _headed(name: str, body: Schema) -> Schema:
+    properties = {"schema": {"const": name}, **body["properties"]}
+    required = ["schema", *(key for key in body.get("required", ()) if key != "schema")] if "required" in body else []
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name}
+    return {**head, **body, "properties": properties, **({"required": required} if required else {})}

@@ -1,0 +1,115 @@
+"""Kernel targets against the vendors' compatibility rules, as tables of cases."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat.targets import Families, Sm, is_gfx, is_target, kernels_for, sm
+
+FAMILIES = Families(
+    frozenset({"sm_53", "sm_62", "sm_72", "sm_87", "sm_110"}),
+    {"gfx1100": "gfx11-generic", "gfx1103": "gfx11-generic", "gfx1201": "gfx12-generic", "gfx90c": "gfx9-generic"},
+)
+
+
+@pytest.mark.parametrize(
+    ("device", "code", "expected"),
+    [
+        # the same-major rule: code for a lower minor runs on a higher one, never across majors
+        ("sm_89", "sm_86", "native"),
+        ("sm_86", "sm_80", "native"),
+        ("sm_61", "sm_60", "native"),
+        ("sm_121", "sm_120", "native"),
+        ("sm_103", "sm_100", "native"),
+        ("sm_80", "sm_86", "none"),
+        ("sm_90", "sm_86", "none"),
+        ("sm_120", "sm_90", "none"),
+        ("sm_120", "sm_100", "none"),
+        # architecture-specific code does not travel, family-specific code stays in its family
+        ("sm_90", "sm_90a", "native"),
+        ("sm_103", "sm_100a", "none"),
+        ("sm_103", "sm_100f", "native"),
+        ("sm_120", "sm_100f", "none"),
+        # Jetson and desktop do not mix, although majors agree
+        ("sm_87", "sm_86", "none"),
+        ("sm_87", "sm_80", "none"),
+        ("sm_89", "sm_87", "none"),
+        ("sm_87", "sm_87", "native"),
+        ("sm_72", "sm_70", "none"),
+        # PTX goes up, not down; compute_90a is for 9.0 alone
+        ("sm_120", "compute_90", "ptx"),
+        ("sm_80", "compute_90", "none"),
+        ("sm_90", "compute_90a", "ptx"),
+        ("sm_100", "compute_90a", "none"),
+        ("sm_120", "compute_100f", "none"),
+        ("sm_103", "compute_100f", "ptx"),
+        # AMD: the target itself, its generic, features that must agree
+        ("gfx1100", "gfx1100", "native"),
+        ("gfx1101", "gfx1100", "none"),
+        ("gfx1103", "gfx11-generic", "native"),
+        ("gfx1201", "gfx11-generic", "none"),
+        ("gfx90a:xnack-", "gfx90a:xnack+", "none"),
+        ("gfx90a:xnack+", "gfx90a", "native"),
+        ("gfx90a", "gfx90a:sramecc+:xnack-", "native"),
+        # vendors never mix
+        ("gfx1100", "sm_89", "none"),
+        ("sm_89", "gfx1100", "none"),
+    ],
+)
+def test_one_target_against_one_device(device, code, expected):
+    assert kernels_for(device, [code], FAMILIES) == expected
+
+
+def test_native_code_wins_over_ptx_wherever_it_stands_in_the_list():
+    assert kernels_for("sm_86", ["compute_80", "sm_80"], FAMILIES) == "native"
+    assert kernels_for("sm_120", ["sm_90", "compute_90"], FAMILIES) == "ptx"
+    assert kernels_for("sm_89", [], FAMILIES) == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("sm_90a", Sm(9, 0, "a")),
+        ("compute_120f", Sm(12, 0, "f", ptx=True)),
+        ("8.9", Sm(8, 9)),
+        ("8.0+PTX", Sm(8, 0, ptx=True)),
+        ("sm_121", Sm(12, 1)),
+        ("gfx90a", None),
+        ("sm_9", None),
+        ("", None),
+    ],
+)
+def test_spelling_of_nvidia_targets(text, value):
+    assert sm(text) == value
+
+
+def test_what_counts_as_a_device():
+    assert is_target("sm_89")
+    assert is_target("gfx90a:xnack+")
+    assert not is_target("sm_90a")
+    assert not is_target("compute_90")
+    assert not is_target("gfx11-generic")
+    assert is_gfx("gfx11-generic")
+    assert not is_gfx("gfx")
+
+
+capability = st.tuples(st.integers(3, 13), st.integers(0, 9)).map(lambda cc: f"sm_{cc[0]}{cc[1]}")
+
+
+@given(capability)
+def test_every_device_runs_its_own_code(device):
+    assert kernels_for(device, [device], FAMILIES) == "native"
+    assert kernels_for(device, [device + "a"], FAMILIES) == "native"
+
+
+@given(capability, st.lists(capability, max_size=6), capability)
+def test_more_code_never_hurts(device, code, extra):
+    order = ["none", "ptx", "native"]
+    less, more = kernels_for(device, code, FAMILIES), kernels_for(device, [*code, extra], FAMILIES)
+    assert order.index(more) >= order.index(less)
+
+
+@given(capability)
+def test_a_reading_prints_as_it_was_read(target):
+    assert str(sm(target)) == target
+    assert sm(sm(target).capability) == sm(target)

@@ -1,0 +1,160 @@
+"""Reports in every format: what a person or a program reads must be there, and hostile values must stay values."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from compat import facts, render
+from compat.findings import Evidence, Finding, Fix, Place, Report, Unchecked, ranked
+
+HOSTILE = "</td><script>alert(1)</script> `rm -rf` | %0A ::error:: ]]> & \x1b[31m *bold* @team"
+
+FINDING = Finding(
+    code="driver-too-old-for-runtime",
+    severity="error",
+    title="The driver is too old for this CUDA build",
+    detail="torch 2.9.1 was built for CUDA 12.8, which needs driver 525.60.13; this host has 470.82.01.",
+    evidence=(Evidence("driver", "470.82.01", "/proc/driver/nvidia/version"), Evidence("gpus", ("a", "b"), "NVML")),
+    fix=Fix("Install a newer driver.", ("sudo apt install nvidia-driver-580",)),
+    sources=("CUDA release notes",),
+    consequences=(Finding(code="cpu-fallback", severity="warning", title="Runs on the CPU", detail=""),),
+)
+HINT = Finding(
+    code="gpu-persistence-off",
+    severity="info",
+    title="Persistence mode is off",
+    detail="Slower start.",
+    confidence="likely",
+)
+WARNING = Finding(
+    code="shm-too-small",
+    severity="warning",
+    title="Little shared memory",
+    detail="64 MiB",
+    place=Place("Dockerfile", 3),
+)
+REPORT = Report(
+    (FINDING, WARNING, HINT), ("glibc 2.36 is new enough",), (Unchecked("driver branch", "kernel log is not readable"),)
+)
+HOST = facts.host(
+    "t", os_name="Debian 12", python="3.11.7", driver="470.82.01", gpus=["NVIDIA A100", "NVIDIA A100", "Tesla T4"]
+)
+
+
+def hostile_report():
+    finding = Finding(
+        code="x",
+        severity="error",
+        title=HOSTILE,
+        detail=HOSTILE,
+        evidence=(Evidence("gpu", HOSTILE, HOSTILE),),
+        place=Place(HOSTILE, 1),
+    )
+    return Report((finding,), (HOSTILE,), (Unchecked(HOSTILE, HOSTILE),))
+
+
+def test_text_tells_what_why_where_and_what_to_type():
+    text = render.report(REPORT, HOST, "text")
+    for words in (
+        "2 x NVIDIA A100 · Tesla T4", "✗ The driver is too old", "driver = 470.82.01  (/proc/driver/nvidia/version)", "$ sudo apt install nvidia-driver-580",
+        "Runs on the CPU (cpu-fallback)", "(likely)", "✓ glibc 2.36 is new enough", "? driver branch: kernel log is not readable", "1 error, 1 warning.",
+    ):  # fmt: skip
+        assert words in text
+    assert "\x1b" not in text
+
+
+def test_text_has_colour_only_when_asked():
+    assert "\x1b[31;1m" in render.report(REPORT, HOST, "text", colored=True)
+
+
+def test_a_fact_from_elsewhere_cannot_steer_the_terminal():
+    assert "\x1b" not in render.report(hostile_report(), HOST, "text")
+
+
+def test_a_clean_report_says_so_and_counts_what_was_not_checked():
+    text = render.report(Report((), (), (Unchecked("a", "b"),)), facts.host("t", gpus=[]), "text")
+    assert "Nothing found that does not fit. 1 could not be checked." in text
+    assert "no GPU" in text
+    assert "no GPU" not in render.report(Report(), facts.host("t"), "text")
+
+
+def test_json_follows_the_contract_and_its_schema():
+    import jsonschema
+
+    from compat.schemas import schemas
+
+    document = json.loads(render.report(REPORT, HOST, "json"))
+    jsonschema.validate(document, schemas()["envcheck.doctor/1"])
+    assert document["summary"] == {"errors": 1, "warnings": 1, "ok": False}
+    first = document["findings"][0]
+    assert first["fix"] == {"text": "Install a newer driver.", "commands": ["sudo apt install nvidia-driver-580"]}
+    assert first["evidence"][1] == {"fact": "gpus", "value": ["a", "b"], "source": "NVML"}
+    assert document["unchecked"] == [{"what": "driver branch", "why": "kernel log is not readable"}]
+
+
+def test_sarif_has_one_rule_per_code_and_a_place_where_there_is_one():
+    document = json.loads(render.report(REPORT, HOST, "sarif"))
+    run = document["runs"][0]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == [
+        "driver-too-old-for-runtime",
+        "shm-too-small",
+        "gpu-persistence-off",
+    ]
+    assert [result["level"] for result in run["results"]] == ["error", "warning", "note"]
+    assert run["results"][1]["locations"][0]["physicalLocation"]["region"] == {"startLine": 3}
+
+
+@pytest.mark.parametrize("report", [REPORT, hostile_report(), Report()])
+def test_junit_is_well_formed_and_counts_failures(report):
+    suite = ET.fromstring(render.report(report, HOST, "junit"))
+    assert int(suite.get("failures")) == len(suite.findall("testcase/failure"))
+    assert int(suite.get("skipped")) == len(suite.findall("testcase/skipped"))
+    assert int(suite.get("tests")) == len(suite.findall("testcase"))
+
+
+def test_html_keeps_hostile_values_as_text():
+    page = render.report(hostile_report(), HOST, "html")
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_markdown_keeps_hostile_values_as_text():
+    page = render.report(hostile_report(), HOST, "markdown")
+    outside_code = re.sub(r"`[^`\n]*`", "", page.replace("\\`", ""))
+    assert "<script>" not in outside_code
+    assert "@team" not in outside_code
+    assert "\\*bold\\*" in page
+    row = next(line for line in page.splitlines() if line.startswith("| gpu"))
+    assert row.replace("\\|", "").count("|") == 4
+
+
+def test_markdown_is_an_answer_one_can_post():
+    page = render.report(REPORT, HOST, "markdown")
+    assert "### Problem: The driver is too old" in page
+    assert "```sh\nsudo apt install nvidia-driver-580\n```" in page
+
+
+def test_github_annotations_cannot_be_forged():
+    lines = render.report(hostile_report(), HOST, "github").splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("::error file=")
+    assert "%250A" in lines[0]
+
+
+def test_findings_are_ranked_by_severity_then_certainty():
+    likely = Finding(code="b", severity="error", title="", detail="", confidence="likely")
+    assert [item.code for item in ranked([HINT, likely, WARNING, FINDING])] == [
+        FINDING.code,
+        "b",
+        WARNING.code,
+        HINT.code,
+    ]
+
+
+@pytest.mark.parametrize(("threshold", "fails"), [("error", True), ("warning", True), ("never", False)])
+def test_fail_on(threshold, fails):
+    assert REPORT.fails(threshold) is fails
+    assert Report((WARNING,)).fails("error") is False
+    assert Report((WARNING,)).fails("warning") is True
