@@ -1,0 +1,143 @@
+"""Offload bundles of clang: the AMD targets in ``.hip_fatbin`` and in bundled ``.hsaco``/``.co`` files.
+
+Layout: Clang documentation, "Clang Offload Bundler": the magic, a count, then per entry offset, size and id
+(``hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+``), all little endian. A compressed bundle is a header with the magic ``CCOB``
+(versions 1 to 3 differ in the width and number of its sizes) before the same thing compressed with zlib or
+ZSTD. The ids stand in front, so only the first kilobytes of a body are ever decompressed.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from struct import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from compat.kernels import zstd
+from compat.kernels.window import CutShortError, Memory, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.kernels.window import Problems
+
+MAGIC: Final = b"__CLANG_OFFLOAD_BUNDLE__"
+COMPRESSED: Final = b"CCOB"
+
+_COUNT: Final = Struct("<Q")
+_ENTRY: Final = Struct("<QQQ")
+_PAGE: Final = 4096  # clang aligns bundles in a section to a page (--bundle-align, HIP's default)
+_MOST_ENTRIES: Final = 4096  # LLVM names fewer than a hundred processors
+_LONGEST_ID: Final = 512
+_BODY: Final = 64 << 10  # bytes of a compressed body that its ids are looked for in
+
+_TARGET = re.compile(r"-(gfx[0-9a-f]+(?:-\d)?(?:-generic|-strict)?(?::[a-z]+[+-])*)$")
+
+
+class _Header(NamedTuple):
+    """Fields of a ``CCOB`` header; ``size`` is 0 in version 1, which does not say it: the next magic ends it."""
+
+    layout: Struct
+    size: int
+    method: int
+
+
+_HEADERS: Final = {1: Struct("<4sHHIQ"), 2: Struct("<4sHHIIQ"), 3: Struct("<4sHHQQQ")}
+"""Version -> magic, version, method, [total size,] uncompressed size, hash."""
+
+_ZLIB, _ZSTD = 0, 1
+"""``llvm::compression::Format``."""
+
+
+class _Places:
+    """Where bundles start: found in order, each byte being searched at most once per magic."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._ahead = dict.fromkeys((MAGIC, COMPRESSED), -1)  # first place known to lie ahead, per magic
+
+    def after(self, at: int) -> int:
+        """The first start at or after ``at``, or the window's end."""
+        for start in (at, -(-at // _PAGE) * _PAGE):
+            if self._window.head(len(MAGIC), start).startswith((MAGIC, COMPRESSED)):
+                return start
+        for magic, place in self._ahead.items():
+            if place < at:
+                found = self._window.find(magic, at)
+                self._ahead[magic] = found if found >= 0 else self._window.size
+        return min(self._ahead.values())
+
+
+def targets(window: Window, problems: Problems) -> Iterator[str]:
+    """Target ids of every bundle in a section or file, in order, repeats included.
+
+    Args:
+        window: the section or file.
+        problems: gets a sentence for each bundle that contradicts itself or cannot be read.
+    """
+    places = _Places(window)
+    at = places.after(0)
+    while at < window.size:
+        where = f"the bundle at {window.start + at:#x}"
+        size = len(COMPRESSED)
+        try:
+            found, size = _read(window.part(at, window.size))
+            yield from _named(found, where, problems)
+        except (CutShortError, zlib.error, zstd.ZstdError) as error:
+            problems.add(f"{where} could not be read: {error}")
+        if size > window.size - at:
+            problems.add(f"{where} claims {size} bytes, of which not all are there")
+        at = places.after(at + max(size, len(COMPRESSED)))
+
+
+def _named(ids: list[str], where: str, problems: Problems) -> Iterator[str]:
+    for name in ids:
+        if found := _TARGET.search(name):
+            yield found[1]
+        elif "spirv" in name:
+            problems.add(f"{where} holds AMD SPIR-V, which is compiled at load; the file does not say for which GPUs")
+
+
+def _read(window: Window) -> tuple[list[str], int]:
+    """Ids of the bundle at the window's start, and its size as far as it says it."""
+    return _read_compressed(window) if window.head(4) == COMPRESSED else _read_plain(window)
+
+
+def _read_plain(window: Window) -> tuple[list[str], int]:
+    """Ids of one bundle, and its size."""
+    (count,) = window.unpack(_COUNT, len(MAGIC))
+    if count > _MOST_ENTRIES:
+        raise CutShortError(f"{count} entries claimed")
+    at, size, found = len(MAGIC) + _COUNT.size, 0, []
+    for _ in range(count):
+        offset, length, name = window.unpack(_ENTRY, at)
+        if name > _LONGEST_ID:
+            raise CutShortError(f"an id of {name} bytes claimed")
+        found.append(window.read(at + _ENTRY.size, name).decode("utf-8", "replace"))
+        at += _ENTRY.size + name
+        size = max(size, offset + length)
+    return found, max(size, at)
+
+
+def _read_compressed(window: Window) -> tuple[list[str], int]:
+    header = _header(window)
+    body = window.part(header.layout.size, header.size - header.layout.size if header.size else window.size)
+    if header.method == _ZLIB:
+        plain = zlib.decompressobj().decompress(body.head(_BODY), _BODY)
+    elif header.method == _ZSTD:
+        plain = zstd.head(body, _BODY)
+    else:
+        raise CutShortError(f"compression method {header.method} is none that clang had")
+    inner = Window(Memory(plain))
+    if inner.head(len(MAGIC)) != MAGIC:
+        raise CutShortError("its compressed body is no bundle")
+    return _read_plain(inner)[0], header.size
+
+
+def _header(window: Window) -> _Header:
+    version = int.from_bytes(window.read(4, 2), "little")
+    layout = _HEADERS.get(version)
+    if layout is None:
+        raise CutShortError(f"version {version} of compressed bundles is not known")
+    fields = window.unpack(layout, 0)
+    return _Header(layout, 0 if version == 1 else fields[3], fields[2])

@@ -1,0 +1,166 @@
+"""One window of bytes -> what GPU code it is or holds, by its magic."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from compat.kernels import amdgpu, archive, bundle, cubin, elf, fatbin, linkage, pe, symbols
+from compat.kernels.values import Code
+from compat.kernels.window import CutShortError, Problems
+from compat.versions import release
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from compat.kernels.window import Window
+
+CUDA_SECTIONS: Final = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")
+"""Where nvcc puts containers: linked code, relocatable device code, and the name as PE cuts it."""
+HIP_SECTIONS: Final = (".hip_fatbin", ".hip_fat")
+
+_MOST_IMAGES: Final = 1 << 20  # a hundred times what the largest published library has
+_MOST_MEMBERS: Final = 1 << 16
+_SONAME_TORCH: Final = ("libc10", "libtorch")
+
+
+class _Tally:
+    """Images as they are counted."""
+
+    def __init__(self) -> None:
+        self.images: dict[str, int] = {}
+        self.isa: dict[str, set[str]] = {}
+        self.problems = Problems()
+
+    def add(self, found: Iterable[fatbin.Image]) -> None:
+        """Count images; an endless supply is cut off and said."""
+        for count, image in enumerate(islice(found, _MOST_IMAGES + 1)):
+            if count == _MOST_IMAGES:
+                self.problems.add(f"it holds more than {_MOST_IMAGES} images; the rest is unread")
+                return
+            self.images[image.target] = self.images.get(image.target, 0) + 1
+            if image.isa:
+                self.isa.setdefault(image.target, set()).add(image.isa)
+
+    def code(self, path: str, form: str, **more: object) -> Code:
+        """What was counted, as a value."""
+        isa = {target: tuple(sorted(found, key=release)) for target, found in self.isa.items()}
+        return Code(path=path, form=form, images=self.images, isa=isa, unread=self.problems.texts(), **more)  # type: ignore[arg-type]
+
+
+def read(window: Window, path: str) -> Iterator[Code]:
+    """Objects in a file's bytes: one, or for an archive one for each member with something to say.
+
+    Never raises for anything the bytes say: what contradicts itself becomes a sentence in ``unread``.
+    """
+    head = window.head(len(bundle.MAGIC))
+    if head.startswith(archive.MAGIC):
+        yield from _archive(window, path)
+        return
+    for magic, reader in _READERS.items():
+        if head.startswith(magic):
+            yield _guarded(reader, window, path)
+            return
+    yield from _text(window, path)
+
+
+def _guarded(reader: Callable[[Window, str, _Tally], Code], window: Window, path: str) -> Code:
+    tally = _Tally()
+    try:
+        return reader(window, path, tally)
+    except CutShortError as error:
+        tally.problems.add(str(error))
+        return tally.code(path, "")
+
+
+def _elf(window: Window, path: str, tally: _Tally) -> Code:
+    file = elf.read(window)
+    match file.machine:
+        case elf.EM_CUDA:
+            if image := cubin.image(file):
+                tally.add([image])
+            return tally.code(path, "cubin")
+        case elf.EM_AMDGPU:
+            return _code_object(file, path, tally)
+    for section in file.named(*CUDA_SECTIONS, *HIP_SECTIONS):
+        if section.cut:
+            tally.problems.add(f"{section.name} claims {section.size} bytes, of which {section.window.size} are there")
+        _section(section.name, section.window, tally)
+    links = linkage.read(file)
+    return tally.code(
+        path,
+        "elf",
+        linkage=links,
+        relocatable=any(True for _ in file.named("__nv_relfatbin")),
+        python_tag=linkage.python_tag(PurePosixPath(path).name),
+        cxx11_abi=_abi(file, path, links.needed),
+    )
+
+
+def _code_object(file: elf.Elf, path: str, tally: _Tally) -> Code:
+    if name := amdgpu.target(file):
+        tally.add([fatbin.Image(name)])
+    else:
+        tally.problems.add(f"an AMD code object whose flags {file.flags:#x} (ABI {file.abi}) name no known target")
+    return tally.code(path, "hsaco")
+
+
+def _section(name: str, window: Window, tally: _Tally) -> None:
+    if name in HIP_SECTIONS:
+        tally.add(fatbin.Image(target) for target in bundle.targets(window, tally.problems))
+    else:
+        tally.add(fatbin.images(window, tally.problems))
+
+
+def _abi(file: elf.Elf, path: str, needed: tuple[str, ...]) -> bool | None:
+    """Only extensions are asked: torch's own libraries have a hundred thousand symbols and one answer."""
+    own = PurePosixPath(path).name.startswith(_SONAME_TORCH)
+    asks = not own and any(name.startswith(_SONAME_TORCH) for name in needed)
+    return symbols.cxx11_abi(symbols.imported(file)) if asks else None
+
+
+def _pe(window: Window, path: str, tally: _Tally) -> Code:
+    file = pe.read(window)
+    for section in file.sections:
+        if section.name in {*CUDA_SECTIONS, *HIP_SECTIONS}:
+            _section(section.name, section.window, tally)
+    links = linkage.Linkage(needed=file.imports, machine=pe.MACHINES.get(file.machine, ""))
+    return tally.code(path, "pe", linkage=links, python_tag=linkage.python_tag(PurePosixPath(path).name))
+
+
+def _fatbin(window: Window, path: str, tally: _Tally) -> Code:
+    tally.add(fatbin.images(window, tally.problems))
+    return tally.code(path, "fatbin")
+
+
+def _bundle(window: Window, path: str, tally: _Tally) -> Code:
+    tally.add(fatbin.Image(target) for target in bundle.targets(window, tally.problems))
+    return tally.code(path, "bundle")
+
+
+_READERS: Final[dict[bytes, Callable[[Window, str, _Tally], Code]]] = {
+    elf.MAGIC: _elf,
+    pe.MAGIC: _pe,
+    fatbin.MAGIC: _fatbin,
+    bundle.MAGIC: _bundle,
+    bundle.COMPRESSED: _bundle,
+}
+
+
+def _archive(window: Window, path: str) -> Iterator[Code]:
+    problems = Problems()
+    for count, member in enumerate(archive.members(window, problems)):
+        if count == _MOST_MEMBERS:
+            problems.add(f"it has more than {_MOST_MEMBERS} members; the rest is unread")
+            break
+        if member.window.head(len(archive.MAGIC)) != archive.MAGIC:  # no compiler nests them; a bomb would
+            yield from (code for code in read(member.window, f"{path}({member.name})") if code.matters)
+    yield Code(path=path, form="archive", unread=problems.texts())
+
+
+def _text(window: Window, path: str) -> Iterator[Code]:
+    tally = _Tally()
+    tally.add(cubin.ptx(window))
+    if tally.images:
+        yield tally.code(path, "ptx")

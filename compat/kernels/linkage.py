@@ -1,0 +1,112 @@
+"""What a host binary needs around it, by its dynamic section: libraries, C library floors, search paths, Python."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from compat.kernels import elf
+from compat.versions import release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linkage:
+    """What the loader will look for.
+
+    Attributes:
+        needed: libraries by soname, in order.
+        floors: symbol version families -> highest version needed (``{"GLIBC": "2.28", "GLIBCXX": "3.4.21"}``).
+        rpath: directories of RPATH and RUNPATH, in the loader's order.
+        machine: architecture, ``x86_64``.
+    """
+
+    needed: tuple[str, ...] = ()
+    floors: Mapping[str, str] = field(default_factory=dict)
+    rpath: tuple[str, ...] = ()
+    machine: str = ""
+
+
+_MOST_NEEDED: Final = 1024
+_FLOOR = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+){1,3})")
+
+_SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+)*)")
+_DLL = re.compile(r"([a-z]+?)64_(\d+)(?:_\d+)?\.dll", re.IGNORECASE)
+
+_CUDA: Final = frozenset(["cudart", "cublas", "cublasLt", "nvrtc", "nvJitLink", "cupti", "nvrtc-builtins"])
+_ROCM: Final = frozenset(["amdhip64", "hiprtc"])
+_OWN: Final = frozenset(
+    ["cudnn", "nccl", "cusparseLt", "nvshmem_host", "cudss", "tensorrt", "nvinfer", "cufft", "cusolver", "curand", "cusparse"]
+)
+
+
+def read(file: elf.Elf) -> Linkage:
+    """The linkage of an ELF file."""
+    entries: dict[int, list[str]] = {}
+    for count, (tag, text) in enumerate(elf.dynamic(file)):
+        if count == _MOST_NEEDED:
+            break
+        entries.setdefault(tag, []).append(text)
+    # With RUNPATH present the loader ignores RPATH (ld.so(8)).
+    paths = entries.get(elf.DT_RUNPATH) or entries.get(elf.DT_RPATH) or []
+    return Linkage(
+        needed=tuple(entries.get(elf.DT_NEEDED, ())),
+        floors=floors(version for _, version in elf.version_needs(file)),
+        rpath=tuple(part for path in paths for part in path.split(":") if part),
+        machine=elf.MACHINES.get(file.machine, ""),
+    )
+
+
+def floors(needs: Iterable[str]) -> dict[str, str]:
+    """The highest version of each symbol family: ``["GLIBC_2.2.5", "GLIBC_2.28"]`` -> ``{"GLIBC": "2.28"}``."""
+    found: dict[str, str] = {}
+    for need in needs:
+        if match := _FLOOR.fullmatch(need):
+            family, version = match.groups()
+            if family not in found or release(version) > release(found[family]):
+                found[family] = version
+    return dict(sorted(found.items()))
+
+
+def implied(needed: Iterable[str]) -> dict[str, str]:
+    """Runtimes that the sonames commit to: ``["libcudart.so.12", "libcudnn.so.9"]`` -> ``{"cuda": "12", "cudnn": "9"}``.
+
+    A soname's number is the ABI's: for CUDA's own libraries the toolkit's major version (CUDA Toolkit release notes;
+    cuFFT, cuSOLVER, cuRAND and cuSPARSE count for themselves), for HIP the major version of ROCm.
+    """
+    found: dict[str, str] = {}
+    for name in needed:
+        if match := _SONAME.fullmatch(name) or _DLL.fullmatch(name):
+            library, version = match.groups()
+            if product := _product(library):
+                found.setdefault(product, version)
+    return found
+
+
+def _product(library: str) -> str:
+    if library in _CUDA:
+        return "cuda"
+    if library in _ROCM:
+        return "rocm"
+    return library if library in _OWN else ""
+
+
+_ABI_TAG = re.compile(r"\.(?:cpython-(\d+)(t?)-[\w-]+|cp(\d+)(t?)-win[\w]*|pypy(\d+)-[\w-]+|(abi3))\.(?:so|pyd)$")
+
+
+def python_tag(filename: str) -> str:
+    """The interpreter an extension module's file name commits to (PEP 3149): ``cp311``, ``cp313t``, ``abi3``, ``pp310``.
+
+    >>> python_tag("_C.cpython-311-x86_64-linux-gnu.so"), python_tag("_C.abi3.so"), python_tag("libc10.so")
+    ('cp311', 'abi3', '')
+    """
+    found = _ABI_TAG.search(filename)
+    if found is None:
+        return ""
+    unix, unix_free, windows, windows_free, pypy, stable = found.groups()
+    if stable or pypy:
+        return stable or f"pp{pypy}"
+    return f"cp{unix or windows}{unix_free or windows_free or ''}"

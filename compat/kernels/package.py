@@ -1,0 +1,93 @@
+"""Installed distributions: the binaries of a package in any interpreter's site-packages."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from compat.errors import InputError
+from compat.kernels import names, places
+from compat.kernels.values import Inspection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LARGEST_RECORD: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """GPU targets of an installed package and the file that says so.
+
+    Attributes:
+        targets: as ``compat.facts.Build.kernels`` has them; empty if the package carries no GPU code.
+        path: the file that most images were read from; the package's folder if there are none.
+        complete: whether everything could be read; only then is an absent target a fact.
+    """
+
+    targets: tuple[str, ...]
+    path: str
+    complete: bool = True
+
+
+def inspect_package(name: str, site_packages: Path | str) -> Inspection:
+    """Inspect the files that an installed distribution owns, by its RECORD; else the import package of that name.
+
+    Args:
+        name: distribution name, ``torch``.
+        site_packages: the interpreter's folder of packages; it need not be this interpreter's.
+
+    Raises:
+        InputError: if no such distribution or package is there.
+    """
+    root = Path(site_packages)
+    record = _record(root, name)
+    if record is not None:
+        found = (code for file in _owned(root, record) for code in places.read_path(root / file, file))
+        return places.gather(str(root / name), found)
+    folder = root / name.replace("-", "_")
+    if folder.is_dir():
+        return places.inspect(folder)
+    raise InputError(
+        f"{name} is not installed there", where=str(root), expected="a distribution's name as pip lists it"
+    )
+
+
+def build_kernels(site_packages: Path | str, package: str) -> Kernels:
+    """What ``package`` carries, for the doctor's facts; never raises: what is not there carries nothing.
+
+    Targets are those of the library with most images (``libtorch_cuda.so``), which serves nearly every call; a side
+    library that covers less or more is told by :func:`inspect_package`.
+    """
+    try:
+        found = inspect_package(package, site_packages)
+    except InputError:
+        return Kernels((), str(Path(site_packages) / package), complete=False)
+    main = max(found.objects, key=lambda code: sum(code.images.values()), default=None)
+    if main is None or not main.images:
+        return Kernels((), found.path, found.complete)
+    targets = (*main.sass, *main.ptx, *main.gfx)
+    return Kernels(targets, str(Path(site_packages) / main.path), not main.unread)
+
+
+def _record(root: Path, name: str) -> Path | None:
+    """The RECORD of a distribution; names compare as PEP 503 says."""
+    wanted = re.sub(r"[-_.]+", "-", name).lower()
+    for folder in sorted(root.glob("*.dist-info")):
+        if re.sub(r"[-_.]+", "-", folder.name.partition("-")[0]).lower() == wanted and (folder / "RECORD").is_file():
+            return folder / "RECORD"
+    return None
+
+
+def _owned(root: Path, record: Path) -> Iterator[str]:
+    """Files of a RECORD (PEP 376: CSV of path, hash, size) that are worth opening and lie within ``root``."""
+    with record.open(encoding="utf-8", errors="replace", newline="") as file:
+        text = file.read(_LARGEST_RECORD)
+    for row in csv.reader(text.splitlines()):
+        path = PurePosixPath(row[0]) if row else PurePosixPath()
+        inside = path.parts and not path.is_absolute() and ".." not in path.parts
+        if inside and (names.is_binary(path.name) or names.target(path.name)) and (root / path).is_file():
+            yield path.as_posix()

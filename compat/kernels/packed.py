@@ -1,0 +1,161 @@
+"""Wheels and image layers: members read in place, without extraction to disk."""
+
+from __future__ import annotations
+
+import io
+import struct
+import tarfile
+import zipfile
+from typing import TYPE_CHECKING, Final
+
+from compat.kernels import names, places
+from compat.kernels.inflate import GZIP, Inflater
+from compat.kernels.values import Code
+from compat.kernels.window import CutShortError, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.kernels.window import Source
+
+_LOCAL: Final = struct.Struct("<4s22xHH")  # PKWARE APPNOTE 4.3.7: signature ... name length, extra length
+_LARGEST: Final = 16 << 30
+_RATIO: Final = 300  # real libraries stay below 100; deflate's most is 1032
+_FREE: Final = 64 << 20  # a member of up to this size may be as repetitive as it likes
+_BROKEN: Final = (zipfile.BadZipFile, tarfile.TarError, CutShortError, OSError, ValueError, EOFError, NotImplementedError,
+                  struct.error, RuntimeError, OverflowError, MemoryError, IndexError)  # fmt: skip
+"""What the standard library raises for hostile archives."""
+
+
+class Reader(io.RawIOBase):
+    """A window as a file object, for the standard library's readers of archives."""
+
+    def __init__(self, window: Window) -> None:
+        self._window, self._at = window, 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def tell(self) -> int:
+        """The current offset."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to an offset, as ``io`` defines it."""
+        start = (0, self._at, self._window.size)[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Fill ``buffer`` as far as there are bytes."""
+        data = self._window.head(len(buffer), self._at)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def wheel(window: Window) -> Iterator[Code]:
+    """Objects of a wheel or other zip file; over HTTP only the directory and the binaries are fetched."""
+    try:
+        with zipfile.ZipFile(io.BufferedReader(Reader(window), 1 << 16)) as archive:
+            members = [
+                item
+                for item in archive.infolist()
+                if names.is_binary(item.filename) or names.target(_base(item.filename))
+            ]
+    except _BROKEN as error:
+        yield Code(path="", unread=(f"the zip file's directory cannot be read: {error}",))
+        return
+    rest = window.size
+    for item in members:
+        rest -= item.compress_size
+        if rest < 0:  # members of an honest archive do not overlap
+            yield Code(
+                path=item.filename, unread=("the members claim more bytes than the archive has; the rest is unread",)
+            )
+            return
+        yield from _zip_member(window, item)
+
+
+def _zip_member(window: Window, item: zipfile.ZipInfo) -> Iterator[Code]:
+    if not names.is_binary(item.filename):
+        yield Code(path=item.filename, form="name", images={names.target(_base(item.filename)): 1})
+        return
+    try:
+        yield from places.contained(Window(_zip_source(window, item), 0, item.file_size), item.filename)
+    except _BROKEN as error:
+        yield Code(path=item.filename, unread=(f"could not be read: {error}",))
+
+
+def _zip_source(window: Window, item: zipfile.ZipInfo) -> Source:
+    signature, name, extra = window.unpack(_LOCAL, item.header_offset)
+    if signature != b"PK\x03\x04" or item.flag_bits & 1:
+        raise CutShortError(
+            "an encrypted member" if item.flag_bits & 1 else "its local header is not where the directory says"
+        )
+    body = window.part(item.header_offset + _LOCAL.size + name + extra, item.compress_size)
+    if item.compress_type == zipfile.ZIP_STORED:
+        return _Part(body)
+    if item.compress_type != zipfile.ZIP_DEFLATED:
+        raise CutShortError(f"compression method {item.compress_type} is not one that wheels use")
+    return Inflater(body, item.file_size, limit=_limit(item.compress_size))
+
+
+def _limit(compressed: int) -> int:
+    return min(_LARGEST, max(_FREE, compressed * _RATIO))
+
+
+class _Part:
+    """A window as a source for windows of its own."""
+
+    __slots__ = ("_window", "size")
+
+    def __init__(self, window: Window) -> None:
+        self._window, self.size = window, window.size
+
+    def read_at(self, offset: int, count: int) -> bytes:
+        return self._window.read(offset, count)
+
+
+def layer(window: Window) -> Iterator[Code]:
+    """Objects of an image layer or saved image (a tar file); layers within it are read too."""
+    try:
+        with tarfile.open(fileobj=io.BufferedReader(Reader(window), 1 << 16), mode="r:") as archive:
+            for item in archive:
+                if item.isreg() and _is_candidate(item):
+                    yield from _tar_member(window, item)
+    except _BROKEN as error:
+        yield Code(path="", unread=(f"the tar file breaks off: {error}",))
+
+
+def _is_candidate(item: tarfile.TarInfo) -> bool:
+    base = _base(item.name)
+    blob = base.endswith(".tar") or "blobs/sha256/" in item.name
+    return blob or names.is_binary(base) or bool(names.target(base)) or ("." not in base and bool(item.mode & 0o111))
+
+
+def _tar_member(window: Window, item: tarfile.TarInfo) -> Iterator[Code]:
+    if (target := names.target(_base(item.name))) and not names.is_binary(item.name):
+        yield Code(path=item.name, form="name", images={target: 1})
+        return
+    if item.sparse is None:
+        yield from places.contained(window.part(item.offset_data, item.size), item.name)
+
+
+def zipped_layer(window: Window, name: str) -> Iterator[Code]:
+    """Objects of a gzipped layer; any other gzip file has nothing to say."""
+    try:
+        plain = Window(Inflater(window, None, limit=_limit(window.size), form=GZIP))
+        if plain.head(5, 257) == b"ustar":
+            yield from layer(plain)
+    except CutShortError as error:
+        yield Code(path=name, unread=(f"the gzip file cannot be read: {error}",))
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]

@@ -1,0 +1,92 @@
+"""Symbols an extension takes from torch: its C++ string ABI, and what a given torch does not offer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.kernels import elf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_LARGEST: Final = 256 << 20  # bytes of a symbol table or its names; torch's largest library has a tenth
+_TORCH: Final = (
+    "_ZN3c10",
+    "_ZNK3c10",
+    "_ZN2at",
+    "_ZNK2at",
+    "_ZN5torch",
+    "_ZNK5torch",
+    "_ZN5caffe",
+    "_ZTIN3c10",
+    "_ZTVN3c10",
+)
+_NEW: Final = ("__cxx11", "B5cxx11")
+_IDENTIFIER = re.compile(r"(?<![ST\d])(?<!L[a-z])\d+")  # not the number of a substitution, parameter or literal
+
+
+def imported(file: elf.Elf) -> Iterator[str]:
+    """Names of undefined dynamic symbols."""
+    return (name for name, defined in _symbols(file) if not defined)
+
+
+def exported(file: elf.Elf) -> Iterator[str]:
+    """Names of defined dynamic symbols."""
+    return (name for name, defined in _symbols(file) if defined)
+
+
+def _symbols(file: elf.Elf) -> Iterator[tuple[str, bool]]:
+    section = file.of_kind(elf.SHT_DYNSYM)
+    texts = elf.strings(file, section) if section else None
+    if section is None or texts is None or max(section.window.size, texts.size) > _LARGEST:
+        return
+    layout = file.layout.symbol
+    names = texts.head(texts.size)
+    index = (
+        (layout.format.count("Q") and 3) or 5
+    )  # st_shndx is the fourth field of the wide layout, the last of the narrow
+    for fields in layout.iter_unpack(section.window.head(section.window.size // layout.size * layout.size)):
+        end = names.find(b"\0", fields[0], fields[0] + 65536)
+        if fields[0] and end > fields[0]:
+            yield names[fields[0] : end].decode("utf-8", "replace"), fields[index] != 0
+
+
+def is_torch(name: str) -> bool:
+    """Whether a mangled name lies in one of torch's namespaces."""
+    return name.startswith(_TORCH)
+
+
+def cxx11_abi(names: Iterable[str]) -> bool | None:
+    """Which ``std::string`` the imports from torch are built with; ``None`` if none of them has a string.
+
+    libstdc++'s dual ABI mangles the new string as ``std::__cxx11::basic_string`` and abbreviates the old one to ``Ss``
+    (Itanium C++ ABI, "Compression"; libstdc++ manual, "Dual ABI"). Torch is built with one of them, and an extension
+    built with the other fails with an undefined symbol.
+    """
+    old = False
+    for name in names:
+        if not is_torch(name):
+            continue
+        if any(mark in name for mark in _NEW):
+            return True
+        old = old or "Ss" in _without_identifiers(name)
+    return False if old else None
+
+
+def _without_identifiers(name: str) -> str:
+    """A mangled name without its source identifiers (``5Error``), in which letters mean nothing."""
+    kept, at = [], 0
+    while found := _IDENTIFIER.search(name, at):
+        kept.append(name[at : found.start()])
+        at = found.end() + int(found.group()[:6])
+    return "".join([*kept, name[at:]])
+
+
+def lacking(extension: elf.Elf, libraries: Iterable[elf.Elf]) -> tuple[str, ...]:
+    """Symbols that an extension imports from torch's namespaces and none of torch's libraries exports, sorted."""
+    wanted = {name for name in imported(extension) if is_torch(name)}
+    for library in libraries:
+        if wanted:
+            wanted.difference_update(exported(library))
+    return tuple(sorted(wanted))

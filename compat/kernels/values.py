@@ -1,0 +1,156 @@
+"""What an inspection finds: frozen values, and the document ``envcheck.inspect/1``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.kernels.linkage import Linkage, implied
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SCHEMA: Final = "envcheck.inspect/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """One object: a file, a member of a wheel or archive, or a file that tells its target by its name alone.
+
+    Attributes:
+        path: where it is, relative to what was inspected; members of archives in brackets: ``lib.a(kernel.o)``.
+        form: ``elf``, ``pe``, ``cubin``, ``ptx``, ``fatbin``, ``hsaco``, ``bundle``, ``archive`` or ``name``.
+        images: target (``sm_90a``, ``compute_90``, ``lto_80``, ``gfx90a:xnack-``) -> number of images for it.
+        isa: PTX target -> ISA versions of its images, ascending (``{"compute_90": ("8.7",)}``).
+        linkage: what the loader needs, for host binaries.
+        relocatable: whether it holds device code that is still to be linked (``nvcc -dc``).
+        python_tag: ``cp311``, ``abi3``; empty for a plain library.
+        cxx11_abi: string ABI of its imports from torch; ``None`` if it imports none.
+        unread: what could not be read of it, and why.
+    """
+
+    path: str
+    form: str = ""
+    images: Mapping[str, int] = field(default_factory=dict)
+    isa: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    linkage: Linkage = Linkage()
+    relocatable: bool = False
+    python_tag: str = ""
+    cxx11_abi: bool | None = None
+    unread: tuple[str, ...] = ()
+
+    @property
+    def sass(self) -> tuple[str, ...]:
+        """Machine code targets, ``sm_80 sm_90a``."""
+        return ordered(target for target in self.images if target.startswith("sm_"))
+
+    @property
+    def ptx(self) -> tuple[str, ...]:
+        """PTX targets, ``compute_90``."""
+        return ordered(target for target in self.images if target.startswith("compute_"))
+
+    @property
+    def gfx(self) -> tuple[str, ...]:
+        """AMD targets, ``gfx90a:xnack-``."""
+        return ordered(target for target in self.images if target.startswith("gfx"))
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Libraries it is linked with."""
+        return self.linkage.needed
+
+    @property
+    def implied(self) -> dict[str, str]:
+        """Runtimes its libraries commit it to: ``{"cuda": "12"}``."""
+        return implied(self.linkage.needed)
+
+    @property
+    def matters(self) -> bool:
+        """Whether it says anything about GPUs: code, a GPU runtime among its libraries, or something unread."""
+        return bool(self.images or self.unread or self.implied)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """What a path carries.
+
+    Attributes:
+        path: what was inspected.
+        objects: every object with something to say, by path.
+        scanned: number of binaries that were opened, those without GPU code included.
+        unread: what could not be opened at all, and why.
+    """
+
+    path: str
+    objects: tuple[Code, ...] = ()
+    scanned: int = 0
+    unread: tuple[str, ...] = ()
+
+    @property
+    def sass(self) -> tuple[str, ...]:
+        """Machine code targets of all objects."""
+        return ordered(target for item in self.objects for target in item.sass)
+
+    @property
+    def ptx(self) -> tuple[str, ...]:
+        """PTX targets of all objects."""
+        return ordered(target for item in self.objects for target in item.ptx)
+
+    @property
+    def gfx(self) -> tuple[str, ...]:
+        """AMD targets of all objects."""
+        return ordered(target for item in self.objects for target in item.gfx)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All targets, as ``compat.targets.kernels_for`` takes them."""
+        return (*self.sass, *self.ptx, *self.gfx)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything could be read: only then is an absence a fact."""
+        return not self.unread and not any(item.unread for item in self.objects)
+
+
+def ordered(targets: Iterable[str]) -> tuple[str, ...]:
+    """Targets without repeats in natural order: ``sm_90`` before ``sm_100``, ``gfx906`` before ``gfx1030``."""
+    return tuple(sorted(set(targets), key=_rank))
+
+
+def _rank(target: str) -> tuple[int, str]:
+    """Length of the part that numbers the device decides first, then the text."""
+    return len(target.partition(":")[0].rstrip("af")), target
+
+
+def dump(inspection: Inspection) -> dict[str, Any]:
+    """The ``envcheck.inspect/1`` document; JSON-ready."""
+    return {
+        "schema": SCHEMA,
+        "path": inspection.path,
+        "objects": [_plain(item) for item in inspection.objects],
+        "targets": {"sass": list(inspection.sass), "ptx": list(inspection.ptx), "gfx": list(inspection.gfx)},
+        "scanned": inspection.scanned,
+        "complete": inspection.complete,
+        "unread": list(inspection.unread),
+    }
+
+
+def _plain(item: Code) -> dict[str, Any]:
+    return {
+        "path": item.path,
+        "form": item.form,
+        "sass": list(item.sass),
+        "ptx": list(item.ptx),
+        "gfx": list(item.gfx),
+        "needed": list(item.needed),
+        "images": dict(item.images),
+        "isa": {target: list(versions) for target, versions in item.isa.items()},
+        "implied": item.implied,
+        "floors": dict(item.linkage.floors),
+        "rpath": list(item.linkage.rpath),
+        "machine": item.linkage.machine,
+        "relocatable": item.relocatable,
+        "python_tag": item.python_tag,
+        "cxx11_abi": item.cxx11_abi,
+        "unread": list(item.unread),
+    }
