@@ -121,8 +121,10 @@ class Matrix:
         return next((row for row in self.table("gfx") if row.gfx == target.partition(":")[0]), None)
 
     def system(self, os: str) -> rows.System | None:
-        """Facts about an operating-system release, ``ubuntu22.04``."""
-        return next((row for row in self.table("systems") if row.os == os), None)
+        """Facts about an operating-system release: ``ubuntu22.04``, ``rhel9.4`` (of whose major there is a row)."""
+        table: Sequence[rows.System] = self.table("systems")
+        wanted = (os, os.partition(".")[0])
+        return next((row for name in wanted for row in table if name == row.os or name in row.aliases), None)
 
     @cached_property
     def families(self) -> Families:

@@ -324,9 +324,10 @@ class DriverBranch(Row):
 
     Attributes:
         branch: ``R535``.
-        kind: ``production``, ``lts``, ``new-feature``, ``legacy``.
+        kind: ``production``, ``lts``, ``new-feature``, ``legacy``; empty if not known.
         cuda: CUDA version its driver reports, ``12.2``.
-        first: first version; ``latest`` the newest seen; ``eol`` end of life.
+        first: first Linux version; ``latest`` the newest seen; ``windows`` the newest for Windows.
+        eol: end of life.
         drops: architectures that it no longer serves.
     """
 
@@ -335,6 +336,7 @@ class DriverBranch(Row):
     cuda: str
     first: str = ""
     latest: str = ""
+    windows: str = ""
     date: str = ""
     eol: str = ""
     drops: tuple[str, ...] = ()
@@ -348,12 +350,15 @@ class System(Row):
         os: ``ubuntu22.04``.
         glibc: its C library; ``libstdcxx`` its highest GLIBCXX symbol version.
         python: minor version of its ``python3``; ``pythons`` those it packages.
-        manager: ``apt``, ``dnf``, ``zypper``, ``apk``.
+        manager: ``apt``, ``dnf``, ``zypper``, ``apk``, ``tdnf``, ``yum``.
+        aliases: other spellings, as os-release makes them (``rocky9``); a minor release that has no row of its own
+            (``rhel9.4``) takes the row of its major.
         image: plain base image, ``ubuntu:22.04``.
         eol: end of standard support.
     """
 
     os: str
+    aliases: tuple[str, ...] = ()
     glibc: str = ""
     libstdcxx: str = ""
     python: str = ""
@@ -370,20 +375,27 @@ class LibraryRelease(Row):
     Attributes:
         version: ``9.1.0.70``.
         cuda: CUDA releases it is built for: majors (``12``) or minors (``10.2``).
-        first_cc: lowest compute capability it serves.
+        first_cc: lowest compute capability it serves; ``last_cc`` the highest listed when it came out.
         driver_linux: lowest driver it states.
     """
 
     version: str
     cuda: tuple[str, ...] = ()
     first_cc: str = ""
+    last_cc: str = ""
     driver_linux: str = ""
     date: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jetpack(Row):
-    """A JetPack release (table ``jetpack``): ``l4t``, and the versions that it brings."""
+    """A JetPack release (table ``jetpack``): ``l4t``, the versions that it brings, and the modules it runs on.
+
+    Attributes:
+        jetpack: ``6.2``; ``preview`` marks a developer preview.
+        modules: Jetson modules in words.
+        sbsa: whether ordinary arm64 images run on it, rather than l4t images only.
+    """
 
     jetpack: str
     l4t: str
@@ -393,6 +405,9 @@ class Jetpack(Row):
     os: str = ""
     capabilities: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    modules: str = ""
+    preview: bool = False
+    sbsa: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
