@@ -60,10 +60,15 @@ class Package(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Index(Row):
-    """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``."""
+    """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
+
+    Attributes:
+        links: whether the address is a page of links (``pip --find-links``) rather than a simple index.
+    """
 
     name: str
     url: str
+    links: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +98,10 @@ class Build(Row):
         macos: lowest macOS.
         date: day of release, ``2023-05-08``.
         yanked: whether it was withdrawn.
+        distribution: what to install where it has another name than the package (``tensorflow-cpu``,
+            ``paddlepaddle-gpu``, ``cupy-cuda12x``); empty if it has not.
+        published: version to ask of that distribution where it differs from the release (``2.14.0.600`` of
+            tensorflow-rocm for TensorFlow 2.14.0).
     """
 
     versions: tuple[str, ...]
@@ -117,6 +126,8 @@ class Build(Row):
     macos: str = ""
     date: str = ""
     yanked: bool = False
+    distribution: str = ""
+    published: str = ""
     package: str = ""
 
     @property
@@ -126,8 +137,14 @@ class Build(Row):
 
     @property
     def full_version(self) -> str:
-        """The release with its local tag: ``2.0.1+cu118``."""
-        return f"{self.version}+{self.local}" if self.local else self.version
+        """The version to install, with its local tag: ``2.0.1+cu118``."""
+        plain = self.published or self.version
+        return f"{plain}+{self.local}" if self.local else plain
+
+    @property
+    def install_name(self) -> str:
+        """The distribution to install."""
+        return self.distribution or self.package
 
     def each(self) -> tuple[Build, ...]:
         """One build per release."""
@@ -488,7 +505,7 @@ TABLES: Final[dict[str, type[Row]]] = {
 KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Package: ("name",),
     Index: ("name",),
-    Build: ("version", "runtime", "index", "local", "platforms", "python", "extras"),
+    Build: ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published"),
     CudaRelease: ("cuda",),
     Capability: ("cc",),
     Gfx: ("gfx",),
