@@ -29,7 +29,7 @@ _ENTRY: Final = Struct("<QQQ")
 _PAGE: Final = 4096  # clang aligns bundles in a section to a page (--bundle-align, HIP's default)
 _MOST_ENTRIES: Final = 4096  # LLVM names fewer than a hundred processors
 _LONGEST_ID: Final = 512
-_BODY: Final = 64 << 10  # bytes of a compressed body that its ids are looked for in
+_BODY: Final = 16 << 10  # bytes of a decompressed body that its ids are looked for in: room for 200 of them
 
 _TARGET = re.compile(r"-(gfx[0-9a-f]+(?:-\d)?(?:-generic|-strict)?(?::[a-z]+[+-])*)$")
 
