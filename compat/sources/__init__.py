@@ -1,0 +1,71 @@
+"""Existing files -> what they ask for. The kind of a file is told by its name, else by its content.
+
+Knows no matrix and gives no verdict; :mod:`compat.rules.lint` judges.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from compat.errors import InputError
+from compat.sources import requirements
+from compat.sources.values import Ask, Stage
+
+if TYPE_CHECKING:
+    from compat.sources.values import Kind
+
+_LOCKS = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "pipfile.lock"})
+
+
+def read(text: str, file: str) -> Ask:
+    """What the file ``file`` with content ``text`` asks for.
+
+    Raises:
+        InputError: if its kind cannot be told, or it is not what its name says.
+    """
+    from compat.sources import compose, dockerfile, environment, project
+
+    match kind_of(text, file):
+        case "dockerfile":
+            return dockerfile.read(text, file)
+        case "compose":
+            return compose.read(text, file)
+        case "conda":
+            return environment.read(text, file)
+        case "pyproject":
+            return project.read_project(text, file)
+        case "lock":
+            return project.read_lock(text, file)
+        case _:
+            install, unread = requirements.from_text(text)
+            return Ask(file=file, kind="requirements", stages=(Stage(installs=(install,)),), unread=unread)
+
+
+def kind_of(text: str, file: str) -> Kind:
+    """The kind of a file.
+
+    Raises:
+        InputError: if neither name nor content tells.
+    """
+    name = PurePath(file).name.lower()
+    if name in _LOCKS or (name.startswith("pylock.") and name.endswith(".toml")):
+        return "lock"
+    if name == "pyproject.toml":
+        return "pyproject"
+    if name.endswith((".yml", ".yaml")):
+        return _yaml_kind(text, file)
+    if "dockerfile" in name or "containerfile" in name or re.search(r"(?mi)^\s*FROM\s+\S", text):
+        return "dockerfile"
+    if name.endswith((".txt", ".in", ".pip")) or re.search(r"(?m)^[A-Za-z][\w.-]*\s*([=<>~!]=|$)", text):
+        return "requirements"
+    raise InputError("what kind of file this is cannot be told", where=file, expected="Dockerfile, requirements, YAML, TOML or a lock")
+
+
+def _yaml_kind(text: str, file: str) -> Kind:
+    if re.search(r"(?m)^services\s*:", text):
+        return "compose"
+    if re.search(r"(?m)^dependencies\s*:", text):
+        return "conda"
+    raise InputError("neither a compose file nor a conda environment", where=file, expected="services: or dependencies:")

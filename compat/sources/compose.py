@@ -1,0 +1,48 @@
+"""Compose files: each service's image, the devices it asks for and its environment.
+
+Source: Compose specification (``deploy.resources.reservations.devices``, ``gpus``, ``runtime``, ``devices``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.sources.documents import read_yaml
+from compat.sources.values import Ask, Service
+
+if TYPE_CHECKING:
+    from compat.sources.documents import Located
+
+
+def read(text: str, file: str) -> Ask:
+    """What a compose file asks for.
+
+    Raises:
+        InputError: if it is not YAML.
+    """
+    services = read_yaml(text, file).get("services").table()
+    return Ask(file=file, kind="compose", services=tuple(_service(name, body) for name, body in services.items()))
+
+
+def _service(name: str, body: Located) -> Service:
+    reserved = body.get("deploy").get("resources").get("reservations").get("devices")
+    named = [found for device in reserved.items() for found in device.get("device_ids").items()]
+    short = body.get("gpus")
+    named += [found for device in short.items() for found in device.get("device_ids").items()]
+    return Service(
+        name=name,
+        image=body.get("image").text,
+        devices=tuple(item.text for item in named),
+        runtime=body.get("runtime").text,
+        env=_environment(body.get("environment")),
+        line=body.line,
+        image_line=body.get("image").line,
+        device_line=named[0].line if named else body.line,
+    )
+
+
+def _environment(section: Located) -> dict[str, str]:
+    if section.table():
+        return {name: item.text for name, item in section.table().items()}
+    pairs = (item.text.partition("=") for item in section.items())
+    return {name: value for name, _, value in pairs}

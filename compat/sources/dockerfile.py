@@ -1,0 +1,191 @@
+"""Dockerfiles: stages, their bases with build arguments filled in, the commands they run, the settings they leave.
+
+Source: Docker documentation, "Dockerfile reference" (escapes, here-documents, scope of ARG and ENV).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from compat.sources import shell
+from compat.sources.values import Ask, Command, Install, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_HEREDOC: Final = re.compile(r"<<-?\s*['\"]?([A-Za-z_]\w{0,60})['\"]?")
+_FLAG: Final = re.compile(r"--([a-z-]+)=(\S+)\s*")
+_PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: upper-case keyword, the rest with continuations joined by newlines, its first line."""
+
+    keyword: str
+    rest: str
+    line: int
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A stage while it is being read."""
+
+    name: str
+    base: str
+    written: str
+    arg: str
+    parent: int
+    line: int
+    platform: str
+    args: dict[str, str]
+    env: dict[str, str] = field(default_factory=dict)
+    env_lines: dict[str, int] = field(default_factory=dict)
+    installs: list[Install] = field(default_factory=list)
+    commands: list[Command] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
+    user: str = ""
+
+    def values(self) -> Mapping[str, str]:
+        """What a variable stands for now: ENV wins over ARG."""
+        return self.args | self.env
+
+    def stage(self) -> Stage:
+        """The finished stage."""
+        return Stage(
+            name=self.name, base=self.base, written=self.written, arg=self.arg, parent=self.parent, line=self.line,
+            platform=self.platform, installs=tuple(self.installs), commands=tuple(self.commands), env=self.args | self.env,
+            env_lines=self.env_lines, copies=tuple(self.copies), user=self.user,
+        )  # fmt: skip
+
+
+def read(text: str, file: str) -> Ask:
+    """What a Dockerfile asks for."""
+    outer: dict[str, str] = {}
+    drafts: list[_Draft] = []
+    unread: list[str] = []
+    for item in instructions(text):
+        if item.keyword == "FROM":
+            drafts.append(_from(item, outer, drafts))
+        elif not drafts:
+            outer.update(_pairs(item.rest, outer) if item.keyword == "ARG" else {})
+            if item.keyword != "ARG":
+                unread.append(f"line {item.line}: {item.keyword} before the first FROM")
+        else:
+            _apply(item, drafts[-1], outer)
+    return Ask(file=file, kind="dockerfile", stages=tuple(draft.stage() for draft in drafts), unread=tuple(unread))
+
+
+def instructions(text: str) -> Iterator[Instruction]:
+    """The instructions of a Dockerfile; comments and parser directives are left out."""
+    lines = text.splitlines()
+    escape = "`" if re.match(r"#\s*escape\s*=\s*`", text) else "\\"
+    index = 0
+    while index < len(lines):
+        start, parts = index, []
+        while index < len(lines):
+            line = lines[index]
+            index += 1
+            if line.lstrip().startswith("#") or (parts and not line.strip()):
+                continue
+            stripped = line.rstrip()
+            parts.append(stripped.removesuffix(escape))
+            if not stripped.endswith(escape):
+                break
+        body = "\n".join(parts).strip()
+        keyword, _, rest = body.partition(" ") if body else ("", "", "")
+        for mark in _HEREDOC.findall(rest) if keyword.upper() in {"RUN", "COPY"} else ():
+            document, index = _heredoc(lines, index, mark)
+            rest += "\n" + document if keyword.upper() == "RUN" else ""
+        if keyword:
+            yield Instruction(keyword.upper(), rest.strip(), start + 1 + _skipped(lines, start))
+
+
+def _skipped(lines: list[str], start: int) -> int:
+    """Comment lines between ``start`` and the instruction itself."""
+    return next((n for n, line in enumerate(lines[start:]) if line.strip() and not line.lstrip().startswith("#")), 0)
+
+
+def _heredoc(lines: list[str], index: int, mark: str) -> tuple[str, int]:
+    for end in range(index, len(lines)):
+        if lines[end].strip() == mark:
+            return "\n".join(lines[index:end]), end + 1
+    return "\n".join(lines[index:]), len(lines)
+
+
+def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Draft:
+    flags = dict(_FLAG.findall(item.rest))
+    words = _FLAG.sub("", item.rest).split()
+    written = words[0] if words else ""
+    base = shell.fill(written, outer)
+    name = words[2] if len(words) > 2 and words[1].lower() == "as" else ""
+    named = [draft.name.lower() for draft in drafts]
+    parent = len(named) - 1 - named[::-1].index(base.lower()) if base.lower() in named and base else -1
+    arg = next(iter(re.findall(r"\$\{?(\w+)", written)), "")
+    draft = _Draft(name, base, written, arg, parent, item.line, flags.get("platform", ""), {})
+    if parent >= 0:
+        draft.env = dict(drafts[parent].env)
+        draft.env_lines = dict(drafts[parent].env_lines)
+    return draft
+
+
+def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
+    match item.keyword:
+        case "ARG":
+            named = _pairs(item.rest, draft.values())
+            draft.args |= named or {item.rest.split()[0]: outer.get(item.rest.split()[0], "")} if item.rest else {}
+            draft.env_lines |= dict.fromkeys(named, item.line)
+        case "ENV":
+            pairs = _pairs(item.rest, draft.values()) or _old_pair(item.rest, draft.values())
+            draft.env |= pairs
+            draft.env_lines |= dict.fromkeys(pairs, item.line)
+        case "RUN":
+            _run(item, draft)
+        case "CMD" | "ENTRYPOINT":
+            draft.commands += _later(item)
+        case "COPY" | "ADD":
+            draft.copies += [source for flag, source in _FLAG.findall(item.rest) if flag == "from"]
+        case "USER":
+            draft.user = shell.fill(item.rest.strip(), draft.values())
+
+
+def _run(item: Instruction, draft: _Draft) -> None:
+    script = re.sub(r"^(?:--\w+=\S+\s+)+", "", item.rest)
+    listed = _exec_form(script)
+    if listed is not None:
+        script = " ".join(listed[2:] if listed[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"], ["bash", "-c"]) else listed)
+    script = shell.fill(script.replace("\n", " \n") if "<<" in script else script.replace("\n", " "), draft.values())
+    found = shell.commands(script, item.line)
+    draft.commands += found
+    draft.installs += shell.installs(found)
+
+
+def _later(item: Instruction) -> list[Command]:
+    listed = _exec_form(item.rest)
+    return [Command(tuple(listed), item.line, build=False)] if listed else list(shell.commands(item.rest, item.line, build=False))
+
+
+def _exec_form(text: str) -> list[str] | None:
+    if not text.startswith("["):
+        return None
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return [str(item) for item in listed] if isinstance(listed, list) else None
+
+
+def _pairs(text: str, values: Mapping[str, str]) -> dict[str, str]:
+    known = dict(values)
+    for name, value in _PAIR.findall(text):
+        known[name] = shell.fill(re.sub(r"\\(.)", r"\1", value).strip("\"'"), known)
+    return {name: known[name] for name, _ in _PAIR.findall(text)}
+
+
+def _old_pair(text: str, values: Mapping[str, str]) -> dict[str, str]:
+    """``ENV NAME value`` without an equals sign, the old form."""
+    name, _, value = text.partition(" ")
+    return {name: shell.fill(value.strip(), values)} if re.fullmatch(r"[A-Za-z_]\w*", name) else {}

@@ -1,0 +1,90 @@
+"""YAML read with the line of every value, aliases and merge keys followed, and nothing constructed.
+
+PyYAML's composer gives nodes with marks; tags are ignored, so no document can make an object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from compat.errors import InputError
+
+_DEPTH: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A value and the line (from 1) it stands on: a text, a list of these, or a table of these."""
+
+    value: Any
+    line: int
+
+    def get(self, key: str) -> Located:
+        """The entry of a table; an empty one if there is none."""
+        found = self.value.get(key) if isinstance(self.value, dict) else None
+        return found if found is not None else Located(None, self.line)
+
+    def items(self) -> list[Located]:
+        """The entries of a list; a single value counts as a list of one."""
+        if isinstance(self.value, list):
+            return self.value
+        return [] if self.value is None or isinstance(self.value, dict) else [self]
+
+    def table(self) -> dict[str, Located]:
+        """The entries of a table; empty if it is none."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def text(self) -> str:
+        """The value as text, empty for anything that is not a scalar."""
+        return self.value if isinstance(self.value, str) else ""
+
+
+def read_yaml(text: str, where: str) -> Located:
+    """The first document of a YAML text.
+
+    Raises:
+        InputError: naming line and column, if it is not YAML, or if it nests deeper than any real file.
+    """
+    import yaml
+
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+        raise InputError(f"not valid YAML: {error.problem}", where=place) from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise InputError(f"not valid YAML: {str(error).splitlines()[0]}", where=where) from None
+    return _located(node, {}, 0, where) if node is not None else Located(None, 1)
+
+
+def _located(node: Any, seen: dict[int, Located], depth: int, where: str) -> Located:
+    """The node with its lines; a node that several aliases share is read once, so a bomb of aliases stays small."""
+    if id(node) in seen:
+        return seen[id(node)]
+    line = node.start_mark.line + 1
+    if depth > _DEPTH:
+        raise InputError("nests too deeply", where=f"{where}:{line}")
+    seen[id(node)] = Located(None, line)  # an alias to a node inside itself ends here
+    if node.id == "scalar":
+        value: Any = node.value if node.value not in {"", "~", "null"} or node.style else None
+    elif node.id == "sequence":
+        value = [_located(item, seen, depth + 1, where) for item in node.value]
+    else:
+        value = _mapping(node, seen, depth, where)
+    seen[id(node)] = Located(value, line)
+    return seen[id(node)]
+
+
+def _mapping(node: Any, seen: dict[int, Located], depth: int, where: str) -> dict[str, Located]:
+    table: dict[str, Located] = {}
+    for key, item in node.value:
+        found = _located(item, seen, depth + 1, where)
+        if key.value == "<<":
+            for merged in found.items() or [found]:
+                table = {**merged.table(), **table}
+        elif isinstance(key.value, str):
+            table[key.value] = found
+    return table

@@ -1,0 +1,156 @@
+"""Requirement lines as pip reads them: one parser for files, command lines and conda's pip section.
+
+Sources: pip documentation, "Requirements File Format"; PEP 508 (the names, extras, specifiers and markers).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from compat.sources.values import Install, Manager, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_REQUIREMENT: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s*(?:\[(?P<extras>[^\]]{0,300})\])?\s*"
+    r"(?:@\s*(?P<url>[^\s;]+)|(?P<spec>\(?[~=!<>][^;#]{0,300})?)\s*(?:;\s*(?P<marker>.{0,500}))?$"
+)
+_WHEEL: Final = re.compile(r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl")
+_VALUED: Final = {
+    "-i": "index", "--index-url": "index", "--default-index": "index", "--pypi-url": "index",
+    "--extra-index-url": "extra", "--index": "extra", "-f": "links", "--find-links": "links",
+    "-r": "file", "--requirement": "file", "-c": "skip", "--constraint": "skip", "-t": "skip", "--target": "skip",
+    "--root": "skip", "--prefix": "skip", "--python": "python", "-p": "python", "--python-version": "python",
+    "--progress-bar": "skip", "--timeout": "skip", "--retries": "skip", "--trusted-host": "skip", "--proxy": "skip",
+    "--cache-dir": "skip", "--platform": "skip", "--abi": "skip", "--only-binary": "skip", "--no-binary": "skip",
+    "--config-settings": "skip", "--global-option": "skip", "--install-option": "skip", "-e": "editable",
+    "--editable": "editable", "--torch-backend": "backend", "--index-strategy": "skip", "--root-user-action": "skip",
+    "--use-feature": "skip", "--exists-action": "skip", "--cert": "skip", "--log": "skip", "--src": "skip",
+    "--upgrade-strategy": "skip", "--python-preference": "skip", "--link-mode": "skip", "--extra": "skip", "--group": "skip",
+}  # fmt: skip
+"""Options that take a value, and what the value is."""
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What the words of one command or file add up to."""
+
+    requests: list[Request] = field(default_factory=list)
+    index: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    file: list[str] = field(default_factory=list)
+    python: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+
+    def install(self, manager: Manager, line: int, python: str = "") -> Install:
+        """The finished step."""
+        return Install(
+            manager=manager,
+            requests=tuple(self.requests),
+            index=(self.index or [""])[-1],
+            extra_indexes=tuple(self.extra),
+            find_links=tuple(self.links),
+            files=tuple(self.file),
+            options=tuple(self.options),
+            python=(self.python or [python])[-1],
+            line=line,
+        )
+
+
+def normalise(name: str) -> str:
+    """A distribution name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def request(text: str, line: int = 0) -> Request | None:
+    """One requirement, wheel address or wheel file; ``None`` for anything else (folders, repositories, noise).
+
+    >>> request("torch==2.0.1+cu118 ; python_version > '3.8'").exact
+    '2.0.1+cu118'
+    """
+    text = text.strip().strip("'\"")
+    if found := _WHEEL.search(text.replace("%2B", "+").replace("%2b", "+")):
+        version = found["version"]
+        return Request(name=normalise(found["name"]), spec=f"=={version}", url=text if "/" in text else "", line=line)
+    found = _REQUIREMENT.fullmatch(text)
+    if found is None or text.startswith((".", "/")):
+        return None
+    extras = tuple(item.strip() for item in (found["extras"] or "").split(",") if item.strip())
+    spec = (found["spec"] or "").strip().strip("()").replace(" ", "")
+    return Request(
+        name=normalise(found["name"]),
+        spec=spec,
+        extras=extras,
+        url=found["url"] or "",
+        marker=(found["marker"] or "").strip(),
+        line=line,
+    )
+
+
+def from_words(words: Sequence[str], line: int, *, manager: Manager = "pip", python: str = "") -> Install:
+    """The install step of a ``pip install`` (or ``uv pip install``) command's words after ``install``."""
+    gathered = _Gathered()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word.startswith("-"):
+            _option(word, rest, gathered, line)
+        elif found := request(word, line):
+            gathered.requests.append(found)
+    return gathered.install(manager, line, python)
+
+
+def from_text(text: str, first_line: int = 1) -> tuple[Install, tuple[str, ...]]:
+    """The install step that a requirements file amounts to, and the lines that could not be read."""
+    gathered, unread = _Gathered(), []
+    for number, line in _logical_lines(text, first_line):
+        content = re.sub(r"(^|\s)#.*$", "", line).strip()
+        content = re.sub(r"\s--hash[= ]\S+", "", content)
+        if not content:
+            continue
+        if content.startswith("-"):
+            word, _, value = content.partition(" ")
+            _option(word, value.split() if value else [], gathered, number)
+        elif found := request(content, number):
+            gathered.requests.append(found)
+        elif not re.match(r"[./]|\w+\+|https?:|file:", content):
+            unread.append(f"line {number}: {content[:60]!r} is no requirement")
+    return gathered.install("pip", first_line), tuple(unread)
+
+
+def _logical_lines(text: str, first_line: int) -> list[tuple[int, str]]:
+    lines: list[tuple[int, str]] = []
+    held, start = "", 0
+    for number, line in enumerate(text.splitlines(), first_line):
+        start = start or number
+        if line.endswith("\\"):
+            held += line[:-1] + " "
+            continue
+        lines.append((start, held + line))
+        held, start = "", 0
+    return [*lines, (start, held)] if held else lines
+
+
+def _option(word: str, rest: list[str], gathered: _Gathered, line: int) -> None:
+    name, equals, value = word.partition("=")
+    if not equals and name[:2] in {"-i", "-f", "-r", "-c", "-e"} and len(name) > 2 and not name.startswith("--"):
+        name, equals, value = name[:2], "=", name[2:]
+    kind = _VALUED.get(name)
+    if kind is None:
+        gathered.options.append(name)
+        return
+    value = value if equals else (rest.pop(0) if rest else "")
+    value = value.strip("'\"")
+    if kind in {"index", "extra", "links", "file"} and value:
+        getattr(gathered, kind).append(value)
+    elif kind == "python":
+        found = re.search(r"\d\.\d{1,2}", value)
+        gathered.python += [found.group()] if found else []
+    elif kind == "backend":
+        gathered.options.append(f"--torch-backend={value}")
+    elif kind == "editable" and (named := re.search(r"#egg=([\w.-]+)", value)):
+        gathered.requests.append(Request(name=normalise(named[1]), url=value, line=line))

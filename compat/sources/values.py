@@ -1,0 +1,166 @@
+"""What a file asks for: base images, packages with the indexes they may come from, commands, settings; with lines.
+
+These values hold no verdict: whether a request can be met is for the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["dockerfile", "requirements", "conda", "compose", "pyproject", "lock"]
+Manager = Literal["pip", "uv", "conda", "apt"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One package that is asked for.
+
+    Attributes:
+        name: normalised distribution (or conda, or apt package) name.
+        spec: version specifiers as written, ``==2.0.1+cu118``, ``>=2,<3``; conda's ``=1.12`` becomes ``==1.12.*``.
+        extras: extras in brackets.
+        url: address of a wheel or repository, where it is given instead of a version.
+        marker: environment marker as written.
+        line: line in the file, from 1.
+    """
+
+    name: str
+    spec: str = ""
+    extras: tuple[str, ...] = ()
+    url: str = ""
+    marker: str = ""
+    line: int = 0
+
+    @property
+    def exact(self) -> str:
+        """The one version it admits (local tag included), or empty."""
+        text = self.spec.strip()
+        pinned = text.removeprefix("===" if text.startswith("===") else "==").strip()
+        return pinned if text.startswith("==") and "," not in text and "*" not in pinned else ""
+
+    @property
+    def text(self) -> str:
+        """The request as a requirement."""
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        return f"{self.name}{extras}{self.spec}" if not self.url else f"{self.name}{extras} @ {self.url}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Install:
+    """One install step: packages asked for together, and where they may come from.
+
+    Attributes:
+        manager: program that installs.
+        requests: packages.
+        index: address that replaces the default index; empty if the default counts.
+        extra_indexes: further indexes; ``find_links``: pages of files.
+        files: requirement files that it names.
+        options: flags that change the outcome: ``--no-deps``, ``--pre``, ``--upgrade``, ``--user``, ``--no-build-isolation``.
+        python: minor version of the interpreter where the command names one (``python3.11 -m pip``).
+        channels: conda channels.
+        line: line of the command.
+    """
+
+    manager: Manager
+    requests: tuple[Request, ...] = ()
+    index: str = ""
+    extra_indexes: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    python: str = ""
+    channels: tuple[str, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One simple command: its words, its line, and whether it runs at build time (RUN) or later (CMD, ENTRYPOINT)."""
+
+    words: tuple[str, ...]
+    line: int
+    build: bool = True
+
+    @property
+    def text(self) -> str:
+        """The words again."""
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One build stage of a Dockerfile, or the one environment of any other file.
+
+    Attributes:
+        name: stage name; ``base``: image or earlier stage, variables filled in; ``written``: as written.
+        arg: build argument that decides the base, if one does.
+        parent: index of the earlier stage that it continues, or -1.
+        line: line of FROM.
+        installs: install steps in order; ``commands``: all simple commands in order.
+        env: ENV and ARG values in force at the end, and ``env_lines`` where each was set.
+        copies: names of stages that it copies from.
+        user: last USER, empty if none.
+    """
+
+    name: str = ""
+    base: str = ""
+    written: str = ""
+    arg: str = ""
+    parent: int = -1
+    line: int = 0
+    platform: str = ""
+    installs: tuple[Install, ...] = ()
+    commands: tuple[Command, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    env_lines: Mapping[str, int] = field(default_factory=dict)
+    copies: tuple[str, ...] = ()
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One service of a compose file: its image, the devices it asks for, its environment, and their lines."""
+
+    name: str
+    image: str = ""
+    devices: tuple[str, ...] = ()
+    runtime: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    line: int = 0
+    image_line: int = 0
+    device_line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """All that one file asks for.
+
+    Attributes:
+        file: its name as given.
+        kind: what it is.
+        python: Python that it asks for, as written (``3.10``, ``>=3.9``).
+        unread: parts that could not be understood, with the reason.
+    """
+
+    file: str
+    kind: Kind
+    stages: tuple[Stage, ...] = ()
+    services: tuple[Service, ...] = ()
+    python: str = ""
+    unread: tuple[str, ...] = ()
+
+    @property
+    def final(self) -> Stage | None:
+        """The stage that is shipped."""
+        return self.stages[-1] if self.stages else None
+
+    def chain(self, stage: Stage) -> tuple[Stage, ...]:
+        """A stage with those it continues, first one first."""
+        found = [stage]
+        while found[0].parent >= 0:
+            found.insert(0, self.stages[found[0].parent])
+        return tuple(found)
