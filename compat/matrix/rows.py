@@ -349,8 +349,8 @@ class DriverBranch(Row):
     """
 
     branch: str
-    kind: str
     cuda: str
+    kind: str = ""
     first: str = ""
     latest: str = ""
     windows: str = ""

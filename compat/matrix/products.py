@@ -1,0 +1,102 @@
+"""Finding a GPU product by what people and programs call it: name, alias, PCI id or kernel target."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from compat import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Product
+
+_PCI: Final = re.compile(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
+_BRACKETS: Final = re.compile(r"\[([^\[\]]{1,200})\]")
+_WORD: Final = re.compile(r"[a-z0-9+.]+")
+_VENDORS: Final = frozenset("nvidia amd ati intel corporation inc advanced micro devices r tm gpu graphics".split())
+_FAMILIES: Final = frozenset("geforce quadro tesla radeon instinct arc".split())
+_LONGEST: Final = 200  # no product name comes near; longer input is not a name
+
+
+def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
+    """Every product that ``text`` may mean, the likeliest first; empty if none is known.
+
+    Understood are a name as the driver or lspci prints it, a name as people type it (any case, with or without
+    the vendor's words), an alias, a PCI id (``10de:2684``) and a target (``sm_89``, ``8.9``, ``gfx1100``). Products may
+    differ in target (``RTX 6000`` is four of them): a caller that needs one target asks for the set of them.
+    """
+    wanted = text.strip()[:_LONGEST].lower()
+    products: tuple[Product, ...] = matrix.table("gpus")
+    if found := _PCI.fullmatch(wanted):
+        return by_pci(products, f"{found[1]}:{found[2]}")
+    if target := _target(wanted):
+        return tuple(product for product in products if product.target == target)
+    return _exactly(products, wanted) or _containing(products, wanted)
+
+
+def by_pci(products: Iterable[Product], pci: str) -> tuple[Product, ...]:
+    """Products with this vendor and device id (``10de:2684``, lower case); several share one."""
+    return tuple(product for product in products if pci in product.pci)
+
+
+def nearest_gpus(matrix: Matrix, text: str, *, limit: int = 3) -> tuple[str, ...]:
+    """Names that look like ``text``, for a hint about a slip of the pen."""
+    import difflib
+
+    names = {squeezed(name): product.name for product in matrix.table("gpus") for name in names_of(product)}
+    close = difflib.get_close_matches(squeezed(text[:_LONGEST]), names, n=limit * 2, cutoff=0.6)
+    return tuple(dict.fromkeys(names[name] for name in close))[:limit]
+
+
+def names_of(product: Product) -> tuple[str, ...]:
+    """The product's name and its aliases."""
+    return (product.name, *(alias.strip() for alias in product.aliases.split(";") if alias.strip()))
+
+
+@lru_cache(maxsize=4096)
+def squeezed(name: str) -> str:
+    """A name without the vendor's words, spaces and signs: ``NVIDIA GeForce RTX 4090`` -> ``geforcertx4090``."""
+    return "".join(_words(name))
+
+
+def _target(text: str) -> str:
+    if (sm := targets.sm(text)) and not sm.suffix:
+        return f"sm_{sm.major}{sm.minor}"
+    return text.partition(":")[0] if targets.is_gfx(text) else ""
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """The words that tell products apart: those in brackets where lspci puts the product there, MIG slices cut off."""
+    lowered = name.lower()
+    if found := _BRACKETS.search(lowered):
+        lowered = found[1]
+    words = _WORD.findall(lowered.partition(" mig ")[0].replace("(r)", " ").replace("(tm)", " "))
+    return tuple(word for word in words if word not in _VENDORS)
+
+
+def _exactly(products: Iterable[Product], wanted: str) -> tuple[Product, ...]:
+    key = squeezed(wanted)
+    return tuple(product for product in products if key and any(squeezed(name) == key for name in names_of(product)))
+
+
+def _containing(products: Iterable[Product], wanted: str) -> tuple[Product, ...]:
+    """Products one of whose names has every word asked for; the fewer words are left over, the earlier."""
+    asked = frozenset(_words(wanted)) - _FAMILIES
+    if not asked:
+        return ()
+    found = [(left, product) for product in products if (left := _left_over(product, asked)) is not None]
+    return tuple(product for _, product in sorted(found, key=lambda pair: pair[0]))
+
+
+def _left_over(product: Product, asked: frozenset[str]) -> int | None:
+    counts = [len(words - asked - _FAMILIES) for words in _word_sets(names_of(product)) if asked <= words]
+    return min(counts, default=None)
+
+
+@lru_cache(maxsize=4096)
+def _word_sets(names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(_words(name)) for name in names)
