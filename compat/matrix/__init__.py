@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from compat import resources, versions
 from compat.matrix import rows, store
@@ -54,7 +54,9 @@ class Matrix:
         if name != "images":
             return raw
         named = {row.name: row.expression for row in self.table("requires")}
-        return [{**row, "require": named.get(row["require"], row["require"])} if "require" in row else row for row in raw]
+        return [
+            {**row, "require": named.get(row["require"], row["require"])} if "require" in row else row for row in raw
+        ]
 
     def names(self) -> tuple[str, ...]:
         """All table names."""
@@ -145,15 +147,15 @@ def key_of(row: rows.Row) -> tuple[Any, ...]:
 
 def _typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
     """The row, or for a build one row per release."""
-    values = {key: _items(key, item) if key in _tuples(shape) else item for key, item in raw.items()}
-    row: Any = shape(**values)
+    tuples, make = _tuples(shape), cast("Any", shape)
+    row = make(**{key: _items(key, item) if key in tuples else item for key, item in raw.items()})
     if isinstance(row, rows.Build):
         return replace(row, package=table.removeprefix("builds.")).each()  # type: ignore[return-value]
     return (row,)
 
 
 @lru_cache
-def _tuples(shape: type[rows.Row]) -> frozenset[str]:
+def _tuples(shape: type[Any]) -> frozenset[str]:
     return frozenset(item.name for item in fields(shape) if str(item.type).startswith("tuple"))
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCHEMA: Final = "envcheck.matrix/1"
 
 Anchor = tuple[Any, ...]
-"""What a comment stands above: ``("table", name)``, ``("row", table, n)``, ``("source", id)``, ``("schema",)``, ``("end",)``."""
+"""What a comment stands above: ``("table", name)``, ``("row", table, n)``, ``("source", id)``, ``("schema",)`` ..."""
 
 _TOKEN: Final = re.compile(
     r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''"  # texts over several lines
@@ -63,7 +63,7 @@ class _Reader:
             elif self._depth == 0 and self._fresh and token == "[":
                 in_header, self._fresh = True, False
             elif in_header:
-                self._key.extend(token if token != "[" and token != "]" else "")
+                self._key.extend(token if token not in {"[", "]"} else "")
             else:
                 self._content(token)
             self._line += token.count("\n")
@@ -187,7 +187,9 @@ def _shape(table: str) -> _Shape:
         return _Shape({}, frozenset())
     hidden = {"origin", "package"} if shape is rows.Build else {"origin"}  # what the loader fills in
     parts = {item.name: item for item in fields(shape) if item.name not in hidden}
-    words = frozenset(key for key, item in parts.items() if str(item.type).startswith("tuple") and key not in rows.LISTS)
+    words = frozenset(
+        key for key, item in parts.items() if str(item.type).startswith("tuple") and key not in rows.LISTS
+    )
     order = [key for key in parts if key not in _LAST] + [key for key in _LAST if key in parts]
     return _Shape({key: _default(key, parts[key].default, words) for key in order}, words)
 
@@ -200,11 +202,16 @@ def _default(key: str, default: Any, words: frozenset[str]) -> Any:
 
 def _plain(key: str, value: Any, shape: _Shape) -> Any:
     """A list of words as one text, where the field is spelled so; a whole float as an integer."""
-    if key in shape.words and isinstance(value, list) and all(isinstance(item, str) and " " not in item for item in value):
-        return " ".join(value)
-    if key in shape.words and isinstance(value, str):
-        return " ".join(value.split())
+    if key in shape.words:
+        return _words(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _words(value: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    plain = isinstance(value, list) and all(isinstance(item, str) and " " not in item for item in value)
+    return " ".join(value) if plain else value
 
 
 def _key(key: str) -> str:

@@ -70,10 +70,9 @@ def support(matrix: Matrix, cuda: str, driver: str, platform: Platform = "linux"
     floor = driver_floor(matrix, cuda, platform)
     if floor.exact and versions.at_least(driver, floor.exact):
         return "full"
-    if not floor.exact and (branch := driver_branch(matrix, driver, platform)):
-        # a release without a floor of its own: the driver's own CUDA version decides
-        if versions.release(branch.cuda) >= versions.release(versions.minor(cuda)):
-            return "full"
+    own = driver_cuda(matrix, driver, platform)
+    if not floor.exact and floor.branch and own and versions.at_least(own, versions.minor(cuda)):
+        return "full"  # a release without a floor of its own: the CUDA version that the driver reports decides
     if floor.family:
         return "minor" if versions.at_least(driver, floor.family) else "none"
     return "none" if floor.exact else "unknown"
@@ -84,6 +83,9 @@ def driver_branch(matrix: Matrix, driver: str, platform: Platform = "linux") -> 
 
     Linux versions begin with their branch's number; on Windows a branch spans several numbers (537.13 is R535),
     so the highest branch at or below counts.
+
+    Raises:
+        ValueError: if ``driver`` is not a dotted number.
     """
     table: tuple[DriverBranch, ...] = matrix.table("drivers")
     number = versions.major(driver)

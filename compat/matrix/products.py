@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 _PCI: Final = re.compile(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
 _BRACKETS: Final = re.compile(r"\[([^\[\]]{1,200})\]")
 _WORD: Final = re.compile(r"[a-z0-9+.]+")
-_VENDORS: Final = frozenset("nvidia amd ati intel corporation inc advanced micro devices r tm gpu graphics".split())
-_FAMILIES: Final = frozenset("geforce quadro tesla radeon instinct arc".split())
+_VENDORS: Final = frozenset(
+    {"nvidia", "amd", "ati", "intel", "corporation", "inc", "advanced", "micro", "devices", "gpu", "graphics"}
+)
+_FAMILIES: Final = frozenset({"geforce", "quadro", "tesla", "radeon", "instinct", "arc"})
 _LONGEST: Final = 200  # no product name comes near; longer input is not a name
 
 

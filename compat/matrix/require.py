@@ -37,7 +37,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Whether a condition holds: ``satisfied`` is ``None`` if that depends on a fact that is not known; ``why`` says it."""
+    """Whether a condition holds: ``satisfied`` is ``None`` if that depends on a fact not known; ``why`` says it."""
 
     satisfied: bool | None
     why: str
@@ -89,7 +89,7 @@ def satisfies_require(
         missing = sorted({term.key for term in option if not facts[term.key]})
         return Check(None, f"depends on {' and '.join(missing)}, not known here")
     known = ", ".join(f"{key} {value}" for key, value in facts.items() if value)
-    return Check(False, f"no alternative holds for {known}: {expression.split()[0]}" + _more(options))
+    return Check(False, f"no alternative holds for {known}: {expression.split(maxsplit=1)[0]}" + _more(options))
 
 
 def _more(options: tuple[tuple[Term, ...], ...]) -> str:

@@ -8,9 +8,10 @@ an item may contain a space: the fields in :data:`LISTS`), so that a row stays o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from compat.plan import CudaFrom, How
+if TYPE_CHECKING:
+    from compat.plan import CudaFrom, How
 
 LISTS: Final = frozenset({"requires", "pins", "examples"})
 """Fields whose items may hold spaces; they are TOML lists."""
@@ -77,7 +78,7 @@ class Build(Row):
 
     Attributes:
         versions: releases that share everything below, newest last.
-        runtime: ``cuda11.8``, ``rocm6.2``, ``cpu``, ``xpu``, ``metal``, ``tpu``, ``cann8.0``; empty if it has no GPU code.
+        runtime: ``cuda11.8``, ``rocm6.2``, ``cpu``, ``xpu``, ``metal``, ``tpu``, ``cann8.0``; empty if no GPU code.
         variant: name of the variant in its index (``cu118``); empty for the default index.
         local: local version tag of its wheels (``cu118``); empty if they have none.
         index: name of a row of ``indexes``; empty for the default index.
@@ -156,7 +157,7 @@ class CudaRelease(Row):
     """A CUDA toolkit release (table ``cuda``).
 
     Attributes:
-        cuda: ``12.8.1``; a driver-only value such as 12.7 has ``toolkit = false``, a developer preview ``preview = true``.
+        cuda: ``12.8.1``; a driver-only value such as 12.7 has ``toolkit = false``, a preview ``preview = true``.
         driver_linux: lowest Linux driver of NVIDIA's release table; ``driver_windows`` likewise.
         family_linux: lowest driver of the major's minor-version compatibility; empty before CUDA 11.
         targets: ``sm_`` targets its ptxas accepts.

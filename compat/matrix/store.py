@@ -46,9 +46,10 @@ def parse_toml(text: str, where: str) -> Raw:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        document: Raw = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"not valid TOML: {error}", where=where) from None
+    return document
 
 
 def tables_of(document: Mapping[str, Any]) -> dict[str, list[Raw]]:
@@ -74,7 +75,10 @@ def compile_files(paths: Iterable[Path]) -> dict[str, str]:
         for name, rows in tables_of(document).items():
             merged.setdefault(name, []).extend({**row, "origin": path.name} for row in rows)
     files = {f"{name}.json": rows for name, rows in merged.items()} | {"sources.json": sources}
-    return {name: json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False) for name, body in files.items()}
+    return {
+        name: json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        for name, body in files.items()
+    }
 
 
 class Compiled:
