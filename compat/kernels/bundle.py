@@ -68,8 +68,8 @@ class _Places:
         return min(self._ahead.values())
 
 
-def targets(window: Window, problems: Problems) -> Iterator[str]:
-    """Target ids of every bundle in a section or file, in order, repeats included.
+def targets(window: Window, problems: Problems) -> Iterator[list[str]]:
+    """Every bundle in a section or file, each as its target ids.
 
     Args:
         window: the section or file.
@@ -82,7 +82,7 @@ def targets(window: Window, problems: Problems) -> Iterator[str]:
         size = len(COMPRESSED)
         try:
             found, size = _read(window.part(at, window.size))
-            yield from _named(found, where, problems)
+            yield list(_named(found, where, problems))
         except (CutShortError, zlib.error, zstd.ZstdError) as error:
             problems.add(f"{where} could not be read: {error}")
         if size > window.size - at:

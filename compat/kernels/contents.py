@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from compat.kernels import amdgpu, archive, bundle, cubin, elf, fatbin, linkage, pe, symbols
-from compat.kernels.values import Code
+from compat.kernels.values import Code, ordered
 from compat.kernels.window import CutShortError, Problems
 from compat.versions import release
 
@@ -21,32 +21,47 @@ CUDA_SECTIONS: Final = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")
 HIP_SECTIONS: Final = (".hip_fatbin", ".hip_fat")
 
 _MOST_IMAGES: Final = 1 << 20  # a hundred times what the largest published library has
+_MOST_GROUPS: Final = 1 << 12
 _MOST_MEMBERS: Final = 1 << 16
 _SONAME_TORCH: Final = ("libc10", "libtorch")
 
 
 class _Tally:
-    """Images as they are counted."""
+    """Images as they are counted, one fat binary after another."""
 
     def __init__(self) -> None:
         self.images: dict[str, int] = {}
         self.isa: dict[str, set[str]] = {}
+        self.groups: dict[frozenset[str], int] = {}
         self.problems = Problems()
+        self._left = _MOST_IMAGES
 
-    def add(self, found: Iterable[fatbin.Image]) -> None:
-        """Count images; an endless supply is cut off and said."""
-        for count, image in enumerate(islice(found, _MOST_IMAGES + 1)):
-            if count == _MOST_IMAGES:
+    def add(self, binaries: Iterable[Iterable[fatbin.Image]]) -> None:
+        """Count fat binaries and their images; an endless supply is cut off, and that is said."""
+        for binary in binaries:
+            self._add(islice(binary, self._left))
+            if self._left <= 0 or len(self.groups) >= _MOST_GROUPS:
                 self.problems.add(f"it holds more than {_MOST_IMAGES} images; the rest is unread")
                 return
+
+    def _add(self, binary: Iterable[fatbin.Image]) -> None:
+        group = set()
+        for image in binary:
+            group.add(image.target)
             self.images[image.target] = self.images.get(image.target, 0) + 1
             if image.isa:
                 self.isa.setdefault(image.target, set()).add(image.isa)
+            self._left -= 1
+        self._left -= 1  # an empty one takes time too
+        if group:
+            self.groups[frozenset(group)] = self.groups.get(frozenset(group), 0) + 1
 
     def code(self, path: str, form: str, **more: object) -> Code:
         """What was counted, as a value."""
         isa = {target: tuple(sorted(found, key=release)) for target, found in self.isa.items()}
-        return Code(path=path, form=form, images=self.images, isa=isa, unread=self.problems.texts(), **more)  # type: ignore[arg-type]
+        groups = {ordered(group): count for group, count in self.groups.items()}
+        unread = self.problems.texts()
+        return Code(path=path, form=form, images=self.images, isa=isa, binaries=groups, unread=unread, **more)  # type: ignore[arg-type]
 
 
 def read(window: Window, path: str) -> Iterator[Code]:
@@ -79,7 +94,7 @@ def _elf(window: Window, path: str, tally: _Tally) -> Code:
     match file.machine:
         case elf.EM_CUDA:
             if image := cubin.image(file):
-                tally.add([image])
+                tally.add([[image]])
             return tally.code(path, "cubin")
         case elf.EM_AMDGPU:
             return _code_object(file, path, tally)
@@ -100,7 +115,7 @@ def _elf(window: Window, path: str, tally: _Tally) -> Code:
 
 def _code_object(file: elf.Elf, path: str, tally: _Tally) -> Code:
     if name := amdgpu.target(file):
-        tally.add([fatbin.Image(name)])
+        tally.add([[fatbin.Image(name)]])
     else:
         tally.problems.add(f"an AMD code object whose flags {file.flags:#x} (ABI {file.abi}) name no known target")
     return tally.code(path, "hsaco")
@@ -108,9 +123,9 @@ def _code_object(file: elf.Elf, path: str, tally: _Tally) -> Code:
 
 def _section(name: str, window: Window, tally: _Tally) -> None:
     if name in HIP_SECTIONS:
-        tally.add(fatbin.Image(target) for target in bundle.targets(window, tally.problems))
+        tally.add(map(fatbin.Image, found) for found in bundle.targets(window, tally.problems))
     else:
-        tally.add(fatbin.images(window, tally.problems))
+        tally.add(fatbin.binaries(window, tally.problems))
 
 
 def _abi(file: elf.Elf, path: str, needed: tuple[str, ...]) -> bool | None:
@@ -130,12 +145,12 @@ def _pe(window: Window, path: str, tally: _Tally) -> Code:
 
 
 def _fatbin(window: Window, path: str, tally: _Tally) -> Code:
-    tally.add(fatbin.images(window, tally.problems))
+    tally.add(fatbin.binaries(window, tally.problems))
     return tally.code(path, "fatbin")
 
 
 def _bundle(window: Window, path: str, tally: _Tally) -> Code:
-    tally.add(fatbin.Image(target) for target in bundle.targets(window, tally.problems))
+    tally.add(map(fatbin.Image, found) for found in bundle.targets(window, tally.problems))
     return tally.code(path, "bundle")
 
 
@@ -161,6 +176,6 @@ def _archive(window: Window, path: str) -> Iterator[Code]:
 
 def _text(window: Window, path: str) -> Iterator[Code]:
     tally = _Tally()
-    tally.add(cubin.ptx(window))
+    tally.add([cubin.ptx(window)])
     if tally.images:
         yield tally.code(path, "ptx")

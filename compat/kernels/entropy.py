@@ -6,7 +6,7 @@ as they are asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +31,9 @@ class Backward:
         """The next ``count`` bits; zeros follow when there are no more."""
         low = self.left - count
         if low < 0:
-            return (int.from_bytes(self._data[: (max(self.left, 0) + 7) // 8], "little") & (1 << max(self.left, 0)) - 1) << -low
+            return (
+                int.from_bytes(self._data[: (max(self.left, 0) + 7) // 8], "little") & (1 << max(self.left, 0)) - 1
+            ) << -low
         piece = int.from_bytes(self._data[low // 8 : (self.left + 7) // 8], "little")
         return piece >> low % 8 & (1 << count) - 1
 

@@ -54,8 +54,8 @@ class Image(NamedTuple):
     compression: str = ""
 
 
-def images(window: Window, problems: Problems) -> Iterator[Image]:
-    """Images of every container in a section or file.
+def binaries(window: Window, problems: Problems) -> Iterator[Iterator[Image]]:
+    """Every container in a section or file, each as its images.
 
     Args:
         window: the section or file.
@@ -70,7 +70,7 @@ def images(window: Window, problems: Problems) -> Iterator[Image]:
                 f"the fat binary at {window.start + at:#x} claims {header + size} bytes, of which not all are there"
             )
             end = window.size
-        yield from _entries(window, at + max(header, _CONTAINER.size), end, problems)
+        yield _entries(window, at + max(header, _CONTAINER.size), end, problems)
         at = _next_container(window, max(end, at + _CONTAINER.size))
 
 

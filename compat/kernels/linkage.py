@@ -36,11 +36,14 @@ _FLOOR = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+){1,3})")
 _SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+)*)")
 _DLL = re.compile(r"([a-z]+?)64_(\d+)(?:_\d+)?\.dll", re.IGNORECASE)
 
-_CUDA: Final = frozenset(["cudart", "cublas", "cublasLt", "nvrtc", "nvJitLink", "cupti", "nvrtc-builtins"])
-_ROCM: Final = frozenset(["amdhip64", "hiprtc"])
-_OWN: Final = frozenset(
-    ["cudnn", "nccl", "cusparseLt", "nvshmem_host", "cudss", "tensorrt", "nvinfer", "cufft", "cusolver", "curand", "cusparse"]
-)
+_PRODUCTS: Final = {
+    **dict.fromkeys(["cudart", "cublas", "cublaslt", "nvrtc", "nvjitlink", "cupti"], "cuda"),
+    **dict.fromkeys(["amdhip64", "hiprtc"], "rocm"),
+    **{
+        name: name for name in ["cudnn", "nccl", "cusparselt", "nvshmem_host", "cudss", "nvinfer", "cufft", "cusolver", "curand", "cusparse"]
+    },
+}
+"""Library -> the product whose version its soname counts."""
 
 
 def read(file: elf.Elf) -> Linkage:
@@ -72,33 +75,28 @@ def floors(needs: Iterable[str]) -> dict[str, str]:
 
 
 def implied(needed: Iterable[str]) -> dict[str, str]:
-    """Runtimes that the sonames commit to: ``["libcudart.so.12", "libcudnn.so.9"]`` -> ``{"cuda": "12", "cudnn": "9"}``.
+    """Runtimes the sonames commit to: ``["libcudart.so.12", "libcudnn.so.9"]`` -> ``{"cuda": "12", "cudnn": "9"}``.
 
-    A soname's number is the ABI's: for CUDA's own libraries the toolkit's major version (CUDA Toolkit release notes;
-    cuFFT, cuSOLVER, cuRAND and cuSPARSE count for themselves), for HIP the major version of ROCm.
+    A soname's number is its ABI's: for CUDA's core libraries the toolkit's major version, whatever follows it
+    (``libcudart.so.11.0`` serves all of 11), for HIP the major version of ROCm; cuFFT, cuSOLVER, cuRAND, cuSPARSE and
+    cuDNN count for themselves. Windows writes ``cudart64_110.dll`` and ``cudart64_12.dll``.
     """
     found: dict[str, str] = {}
     for name in needed:
         if match := _SONAME.fullmatch(name) or _DLL.fullmatch(name):
-            library, version = match.groups()
-            if product := _product(library):
-                found.setdefault(product, version)
+            product = _PRODUCTS.get(match[1].lower(), "")
+            if product:
+                found.setdefault(
+                    product, match[2][:2] if len(match[2]) == 3 and match[2].isdigit() else match[2].partition(".")[0]
+                )
     return found
-
-
-def _product(library: str) -> str:
-    if library in _CUDA:
-        return "cuda"
-    if library in _ROCM:
-        return "rocm"
-    return library if library in _OWN else ""
 
 
 _ABI_TAG = re.compile(r"\.(?:cpython-(\d+)(t?)-[\w-]+|cp(\d+)(t?)-win[\w]*|pypy(\d+)-[\w-]+|(abi3))\.(?:so|pyd)$")
 
 
 def python_tag(filename: str) -> str:
-    """The interpreter an extension module's file name commits to (PEP 3149): ``cp311``, ``cp313t``, ``abi3``, ``pp310``.
+    """The interpreter that an extension module's file name commits to (PEP 3149): ``cp311``, ``cp313t``, ``abi3``.
 
     >>> python_tag("_C.cpython-311-x86_64-linux-gnu.so"), python_tag("_C.abi3.so"), python_tag("libc10.so")
     ('cp311', 'abi3', '')

@@ -14,7 +14,23 @@ from typing import Final
 from compat.kernels.amdgpu import PROCESSORS
 
 _SUFFIXES: Final = frozenset(
-    [".so", ".dll", ".pyd", ".a", ".o", ".cubin", ".fatbin", ".ptx", ".hsaco", ".co", ".hipfb", ".exe", ".dylib", ".nvgpu", ".ltoir"]
+    [
+        ".so",
+        ".dll",
+        ".pyd",
+        ".a",
+        ".o",
+        ".cubin",
+        ".fatbin",
+        ".ptx",
+        ".hsaco",
+        ".co",
+        ".hipfb",
+        ".exe",
+        ".dylib",
+        ".nvgpu",
+        ".ltoir",
+    ]
 )
 _VERSIONED = re.compile(r"\.so(?:\.\d+)+$")
 _DATA: Final = frozenset([".co", ".hsaco", ".dat", ".kdb", ".db", ".fdb", ".hipfb"])

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
 from compat.kernels import names, places
-from compat.kernels.values import Inspection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compat.kernels.values import Code, Inspection
+
+_FEW: Final = 10
 _LARGEST_RECORD: Final = 64 << 20
 
 
@@ -69,8 +71,17 @@ def build_kernels(site_packages: Path | str, package: str) -> Kernels:
     main = max(found.objects, key=lambda code: sum(code.images.values()), default=None)
     if main is None or not main.images:
         return Kernels((), found.path, found.complete)
-    targets = (*main.sass, *main.ptx, *main.gfx)
-    return Kernels(targets, str(Path(site_packages) / main.path), not main.unread)
+    return Kernels(_usual(main), str(Path(site_packages) / main.path), not main.unread)
+
+
+def _usual(code: Code) -> tuple[str, ...]:
+    """Targets that at least a tenth of the fat binaries have: single kernels are built for others besides."""
+    share: dict[str, int] = {}
+    for group, count in code.binaries.items():
+        for target in group:
+            share[target] = share.get(target, 0) + count
+    total = sum(code.binaries.values())
+    return tuple(target for target in code.targets if share.get(target, 0) * _FEW >= total)
 
 
 def _record(root: Path, name: str) -> Path | None:

@@ -22,8 +22,10 @@ _LOCAL: Final = struct.Struct("<4s22xHH")  # PKWARE APPNOTE 4.3.7: signature ...
 _LARGEST: Final = 16 << 30
 _RATIO: Final = 300  # real libraries stay below 100; deflate's most is 1032
 _FREE: Final = 64 << 20  # a member of up to this size may be as repetitive as it likes
-_BROKEN: Final = (zipfile.BadZipFile, tarfile.TarError, CutShortError, OSError, ValueError, EOFError, NotImplementedError,
-                  struct.error, RuntimeError, OverflowError, MemoryError, IndexError)  # fmt: skip
+_BROKEN: Final = (
+    CutShortError, zipfile.BadZipFile, tarfile.TarError, OSError, ValueError, EOFError, RuntimeError, IndexError,
+    OverflowError, MemoryError, struct.error,
+)  # fmt: skip
 """What the standard library raises for hostile archives."""
 
 
@@ -59,6 +61,17 @@ class Reader(io.RawIOBase):
         return len(data)
 
 
+def members(window: Window, name: str, kind: str) -> Iterator[Code]:
+    """Objects in an archive of a kind that :mod:`compat.kernels.places` recognised."""
+    match kind:
+        case "zip":
+            yield from wheel(window)
+        case "tar":
+            yield from layer(window)
+        case _:
+            yield from zipped_layer(window, name)
+
+
 def wheel(window: Window) -> Iterator[Code]:
     """Objects of a wheel or other zip file; over HTTP only the directory and the binaries are fetched."""
     try:
@@ -84,7 +97,12 @@ def wheel(window: Window) -> Iterator[Code]:
 
 def _zip_member(window: Window, item: zipfile.ZipInfo) -> Iterator[Code]:
     if not names.is_binary(item.filename):
-        yield Code(path=item.filename, form="name", images={names.target(_base(item.filename)): 1})
+        yield Code(
+            path=item.filename,
+            form="name",
+            images={(target := names.target(_base(item.filename))): 1},
+            binaries={(target,): 1},
+        )
         return
     try:
         yield from places.contained(Window(_zip_source(window, item), 0, item.file_size), item.filename)
@@ -141,7 +159,7 @@ def _is_candidate(item: tarfile.TarInfo) -> bool:
 
 def _tar_member(window: Window, item: tarfile.TarInfo) -> Iterator[Code]:
     if (target := names.target(_base(item.name))) and not names.is_binary(item.name):
-        yield Code(path=item.name, form="name", images={target: 1})
+        yield Code(path=item.name, form="name", images={target: 1}, binaries={(target,): 1})
         return
     if item.sparse is None:
         yield from places.contained(window.part(item.offset_data, item.size), item.name)

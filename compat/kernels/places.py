@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from compat.kernels.window import Window
 
-_ZIP: Final = b"PK\x03\x04"
-_GZIP: Final = b"\x1f\x8b\x08"
 _USTAR_AT: Final = 257
+_PACKED: Final = {"zip": (0, b"PK\x03\x04"), "tar": (_USTAR_AT, b"ustar"), "gzip": (0, b"\x1f\x8b\x08")}
+"""Kind of archive -> where its magic stands, and the magic."""
 _MOST_FILES: Final = 1 << 21
 _EXECUTABLE: Final = 0o111
 
@@ -57,18 +57,15 @@ def inspect_file(window: Window, name: str, *, where: str = "") -> Inspection:
 
 
 def contained(window: Window, name: str, *, whole: bool = False) -> Iterator[Code]:
-    """Objects of one file, those inside of a wheel or layer included; with ``whole``, even if there is nothing to tell."""
+    """Objects of one file, those inside of a wheel or layer included; with ``whole`` there is always one."""
+    head = window.head(_USTAR_AT + 5)
+    kind = next((kind for kind, (at, magic) in _PACKED.items() if head[at : at + len(magic)] == magic), "")
+    if not kind:
+        yield from _single(window, name, whole=whole)
+        return
     from compat.kernels import packed
 
-    head = window.head(_USTAR_AT + 5)
-    if head.startswith(_ZIP):
-        yield from packed.wheel(window)
-    elif head[_USTAR_AT:] == b"ustar":
-        yield from packed.layer(window)
-    elif head.startswith(_GZIP):
-        yield from packed.zipped_layer(window, name)
-    else:
-        yield from _single(window, name, whole=whole)
+    yield from packed.members(window, name, kind)
 
 
 def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
@@ -78,7 +75,7 @@ def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
         yield code
     target = "" if found else names.target(name.rpartition("/")[2])
     if target:
-        yield Code(path=name, form="name", images={target: 1})
+        yield Code(path=name, form="name", images={target: 1}, binaries={(target,): 1})
     elif whole and not found:
         yield Code(path=name, unread=("not a kind of file that holds GPU code",))
 
@@ -121,7 +118,7 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
 def read_path(path: Path, name: str) -> Iterator[Code]:
     """Objects of a file on disk under the name ``name``; what cannot be opened becomes a sentence."""
     if (target := names.target(path.name)) and not names.is_binary(path.name):
-        yield Code(path=name, form="name", images={target: 1})
+        yield Code(path=name, form="name", images={target: 1}, binaries={(target,): 1})
         return
     try:
         with opened(path) as window:

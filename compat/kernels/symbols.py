@@ -44,8 +44,8 @@ def _symbols(file: elf.Elf) -> Iterator[tuple[str, bool]]:
     layout = file.layout.symbol
     names = texts.head(texts.size)
     index = (
-        (layout.format.count("Q") and 3) or 5
-    )  # st_shndx is the fourth field of the wide layout, the last of the narrow
+        layout.format.count("Q") and 3
+    ) or 5  # st_shndx is the fourth field of the wide layout, the last of the narrow
     for fields in layout.iter_unpack(section.window.head(section.window.size // layout.size * layout.size)):
         end = names.find(b"\0", fields[0], fields[0] + 65536)
         if fields[0] and end > fields[0]:

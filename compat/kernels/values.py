@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SCHEMA: Final = "envcheck.inspect/1"
+_AMD_LAST: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class Code:
         path: where it is, relative to what was inspected; members of archives in brackets: ``lib.a(kernel.o)``.
         form: ``elf``, ``pe``, ``cubin``, ``ptx``, ``fatbin``, ``hsaco``, ``bundle``, ``archive`` or ``name``.
         images: target (``sm_90a``, ``compute_90``, ``lto_80``, ``gfx90a:xnack-``) -> number of images for it.
+        binaries: targets of a fat binary or bundle -> number of fat binaries with just these.
         isa: PTX target -> ISA versions of its images, ascending (``{"compute_90": ("8.7",)}``).
         linkage: what the loader needs, for host binaries.
         relocatable: whether it holds device code that is still to be linked (``nvcc -dc``).
@@ -32,8 +34,9 @@ class Code:
     path: str
     form: str = ""
     images: Mapping[str, int] = field(default_factory=dict)
+    binaries: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     isa: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    linkage: Linkage = Linkage()
+    linkage: Linkage = field(default_factory=Linkage)
     relocatable: bool = False
     python_tag: str = ""
     cxx11_abi: bool | None = None
@@ -53,6 +56,11 @@ class Code:
     def gfx(self) -> tuple[str, ...]:
         """AMD targets, ``gfx90a:xnack-``."""
         return ordered(target for target in self.images if target.startswith("gfx"))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All of these, as ``compat.targets.kernels_for`` takes them."""
+        return (*self.sass, *self.ptx, *self.gfx)
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -118,8 +126,10 @@ def ordered(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 def _rank(target: str) -> tuple[int, str]:
-    """Length of the part that numbers the device decides first, then the text."""
-    return len(target.partition(":")[0].rstrip("af")), target
+    """Vendor, then length of the number, then the text."""
+    if target.startswith("gfx"):
+        return len(target.partition(":")[0]) + _AMD_LAST, target
+    return len(target.rstrip("af")), target
 
 
 def dump(inspection: Inspection) -> dict[str, Any]:
@@ -144,6 +154,7 @@ def _plain(item: Code) -> dict[str, Any]:
         "gfx": list(item.gfx),
         "needed": list(item.needed),
         "images": dict(item.images),
+        "binaries": [{"targets": list(group), "count": count} for group, count in item.binaries.items()],
         "isa": {target: list(versions) for target, versions in item.isa.items()},
         "implied": item.implied,
         "floors": dict(item.linkage.floors),

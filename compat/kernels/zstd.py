@@ -26,7 +26,7 @@ _RAW, _RLE, _COMPRESSED = 0, 1, 2
 
 
 class _Code(NamedTuple):
-    """How one kind of number in a sequence is coded: value of a code, its extra bits, table limits and default table."""
+    """How one kind of number in a sequence is coded: values of its codes, extra bits, largest and default table."""
 
     bases: tuple[int, ...]
     extra: tuple[int, ...]
@@ -35,7 +35,7 @@ class _Code(NamedTuple):
 
 
 def _code(plain: int, first: int, extra: str, log: int, default_log: int, counts: str) -> _Code:
-    """Codes below ``plain`` stand for ``first`` and up; the rest take extra bits, each range beginning where one ends."""
+    """Codes below ``plain`` stand for ``first`` and up; the others take extra bits, range after range."""
     bits = (*repeat(0, plain), *map(int, extra.split()))
     bases = tuple(accumulate((1 << count for count in bits[:-1]), initial=first))
     return _Code(bases, bits, log, table([int(count) for count in counts.split()], default_log))
@@ -51,9 +51,8 @@ _MATCHES: Final = _code(
     "1 4 3 2 2 2 2 2 2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 -1 -1 -1 -1 -1 -1 -1",
 )  # fmt: skip
 _OFFSETS: Final = _Code(
-    tuple(1 << code for code in range(32)), tuple(range(32)), 8,
-    table([int(count) for count in "1 1 1 1 1 1 2 2 2 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 -1 -1 -1 -1 -1".split()], 5),
-)  # fmt: skip
+    tuple(1 << code for code in range(32)), tuple(range(32)), 8, table([1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5, 5)
+)
 
 
 def head(window: Window, limit: int) -> bytes:
