@@ -1,0 +1,144 @@
+"""From a machine to facts: every detector at once, each with a deadline, none with an opinion.
+
+A detector is a module of the shape of :class:`compat.detect.base.Detector`, registered in :data:`DETECTORS`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import run as programs
+from compat.detect import (
+    accelerators,
+    amd,
+    boot,
+    builds,
+    context,
+    cuda,
+    engine,
+    environment,
+    jetson,
+    kernel_modules,
+    libraries,
+    limits,
+    macos,
+    nodes,
+    nvidia,
+    nvml,
+    packages,
+    pci,
+    processor,
+    system,
+    system_packages,
+    toolkits,
+    tools,
+)
+from compat.detect.gpus import merge
+from compat.detect.machine import Machine
+from compat.detect.privacy import veil
+from compat.detect.root import Root
+from compat.detect.threads import answered
+from compat.facts import CATALOGUE, Fact, Host, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.base import Detector
+    from compat.run import Runner
+
+DETECTORS: Final[Mapping[str, Detector]] = {
+    # what may be slow starts first; of two that tell one fact, the earlier wins
+    "nvidia": nvidia,
+    "nvml": nvml,
+    "cuda": cuda,
+    "engine": engine,
+    "tools": tools,
+    "packages": packages,
+    "builds": builds,
+    "libraries": libraries,
+    "toolkits": toolkits,
+    "amd": amd,
+    "jetson": jetson,
+    "macos": macos,
+    "accelerators": accelerators,
+    "pci": pci,
+    "system": system,
+    "processor": processor,
+    "limits": limits,
+    "boot": boot,
+    "context": context,
+    "modules": kernel_modules,
+    "nodes": nodes,
+    "system_packages": system_packages,
+    "environment": environment,
+}
+"""Every detector by a short name."""
+
+
+def detect(
+    *,
+    root: Root | None = None,
+    run: Runner = programs.run,
+    python: str | None = None,
+    timeout: float = 5.0,
+    full: bool = False,
+) -> Host:
+    """The facts of a machine, within ``timeout`` seconds whatever hangs.
+
+    Args:
+        root: the machine's surface; the machine that runs us by default.
+        run: what starts programs, or replays them.
+        python: an interpreter or environment folder to look into instead of the obvious one.
+        timeout: seconds for everything; what has not answered by then is unknown, with that reason.
+        full: whether UUIDs and people's folder names may stay.
+    """
+    start = time.monotonic()
+    # Programs get a little less than the whole, so that their own deadline speaks first and says what hung.
+    machine = Machine(root or Root(), run, start + 0.9 * timeout, python or "", full)
+    questions = {name: _question(detector, machine) for name, detector in DETECTORS.items()}
+    readings = dict(answered(questions, start + timeout))
+    for name, detector in DETECTORS.items():
+        if name not in readings:
+            why = Unknown(f"{detector.NAME} did not answer within {timeout:g} s", detector.SOUGHT)
+            readings[name] = dict.fromkeys(detector.FACTS, why)
+    host = Host(combined(list(readings[name] for name in DETECTORS)))
+    return host if full else veil(host, machine)
+
+
+def _question(detector: Detector, machine: Machine) -> Any:
+    return lambda: look(detector, machine)
+
+
+def look(detector: Detector, machine: Machine) -> Mapping[str, Reading]:
+    """One detector's readings: its own, absences if its subject is not there, reasons if it failed."""
+    if machine.system.name not in detector.SYSTEMS:
+        return {}
+    try:
+        if not detector.present(machine):
+            return dict.fromkeys(detector.FACTS, Fact(None, detector.SOUGHT))
+        return detector.facts(machine)
+    except Exception as error:  # noqa: BLE001 - a slip in one detector must not hide what the others saw
+        why = Unknown(f"{detector.NAME} could not be read: {type(error).__name__}: {error}", detector.SOUGHT)
+        return dict.fromkeys(detector.FACTS, why)
+
+
+def combined(sights: list[Mapping[str, Reading]]) -> dict[str, Reading]:
+    """One reading per catalogue name: a value beats a reason, and a reason beats an absence."""
+    found: dict[str, Reading] = {}
+    for name in CATALOGUE:
+        told = [sight[name] for sight in sights if name in sight]
+        found[name] = merge(told) if name == "gpus" else _best(told)
+    return found
+
+
+def _best(told: list[Reading]) -> Reading:
+    if not told:
+        return Unknown("not read on this system")
+    return min(told, key=_rank)
+
+
+def _rank(reading: Reading) -> int:
+    if isinstance(reading, Unknown):
+        return 1
+    return 2 if reading.value is None else 0

@@ -1,0 +1,62 @@
+"""Accelerators that announce themselves by other means than a graphics driver: Ascend, TPU, WSL's adapter."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "other accelerators"
+FACTS: Final = ("cann",)
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/usr/local/Ascend, /dev/davinci*, TPU_* variables"
+
+_CANN: Final = (
+    "/usr/local/Ascend/ascend-toolkit/latest/version.cfg",
+    "/usr/local/Ascend/ascend-toolkit/latest/compiler/version.info",
+    "/usr/local/Ascend/ascend-toolkit/latest/toolkit/version.info",
+    "/usr/local/Ascend/cann/version.cfg",
+)
+_VERSION: Final = re.compile(r"(?:^Version=|toolkit_installed_version=\[|:)(\d+\.\d+(?:\.\w+){0,3})", re.MULTILINE)
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - several subjects, each looked at in facts()
+    """Always on Linux: absences are told one by one."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """CANN's release, and accelerators that have a node or a variable but may have no PCI entry here."""
+    return {"cann": _cann(machine), "gpus": Fact((*_ascend(machine), *_tpu(machine)), SOUGHT)}
+
+
+def _cann(machine: Machine) -> Reading:
+    for path in _CANN:
+        if found := _VERSION.search(machine.text(path, 65536)):
+            return Fact(found[1], path)
+    if machine.exists("/usr/local/Ascend/ascend-toolkit"):
+        return Unknown("the toolkit's version files do not name a release", "/usr/local/Ascend")
+    return Fact(None, "/usr/local/Ascend")
+
+
+def _ascend(machine: Machine) -> list[Gpu]:
+    """Inside a container the nodes are there and the PCI bus may not be: one entry per node without a bus."""
+    nodes = [name for name in machine.names("/dev") if re.fullmatch(r"davinci\d+", name)]
+    on_bus = any(
+        machine.text(f"/sys/bus/pci/devices/{each}/vendor") == "0x19e5"
+        for each in machine.names("/sys/bus/pci/devices")
+    )
+    return [] if on_bus else [Gpu(vendor="huawei", driver="davinci") for _ in nodes]
+
+
+def _tpu(machine: Machine) -> list[Gpu]:
+    """Google's TPU VMs name the accelerator in a variable, ``v5litepod-8`` (Cloud TPU documentation)."""
+    named = machine.env.get("TPU_ACCELERATOR_TYPE", "")
+    return [Gpu(name=f"TPU {named}", vendor="google")] if named else []

@@ -1,0 +1,169 @@
+"""AMD GPUs through KFD's topology, the amdgpu driver, and ROCm on disk."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "AMD"
+FACTS: Final = ("amdgpu", "rocm", "hip", "rocm_installs")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/sys/class/kfd, /sys/module/amdgpu, /opt/rocm*"
+
+_NODES: Final = "/sys/class/kfd/kfd/topology/nodes"
+_PCI: Final = "/sys/bus/pci/devices"
+_IDS: Final = ("/usr/share/libdrm/amdgpu.ids", "/opt/amdgpu/share/libdrm/amdgpu.ids")
+
+# amdgpu families of APUs (Linux, include/uapi/drm/amdgpu_drm.h): Kaveri, Carrizo, Raven, Van Gogh, Yellow Carp,
+# GC 11.0.1 (Phoenix), GC 10.3.6 (Raphael), GC 11.5.0 (Strix), GC 10.3.7 (Mendocino)
+_APU_FAMILIES: Final = frozenset({125, 135, 142, 144, 146, 148, 149, 150, 151})
+# Where ROCm states its release: packages up to 7.2, then the Core SDK's own folder
+_VERSION_FILES: Final = (".info/version", "core/.info/version", ".info/version-dev")
+_ROCM: Final = re.compile(r"rocm(?:-\d[\d.]*)?")
+_CORE: Final = re.compile(r"core(?:-\d[\d.]*)?")
+_RELEASE: Final = re.compile(r"\d{1,3}\.\d{1,3}(?:\.\d{1,3})?")
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - four subjects, each looked at in facts()
+    """Always on Linux: absences are told one by one."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """GPUs with their gfx target, version of the kernel driver, every ROCm below /opt."""
+    installs = _installs(machine)
+    return {
+        "gpus": Fact(tuple(_gpus(machine)), _NODES),
+        "amdgpu": _driver(machine),
+        "rocm_installs": Fact(installs, "/opt/rocm*"),
+        "rocm": _rocm(machine, installs),
+        "hip": _hip(machine),
+    }
+
+
+def _gpus(machine: Machine) -> list[Gpu]:
+    """Nodes with compute units; processors are nodes too and have none."""
+    found = []
+    for node in machine.names(_NODES):
+        folder = f"{_NODES}/{node}"
+        said = {
+            key: int(value)
+            for key, value in re.findall(r"^(\w+) (\d{1,20})$", machine.text(f"{folder}/properties"), re.MULTILINE)
+        }
+        if said.get("simd_count") and said.get("gfx_target_version"):
+            found.append(_gpu(machine, folder, said))
+    return found
+
+
+def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
+    bus = address(said.get("domain", 0), said.get("location_id", 0))
+    device = f"{_PCI}/{bus}"
+    memory, used = (machine.text(f"{device}/mem_info_vram_{which}") for which in ("total", "used"))
+    return Gpu(
+        name=_name(machine, device, said.get("device_id", 0)),
+        vendor="amd",
+        target=gfx(said["gfx_target_version"]),
+        pci=f"{said.get('vendor_id', 0x1002):04x}:{said.get('device_id', 0):04x}",
+        bus=bus,
+        driver="amdgpu",
+        memory_mib=int(memory) >> 20 if memory.isdigit() else _bank_memory(machine, folder),
+        memory_used_mib=int(used) >> 20 if used.isdigit() else None,
+        integrated=_integrated(said),
+    )
+
+
+def gfx(number: int) -> str:
+    """``90402`` -> ``gfx942``: decimal major*10000 + minor*100 + stepping, the last two as hexadecimal digits (KFD)."""
+    return f"gfx{number // 10000}{number // 100 % 100:x}{number % 100:x}"
+
+
+def address(domain: int, location: int) -> str:
+    """KFD's location_id as a PCI address: bus in bits 8-15, device in 3-7, function in 0-2."""
+    return f"{domain:04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.{location & 7}"
+
+
+def _integrated(said: Mapping[str, int]) -> bool | None:
+    """By the driver's family number; older kernels without it join an APU's cores and its GPU in one node."""
+    if family := said.get("family_id"):
+        return family in _APU_FAMILIES
+    return True if said.get("cpu_cores_count") else None
+
+
+def _bank_memory(machine: Machine, folder: str) -> int | None:
+    """Device memory from KFD's banks of type 1 and 2 (frame buffer, public and private); ``None`` without any."""
+    total = 0
+    for bank in machine.names(f"{folder}/mem_banks"):
+        said = dict(
+            re.findall(r"^(\w+) (\d{1,20})$", machine.text(f"{folder}/mem_banks/{bank}/properties"), re.MULTILINE)
+        )
+        if said.get("heap_type") in {"1", "2"}:
+            total += int(said.get("size_in_bytes", "0"))
+    return total >> 20 if total else None
+
+
+def _name(machine: Machine, device: str, number: int) -> str:
+    """Product name: from the board itself, else from libdrm's table by device and revision."""
+    if product := machine.text(f"{device}/product_name"):
+        return product
+    revision = machine.text(f"{device}/revision").removeprefix("0x").upper()
+    wanted = re.compile(rf"^{number:04X},\s*{revision or '00'},\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
+    for path in _IDS:
+        if found := wanted.search(machine.text(path)):
+            return found[1]
+    return ""
+
+
+def _driver(machine: Machine) -> Reading:
+    """AMD's packaged driver has a version of its own; the kernel's copy goes by the kernel's."""
+    if not machine.exists("/sys/module/amdgpu"):
+        return Fact(None, "/sys/module/amdgpu")
+    version = machine.text("/sys/module/amdgpu/version")
+    return Fact(version or "inbox", "/sys/module/amdgpu/version" if version else "/sys/module/amdgpu has no version")
+
+
+def _installs(machine: Machine) -> dict[str, str]:
+    found: dict[str, str] = {}
+    inside = [f"/opt/rocm/{name}" for name in machine.names("/opt/rocm") if _CORE.fullmatch(name)]
+    for folder in (*(f"/opt/{name}" for name in machine.names("/opt") if _ROCM.fullmatch(name)), *inside):
+        if version := _version(machine, folder):
+            found.setdefault(machine.real(folder), version)
+    return found
+
+
+def _version(machine: Machine, folder: str) -> str:
+    for name in _VERSION_FILES:
+        if said := _RELEASE.match(machine.text(f"{folder}/{name}")):
+            return said[0]
+    return ""
+
+
+def _rocm(machine: Machine, installs: Mapping[str, str]) -> Reading:
+    """The release that ROCM_PATH or /opt/rocm leads to, else the only one that is there."""
+    for folder in (machine.env.get("ROCM_PATH", ""), "/opt/rocm"):
+        if folder and (version := installs.get(machine.real(folder)) or _version(machine, folder)):
+            return Fact(version, folder)
+    if len(set(installs.values())) == 1:
+        folder, version = next(iter(installs.items()))
+        return Fact(version, folder)
+    if installs:
+        return Unknown("several ROCm releases are installed and none is the default", ", ".join(installs))
+    if machine.exists("/opt/rocm"):
+        return Unknown("/opt/rocm is there but no file in it names a release", "/opt/rocm")
+    return Fact(None, "/opt/rocm*")
+
+
+def _hip(machine: Machine) -> Reading:
+    """HIP's own version file (``HIP_VERSION_MAJOR=6`` ...), in its two places over the releases."""
+    for path in ("/opt/rocm/share/hip/version", "/opt/rocm/bin/.hipVersion", "/opt/rocm/hip/bin/.hipVersion"):
+        said = dict(re.findall(r"^HIP_VERSION_(MAJOR|MINOR|PATCH)=(\d+)", machine.text(path), re.MULTILINE))
+        if {"MAJOR", "MINOR"} <= said.keys():
+            return Fact(".".join(said[part] for part in ("MAJOR", "MINOR", "PATCH") if part in said), path)
+    return Fact(None, "/opt/rocm/share/hip/version")

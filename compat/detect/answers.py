@@ -1,0 +1,48 @@
+"""Asking the scripts in ``children``: run one in its own process, read one JSON object back, trust nothing in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import Unknown
+
+if TYPE_CHECKING:
+    from compat.detect.machine import Machine
+
+_FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "children")  # noqa: PTH100, PTH118, PTH120
+
+
+def ask(machine: Machine, script: str) -> dict[str, Any] | Unknown:
+    """The object that a script printed last, or why there is none: it hung, crashed or printed rubbish."""
+    outcome = machine.ask([sys.executable, os.path.join(_FOLDER, script)])  # noqa: PTH118 - no pathlib at start-up
+    if outcome.why:
+        return Unknown(f"the driver's library did not answer: {outcome.why}", script)
+    if outcome.code < 0:
+        return Unknown(f"the driver's library crashed (signal {-outcome.code})", script)
+    for line in reversed(outcome.out.splitlines()):
+        if line.startswith("{"):
+            return _object(line, script)
+    return Unknown(f"the question ended with status {outcome.code} and no answer", script)
+
+
+def _object(line: str, script: str) -> dict[str, Any] | Unknown:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else Unknown("the answer is not JSON", script)
+
+
+def text(value: Any, longest: int) -> str:
+    """A printable text of bounded length; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return "".join(each for each in value[:longest] if each.isprintable()).strip()
+
+
+def count(value: Any, most: int) -> int | None:
+    """A whole number between 0 and ``most``; ``None`` for anything else: drivers return all ones for "not told"."""
+    return value if type(value) is int and 0 <= value <= most else None

@@ -1,0 +1,179 @@
+"""Readers of the files in which frameworks record their build; each takes a site-packages folder."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import Build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.detect.machine import Machine
+
+_VALUE: Final = r"""(?::[^=\n]*)?\s*=\s*(?:['"]([^'"\n]*)['"]|None|False)"""
+_DIGITS: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}")
+
+
+def merged(build: Build, label: Build | None) -> Build:
+    """A build as its own files tell it, completed by what its labels say."""
+    if label is None:
+        return build
+    blank = {item.name: item.default for item in fields(Build)}
+    gaps = {key: getattr(label, key) for key, default in blank.items() if getattr(build, key) == default}
+    # a local tag is finer than the HIP number in version.py: rocm6.2.4 against 6.2
+    finer = label.runtime.startswith(build.runtime) and len(label.runtime) > len(build.runtime)
+    return replace(build, **{**gaps, **({"runtime": label.runtime} if finer else {})})
+
+
+def torch(machine: Machine, site: str) -> Build | None:
+    """torch/version.py: ``cuda``, ``hip``, ``xpu`` are texts or None (written by the build's generate_torch_version.py)."""
+    path = f"{site}/torch/version.py"
+    text = machine.text(path)
+    if "__version__" not in text:
+        return None
+    cuda, hip, xpu = (_assigned(text, name) for name in ("cuda", "hip", "xpu"))
+    runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(hip)}" if hip else "xpu" if xpu else "cpu"
+    return Build(runtime=runtime, cudnn=_bundled_cudnn(machine, site), cxx11_abi=_torch_abi(machine, site), path=path)
+
+
+def _bundled_cudnn(machine: Machine, site: str) -> str:
+    """Major of the cuDNN beside torch or in NVIDIA's wheel, whichever its RPATH finds."""
+    for folder in (f"{site}/torch/lib", f"{site}/nvidia/cudnn/lib"):
+        for name in machine.names(folder):
+            if found := re.fullmatch(r"libcudnn\.so\.(\d{1,2})", name):
+                return found[1]
+    return ""
+
+
+def _torch_abi(machine: Machine, site: str) -> bool | None:
+    text = machine.text(f"{site}/torch/share/cmake/Torch/TorchConfig.cmake")
+    found = re.search(r"_GLIBCXX_USE_CXX11_ABI=([01])", text)
+    return None if found is None else found[1] == "1"
+
+
+def tensorflow(machine: Machine, site: str) -> Build | None:
+    """tensorflow/python/platform/build_info.py: one dict literal, in two spellings over the years."""
+    path = f"{site}/tensorflow/python/platform/build_info.py"
+    text = machine.text(path)
+    if "build_info" not in text:
+        return None
+    said = dict(re.findall(r"""["'](\w+)["']\s*[,:]\s*["']?([^"',)\]\[}]*)["']?""", text))
+    cuda, cudnn = _number(said.get("cuda_version")), _number(said.get("cudnn_version"))
+    listed = re.search(r"""cuda_compute_capabilities["']\s*[,:]\s*\[([^\]]*)\]""", text)
+    kernels = tuple(re.findall(r"(?:sm|compute)_\d{2,3}[af]?", listed[1])) if listed else ()
+    rocm = said.get("is_rocm_build", "").strip() == "True"
+    runtime = "rocm" if rocm else f"cuda{_minor(cuda)}" if said.get("is_cuda_build", "").strip() == "True" else "cpu"
+    return Build(runtime=runtime, cudnn=cudnn, kernels=kernels, path=path)
+
+
+def jax(machine: Machine, site: str) -> Build | None:
+    """jaxlib itself is for the processor since its accelerators moved into plugins (jax_plugins/xla_cuda12, xla_rocm)."""
+    if not machine.exists(f"{site}/jaxlib"):
+        return None
+    for name in machine.names(f"{site}/jax_plugins"):
+        if found := re.fullmatch(r"xla_(cuda|rocm)(\d{0,2})", name):
+            return Build(runtime=found[1] + found[2], path=f"{site}/jax_plugins/{name}")
+    in_jaxlib = machine.names(f"{site}/jaxlib/cuda")  # until the plugins, kernels lay here
+    return Build(runtime="" if in_jaxlib else "cpu", path=f"{site}/jaxlib")
+
+
+def paddle(machine: Machine, site: str) -> Build | None:
+    """paddle/version/__init__.py: ``cuda_version`` and ``cudnn_version`` are texts, 'False' in a CPU build."""
+    path = f"{site}/paddle/version/__init__.py"
+    text = machine.text(path)
+    if "full_version" not in text:
+        return None
+    cuda, cudnn = _number(_assigned(text, "cuda_version")), _number(_assigned(text, "cudnn_version"))
+    rocm = _number(_assigned(text, "hip_version"))
+    runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(rocm)}" if rocm else "cpu"
+    return Build(runtime=runtime, cudnn=cudnn, path=path)
+
+
+def onnxruntime(machine: Machine, site: str) -> Build | None:
+    """onnxruntime/capi/build_and_package_info.py: ``package_name`` and, for GPU builds, ``cuda_version``."""
+    path = f"{site}/onnxruntime/capi/build_and_package_info.py"
+    text = machine.text(path)
+    if "package_name" not in text:
+        return None
+    cuda, rocm = _number(_assigned(text, "cuda_version")), _number(_assigned(text, "rocm_version"))
+    runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(rocm)}" if rocm else ""
+    plain = _assigned(text, "package_name") == "onnxruntime"
+    return Build(
+        runtime=runtime or ("cpu" if plain else ""), cudnn=_number(_assigned(text, "cudnn_version")), path=path
+    )
+
+
+def xformers(machine: Machine, site: str) -> Build | None:
+    """xformers/cpp_lib.json: CUDA as ``1201``, the torch it was built with, and TORCH_CUDA_ARCH_LIST of the build."""
+    path = f"{site}/xformers/cpp_lib.json"
+    said = _json(machine.text(path))
+    version, settings = said.get("version"), said.get("env")
+    if not isinstance(version, dict):
+        return None
+    number = str(version.get("cuda") or "")
+    cuda = f"cuda{int(number) // 100}.{int(number) % 100}" if number.isdigit() and len(number) < 6 else ""
+    listed = settings.get("TORCH_CUDA_ARCH_LIST") if isinstance(settings, dict) else None
+    return Build(runtime=cuda, torch=str(version.get("torch") or ""), kernels=_arches(str(listed or "")), path=path)
+
+
+def _arches(listed: str) -> tuple[str, ...]:
+    """``8.0+PTX 9.0a`` as kernel targets: sm_80 compute_80 sm_90a (torch's own reading of TORCH_CUDA_ARCH_LIST)."""
+    targets = []
+    for high, low, ptx in re.findall(r"(\d{1,2})\.(\d[af]?)(\+PTX)?", listed):
+        targets += [f"sm_{high}{low}", *([f"compute_{high}{low}"] if ptx else [])]
+    return tuple(targets)
+
+
+def deepspeed(machine: Machine, site: str) -> Build | None:
+    """deepspeed/git_version_info_installed.py: ``torch_info`` of the build."""
+    path = f"{site}/deepspeed/git_version_info_installed.py"
+    text = machine.text(path)
+    said = dict(re.findall(r"""["'](version|cuda_version|hip_version)["']\s*:\s*["']([^"']*)["']""", text))
+    if "version" not in said:
+        return None
+    cuda = _number(said.get("cuda_version"))
+    runtime = f"cuda{_minor(cuda)}" if cuda.strip("0.") else ""
+    return Build(runtime=runtime, torch=_number(said["version"]), path=path)
+
+
+READERS: Final[Mapping[str, Callable[[Machine, str], Build | None]]] = {
+    "torch": torch,
+    "tensorflow": tensorflow,
+    "jax": jax,
+    "paddle": paddle,
+    "onnxruntime": onnxruntime,
+    "xformers": xformers,
+    "deepspeed": deepspeed,
+}
+"""Package -> reader of the file in which its build recorded itself."""
+
+
+def _assigned(text: str, name: str) -> str:
+    found = re.search(rf"^{name}{_VALUE}", text, re.MULTILINE)
+    return (found[1] or "") if found else ""
+
+
+def _number(text: str | None) -> str:
+    """The dotted number at the start of a text; empty if there is none or it is a CPU build's zero."""
+    found = _DIGITS.match((text or "").strip())
+    return found[0] if found and found[0].strip("0.") else ""
+
+
+def _minor(version: str) -> str:
+    """Major and minor of a version; the major alone where no more is said."""
+    return ".".join(version.split(".")[:2])
+
+
+def _json(text: str) -> dict[str, Any]:
+    if not text.startswith("{"):
+        return {}
+    import json
+
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

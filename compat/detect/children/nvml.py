@@ -1,0 +1,149 @@
+"""Ask NVML through nvidia-ml-py and print one JSON object. Runs in its own process: a broken driver may hang or crash it.
+
+Each question is asked on its own; what a driver does not know (an old one, WSL, MIG, Jetson) is left out. The names are
+those of ``compat.facts.Gpu`` where there is one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
+"""nvmlComputeMode_t (nvml.h)."""
+
+REASONS = {
+    0x1: "gpu_idle",
+    0x2: "applications_clocks_setting",
+    0x4: "sw_power_cap",
+    0x8: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown",
+    0x80: "hw_power_brake_slowdown",
+    0x100: "display_clocks_setting",
+}
+"""Bits of nvmlClocksEventReasons (nvml.h)."""
+
+
+def main() -> int:
+    """Print what NVML answers; the exit status is 0 whenever an answer was printed."""
+    try:
+        import pynvml
+    except ImportError as error:
+        print(json.dumps({"missing": str(error)}))
+        return 0
+    answer: dict[str, Any] = {}
+    try:
+        pynvml.nvmlInit()
+        answer = {"init": "ok", **_system(pynvml), "gpus": _gpus(pynvml)}
+    except pynvml.NVMLError as error:
+        answer = {"init": _name(pynvml, error)}
+    except OSError as error:  # the library is there but cannot be loaded
+        answer = {"init": "NVML_ERROR_LIBRARY_NOT_FOUND", "detail": str(error)[:300]}
+    print(json.dumps(answer))
+    return 0
+
+
+def _name(nvml: Any, error: Any) -> str:
+    """The C name of an error's number: NVML_ERROR_DRIVER_NOT_LOADED."""
+    for name in dir(nvml):
+        if name.startswith("NVML_ERROR_") and getattr(nvml, name) == error.value:
+            return name
+    return f"NVML error {error.value}"
+
+
+def _try(nvml: Any, ask: Callable[[], Any]) -> Any:
+    """What a question is answered with, or ``None`` where the driver has no answer."""
+    try:
+        return ask()
+    except nvml.NVMLError as error:
+        if error.value in {nvml.NVML_ERROR_GPU_IS_LOST, getattr(nvml, "NVML_ERROR_RESET_REQUIRED", 16)}:
+            raise LookupError from error
+        return None
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+
+def _system(nvml: Any) -> dict[str, Any]:
+    return {
+        "driver": _text(_try(nvml, nvml.nvmlSystemGetDriverVersion)),
+        "library": _text(_try(nvml, nvml.nvmlSystemGetNVMLVersion)),
+        "cuda": _try(nvml, nvml.nvmlSystemGetCudaDriverVersion_v2),
+    }
+
+
+def _gpus(nvml: Any) -> list[dict[str, Any]]:
+    count = _try(nvml, nvml.nvmlDeviceGetCount) or 0
+    return [_gpu(nvml, index) for index in range(min(int(count), 64))]
+
+
+def _gpu(nvml: Any, index: int) -> dict[str, Any]:
+    """One GPU; one that fell off the bus is told as lost, with what was read before."""
+    said: dict[str, Any] = {"index": index}
+    try:
+        handle = _try(nvml, lambda: nvml.nvmlDeviceGetHandleByIndex(index))
+        if handle is None:
+            return {**said, "denied": True}
+        for name, ask in _QUESTIONS.items():
+            found = _try(nvml, lambda ask=ask: ask(nvml, handle))  # type: ignore[misc]
+            if found is not None:
+                said[name] = found
+    except LookupError:
+        said["lost"] = True
+    return said
+
+
+def _mig_devices(nvml: Any, handle: Any) -> int:
+    """Compute instances that exist: handles up to the device's maximum that can be had."""
+    found = 0
+    for index in range(min(nvml.nvmlDeviceGetMaxMigDeviceCount(handle), 16)):
+        found += _try(nvml, lambda index=index: nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)) is not None  # type: ignore[misc]
+    return found
+
+
+def _throttle(nvml: Any, handle: Any) -> list[str]:
+    mask = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
+    return [name for bit, name in REASONS.items() if mask & bit]
+
+
+def _remap_pending(nvml: Any, handle: Any) -> bool | None:
+    """Row remapping (Ampere on) or page retirement (before) that waits for a reset."""
+    rows = _try(nvml, lambda: nvml.nvmlDeviceGetRemappedRows(handle))
+    if rows is not None:
+        return bool(rows[2] or rows[3])
+    pages = _try(nvml, lambda: nvml.nvmlDeviceGetRetiredPagesPendingStatus(handle))
+    return None if pages is None else bool(pages)
+
+
+_QUESTIONS: dict[str, Any] = {
+    "name": lambda n, h: _text(n.nvmlDeviceGetName(h)),
+    "bus": lambda n, h: _text(n.nvmlDeviceGetPciInfo(h).busId),
+    "pci": lambda n, h: n.nvmlDeviceGetPciInfo(h).pciDeviceId,
+    "capability": lambda n, h: list(n.nvmlDeviceGetCudaComputeCapability(h)),
+    "memory": lambda n, h: [n.nvmlDeviceGetMemoryInfo(h).total, n.nvmlDeviceGetMemoryInfo(h).used],
+    "mig": lambda n, h: list(n.nvmlDeviceGetMigMode(h)),
+    "mig_devices": _mig_devices,
+    "compute_mode": lambda n, h: MODES.get(n.nvmlDeviceGetComputeMode(h), ""),
+    "persistence": lambda n, h: bool(n.nvmlDeviceGetPersistenceMode(h)),
+    "ecc_uncorrected": lambda n, h: n.nvmlDeviceGetTotalEccErrors(
+        h, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, n.NVML_VOLATILE_ECC
+    ),
+    "remap_pending": _remap_pending,
+    "link": lambda n, h: [n.nvmlDeviceGetCurrPcieLinkGeneration(h), n.nvmlDeviceGetCurrPcieLinkWidth(h)],
+    "link_max": lambda n, h: [n.nvmlDeviceGetMaxPcieLinkGeneration(h), n.nvmlDeviceGetMaxPcieLinkWidth(h)],
+    "throttle": _throttle,
+    "processes": lambda n, h: len(n.nvmlDeviceGetComputeRunningProcesses(h)),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Whether this is a container, which kind, and whether a scheduler started it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "context"
+FACTS: Final = ("container", "image", "image_env", "scheduler")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "markers of container engines"
+
+# Each engine's own mark, most telling first: (kind, environment variable, file)
+_MARKS: Final = (
+    ("kubernetes", "KUBERNETES_SERVICE_HOST", "/var/run/secrets/kubernetes.io"),
+    ("apptainer", "APPTAINER_CONTAINER", "/.singularity.d"),
+    ("apptainer", "SINGULARITY_CONTAINER", "/.singularity.d"),
+    ("podman", "", "/run/.containerenv"),
+    ("docker", "", "/.dockerenv"),
+)
+# Words in the path of process 1's control group; cgroup v2 hides it inside a private namespace
+_GROUPS: Final = (("kubepods", "kubernetes"), ("libpod", "podman"), ("docker", "docker"), ("/lxc", "lxc"))
+
+_SCHEDULERS: Final = (
+    ("slurm", "SLURM_JOB_ID"),
+    ("pbs", "PBS_JOBID"),
+    ("lsf", "LSB_JOBID"),
+    ("kubernetes", "KUBERNETES_SERVICE_HOST"),
+)
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - the absence of marks is the answer
+    """Always on Linux: no mark is an answer too."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Kind of container and scheduler; a container cannot see the name of its image, and we say so."""
+    kind, source = container_kind(machine) or (None, SOUGHT)
+    hidden: Reading = Fact(None, "not inside a container")
+    if kind:
+        name = machine.env.get("APPTAINER_NAME") or machine.env.get("SINGULARITY_NAME")
+        hidden = (
+            Fact(name, "APPTAINER_NAME")
+            if name
+            else Unknown("a container does not see what its image is called", source)
+        )
+    told: Reading = (
+        Unknown("told apart from the process's own environment only by the image", source) if kind else hidden
+    )
+    return {"container": Fact(kind, source), "image": hidden, "image_env": told, "scheduler": _scheduler(machine)}
+
+
+def container_kind(machine: Machine) -> tuple[str, str] | None:
+    """The kind of container we run in and what told it, or ``None`` outside one."""
+    return machine.once("container", lambda: _kind(machine))
+
+
+def _kind(machine: Machine) -> tuple[str, str] | None:
+    for kind, variable, path in _MARKS:
+        if variable and variable in machine.env:
+            return kind, variable
+        if machine.exists(path):
+            return kind, path
+    for path in ("/proc/1/cgroup", "/run/systemd/container"):
+        text = machine.text(path)
+        for word, kind in _GROUPS:
+            if word in text:
+                return kind, path
+    named = machine.text("/run/systemd/container") or machine.env.get("container", "")
+    return (named.split("-")[0], "the container's own mark") if named else None
+
+
+def _scheduler(machine: Machine) -> Reading:
+    for name, variable in _SCHEDULERS:
+        if variable in machine.env:
+            return Fact(name, variable)
+    return Fact(None, ", ".join(variable for _, variable in _SCHEDULERS))

@@ -1,0 +1,70 @@
+"""What the CUDA driver library answers to its first call, asked in a process of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.detect import loader
+from compat.detect.answers import ask, count, text
+from compat.detect.base import ANYWHERE
+from compat.detect.nvml import bus, target
+from compat.detect.toolkits import spelled
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "CUDA driver library"
+FACTS: Final = ("cuda_init", "driver_cuda")
+SYSTEMS: Final = ANYWHERE
+SOUGHT: Final = "libcuda.so.1 on the loader's path"
+
+_WINDOWS: Final = "C:/Windows/System32/nvcuda.dll"
+
+
+def present(machine: Machine) -> bool:
+    """Whether the loader finds libcuda: without it there is nothing to start."""
+    if machine.system.name == "windows":
+        return machine.exists(_WINDOWS)
+    return loader.find(machine, "libcuda.so.1") is not None
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """cuInit's answer; CUDA's version of the library; GPUs for the places where NVML has none (Jetson, slim images)."""
+    answer = ask(machine, "cuda.py")
+    if isinstance(answer, Unknown):
+        return {"cuda_init": answer}
+    if "missing" in answer:
+        return {"cuda_init": Unknown(f"libcuda.so.1 cannot be loaded: {text(answer['missing'], 200)}", NAME)}
+    state = text(answer.get("init"), 80)
+    gpus = tuple(_gpu(each) for each in answer.get("gpus") or () if isinstance(each, dict))
+    return {
+        "cuda_init": Fact(state, "cuInit") if state else Unknown("cuInit did not return", NAME),
+        **_version(machine, answer),
+        **({"gpus": Fact(gpus, NAME)} if gpus else {}),
+    }
+
+
+def _version(machine: Machine, answer: dict[str, Any]) -> dict[str, Reading]:
+    """cuDriverGetVersion, unless the library is a forward-compatibility copy, which answers for itself."""
+    found = loader.find(machine, "libcuda.so.1")
+    number = count(answer.get("version"), 100_000)
+    if not number or (found is not None and "/compat" in machine.real(found.path)):
+        return {}
+    return {"driver_cuda": Fact(spelled(number), "cuDriverGetVersion")}
+
+
+def _gpu(said: dict[str, Any]) -> Gpu:
+    """One GPU; an integrated one (Jetson) has no PCI address worth the name."""
+    integrated = {0: False, 1: True}.get(said.get("integrated", -1))
+    memory = count(said.get("memory"), 1 << 50)
+    return Gpu(
+        name=text(said.get("name"), 120),
+        vendor="nvidia",
+        target=target([said.get("major"), said.get("minor")]),
+        bus="" if integrated else bus(text(said.get("bus"), 40)),
+        memory_mib=memory >> 20 if memory else None,
+        integrated=integrated,
+    )

@@ -1,0 +1,235 @@
+"""The container engine: asked over its socket, without its SDK and mostly without its client."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.detect import cdi
+from compat.detect.base import LINUX
+from compat.detect.machine import reason
+from compat.detect.system_packages import versions
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "container engine"
+FACTS: Final = (
+    "engine",
+    "engine_status",
+    "engine_flavour",
+    "gpu_runtime",
+    "container_toolkit",
+    "cdi_devices",
+    "cdi_driver",
+    "cgroup",
+)
+SYSTEMS: Final = LINUX | {"darwin"}
+SOUGHT: Final = "sockets of Docker and Podman, PATH"
+
+_DAEMON_FILE: Final = "/etc/docker/daemon.json"
+_VERSION: Final = re.compile(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
+_HOOKS: Final = ("nvidia-container-runtime-hook", "nvidia-container-toolkit")
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What is known of one engine: ``name``, its ``socket``, ``status`` and the documents it answered with."""
+
+    name: str
+    socket: str = ""
+    status: str = ""
+    version: str = ""
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - the search is in facts()
+    """Always: absence of an engine is told with the places looked at."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Which engine, whether it answers, how it was installed, and how it would give a GPU to a container."""
+    engine = _find(machine)
+    specifications = cdi.specifications(machine)
+    devices = tuple(name for each in specifications for name in each.devices)
+    driver = next((each.driver for each in specifications if each.driver), None)
+    shared = {
+        "container_toolkit": _toolkit(machine),
+        "cdi_devices": Fact(devices, ", ".join(each.path for each in specifications) or ", ".join(cdi.FOLDERS)),
+        "cdi_driver": Fact(driver, ", ".join(each.path for each in specifications) or ", ".join(cdi.FOLDERS)),
+        "cgroup": _cgroup(machine, engine),
+    }
+    if engine is None:
+        absent = Fact(None, SOUGHT)
+        return {**shared, "engine": absent, "engine_status": absent, "engine_flavour": absent, "gpu_runtime": absent}
+    label = f"{engine.name} {engine.version}".strip()
+    return {
+        **shared,
+        "engine": Fact(label, engine.socket or "PATH"),
+        "engine_status": Fact(engine.status, engine.socket or "PATH") if engine.status else _daemonless(engine),
+        "engine_flavour": _flavour(machine, engine),
+        "gpu_runtime": _gpu_runtime(machine, engine, devices),
+    }
+
+
+def _daemonless(engine: Engine) -> Reading:
+    """Podman needs no daemon: that it is installed is all there is to ask."""
+    return Fact("running", f"{engine.name} needs no daemon")
+
+
+def _sockets(machine: Machine) -> list[tuple[str, str]]:
+    """Sockets worth asking, the one that DOCKER_HOST names first, then system, rootless and desktop places."""
+    env = machine.env
+    runtime, home = env.get("XDG_RUNTIME_DIR", ""), env.get("HOME", "")
+    places = [
+        ("docker", env.get("DOCKER_HOST", "").removeprefix("unix://")),
+        ("docker", "/var/run/docker.sock"),
+        ("docker", f"{runtime}/docker.sock" if runtime else ""),
+        ("docker", f"{home}/.docker/desktop/docker.sock" if home else ""),
+        ("docker", f"{home}/.docker/run/docker.sock" if home else ""),
+        ("podman", "/run/podman/podman.sock"),
+        ("podman", f"{runtime}/podman/podman.sock" if runtime else ""),
+    ]
+    return [(name, path) for name, path in dict.fromkeys(places) if path.startswith("/")]
+
+
+def _find(machine: Machine) -> Engine | None:
+    """The first engine that answers; else the first that is there and says why not; else one that is only installed."""
+    silent: list[Engine] = []
+    for name, socket in _sockets(machine):
+        if machine.exists(socket):
+            engine = _asked(machine, name, socket)
+            if engine.status == "running":
+                return engine
+            silent.append(engine)
+    if silent:
+        first = silent[0]
+        return Engine(first.name, first.socket, first.status, _client_version(machine, first.name))
+    for name, status in (("docker", "stopped"), ("podman", "")):
+        if machine.which(name):
+            return Engine(name, "", status, _client_version(machine, name))
+    return None
+
+
+def _asked(machine: Machine, name: str, socket: str) -> Engine:
+    try:
+        version = _document(machine, socket, "/version")
+        info = _document(machine, socket, "/info")
+    except PermissionError:
+        return Engine(name, socket, "denied")
+    except (ConnectionRefusedError, FileNotFoundError):
+        return Engine(name, socket, "stopped")
+    except OSError:
+        return Engine(name, socket, "unreachable")
+    found = _VERSION.match(str(version.get("Version") or ""))
+    podman = any("podman" in str(part).lower() for part in version.get("Components") or ())
+    return Engine("podman" if podman else name, socket, "running", found[1] if found else "", info)
+
+
+def _document(machine: Machine, socket: str, url: str) -> dict[str, Any]:
+    """A JSON answer; anything else counts as an engine that cannot be reached."""
+    import json
+
+    try:
+        found = json.loads(machine.root.ask(socket, url, machine.left() / 2))
+    except (ValueError, RecursionError) as error:
+        raise OSError(71, "the answer is not JSON") from error
+    if not isinstance(found, dict):
+        raise OSError(71, "the answer is not an object")
+    return found
+
+
+def _client_version(machine: Machine, name: str) -> str:
+    """Version by package, else by asking the client, which starts in some 30 ms."""
+    for package, version in versions(machine).items():
+        if package in {f"{name}-ce", f"{name}.io", name, "moby-engine"} and (
+            found := _VERSION.search(version.split(":")[-1])
+        ):
+            return found[1]
+    program = machine.which(name)
+    found = _VERSION.search(machine.ask([program, "--version"]).out) if program else None
+    return found[1] if found else ""
+
+
+def _flavour(machine: Machine, engine: Engine) -> Reading:
+    """Desktop, snap and rootless engines each keep GPUs away in their own manner."""
+    info, program = engine.info, machine.real(machine.which(engine.name))
+    options = " ".join(str(option) for option in info.get("SecurityOptions") or ())
+    rootless_socket = engine.socket.startswith("/run/user/") and "desktop" not in engine.socket
+    marks = (
+        ("desktop", "Docker Desktop" in str(info.get("OperatingSystem")) or "/.docker/" in engine.socket),
+        (
+            "snap",
+            "/snap/" in str(info.get("DockerRootDir")) or program.startswith("/snap/") or program == "/usr/bin/snap",
+        ),
+        ("rootless", "name=rootless" in options or rootless_socket or _podman_rootless(machine, engine)),
+    )
+    kind = next((name for name, holds in marks if holds), "native")
+    return Fact(kind, f"{engine.socket}/info" if info else program or engine.socket)
+
+
+def _podman_rootless(machine: Machine, engine: Engine) -> bool:
+    if engine.name != "podman" or engine.info:
+        return False
+    try:
+        return machine.root.user()[0] != 0
+    except OSError:
+        return False
+
+
+def _gpu_runtime(machine: Machine, engine: Engine, devices: tuple[str, ...]) -> Reading:
+    """A registered runtime, CDI specifications, or the hook that ``--gpus`` calls; absent if none of them is there."""
+    runtimes = engine.info.get("Runtimes") if engine.info else None
+    names, source = (set(runtimes), f"{engine.socket}/info") if isinstance(runtimes, dict) else _configured(machine)
+    for name in ("nvidia", "amd"):
+        if name in names or f"{name}-container-runtime" in names:
+            return Fact(name, source)
+    for kind, vendor in (("nvidia.com/gpu=", "cdi"), ("amd.com/gpu=", "cdi"), ("intel.com/gpu=", "cdi")):
+        if any(device.startswith(kind) for device in devices):
+            return Fact(vendor, ", ".join(cdi.FOLDERS))
+    if engine.name == "docker" and (hook := next((path for name in _HOOKS if (path := machine.which(name))), "")):
+        return Fact("nvidia", f"{hook}, the hook behind --gpus; no runtime is registered")
+    if engine.status in {"denied", "unreachable"} and not names:
+        return Unknown(f"the engine is {engine.status} and its configuration names no GPU runtime", source)
+    return Fact(None, source)
+
+
+def _configured(machine: Machine) -> tuple[set[str], str]:
+    import json
+
+    try:
+        found = json.loads(machine.text(_DAEMON_FILE) or "{}")
+    except (ValueError, RecursionError):
+        return set(), f"{_DAEMON_FILE}, which is not JSON"
+    runtimes = found.get("runtimes") if isinstance(found, dict) else None
+    return set(runtimes) if isinstance(runtimes, dict) else set(), _DAEMON_FILE
+
+
+def _toolkit(machine: Machine) -> Reading:
+    """NVIDIA Container Toolkit by package, else by its own tool."""
+    for package in ("nvidia-container-toolkit", "nvidia-container-toolkit-base", "nvidia-docker2"):
+        if found := _VERSION.search(versions(machine).get(package, "")):
+            return Fact(found[1], f"package {package}")
+    program = machine.which("nvidia-ctk")
+    if not program:
+        return Fact(None, "package database, nvidia-ctk on PATH")
+    outcome = machine.ask([program, "--version"])
+    found = _VERSION.search(outcome.out)
+    return Fact(found[1], program) if found else Unknown(outcome.why or "nvidia-ctk does not tell its version", program)
+
+
+def _cgroup(machine: Machine, engine: Engine | None) -> Reading:
+    """Version by its mark in the file system (cgroups(7)), the engine's driver by its own word."""
+    if machine.exists("/sys/fs/cgroup/cgroup.controllers"):
+        version = "v2"
+    elif machine.names("/sys/fs/cgroup"):
+        version = "v1"
+    else:
+        return Unknown("/sys/fs/cgroup is not mounted", "/sys/fs/cgroup")
+    driver = str(engine.info.get("CgroupDriver") or "") if engine else ""
+    return Fact(f"{version} {driver}".strip(), "/sys/fs/cgroup" + (", engine" if driver else ""))

@@ -1,0 +1,59 @@
+"""One list of GPUs from the partial sights of several detectors."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_BLANK: Final = {item.name: item.default for item in fields(Gpu)}
+_NONE: Final = {"driver": "none"}  # "no driver bound" gives way to a driver that answered
+
+
+def merge(sights: Sequence[Reading]) -> Reading:
+    """GPUs seen by any detector, matched by PCI address; an earlier sight wins where two tell the same thing.
+
+    Sights without an address (Jetson, WSL, nodes in a container) are matched by vendor and order.
+    """
+    facts = [sight for sight in sights if isinstance(sight, Fact)]
+    if not facts:
+        return next((sight for sight in sights if isinstance(sight, Unknown)), Unknown("no detector saw the machine"))
+    found: dict[str, Gpu] = {}
+    for sight in facts:
+        for key, gpu in _keyed(sight.value or (), found):
+            found[key] = _over(found[key], gpu) if key in found else gpu
+    told = ", ".join(dict.fromkeys(sight.source for sight in facts if sight.value))
+    ordered = sorted(found.values(), key=lambda gpu: (gpu.bus == "", gpu.bus))
+    return Fact(tuple(ordered), told or ", ".join(dict.fromkeys(sight.source for sight in facts)))
+
+
+def _keyed(gpus: Iterable[Gpu], found: dict[str, Gpu]) -> list[tuple[str, Gpu]]:
+    """Each GPU with its key: the address, or its turn among those of its vendor that have none."""
+    keyed, turns = [], dict[str, int]()
+    for gpu in gpus:
+        key = gpu.bus
+        if not key:
+            turn = turns[gpu.vendor] = turns.get(gpu.vendor, 0) + 1
+            key = _same_vendor(found, gpu.vendor, turn) or f"{gpu.vendor} {turn}"
+        keyed.append((key, gpu))
+    return keyed
+
+
+def _same_vendor(found: dict[str, Gpu], vendor: str, turn: int) -> str:
+    """The key of the vendor's n-th GPU without an address that was seen before."""
+    keys = [key for key, gpu in found.items() if gpu.vendor == vendor and not gpu.bus]
+    return keys[turn - 1] if turn <= len(keys) else ""
+
+
+def _over(first: Gpu, second: Gpu) -> Gpu:
+    """The first sight, its gaps filled from the second."""
+    gaps: dict[str, Any] = {}
+    for name, blank in _BLANK.items():
+        ours, theirs = getattr(first, name), getattr(second, name)
+        if theirs != blank and (ours == blank or (ours == _NONE.get(name) and theirs != ours)):
+            gaps[name] = theirs
+    return replace(first, **gaps)

@@ -1,0 +1,55 @@
+"""NVIDIA Jetson: L4T, JetPack and the integrated GPU's board."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "Jetson"
+FACTS: Final = ("l4t", "jetpack")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/etc/nv_tegra_release, /proc/device-tree/compatible"
+
+_RELEASE: Final = "/etc/nv_tegra_release"
+# "# R35 (release), REVISION: 4.1, GCID: ..."
+_L4T: Final = re.compile(r"#\s*R(\d{2,3})\s*\(release\),\s*REVISION:\s*([\d.]+)")
+_DPKG: Final = "/var/lib/dpkg/status"
+
+
+def present(machine: Machine) -> bool:
+    """Whether L4T's release file or NVIDIA's Tegra device tree is there."""
+    return machine.exists(_RELEASE) or "nvidia,tegra" in machine.text("/proc/device-tree/compatible", 4096)
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """L4T from its release file, JetPack from its meta package, the board's model as the GPU's name."""
+    found = _L4T.search(machine.text(_RELEASE))
+    packaged = _package(machine, "nvidia-l4t-core")
+    l4t: Reading = Unknown("neither the release file nor a package names it", _RELEASE)
+    if found:
+        l4t = Fact(f"{found[1]}.{found[2]}", _RELEASE)
+    elif packaged:
+        l4t = Fact(packaged.split("-")[0], _DPKG)
+    jetpack = _package(machine, "nvidia-jetpack").split("-")[0]
+    absent = Unknown("the package nvidia-jetpack is not installed; L4T tells the release", _DPKG)
+    return {"l4t": l4t, "jetpack": Fact(jetpack, _DPKG) if jetpack else absent, "gpus": _gpu(machine)}
+
+
+def _gpu(machine: Machine) -> Reading:
+    model = machine.text("/proc/device-tree/model", 4096).strip("\0 ")
+    return Fact((Gpu(name=model, vendor="nvidia", integrated=True),), "/proc/device-tree/model")
+
+
+def _package(machine: Machine, name: str) -> str:
+    """Version of an installed package in dpkg's status file; empty if there is none."""
+    text = machine.text(_DPKG, 32 << 20)
+    found = re.search(rf"^Package: {name}\n(?:[^\n]+\n){{0,30}}?Version: (\S+)", text, re.MULTILINE)
+    return found[1] if found else ""

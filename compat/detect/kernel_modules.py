@@ -1,0 +1,61 @@
+"""Loaded kernel modules that concern GPUs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "kernel modules"
+FACTS: Final = ("modules", "xids")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/proc/modules"
+
+# NVIDIA's and nouveau's, pass-through, AMD's, Intel's, then accelerators by other makers
+_CONCERN: Final = re.compile(
+    r"nvidia\w*|nouveau|nova_core|nvgpu|gdrdrv|vfio_pci|amdgpu|amdkfd|amdxdna|radeon|i915|xe|intel_vpu"
+    r"|habanalabs|drv_davinci\w*|drv_devdrv_host|ib_peer_mem|dxgkrnl"
+)
+_BUILT_IN: Final = ("amdgpu", "nvidia", "nouveau", "i915", "xe")  # may be part of the kernel: then only /sys has them
+_XID: Final = re.compile(rb"NVRM: Xid \([^)\n]{1,64}\): (\d{1,3})")
+_LOG: Final = "/dev/kmsg"
+_LOG_LIMIT: Final = 8 << 20  # the kernel's ring buffer is smaller unless someone enlarged it
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - facts() says why if /proc is missing
+    """Always on Linux."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Names of modules, and the Xid numbers that NVIDIA's module wrote to the kernel log, without repeats."""
+    modules = _modules(machine)
+    nvidia = isinstance(modules, Fact) and "nvidia" in modules.value
+    xids = _xids(machine) if nvidia else Fact((), "no nvidia module is loaded")
+    return {"modules": modules, "xids": xids if isinstance(modules, Fact) else Unknown(modules.why, _LOG)}
+
+
+def _modules(machine: Machine) -> Reading:
+    reading = machine.read("/proc/modules")
+    if isinstance(reading, Unknown):
+        return reading
+    loaded = {line.split(" ", 1)[0] for line in (reading.value or "").splitlines()}
+    loaded.update(name for name in _BUILT_IN if machine.exists(f"/sys/module/{name}"))
+    if reading.value is None and not machine.exists("/sys/module"):
+        return Unknown("neither /proc/modules nor /sys/module can be read", "/proc/modules")
+    return Fact(tuple(sorted(name for name in loaded if _CONCERN.fullmatch(name))), "/proc/modules, /sys/module")
+
+
+def _xids(machine: Machine) -> Reading:
+    try:
+        log = machine.root.records(_LOG, _LOG_LIMIT)
+    except OSError as error:
+        return Unknown(f"the kernel log may not be read: {error.strerror}", _LOG)
+    return Fact(tuple(dict.fromkeys(number.decode() for number in _XID.findall(log))), _LOG)

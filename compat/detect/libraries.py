@@ -1,0 +1,169 @@
+"""GPU libraries that can be loaded: system, ``LD_LIBRARY_PATH``, toolkits, wheels, conda; and which one wins."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect import loader
+from compat.detect.base import LINUX
+from compat.detect.packages import environment, installed
+from compat.detect.toolkits import cuda_folders
+from compat.facts import Fact, Library, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "libraries"
+FACTS: Final = ("libraries", "driver_library", "cudnn", "nccl", "tensorrt", "libstdcxx", "intel_runtime")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "LD_LIBRARY_PATH, /etc/ld.so.cache, loader folders"
+
+# Sonames that GPU software opens by name, by family; everything else is found through these.
+_CONCERN: Final = re.compile(
+    r"lib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler|nvcuvid"
+    r"|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|cusparseLt|cupti|nvrtc|nvJitLink|nvshmem_host|nccl"
+    r"|nvinfer|nvinfer_plugin|cutensor"
+    r"|amdhip64|hsa-runtime64|rocblas|hipblas|hipblaslt|MIOpen|rccl|rocm_smi64|amd_smi|hiprtc"
+    r"|ze_loader|ze_intel_gpu|OpenCL|sycl|ascendcl|tpu)\.so(?:\.\d+){0,2}"
+)
+_UNVERSIONED: Final = frozenset({"libtpu.so", "libascendcl.so"})  # these have no number in their soname
+_STUB: Final = re.compile(r"/stubs(?:/|$)")
+_COMPAT: Final = re.compile(r"/compat(?:/|$)|/compat_\w+/")
+_GLIBCXX: Final = re.compile(rb"GLIBCXX_(3\.4\.\d{1,2})\0")
+_MOST: Final = 400
+
+
+def present(machine: Machine) -> bool:
+    """Always on Linux: every one has a loader."""
+    return machine.system.name == "linux"
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """All copies found, the winning one of each soname marked; versions of those that rules ask for most."""
+    found = tuple(item for item, _ in zip(_all(machine), range(_MOST), strict=False))
+    return {
+        "libraries": Fact(found, SOUGHT),
+        "driver_library": _driver(machine, found),
+        "cudnn": _version(found, "libcudnn.so"),
+        "nccl": _version(found, "libnccl.so"),
+        "tensorrt": _version(found, "libnvinfer.so"),
+        "intel_runtime": _version(found, "libze_intel_gpu.so"),
+        "libstdcxx": _libstdcxx(machine),
+    }
+
+
+def _all(machine: Machine) -> Iterator[Library]:
+    """Every copy once, by its real file, the loader's own choices first."""
+    seen: set[tuple[str, str]] = set()
+    for soname, path, origin in _candidates(machine):
+        key = soname, machine.real(path)
+        if key not in seen:
+            seen.add(key)
+            yield _library(machine, soname, path, origin)
+
+
+def _candidates(machine: Machine) -> Iterator[tuple[str, str, str]]:
+    for folder in loader.library_path(machine):
+        yield from _folder(machine, folder, "LD_LIBRARY_PATH")
+    for soname, paths in loader.cache(machine).items():
+        if _wanted(soname):
+            yield from ((soname, path, "system") for path in paths if machine.exists(path))
+    for folder in (*loader.folders(machine), "/usr/lib/wsl/lib"):
+        yield from _folder(machine, folder, "system")
+    for toolkit in cuda_folders(machine):
+        yield from _folder(machine, f"{toolkit}/lib64", "system")
+        yield from _folder(machine, f"{toolkit}/compat", "compat")
+        yield from _folder(machine, f"{toolkit}/lib64/stubs", "stubs")
+    yield from _folder(machine, "/opt/rocm/lib", "system")
+    yield from _of_environment(machine)
+
+
+def _of_environment(machine: Machine) -> Iterator[tuple[str, str, str]]:
+    """Copies inside the chosen interpreter's environment: wheels of NVIDIA, libraries beside torch, conda's lib."""
+    chosen = environment(machine)
+    if chosen.kind == "conda":
+        yield from _folder(machine, f"{chosen.prefix}/lib", "conda")
+    for site in chosen.sites:
+        for part in machine.names(f"{site}/nvidia"):
+            yield from _folder(machine, f"{site}/nvidia/{part}/lib", "wheel")
+        for folder in ("torch/lib", "paddle/libs", "tensorrt_libs", "libtpu"):
+            yield from _folder(machine, f"{site}/{folder}", "wheel")
+
+
+def _folder(machine: Machine, folder: str, origin: str) -> Iterator[tuple[str, str, str]]:
+    for name in machine.names(folder):
+        if _wanted(name):
+            yield name, f"{folder}/{name}", origin
+
+
+def _wanted(name: str) -> bool:
+    """A soname, not a link for linking (``libcudnn.so``) nor a full file name (``libcudnn.so.9.1.0``)."""
+    return _CONCERN.fullmatch(name) is not None and (name.count(".") > 1 or name in _UNVERSIONED)
+
+
+def _library(machine: Machine, soname: str, path: str, origin: str) -> Library:
+    if _STUB.search(path):
+        origin = "stubs"
+    elif _COMPAT.search(machine.real(path)):
+        origin = "compat"
+    winner = loader.find(machine, soname)
+    same = winner is not None and machine.real(winner.path) == machine.real(path)
+    version = loader.version_of(machine, path)
+    if origin == "wheel" and version.count(".") < 1:
+        version = _wheel_version(machine, path) or version
+    return Library(name=soname, version=version, path=path, origin=origin, loaded=same)
+
+
+def _wheel_version(machine: Machine, path: str) -> str:
+    """Wheels name files by soname alone; their distribution (``nvidia-cudnn-cu12`` for ``nvidia/cudnn``) has the version."""
+    found = re.search(r"/nvidia/(\w+)/lib/", path)
+    if found is None:
+        return ""
+    stem = f"nvidia-{found[1].replace('_', '-')}"
+    owners = [version for name, version in installed(machine).versions.items() if name in {stem, *_cu(stem)}]
+    return owners[0] if len(owners) == 1 else ""
+
+
+def _cu(stem: str) -> tuple[str, ...]:
+    return tuple(f"{stem}-cu{major}" for major in range(10, 20))
+
+
+def _driver(machine: Machine, found: tuple[Library, ...]) -> Reading:
+    """The version in the real name of libcuda is the driver release it belongs to (also for compat copies)."""
+    winner = next((item for item in found if item.name == "libcuda.so.1" and item.loaded), None)
+    if winner is None:
+        return Fact(None, "libcuda.so.1 is not on the loader's path")
+    if winner.origin == "stubs":
+        return Unknown("the loader picks a stub of libcuda, which has no driver behind it", winner.path)
+    if not winner.version or winner.version.count(".") < 1:
+        return Unknown("the file that the loader picks has no version in its name", machine.real(winner.path))
+    return Fact(winner.version, machine.real(winner.path))
+
+
+def _version(found: tuple[Library, ...], stem: str) -> Reading:
+    """Version of the copy that the loader picks; of the highest soname if several majors are there."""
+    winners = [item for item in found if item.name.startswith(stem) and item.loaded]
+    if not winners:
+        return Fact(None, f"{stem} is not on the loader's path")
+    best = max(winners, key=lambda item: [int(part) for part in re.findall(r"\d{1,9}", item.version)])
+    return Fact(best.version, best.path) if best.version else Unknown("the file's name has no version", best.path)
+
+
+def _libstdcxx(machine: Machine) -> Reading:
+    """Highest ``GLIBCXX_`` version string in the libstdc++ that the chosen interpreter would load."""
+    chosen = environment(machine)
+    own = f"{chosen.prefix}/lib/libstdc++.so.6"  # conda's interpreter finds it through its RPATH
+    found = (
+        loader.Found(own, "conda")
+        if chosen.kind == "conda" and machine.exists(own)
+        else loader.find(machine, "libstdc++.so.6")
+    )
+    if found is None:
+        return Fact(None, "libstdc++.so.6 is not on the loader's path")
+    versions = _GLIBCXX.findall(machine.data(found.path, 32 << 20))
+    if not versions:
+        return Unknown("the file holds no GLIBCXX versions", found.path)
+    return Fact(max(versions, key=lambda text: int(text.rsplit(b".", 1)[1])).decode(), found.path)

@@ -1,0 +1,66 @@
+"""What the system grants this process: shared memory, disk, locked memory, identity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import ANYWHERE
+from compat.detect.machine import reason
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "limits"
+FACTS: Final = ("shm_mib", "disk_free_mib", "memlock_kib", "user_id", "groups")
+SYSTEMS: Final = ANYWHERE
+SOUGHT: Final = "the process"
+
+_SHM: Final = "/dev/shm"  # noqa: S108 - looked at, never written
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - every process has limits
+    """Always: every process has limits."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Sizes in MiB, locked memory in KiB (-1 for unlimited), numeric user id, groups by name where one exists."""
+    root = machine.root
+    shm = _tried(lambda: root.space(_SHM)[0] >> 20, _SHM) if machine.exists(_SHM) else Fact(None, _SHM)
+    return {
+        "shm_mib": shm,
+        "disk_free_mib": _tried(lambda: root.space(root.folder())[1] >> 20, "the working folder's file system"),
+        "memlock_kib": _tried(lambda: _kib(root.memlock()), "getrlimit RLIMIT_MEMLOCK"),
+        "user_id": _tried(lambda: root.user()[0], "geteuid"),
+        "groups": _tried(lambda: tuple(group_name(machine, gid) for gid in root.user()[1]), "getgroups, /etc/group"),
+    }
+
+
+def _tried(read: Callable[[], object], source: str) -> Reading:
+    try:
+        return Fact(read(), source)
+    except OSError as error:
+        return Unknown(f"{source}: {reason(error)}", source)
+    except ImportError:
+        return Unknown("this system has no such limit", source)
+
+
+def _kib(size: int) -> int:
+    return size if size < 0 else size >> 10
+
+
+def group_name(machine: Machine, gid: int) -> str:
+    """Name of a group from /etc/group, or its number as text: a container often has no name for a host's group."""
+    return machine.once("groups", lambda: _groups(machine.text("/etc/group"))).get(gid, str(gid))
+
+
+def _groups(text: str) -> dict[int, str]:
+    named: dict[int, str] = {}
+    for line in text.splitlines():
+        fields = line.split(":")
+        if len(fields) >= 3 and fields[2].isdigit() and len(fields[2]) < 11:
+            named.setdefault(int(fields[2]), fields[0])
+    return named

@@ -1,0 +1,136 @@
+"""What a detector is given: a machine that never raises and never waits past its deadline."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from compat.detect.root import LIMIT, Entry, Interpreter, Root, System
+from compat.facts import Fact, Reading, Unknown
+from compat.run import Outcome, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A root, a runner and a deadline; reads become readings, failures become reasons.
+
+    Attributes:
+        root: the surface that is looked at.
+        run: what starts programs, or replays them.
+        until: ``time.monotonic()`` after which no answer counts.
+        python: interpreter or environment folder that the person chose; empty for the obvious one.
+        full: whether serial numbers and UUIDs may be told.
+    """
+
+    root: Root
+    run: Runner
+    until: float
+    python: str = ""
+    full: bool = False
+    _memo: dict[str, Any] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def system(self) -> System:
+        """Kernel and architecture."""
+        return self.once("system", self.root.system)
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment variables."""
+        return self.once("env", self.root.environ)
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """The Python that runs us."""
+        return self.once("interpreter", self.root.interpreter)
+
+    def once(self, key: str, make: Callable[[], T]) -> T:
+        """What ``make`` returns, worked out once per machine however many detectors ask."""
+        with self._lock:
+            if key not in self._memo:
+                self._memo[key] = make()
+            found: T = self._memo[key]
+            return found
+
+    def left(self) -> float:
+        """Seconds until the deadline, never below a few milliseconds so that a last look is possible."""
+        return max(0.005, self.until - time.monotonic())
+
+    def read(self, path: str, limit: int = LIMIT) -> Reading:
+        """The text at ``path``; a known absence if nothing is there; the system's reason if it may not be read."""
+        try:
+            return Fact(self.root.read(path, limit).decode("utf-8", "replace"), path)
+        except (FileNotFoundError, NotADirectoryError):
+            return Fact(None, path)
+        except OSError as error:
+            return Unknown(f"{path}: {reason(error)}", path)
+
+    def text(self, path: str, limit: int = LIMIT) -> str:
+        """The stripped text at ``path``; empty if there is none or it may not be read."""
+        reading = self.read(path, limit)
+        return (reading.value or "").strip() if isinstance(reading, Fact) else ""
+
+    def data(self, path: str, limit: int = LIMIT) -> bytes:
+        """The bytes at ``path``; empty if there are none or they may not be read."""
+        try:
+            return self.root.read(path, limit)
+        except OSError:
+            return b""
+
+    def names(self, path: str) -> tuple[str, ...]:
+        """Names in a folder, sorted; none if there is no such folder or it may not be listed."""
+        try:
+            return tuple(self.root.names(path))
+        except OSError:
+            return ()
+
+    def entry(self, path: str) -> Entry | None:
+        """Kind and owner of what is at ``path``; ``None`` if nothing is, or it may not be looked at."""
+        try:
+            return self.root.entry(path)
+        except OSError:
+            return None
+
+    def exists(self, path: str) -> bool:
+        """Whether something is at ``path``, links followed."""
+        return self.entry(path) is not None
+
+    def link(self, path: str) -> str:
+        """Last part of what a symbolic link points to; empty if it is no link."""
+        try:
+            return self.root.link(path).rstrip("/").rsplit("/", 1)[-1]
+        except OSError:
+            return ""
+
+    def real(self, path: str) -> str:
+        """The path with every link followed; the path itself where that fails."""
+        try:
+            return self.root.real(path)
+        except OSError:
+            return path
+
+    def which(self, program: str) -> str:
+        """Path of a program on ``PATH``; empty if it is not there."""
+        for folder in self.env.get("PATH", "").split(":"):
+            path = f"{folder.rstrip('/')}/{program}"
+            entry = self.entry(path) if folder.startswith("/") else None
+            if entry is not None and entry.kind == "file" and entry.mode & 0o111:
+                return path
+        return ""
+
+    def ask(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> Outcome:
+        """Run a program within what is left of the deadline."""
+        return self.run(argv, timeout=self.left(), env=env)
+
+
+def reason(error: OSError) -> str:
+    """The system's words for a failure, without its path."""
+    return error.strerror or type(error).__name__

@@ -1,0 +1,69 @@
+"""Device nodes of accelerators: which exist, who owns them, which this process may not open."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.detect.limits import group_name
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "device nodes"
+FACTS: Final = ("device_nodes", "device_nodes_denied", "device_groups")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/dev"
+
+_NODES: Final = re.compile(
+    r"nvidia\d+|nvidiactl|nvidia-(?:uvm|uvm-tools|modeset)|nvidia-nvswitch(?:ctl|\d+)|nvhost-\S{1,40}|nvmap"
+    r"|kfd|dxg|davinci\d+|davinci_manager|devmm_svm|hisi_hdc|accel\d+|hl\d+|vfio"
+)
+_FOLDERS: Final = {
+    "/dev/dri": re.compile(r"renderD\d+|card\d+"),
+    "/dev/accel": re.compile(r"accel\d+"),
+    "/dev/nvidia-caps": re.compile(r"nvidia-cap\d+"),
+    "/dev/nvidia-caps-imex-channels": re.compile(r"channel\d+"),
+    "/dev/vfio": re.compile(r"\d+"),
+}
+_MOST: Final = 256  # a DGX has some 60; more tell nothing new
+
+
+def present(machine: Machine) -> bool:
+    """Whether there is a /dev."""
+    return machine.exists(SOUGHT)
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Nodes by path; those that modes and groups deny; the owning group of each, by name or number."""
+    nodes, denied, groups = [], [], {}
+    for path, _ in zip(_paths(machine), range(_MOST), strict=False):
+        entry = machine.entry(path)
+        if entry is None or entry.kind == "folder":
+            continue
+        nodes.append(path)
+        groups[path] = group_name(machine, entry.gid)
+        if not machine.root.may_open(path) and not path.startswith("/dev/dri/card"):
+            denied.append(path)  # card nodes are for display servers: compute goes through renderD
+    if not nodes and not machine.names(SOUGHT):
+        why = Unknown("/dev may not be listed", SOUGHT)
+        return {"device_nodes": why, "device_nodes_denied": why, "device_groups": why}
+    return {
+        "device_nodes": Fact(tuple(nodes), SOUGHT),
+        "device_nodes_denied": Fact(tuple(denied), "access(2) for reading and writing"),
+        "device_groups": Fact(groups, "stat, /etc/group"),
+    }
+
+
+def _paths(machine: Machine) -> Iterator[str]:
+    for name in machine.names(SOUGHT):
+        if _NODES.fullmatch(name):
+            yield f"{SOUGHT}/{name}"
+    for folder, pattern in _FOLDERS.items():
+        for name in machine.names(folder):
+            if pattern.fullmatch(name):
+                yield f"{folder}/{name}"

@@ -1,0 +1,79 @@
+"""NVIDIA's kernel module and fabric manager, from /proc and /sys alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.detect.system_packages import versions
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "NVIDIA kernel module"
+FACTS: Final = ("driver", "driver_branch", "fabric_manager")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/proc/driver/nvidia/version, /sys/module/nvidia/version"
+
+_VERSION: Final = "/proc/driver/nvidia/version"
+_MODULE: Final = "/sys/module/nvidia/version"
+# "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build ..." and without "Open"
+_NVRM: Final = re.compile(r"NVRM version:.*?\s(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s")
+_UNIT: Final = "/sys/fs/cgroup/system.slice/nvidia-fabricmanager.service"
+_UNIT_V1: Final = "/sys/fs/cgroup/systemd/system.slice/nvidia-fabricmanager.service"
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - the fabric manager is asked for in any case
+    """Always on Linux: absences are told one by one."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Version and flavour of the loaded module, GPUs as /proc names them, state of the fabric manager."""
+    return {**_module(machine), "fabric_manager": _fabric_manager(machine), "gpus": _gpus(machine)}
+
+
+def _module(machine: Machine) -> dict[str, Reading]:
+    reading = machine.read(_VERSION)
+    if isinstance(reading, Unknown):
+        return {"driver": reading, "driver_branch": reading}
+    text = reading.value or ""
+    found = _NVRM.search(text + " ")
+    if found is None and text:
+        why = Unknown("the text does not name a driver release", _VERSION)
+        return {"driver": why, "driver_branch": why}
+    if found is not None:
+        branch = "open" if "Open Kernel Module" in text else "proprietary"
+        return {"driver": Fact(found[1], _VERSION), "driver_branch": Fact(branch, _VERSION)}
+    version = machine.text(_MODULE)
+    if version:
+        return {"driver": Fact(version, _MODULE), "driver_branch": Unknown("only the version is told", _MODULE)}
+    return {"driver": Fact(None, SOUGHT), "driver_branch": Fact(None, SOUGHT)}
+
+
+def _gpus(machine: Machine) -> Reading:
+    """Names from /proc/driver/nvidia/gpus/BUS/information, which needs no library at all."""
+    folder = "/proc/driver/nvidia/gpus"
+    found = []
+    for bus in machine.names(folder):
+        said = re.search(r"^Model:[ \t]*(.+)$", machine.text(f"{folder}/{bus}/information"), re.MULTILINE)
+        if said is not None and "Unknown" not in said[1]:
+            found.append(Gpu(name=said[1].strip(), vendor="nvidia", bus=bus, driver="nvidia"))
+    return Fact(tuple(found), folder)
+
+
+def _fabric_manager(machine: Machine) -> Reading:
+    """Version from the package that brought it; running if systemd has a control group for its unit."""
+    packages = versions(machine)
+    named = {name: version for name, version in packages.items() if re.match(r"nvidia-fabric-?manager", name)}
+    if not named and not machine.exists("/usr/bin/nv-fabricmanager"):
+        return Fact(None, "package database, /usr/bin/nv-fabricmanager")
+    version = next(iter(named.values()), "").split("-")[0].split(":")[-1]
+    running = machine.exists(_UNIT) or machine.exists(_UNIT_V1)
+    if not running and not machine.exists("/sys/fs/cgroup/system.slice"):
+        return Unknown("installed, but the system's services are not visible from here", _UNIT)
+    return Fact(f"{version} {'running' if running else 'stopped'}".strip(), _UNIT)

@@ -1,0 +1,123 @@
+"""What NVIDIA's management library says, asked in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.detect import loader
+from compat.detect.answers import ask, count, text
+from compat.detect.base import ANYWHERE
+from compat.detect.toolkits import spelled
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "NVML"
+FACTS: Final = ("nvml", "driver_cuda", "driver")
+SYSTEMS: Final = ANYWHERE
+SOUGHT: Final = "libnvidia-ml.so.1 on the loader's path"
+
+_WINDOWS: Final = "C:/Windows/System32/nvml.dll"
+_MODES: Final = {0: "disabled", 1: "enabled"}  # nvmlEnableState_t
+
+
+def present(machine: Machine) -> bool:
+    """Whether the loader finds the library: without it there is nothing to ask."""
+    if machine.system.name == "windows":
+        return machine.exists(_WINDOWS)
+    return loader.find(machine, "libnvidia-ml.so.1") is not None
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """NVML's own state, the driver behind it, and every GPU that it lists."""
+    answer = ask(machine, "nvml.py")
+    if isinstance(answer, Unknown):
+        return dict.fromkeys(FACTS, answer)
+    if "missing" in answer:
+        return dict.fromkeys(FACTS, Unknown("nvidia-ml-py is not installed beside envcheck", sys.executable))
+    state = text(answer.get("init"), 80)
+    if state != "ok":
+        why = Unknown(f"NVML does not start: {state}", NAME)
+        return {"nvml": Fact(state, NAME), "driver_cuda": why, "driver": why}
+    return {
+        "nvml": Fact("ok", NAME),
+        "driver": Fact(text(answer.get("driver"), 40) or None, NAME),
+        "driver_cuda": _cuda(machine, answer),
+        "gpus": Fact(tuple(_gpu(each) for each in answer.get("gpus") or () if isinstance(each, dict)), NAME),
+    }
+
+
+def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:
+    """NVML asks the libcuda that is loaded: a forward-compatibility copy would answer for itself, not for the driver."""
+    found = loader.find(machine, "libcuda.so.1")
+    if found is not None and "/compat" in machine.real(found.path):
+        return Unknown("a forward-compatibility libcuda is in front of the driver's own", machine.real(found.path))
+    number = count(answer.get("cuda"), 100_000)
+    return Fact(spelled(number), "NVML, which asks libcuda") if number else Unknown("NVML does not tell it", NAME)
+
+
+def _gpu(said: dict[str, Any]) -> Gpu:
+    """One GPU in our words; what is out of any sensible range counts as not told."""
+    memory = said.get("memory")
+    total, used = (count(each, 1 << 50) for each in memory) if _is_pair(memory) else (None, None)
+    mig = said.get("mig") if _is_pair(said.get("mig")) else [None, None]
+    lost = True if said.get("lost") is True else None
+    return Gpu(
+        name=text(said.get("name"), 120),
+        vendor="nvidia",
+        target=target(said.get("capability")),
+        pci=_pci(said.get("pci")),
+        bus=bus(text(said.get("bus"), 40)),
+        driver="nvidia",
+        memory_mib=None if not total else total >> 20,
+        memory_used_mib=None if used is None or not total else used >> 20,
+        mig=_MODES.get(mig[0], ""),
+        mig_pending=_MODES.get(mig[1], ""),
+        mig_devices=count(said.get("mig_devices"), 64) if mig[0] == 1 else None,
+        compute_mode=text(said.get("compute_mode"), 40),
+        persistence=_flag(said.get("persistence")),
+        ecc_uncorrected=count(said.get("ecc_uncorrected"), 1 << 48),
+        remap_pending=_flag(said.get("remap_pending")),
+        pcie=_link(said.get("link")),
+        pcie_max=_link(said.get("link_max")),
+        throttle=tuple(text(each, 40) for each in said.get("throttle") or () if isinstance(each, str)),
+        processes=count(said.get("processes"), 100_000),
+        lost=lost if lost or said.get("denied") else False,
+    )
+
+
+def target(capability: Any) -> str:
+    """``[8, 9]`` -> ``sm_89``; empty for anything that is no compute capability."""
+    if not _is_pair(capability) or not all(type(part) is int for part in capability):
+        return ""
+    high, low = capability
+    return f"sm_{high}{low}" if 0 < high < 100 and 0 <= low < 10 else ""
+
+
+def bus(address: str) -> str:
+    """A PCI address as sysfs writes it: NVML's eight-digit domain becomes four, hexadecimal digits small."""
+    domain, _, rest = address.lower().partition(":")
+    return f"{domain[-4:].rjust(4, '0')}:{rest}" if rest.count(":") == 1 else ""
+
+
+def _pci(number: Any) -> str:
+    """nvmlPciInfo_t.pciDeviceId: device in the upper half, vendor in the lower."""
+    return f"{number & 0xFFFF:04x}:{number >> 16:04x}" if type(number) is int and 0 < number < 1 << 32 else ""
+
+
+def _link(pair: Any) -> str:
+    if not _is_pair(pair) or not all(type(part) is int and 0 < part <= 32 for part in pair):
+        return ""
+    return f"gen{pair[0]} x{pair[1]}"
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else None

@@ -1,0 +1,174 @@
+"""Distributions of the chosen Python: names, versions, requirements, copies. Read from metadata, nothing imported."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import ANYWHERE
+from compat.detect.interpreter import Environment, choose
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "Python packages"
+FACTS: Final = (
+    "python",
+    "python_path",
+    "python_environment",
+    "python_arch",
+    "packages",
+    "package_requires",
+    "duplicate_packages",
+    "conda_packages",
+)
+SYSTEMS: Final = ANYWHERE
+SOUGHT: Final = "site-packages"
+
+_HEAD: Final = 16 << 10  # metadata headers end before the description; this much holds them nearly always
+_WHOLE: Final = 512 << 10
+_MOST: Final = 5_000
+_FOLDER: Final = re.compile(
+    r"([A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(\d[^-]*)(?:-py\d[\d.]*\S*)?\.(dist-info|egg-info)"
+)
+_HEADER: Final = re.compile(r"^(Name|Version|Requires-Dist):[ \t]*(.+?)[ \t]*\r?$", re.MULTILINE)
+
+# Whose pins decide whether a GPU stack fits: frameworks, their compiled companions, NVIDIA's and AMD's wheels
+_STACK: Final = re.compile(
+    r"torch\S*|tensorflow\S*|tf-keras|keras|jax\S*|flax|paddlepaddle\S*|nvidia-\S+|cuda-\S+|cupy\S*|triton\S*|pytorch-\S+"
+    r"|xformers|flash-attn\S*|vllm\S*|bitsandbytes|deepspeed|onnxruntime\S*|tensorrt\S*|rocm\S*|intel-extension-\S+"
+    r"|numpy|ml-dtypes|protobuf|xgboost|lightgbm|mxnet\S*|mmcv\S*|detectron2|dgl|numba\S*|sglang\S*|transformers|accelerate"
+    r"|auto-gptq|autoawq|exllamav2|llama-cpp-python|ctranslate2|faiss\S*|spconv\S*|tinycudann|apex|fbgemm\S*|lightning"
+)
+_MOST_LINES: Final = 200
+# ELF e_machine values (System V ABI): what an interpreter was built for
+_MACHINES: Final = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i686", 0x28: "armv7l", 0xF3: "riscv64"}
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """What is installed: version by normalised name, metadata folder by name, all versions where there are several."""
+
+    versions: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, str] = field(default_factory=dict)
+    copies: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - a Python runs us at least
+    """Always: at least the Python that runs us is there."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """The chosen interpreter and what its metadata folders say."""
+    chosen = environment(machine)
+    if chosen.why:
+        return {name: Unknown(chosen.why, chosen.python) for name in FACTS}
+    found, where = installed(machine), ", ".join(chosen.sites) or chosen.prefix
+    return {
+        "python": Fact(chosen.version, chosen.chosen) if chosen.version else Unknown("no file tells it", chosen.prefix),
+        "python_path": Fact(chosen.python or None, chosen.chosen),
+        "python_environment": Fact(chosen.kind, chosen.prefix),
+        "python_arch": _arch(machine, chosen),
+        "packages": Fact(found.versions, where),
+        "package_requires": Fact(_requires(machine, found), where),
+        "duplicate_packages": Fact(found.copies, where),
+        "conda_packages": _conda(machine, chosen),
+    }
+
+
+def environment(machine: Machine) -> Environment:
+    """The environment in question, chosen once."""
+    return machine.once("environment", lambda: choose(machine))
+
+
+def installed(machine: Machine) -> Installed:
+    """Its distributions, read once."""
+    return machine.once("installed", lambda: _installed(machine))
+
+
+def normal(name: str) -> str:
+    """A distribution's name as PEP 503 normalises it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _installed(machine: Machine) -> Installed:
+    found = Installed()
+    every: dict[str, list[str]] = {}
+    for site in _sites(machine):
+        for name, version, folder in _distributions(machine, site):
+            found.versions.setdefault(name, version)
+            found.folders.setdefault(name, folder)
+            every.setdefault(name, []).append(version)
+    found.copies.update({name: tuple(versions) for name, versions in every.items() if len(set(versions)) > 1})
+    return found
+
+
+def _sites(machine: Machine) -> tuple[str, ...]:
+    """PYTHONPATH, then the environment's own folders, then the person's (site.py's order, user before system)."""
+    chosen = environment(machine)
+    extra = [part for part in machine.env.get("PYTHONPATH", "").split(":") if part.startswith("/")]
+    return tuple(dict.fromkeys((*extra, *chosen.sites)))
+
+
+def _distributions(machine: Machine, site: str) -> Iterator[tuple[str, str, str]]:
+    for entry in machine.names(site)[:_MOST]:
+        if entry.startswith("~") or not entry.endswith((".dist-info", ".egg-info")):
+            continue  # pip renames what it could not remove to ~name: no import finds it
+        folder = f"{site}/{entry}"
+        if (found := _FOLDER.fullmatch(entry)) is not None:
+            yield normal(found[1]), found[2].replace("_", "-"), folder
+        elif said := dict(_headers(machine, folder)):
+            if "Name" in said and "Version" in said:
+                yield normal(said["Name"]), said["Version"], folder
+
+
+def _headers(machine: Machine, folder: str) -> list[tuple[str, str]]:
+    """The headers of METADATA (PKG-INFO in an egg-info folder): everything before the first empty line."""
+    for path in (f"{folder}/METADATA", f"{folder}/PKG-INFO", folder):
+        for limit in (_HEAD, _WHOLE):
+            text = machine.text(path, limit)
+            head, blank, _ = text.replace("\r\n", "\n").partition("\n\n")
+            if blank or len(text) < _HEAD - 4:
+                break
+        if text:
+            return _HEADER.findall(head)
+    return []
+
+
+def _requires(machine: Machine, found: Installed) -> dict[str, tuple[str, ...]]:
+    """Requirement lines of distributions in the stack, those behind extras left out: nobody asked for the extra here."""
+    required = {}
+    for name, folder in found.folders.items():
+        if _STACK.fullmatch(name):
+            lines = (value for key, value in _headers(machine, folder) if key == "Requires-Dist")
+            if kept := tuple(line for line in lines if "extra ==" not in line):
+                required[name] = kept[:_MOST_LINES]
+    return required
+
+
+def _arch(machine: Machine, chosen: Environment) -> Reading:
+    """From the interpreter's ELF header: word 9 is the machine it was built for."""
+    if machine.system.name != "linux":
+        return Fact(machine.system.machine, "uname") if chosen.chosen == "runs envcheck" else Unknown("not read here")
+    head = machine.data(machine.real(chosen.python), 20) if chosen.python else b""
+    if not head.startswith(b"\x7fELF") or len(head) < 20:
+        return Unknown("the interpreter is no ELF file", chosen.python)
+    number = int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
+    return Fact(_MACHINES.get(number, f"machine {number}"), chosen.python)
+
+
+def _conda(machine: Machine, chosen: Environment) -> Reading:
+    """conda-meta's file names are name-version-build.json; neither version nor build holds a dash."""
+    if chosen.kind != "conda":
+        return Fact(None, "not a conda environment")
+    found = {}
+    for name in machine.names(f"{chosen.prefix}/conda-meta"):
+        parts = name.removesuffix(".json").rsplit("-", 2)
+        if name.endswith(".json") and len(parts) == 3:
+            found[parts[0]] = f"{parts[1]} {parts[2]}"
+    return Fact(found, f"{chosen.prefix}/conda-meta")

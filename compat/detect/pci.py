@@ -1,0 +1,109 @@
+"""Accelerators by their PCI id: what is plugged in, whatever drivers say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Gpu, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "PCI bus"
+FACTS: Final = ("gpus", "nvswitch")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/sys/bus/pci/devices"
+
+# Vendor ids as the PCI ID repository lists them; display chips of servers (ASPEED, Matrox) and of virtual machines
+# are not accelerators and stay out.
+_VENDORS: Final = {
+    "10de": "nvidia",
+    "1002": "amd",
+    "8086": "intel",
+    "1da3": "habana",
+    "19e5": "huawei",
+    "1ae0": "google",
+    "1ed5": "moorethreads",
+    "cabc": "cambricon",
+    "1d22": "kunlunxin",
+    "9999": "metax",
+    "1e3e": "iluvatar",
+    "1e36": "enflame",
+    "1d94": "hygon",
+}
+# PCI base classes (PCI Code and ID Assignment): display controller, processing accelerator; NVSwitch is a bridge
+_DISPLAY, _ACCELERATOR, _SWITCH = "0x03", "0x12", "0x0680"
+
+# Transfer rate in GT/s -> generation (PCI Express base specifications 1 to 6)
+_GENERATION: Final = {
+    "2.5": 1,
+    "5.0": 2,
+    "5": 2,
+    "8.0": 3,
+    "8": 3,
+    "16.0": 4,
+    "16": 4,
+    "32.0": 5,
+    "32": 5,
+    "64.0": 6,
+    "64": 6,
+}
+
+
+def present(machine: Machine) -> bool:
+    """Always on Linux: no bus is told as an empty one only where /sys is mounted."""
+    return machine.system.name == "linux"
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Every accelerator on the bus with its ids, address, bound driver and link; and the number of NVSwitches."""
+    if not machine.exists("/sys/bus"):
+        unknown = Unknown("/sys is not mounted", SOUGHT)
+        return {"gpus": unknown, "nvswitch": unknown}
+    addresses = machine.names(SOUGHT)
+    gpus = tuple(gpu for address in addresses if (gpu := _gpu(machine, address)) is not None)
+    return {"gpus": Fact(gpus, SOUGHT), "nvswitch": Fact(sum(_is_switch(machine, each) for each in addresses), SOUGHT)}
+
+
+def _gpu(machine: Machine, address: str) -> Gpu | None:
+    folder = f"{SOUGHT}/{address}"
+    kind = machine.text(f"{folder}/class")
+    if not kind.startswith((_DISPLAY, _ACCELERATOR)):
+        return None
+    vendor = machine.text(f"{folder}/vendor").removeprefix("0x")
+    device = machine.text(f"{folder}/device").removeprefix("0x")
+    if vendor not in _VENDORS or not device:
+        return None
+    return Gpu(
+        vendor=_VENDORS[vendor],
+        pci=f"{vendor}:{device}",
+        bus=address,
+        driver=machine.link(f"{folder}/driver") or "none",
+        integrated=_integrated(vendor, address, kind),
+        pcie=link(machine, folder, "current"),
+        pcie_max=link(machine, folder, "max"),
+    )
+
+
+def _integrated(vendor: str, address: str, kind: str) -> bool | None:
+    """Intel's processor graphics are always function 00:02.0; a display class elsewhere is a card. Others: not known."""
+    if vendor == "8086" and kind.startswith(_DISPLAY):
+        return address == "0000:00:02.0"
+    return None
+
+
+def link(machine: Machine, folder: str, which: str) -> str:
+    """``gen4 x16`` from ``current_link_*`` or ``max_link_*``; empty where the bus does not tell (virtual machines)."""
+    speed = machine.text(f"{folder}/{which}_link_speed").split(" ", 1)[0]
+    width = machine.text(f"{folder}/{which}_link_width")
+    if speed not in _GENERATION or not width.isdigit() or not 0 < int(width) <= 32:
+        return ""
+    return f"gen{_GENERATION[speed]} x{width}"
+
+
+def _is_switch(machine: Machine, address: str) -> bool:
+    folder = f"{SOUGHT}/{address}"
+    return machine.text(f"{folder}/vendor") == "0x10de" and machine.text(f"{folder}/class").startswith(_SWITCH)

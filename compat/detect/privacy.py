@@ -1,0 +1,54 @@
+"""Taking out what names a person or a machine before a host leaves the detectors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import Fact, Host, Reading, Unknown
+
+if TYPE_CHECKING:
+    from compat.detect.machine import Machine
+
+_HOMES: Final = re.compile(r"(?<![\w.-])/(?:home|Users)/[^/:\s,;\"']+")
+_WINDOWS_HOMES: Final = re.compile(r"([A-Za-z]:[\\/]Users[\\/])[^\\/:;,\"']+")
+# NVIDIA writes GPU-, MIG- and a UUID; MIG's older form has the GPU's UUID and two numbers behind it
+_UUID: Final = re.compile(r"\b(GPU|MIG|MIG-GPU)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?:/\d+/\d+)?")
+
+
+def veil(host: Host, machine: Machine) -> Host:
+    """The host with the home folder as ``~``, other people's as ``/home/(user)``, and UUIDs by their kind alone."""
+    home = machine.env.get("HOME", "").rstrip("/")
+    return Host({name: _reading(host.reading(name), home) for name in host})
+
+
+def _reading(reading: Reading, home: str) -> Reading:
+    source = _text(reading.source, home)
+    if isinstance(reading, Unknown):
+        return Unknown(_text(reading.why, home), source)
+    return Fact(_value(reading.value, home), source)
+
+
+def _value(value: Any, home: str) -> Any:
+    match value:
+        case str():
+            return _text(value, home)
+        case tuple():
+            return tuple(_value(item, home) for item in value)
+        case dict():
+            return {_text(key, home): _value(item, home) for key, item in value.items()}
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{item.name: _value(getattr(value, item.name), home) for item in fields(value)})
+        case _:
+            return value
+
+
+def _text(text: str, home: str) -> str:
+    if home and home not in {"/", "/root"} and home in text:
+        text = re.sub(re.escape(home) + r"(?=[/:\s,;\"']|$)", "~", text)
+    if "/home/" in text or "/Users/" in text:
+        text = _HOMES.sub("/home/(user)", text)
+    if "Users" in text:
+        text = _WINDOWS_HOMES.sub(r"\1(user)", text)
+    return _UUID.sub(r"\1-(uuid)", text) if "-" in text else text

@@ -1,0 +1,99 @@
+"""Operating system, kernel, architecture and C library."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import ANYWHERE
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "system"
+FACTS: Final = ("os", "os_name", "platform", "kernel", "arch", "libc", "glibc")
+SYSTEMS: Final = ANYWHERE
+SOUGHT: Final = "uname"
+
+_RELEASE_FILES: Final = ("/etc/os-release", "/usr/lib/os-release")  # in the order of os-release(5)
+_ASSIGNMENT: Final = re.compile(r"""^([A-Z_]+)=["']?([^"'\n]*)["']?\s*$""", re.MULTILINE)
+_PLIST: Final = "/System/Library/CoreServices/SystemVersion.plist"
+_PLIST_ENTRY: Final = re.compile(r"<key>(\w+)</key>\s*<string>([^<]*)</string>")
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - every machine has a system
+    """Always: every machine has a system."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """The system's own names for itself, and the C library that programs here are linked to."""
+    system = machine.system
+    return {
+        "kernel": Fact(system.release or None, "uname"),
+        "arch": Fact(system.machine or None, "uname"),
+        "platform": Fact(_platform(system.name, system.release), "uname"),
+        **_distribution(machine),
+        **_libc(machine),
+    }
+
+
+def _platform(name: str, release: str) -> str:
+    """WSL 1 has a 4.4 kernel that ends in ``-Microsoft``; WSL 2's is lower-case and names WSL2 (Microsoft, WSL docs)."""
+    if name != "linux" or "microsoft" not in release.lower():
+        return name
+    return "wsl1" if release.endswith("-Microsoft") else "wsl2"
+
+
+def _distribution(machine: Machine) -> dict[str, Reading]:
+    match machine.system.name:
+        case "windows":
+            edition = machine.system.edition
+            return {"os": Fact(edition or None, "Windows version"), "os_name": Fact(edition or None, "Windows version")}
+        case "darwin":
+            return _macos(machine)
+        case _:
+            return _os_release(machine)
+
+
+def _os_release(machine: Machine) -> dict[str, Reading]:
+    """``ID`` and ``VERSION_ID`` glued together are how image tags spell a distribution: ubuntu22.04, debian12."""
+    for path in _RELEASE_FILES:
+        said = dict(_ASSIGNMENT.findall(machine.text(path)))
+        if said.get("ID"):
+            tag = said["ID"].lower() + said.get("VERSION_ID", "")
+            return {"os": Fact(tag, path), "os_name": Fact(said.get("PRETTY_NAME") or tag, path)}
+    missing = Unknown("no os-release file names this distribution", ", ".join(_RELEASE_FILES))
+    return {"os": missing, "os_name": missing}
+
+
+def _macos(machine: Machine) -> dict[str, Reading]:
+    said = dict(_PLIST_ENTRY.findall(machine.text(_PLIST)))
+    version = said.get("ProductVersion", "")
+    if not version:
+        missing = Unknown("the system version file could not be read", _PLIST)
+        return {"os": missing, "os_name": missing}
+    return {
+        "os": Fact(f"macos{version}", _PLIST),
+        "os_name": Fact(f"{said.get('ProductName', 'macOS')} {version}", _PLIST),
+    }
+
+
+def _libc(machine: Machine) -> dict[str, Reading]:
+    """GNU's libc tells its version through confstr(3); musl has none and is known by its loader's name."""
+    if machine.system.name != "linux":
+        return {"libc": Fact(None, "uname"), "glibc": Fact(None, "uname")}
+    musl = next((name for name in machine.names("/lib") if name.startswith("ld-musl-")), "")
+    try:
+        name, _, version = machine.root.libc().partition(" ")
+    except OSError as error:
+        name, version = "", str(error.strerror)
+    if name == "glibc" and version:
+        return {"libc": Fact("glibc", "confstr"), "glibc": Fact(version, "confstr CS_GNU_LIBC_VERSION")}
+    if musl:
+        return {"libc": Fact("musl", f"/lib/{musl}"), "glibc": Fact(None, f"/lib/{musl}")}
+    missing = Unknown(f"neither glibc nor musl names itself ({version or 'confstr is empty'})", "confstr, /lib")
+    return {"libc": missing, "glibc": missing}

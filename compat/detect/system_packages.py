@@ -1,0 +1,94 @@
+"""Driver packages of the distribution, from its database where that is a text, from ``rpm`` where it is not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "driver packages"
+FACTS: Final = ("driver_packages",)
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "package database"
+
+_DPKG: Final = "/var/lib/dpkg/status"
+_APK: Final = "/lib/apk/db/installed"
+_PACMAN: Final = "/var/lib/pacman/local"
+_RPM: Final = ("/var/lib/rpm", "/usr/lib/sysimage/rpm")
+_LIMIT: Final = 64 << 20  # a desktop with ten thousand packages has a status file of some 15 MiB
+
+_CONCERN: Final = (
+    r"(?:(?:lib)?nvidia|cuda|libcuda|kmod-nvidia|akmod-nvidia|xserver-xorg-video-nvidia|linux-modules-nvidia"
+    r"|amdgpu|rocm|hip|hsa|libdrm-amdgpu|intel-level-zero|libze|intel-opencl|level-zero|docker|podman|moby|containerd"
+    r"|datacenter-gpu-manager)"
+)
+# Of those, the packages that are (or bring) a kernel or user-mode driver
+_DRIVER: Final = re.compile(
+    r"nvidia-(?:driver|dkms|open|kernel|headless|utils|compute-utils|l4t-core|graphics|firmware|legacy|tesla|fabric)\S*"
+    r"|(?:lib)nvidia-(?:compute|ml|gl)\S*|libcuda\d?|libcuda1\S*|cuda-drivers\S*|cuda-compat\S*|[ak]mod-nvidia\S*"
+    r"|linux-modules-nvidia\S*|xorg-x11-drv-nvidia\S*|xserver-xorg-video-nvidia\S*|nvidia(?:-dkms|-lts|-open)?"
+    r"|amdgpu(?:-dkms|-core|-install|-lib)?\S*|rocm-(?:core|hip-runtime|dev)"
+)
+
+
+def present(machine: Machine) -> bool:
+    """Whether there is a package database that we can read."""
+    return any(machine.exists(path) for path in (_DPKG, _APK, _PACMAN, *_RPM))
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Name and version of each installed driver package, as ``name version``."""
+    try:
+        known = versions(machine)
+    except LookupError as error:
+        return {"driver_packages": Unknown(str(error), SOUGHT)}
+    kept = tuple(f"{name} {version}" for name, version in sorted(known.items()) if _DRIVER.fullmatch(name))
+    return {"driver_packages": Fact(kept, SOUGHT)}
+
+
+def versions(machine: Machine) -> Mapping[str, str]:
+    """Installed packages that concern GPUs or containers, name -> version; empty where no database can be read."""
+    return machine.once("system packages", lambda: _versions(machine))
+
+
+def _versions(machine: Machine) -> dict[str, str]:
+    if data := machine.data(_DPKG, _LIMIT):
+        return _dpkg(data)
+    if data := machine.data(_APK, _LIMIT):
+        return {
+            name: version
+            for name, version in re.findall(
+                rf"^P:({_CONCERN}\S*)\nV:(\S+)", data.decode(errors="replace"), re.MULTILINE
+            )
+        }
+    if names := machine.names(_PACMAN):
+        found = (re.fullmatch(rf"({_CONCERN}\S*?)-(\d\S*)-\d+", name) for name in names)
+        return {each[1]: each[2] for each in found if each}
+    return _rpm(machine) if any(machine.exists(path) for path in _RPM) else {}
+
+
+def _dpkg(data: bytes) -> dict[str, str]:
+    """Paragraphs of dpkg's status file whose name concerns us and whose state is installed (dpkg(1))."""
+    found = {}
+    for start in re.finditer(rb"^Package: (" + _CONCERN.encode() + rb"[^\s]*)$", data, re.MULTILINE):
+        end = data.find(b"\n\n", start.end())
+        text = data[start.end() : end if end >= 0 else None]
+        version = re.search(rb"^Version: (\S+)", text, re.MULTILINE)
+        if version and re.search(rb"^Status: \S+ \S+ installed", text, re.MULTILINE):
+            found[start[1].decode(errors="replace")] = version[1].decode(errors="replace")
+    return found
+
+
+def _rpm(machine: Machine) -> dict[str, str]:
+    """rpm's database is a binary store: its own tool reads it."""
+    if not (rpm := machine.which("rpm")):
+        return {}
+    outcome = machine.ask([rpm, "-qa", "--qf", "%{NAME} %{VERSION}\\n"])
+    return {name: version for name, version in re.findall(rf"^({_CONCERN}\S*) (\S+)$", outcome.out, re.MULTILINE)}

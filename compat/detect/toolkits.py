@@ -1,0 +1,87 @@
+"""CUDA toolkits on disk, and the one that ``nvcc`` on PATH belongs to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "CUDA toolkits"
+FACTS: Final = ("cuda_toolkit", "cuda_toolkits")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "/usr/local/cuda*, CUDA_HOME, nvcc on PATH"
+
+_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
+_PARENTS: Final = ("/usr/local", "/opt", "/opt/nvidia", "/usr/lib")
+_FOLDER: Final = re.compile(r"cuda(?:-\d{1,2}(?:\.\d{1,2}){0,2})?|nvidia-cuda-toolkit")
+_DEFINED: Final = re.compile(r"#define\s+CUDA_VERSION\s+(\d{4,6})")
+_RELEASE: Final = re.compile(r"release (\d{1,2}\.\d{1,2})(?:, V(\d{1,2}(?:\.\d{1,4}){1,3}))?")
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - facts() looks in each place anyway
+    """Always on Linux: the search itself tells."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Folder -> version for every toolkit, read from its own files; ``nvcc`` is run only if no file tells."""
+    found: dict[str, str] = {}
+    for folder in cuda_folders(machine):
+        if version := toolkit_version(machine, folder):
+            found.setdefault(machine.real(folder), version)
+    return {"cuda_toolkits": Fact(found, SOUGHT), "cuda_toolkit": _first(machine)}
+
+
+def cuda_folders(machine: Machine) -> tuple[str, ...]:
+    """Folders that may hold a toolkit, those that the environment names first."""
+    return machine.once("cuda folders", lambda: _folders(machine))
+
+
+def _folders(machine: Machine) -> tuple[str, ...]:
+    named = [machine.env[name].rstrip("/") for name in _VARIABLES if machine.env.get(name, "").startswith("/")]
+    held = [f"{parent}/{name}" for parent in _PARENTS for name in machine.names(parent) if _FOLDER.fullmatch(name)]
+    nvcc = machine.real(machine.which("nvcc"))
+    beside = [nvcc.rsplit("/bin/", 1)[0]] if "/bin/nvcc" in nvcc and not nvcc.startswith("/usr/bin/") else []
+    seen: dict[str, str] = {}
+    for folder in (*named, *beside, *held):
+        if machine.exists(folder):
+            seen.setdefault(machine.real(folder), folder)
+    return tuple(seen.values())
+
+
+def toolkit_version(machine: Machine, folder: str) -> str:
+    """Version that a toolkit's own files state: version.json (11.1 on), version.txt (before), cuda.h (any)."""
+    text = machine.text(f"{folder}/version.json")
+    if found := re.search(r'"cuda"\s*:\s*\{[^}]*"version"\s*:\s*"([\d.]{3,20})"', text):
+        return found[1]
+    if found := re.match(r"CUDA Version (\d[\d.]{1,20})", machine.text(f"{folder}/version.txt")):
+        return found[1]
+    for header in (f"{folder}/include/cuda.h", f"{folder}/targets/{machine.system.machine}-linux/include/cuda.h"):
+        if found := _DEFINED.search(machine.text(header)):
+            return spelled(int(found[1]))
+    return ""
+
+
+def spelled(number: int) -> str:
+    """CUDA's one-number version: ``12040`` -> ``12.4`` (1000 * major + 10 * minor, cuda.h)."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _first(machine: Machine) -> Reading:
+    nvcc = machine.which("nvcc")
+    if not nvcc:
+        return Fact(None, "nvcc is not on PATH")
+    real = machine.real(nvcc)
+    if version := toolkit_version(machine, real.rsplit("/bin/", 1)[0]) if "/bin/" in real else "":
+        return Fact(version, real)
+    outcome = machine.ask([nvcc, "--version"])
+    if not (found := _RELEASE.search(outcome.out)):
+        return Unknown(outcome.why or f"{nvcc} --version does not name a release", nvcc)
+    return Fact(found[2] or found[1], f"{nvcc} --version")

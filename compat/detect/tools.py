@@ -1,0 +1,53 @@
+"""Compilers and build tools on PATH. Their names do not tell their versions, so each one found is asked."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import ANYWHERE
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "build tools"
+FACTS: Final = ("gcc", "clang", "cmake", "ninja", "msvc")
+SYSTEMS: Final = ANYWHERE
+SOUGHT: Final = "PATH"
+
+# fact -> programs that may be it, how each is asked, where its answer has the version
+_TOOLS: Final = {
+    "gcc": (("gcc",), ("-dumpfullversion", "-dumpversion"), re.compile(r"^(\d+(?:\.\d+){0,2})\s*$", re.MULTILINE)),
+    "clang": (("clang",), ("--version",), re.compile(r"clang version (\d+\.\d+(?:\.\d+)?)")),
+    "cmake": (("cmake",), ("--version",), re.compile(r"cmake version (\d+\.\d+(?:\.\d+)?)")),
+    "ninja": (("ninja", "ninja-build"), ("--version",), re.compile(r"^(\d+\.\d+(?:\.\d+)?)", re.MULTILINE)),
+}
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - PATH is looked at in facts()
+    """Always: PATH is searched for each tool."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Version of each tool, asked side by side because every one costs the start of a program."""
+    from compat.detect.threads import gather
+
+    msvc: Reading = Fact(None, "not Windows")
+    if machine.system.name == "windows":
+        msvc = Unknown("Microsoft's compiler is not looked for", SOUGHT)
+    return {**gather({fact: lambda fact=fact: _version(machine, fact) for fact in _TOOLS}), "msvc": msvc}  # type: ignore[misc]
+
+
+def _version(machine: Machine, fact: str) -> Reading:
+    programs, arguments, pattern = _TOOLS[fact]
+    path = next((found for program in programs if (found := machine.which(program))), "")
+    if not path:
+        return Fact(None, f"{programs[0]} is not on PATH")
+    outcome = machine.ask([path, *arguments])
+    if found := pattern.search(outcome.out):
+        return Fact(found[1], path)
+    return Unknown(outcome.why or f"{path} does not tell its version", path)
