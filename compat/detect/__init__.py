@@ -102,7 +102,7 @@ def detect(
         if name not in readings:
             why = Unknown(f"{detector.NAME} did not answer within {timeout:g} s", detector.SOUGHT)
             readings[name] = dict.fromkeys(detector.FACTS, why)
-    host = Host(combined(list(readings[name] for name in DETECTORS)))
+    host = Host(combined([readings[name] for name in DETECTORS]))
     return host if full else veil(host, machine)
 
 

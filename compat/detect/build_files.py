@@ -29,7 +29,7 @@ def merged(build: Build, label: Build | None) -> Build:
 
 
 def torch(machine: Machine, site: str) -> Build | None:
-    """torch/version.py: ``cuda``, ``hip``, ``xpu`` are texts or None (written by the build's generate_torch_version.py)."""
+    """Read torch/version.py: ``cuda``, ``hip``, ``xpu`` are texts or None (written by generate_torch_version.py)."""
     path = f"{site}/torch/version.py"
     text = machine.text(path)
     if "__version__" not in text:
@@ -70,7 +70,7 @@ def tensorflow(machine: Machine, site: str) -> Build | None:
 
 
 def jax(machine: Machine, site: str) -> Build | None:
-    """jaxlib itself is for the processor since its accelerators moved into plugins (jax_plugins/xla_cuda12, xla_rocm)."""
+    """Plugins carry the accelerators (jax_plugins/xla_cuda12, xla_rocm60); jaxlib itself is then for the processor."""
     if not machine.exists(f"{site}/jaxlib"):
         return None
     for name in machine.names(f"{site}/jax_plugins"):

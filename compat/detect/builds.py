@@ -40,8 +40,8 @@ _CU_NAME: Final = re.compile(r"-cu(?:da)?(\d{2,3})x?$")
 
 
 def present(machine: Machine) -> bool:
-    """Whether the chosen environment holds any distribution."""
-    return bool(installed(machine).versions)
+    """Always: an environment without frameworks is told as one without builds."""
+    return machine.system.name in SYSTEMS
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:

@@ -32,7 +32,7 @@ def present(machine: Machine) -> bool:
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """cuInit's answer; CUDA's version of the library; GPUs for the places where NVML has none (Jetson, slim images)."""
+    """What cuInit answers; CUDA's version of the library; GPUs, for places without NVML (Jetson, slim images)."""
     answer = ask(machine, "cuda.py")
     if isinstance(answer, Unknown):
         return {"cuda_init": answer}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat.detect import cdi
 from compat.detect.base import LINUX
-from compat.detect.machine import reason
 from compat.detect.system_packages import versions
 from compat.facts import Fact, Reading, Unknown
 

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from compat.run import Outcome
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -58,11 +60,17 @@ def choose(machine: Machine) -> Environment:
             return at(machine, folder, f"active ({variable})")
     own = _own(machine)
     other = next((path for name in _NAMES if (path := machine.which(name))), "")
-    if not other or _has_framework(machine, own) or machine.real(other) == machine.real(own.python):
+    if not other or _has_framework(machine, own) or _folder(other) == _folder(own.python):
+        return own
+    isolated = _ISOLATED.search(own.prefix + "/") is not None
+    if not isolated and not _has_framework(machine, at(machine, other, "", ask=False)):
         return own
     outer = at(machine, other, "first on PATH; envcheck's own environment holds no framework")
-    isolated = _ISOLATED.search(own.prefix + "/") is not None
-    return outer if not outer.why and (isolated or _has_framework(machine, outer)) else own
+    return own if outer.why else outer
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _has_framework(machine: Machine, environment: Environment) -> bool:
@@ -76,8 +84,12 @@ def _own(machine: Machine) -> Environment:
     return Environment(own.executable, own.prefix, own.version, kind, sites, "runs envcheck")
 
 
-def at(machine: Machine, path: str, chosen: str) -> Environment:
-    """The environment at an interpreter's path or an environment's folder."""
+def at(machine: Machine, path: str, chosen: str, *, ask: bool = True) -> Environment:
+    """The environment at an interpreter's path or an environment's folder.
+
+    ``ask`` allows to run an interpreter of which no file tells the version; without it a look at its files must do.
+    """
+    path = _behind_shim(machine, path)
     entry = machine.entry(path)
     if entry is None:
         return Environment(python=path, chosen=chosen, why=f"nothing is at {path}")
@@ -92,7 +104,7 @@ def at(machine: Machine, path: str, chosen: str) -> Environment:
     if machine.names(f"{prefix}/conda-meta"):
         return _conda(machine, python, prefix, chosen)
     return (
-        _system(machine, python, prefix, chosen)
+        _system(machine, python, prefix, chosen, ask=ask)
         if python
         else Environment(chosen=chosen, why=f"no interpreter in {path}")
     )
@@ -112,7 +124,7 @@ def _venv(machine: Machine, python: str, prefix: str, chosen: str) -> Environmen
 
 
 def _conda(machine: Machine, python: str, prefix: str, chosen: str) -> Environment:
-    """conda writes one file per package, named name-version-build.json."""
+    """Read conda's records: one file per package, named name-version-build.json."""
     records = (
         re.fullmatch(r"python-(\d+\.\d+\.\d+)-\S+\.json", name) for name in machine.names(f"{prefix}/conda-meta")
     )
@@ -120,9 +132,19 @@ def _conda(machine: Machine, python: str, prefix: str, chosen: str) -> Environme
     return Environment(python, prefix, version, "conda", tuple(_sites(machine, prefix, version)), chosen)
 
 
-def _system(machine: Machine, python: str, prefix: str, chosen: str) -> Environment:
+def _behind_shim(machine: Machine, path: str) -> str:
+    """The interpreter that pyenv's shim would start: by PYENV_VERSION, else by its global version file (pyenv docs)."""
+    root, shim, name = path.partition("/shims/")
+    if not shim:
+        return path
+    version = (machine.env.get("PYENV_VERSION") or machine.text(f"{root}/version", 256)).split("\n")[0].split(":")[0]
+    real = f"{root}/versions/{version}/bin/{name}"
+    return real if version and machine.exists(real) else path
+
+
+def _system(machine: Machine, python: str, prefix: str, chosen: str, *, ask: bool) -> Environment:
     """An installed interpreter; only running it tells the last part of the version and the real import path."""
-    outcome = machine.ask([python, "-c", _ASK])
+    outcome = machine.ask([python, "-c", _ASK]) if ask else Outcome(127, why="not run")
     lines = outcome.out.splitlines()
     if outcome.ok and len(lines) >= 2 and _VERSION.fullmatch(lines[0]):
         paths = tuple(line for line in lines[2:] if line.endswith(("site-packages", "dist-packages")))

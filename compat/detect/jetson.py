@@ -19,7 +19,7 @@ SYSTEMS: Final = LINUX
 SOUGHT: Final = "/etc/nv_tegra_release, /proc/device-tree/compatible"
 
 _RELEASE: Final = "/etc/nv_tegra_release"
-# "# R35 (release), REVISION: 4.1, GCID: ..."
+# The line reads: # R35 (release), REVISION: 4.1, GCID: ... (Jetson Linux Developer Guide)
 _L4T: Final = re.compile(r"#\s*R(\d{2,3})\s*\(release\),\s*REVISION:\s*([\d.]+)")
 _DPKG: Final = "/var/lib/dpkg/status"
 

@@ -118,7 +118,7 @@ def _library(machine: Machine, soname: str, path: str, origin: str) -> Library:
 
 
 def _wheel_version(machine: Machine, path: str) -> str:
-    """Wheels name files by soname alone; their distribution (``nvidia-cudnn-cu12`` for ``nvidia/cudnn``) has the version."""
+    """Wheels name files by soname alone; their distribution, nvidia-cudnn-cu12 for nvidia/cudnn, has the version."""
     found = re.search(r"/nvidia/(\w+)/lib/", path)
     if found is None:
         return ""

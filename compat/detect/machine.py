@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.detect.root import LIMIT, Entry, Interpreter, Root, System
 from compat.facts import Fact, Reading, Unknown
-from compat.run import Outcome, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from compat.run import Outcome, Runner
 
 T = TypeVar("T")
 

@@ -52,7 +52,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:
-    """NVML asks the libcuda that is loaded: a forward-compatibility copy would answer for itself, not for the driver."""
+    """NVML asks the libcuda that is loaded: a forward-compatibility copy would answer for itself."""
     found = loader.find(machine, "libcuda.so.1")
     if found is not None and "/compat" in machine.real(found.path):
         return Unknown("a forward-compatibility libcuda is in front of the driver's own", machine.real(found.path))
@@ -62,9 +62,8 @@ def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:
 
 def _gpu(said: dict[str, Any]) -> Gpu:
     """One GPU in our words; what is out of any sensible range counts as not told."""
-    memory = said.get("memory")
-    total, used = (count(each, 1 << 50) for each in memory) if _is_pair(memory) else (None, None)
-    mig = said.get("mig") if _is_pair(said.get("mig")) else [None, None]
+    total, used = (count(each, 1 << 50) for each in _pair(said.get("memory")))
+    mig, pending = (_MODES.get(each, "") if type(each) is int else "" for each in _pair(said.get("mig")))
     lost = True if said.get("lost") is True else None
     return Gpu(
         name=text(said.get("name"), 120),
@@ -75,9 +74,9 @@ def _gpu(said: dict[str, Any]) -> Gpu:
         driver="nvidia",
         memory_mib=None if not total else total >> 20,
         memory_used_mib=None if used is None or not total else used >> 20,
-        mig=_MODES.get(mig[0], ""),
-        mig_pending=_MODES.get(mig[1], ""),
-        mig_devices=count(said.get("mig_devices"), 64) if mig[0] == 1 else None,
+        mig=mig,
+        mig_pending=pending,
+        mig_devices=count(said.get("mig_devices"), 64) if mig == "enabled" else None,
         compute_mode=text(said.get("compute_mode"), 40),
         persistence=_flag(said.get("persistence")),
         ecc_uncorrected=count(said.get("ecc_uncorrected"), 1 << 48),
@@ -92,10 +91,8 @@ def _gpu(said: dict[str, Any]) -> Gpu:
 
 def target(capability: Any) -> str:
     """``[8, 9]`` -> ``sm_89``; empty for anything that is no compute capability."""
-    if not _is_pair(capability) or not all(type(part) is int for part in capability):
-        return ""
-    high, low = capability
-    return f"sm_{high}{low}" if 0 < high < 100 and 0 <= low < 10 else ""
+    high, low = (count(part, 99) for part in _pair(capability))
+    return f"sm_{high}{low}" if high and low is not None and low < 10 else ""
 
 
 def bus(address: str) -> str:
@@ -110,13 +107,13 @@ def _pci(number: Any) -> str:
 
 
 def _link(pair: Any) -> str:
-    if not _is_pair(pair) or not all(type(part) is int and 0 < part <= 32 for part in pair):
-        return ""
-    return f"gen{pair[0]} x{pair[1]}"
+    generation, width = (count(part, 32) for part in _pair(pair))
+    return f"gen{generation} x{width}" if generation and width else ""
 
 
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2
+def _pair(value: Any) -> tuple[Any, Any]:
+    """Two values, or two times nothing for anything that is no pair."""
+    return (value[0], value[1]) if isinstance(value, list) and len(value) == 2 else (None, None)
 
 
 def _flag(value: Any) -> bool | None:

@@ -122,9 +122,8 @@ def _distributions(machine: Machine, site: str) -> Iterator[tuple[str, str, str]
         folder = f"{site}/{entry}"
         if (found := _FOLDER.fullmatch(entry)) is not None:
             yield normal(found[1]), found[2].replace("_", "-"), folder
-        elif said := dict(_headers(machine, folder)):
-            if "Name" in said and "Version" in said:
-                yield normal(said["Name"]), said["Version"], folder
+        elif {"Name", "Version"} <= (said := dict(_headers(machine, folder))).keys():
+            yield normal(said["Name"]), said["Version"], folder
 
 
 def _headers(machine: Machine, folder: str) -> list[tuple[str, str]]:
@@ -141,7 +140,7 @@ def _headers(machine: Machine, folder: str) -> list[tuple[str, str]]:
 
 
 def _requires(machine: Machine, found: Installed) -> dict[str, tuple[str, ...]]:
-    """Requirement lines of distributions in the stack, those behind extras left out: nobody asked for the extra here."""
+    """Requirement lines of distributions in the stack, those behind extras left out: nobody asked for them."""
     required = {}
     for name, folder in found.folders.items():
         if _STACK.fullmatch(name):

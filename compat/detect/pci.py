@@ -89,7 +89,7 @@ def _gpu(machine: Machine, address: str) -> Gpu | None:
 
 
 def _integrated(vendor: str, address: str, kind: str) -> bool | None:
-    """Intel's processor graphics are always function 00:02.0; a display class elsewhere is a card. Others: not known."""
+    """Intel's processor graphics are always at 00:02.0; a display class elsewhere is a card. Others: not known."""
     if vendor == "8086" and kind.startswith(_DISPLAY):
         return address == "0000:00:02.0"
     return None

@@ -23,7 +23,7 @@ _ENTRIES: Final = 20_000  # names taken from one folder; /proc of a large node h
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What ``stat`` says of a path: ``kind`` (``file``, ``folder``, ``device``, ``socket``, ``other``) and its owner."""
+    """What ``stat`` says of a path: ``kind`` (``file``, ``folder``, ``device``, ``socket``) and owner."""
 
     kind: str
     mode: int = 0
@@ -91,7 +91,7 @@ class Root:
 
     def link(self, path: str) -> str:
         """What a symbolic link points to, as written."""
-        return os.readlink(self._at(path))
+        return os.readlink(self._at(path))  # noqa: PTH115 - as below
 
     def real(self, path: str) -> str:
         """The path with every symbolic link followed."""

@@ -42,7 +42,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _platform(name: str, release: str) -> str:
-    """WSL 1 has a 4.4 kernel that ends in ``-Microsoft``; WSL 2's is lower-case and names WSL2 (Microsoft, WSL docs)."""
+    """WSL 1 has a 4.4 kernel that ends in ``-Microsoft``; WSL 2's says ``-microsoft-`` (Microsoft, WSL docs)."""
     if name != "linux" or "microsoft" not in release.lower():
         return name
     return "wsl1" if release.endswith("-Microsoft") else "wsl2"

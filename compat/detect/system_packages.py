@@ -62,12 +62,7 @@ def _versions(machine: Machine) -> dict[str, str]:
     if data := machine.data(_DPKG, _LIMIT):
         return _dpkg(data)
     if data := machine.data(_APK, _LIMIT):
-        return {
-            name: version
-            for name, version in re.findall(
-                rf"^P:({_CONCERN}\S*)\nV:(\S+)", data.decode(errors="replace"), re.MULTILINE
-            )
-        }
+        return dict(re.findall(rf"^P:({_CONCERN}\S*)\nV:(\S+)", data.decode(errors="replace"), re.MULTILINE))
     if names := machine.names(_PACMAN):
         found = (re.fullmatch(rf"({_CONCERN}\S*?)-(\d\S*)-\d+", name) for name in names)
         return {each[1]: each[2] for each in found if each}
@@ -87,8 +82,8 @@ def _dpkg(data: bytes) -> dict[str, str]:
 
 
 def _rpm(machine: Machine) -> dict[str, str]:
-    """rpm's database is a binary store: its own tool reads it."""
+    """Ask rpm itself: its database is a binary store."""
     if not (rpm := machine.which("rpm")):
         return {}
     outcome = machine.ask([rpm, "-qa", "--qf", "%{NAME} %{VERSION}\\n"])
-    return {name: version for name, version in re.findall(rf"^({_CONCERN}\S*) (\S+)$", outcome.out, re.MULTILINE)}
+    return dict(re.findall(rf"^({_CONCERN}\S*) (\S+)$", outcome.out, re.MULTILINE))

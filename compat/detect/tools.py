@@ -44,7 +44,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 def _version(machine: Machine, fact: str) -> Reading:
     programs, arguments, pattern = _TOOLS[fact]
-    path = next((found for program in programs if (found := machine.which(program))), "")
+    path = next((place for program in programs if (place := machine.which(program))), "")
     if not path:
         return Fact(None, f"{programs[0]} is not on PATH")
     outcome = machine.ask([path, *arguments])

@@ -21,16 +21,17 @@ def main() -> int:
     try:
         cuda = ctypes.CDLL(name)
     except OSError as error:
-        print(json.dumps({"missing": str(error)[:300]}))
+        sys.stdout.write(json.dumps({"missing": str(error)[:300]}) + "\n")
         return 0
     answer: dict[str, Any] = {"version": _number(cuda, "cuDriverGetVersion")}
-    print(json.dumps(answer), flush=True)  # told before the call that may hang
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()  # told before the call that may hang
     code = _call(cuda, "cuInit", ctypes.c_uint(0))
     answer["init"] = "ok" if code == 0 else _error(cuda, code)
     if code == 0:
         count = _number(cuda, "cuDeviceGetCount") or 0
         answer["gpus"] = [_gpu(cuda, index) for index in range(min(max(count, 0), 64))]
-    print(json.dumps(answer))
+    sys.stdout.write(json.dumps(answer) + "\n")
     return 0
 
 

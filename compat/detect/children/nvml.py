@@ -1,4 +1,4 @@
-"""Ask NVML through nvidia-ml-py and print one JSON object. Runs in its own process: a broken driver may hang or crash it.
+"""Ask NVML through nvidia-ml-py and print one JSON object. Runs in its own process: drivers hang and crash.
 
 Each question is asked on its own; what a driver does not know (an old one, WSL, MIG, Jetson) is left out. The names are
 those of ``compat.facts.Gpu`` where there is one.
@@ -35,7 +35,7 @@ def main() -> int:
     try:
         import pynvml
     except ImportError as error:
-        print(json.dumps({"missing": str(error)}))
+        sys.stdout.write(json.dumps({"missing": str(error)}) + "\n")
         return 0
     answer: dict[str, Any] = {}
     try:
@@ -45,7 +45,7 @@ def main() -> int:
         answer = {"init": _name(pynvml, error)}
     except OSError as error:  # the library is there but cannot be loaded
         answer = {"init": "NVML_ERROR_LIBRARY_NOT_FOUND", "detail": str(error)[:300]}
-    print(json.dumps(answer))
+    sys.stdout.write(json.dumps(answer) + "\n")
     return 0
 
 
