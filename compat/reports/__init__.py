@@ -1,0 +1,79 @@
+"""Pasted program output -> facts.
+
+:func:`read` takes any text: a report, several, or an issue body with prose around them. The text is cleaned
+(:mod:`~compat.reports.damage`), laid out (:mod:`~compat.reports.page`), read by every format that betrays itself
+(:mod:`~compat.reports.programs`), and the claims are weighed (:mod:`~compat.reports.merge`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Host
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.reports.claims import Claim
+    from compat.reports.page import Page
+
+__all__ = ["Reading", "read"]
+
+MOST_NOTES: Final = 50
+"""Notes about what could not be read; a damaged log could otherwise give one per line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text told.
+
+    Attributes:
+        host: the facts, each with program and line as its source.
+        programs: names of the formats that were recognised.
+        unread: what looked like a report but could not be read, and why.
+    """
+
+    host: Host = field(default_factory=Host)
+    programs: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def read(text: str) -> Reading:
+    """Read every report in ``text``; never raises, whatever the text.
+
+    >>> read("Driver Version: 535.54.03  CUDA Version: 12.2 | NVIDIA-SMI").host["driver"]
+    '535.54.03'
+    """
+    from compat.reports.merge import merge
+    from compat.reports.page import Page
+    from compat.reports.programs import COLUMNS, PROGRAMS
+
+    known = frozenset(label for program in PROGRAMS.values() for label in program.LABELS)
+    page = Page.of(text)
+    found = page.pairs(known, COLUMNS)
+    marks = {program.NAME: tuple(program.recognise(page, found)) for program in PROGRAMS.values()}
+    claims, unread = _claims(page, found, marks)
+    host, disputed = merge(claims)
+    spoke = {claim.program for claim in claims}
+    names = tuple(p.NAME for p in PROGRAMS.values() if marks[p.NAME] or p.NAME in spoke)
+    return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]))
+
+
+def _claims(page: Page, found: Mapping[str, list], marks: Mapping[str, tuple[int, ...]]) -> tuple[list[Claim], list[str]]:
+    from compat.reports.page import View
+    from compat.reports.programs import PROGRAMS
+
+    claims: list[Claim] = []
+    unread: list[str] = []
+    speakers: dict[str, tuple[str, ...]] = {}
+    for program in PROGRAMS.values():
+        for label in program.LABELS:
+            speakers[label] = (*speakers.get(label, ()), program.NAME)
+    for program in PROGRAMS.values():
+        mine = list(program.facts(View(page, program.NAME, found, marks, speakers)))
+        claims += mine
+        if marks[program.NAME] and not mine:
+            line = page.lines[marks[program.NAME][0]].number
+            unread.append(f"{program.NAME} line {line}: recognised, but it states no fact that could be read")
+    return claims, unread

@@ -1,0 +1,116 @@
+"""Undoes what Markdown, terminals, e-mail and loggers do to program output on its way into an issue.
+
+Every step is one pass over the text, so the whole is linear; a step whose telltale character is missing costs one
+search. Line numbers of the pasted text are kept through every step.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Final
+
+from compat.reports.wraps import Line, unwrap
+
+LONGEST_LINE: Final = 4000
+"""Characters kept of one line: a run-together report fits, a data dump does not."""
+
+
+_CHARACTERS: Final = str.maketrans(
+    {
+        "\t": "    ", "\xa0": " ", "\u3000": " ", "\u2007": " ", "\u202f": " ",
+        "：": ":", "（": "(", "）": ")", "，": ",", "＝": "=", "│": "|", "┃": "|", "❯": "$", "➜": "$",
+        "\u200b": None, "\u200c": None, "\u200d": None, "\u200e": None, "\ufeff": None, "\x00": None, "`": None,
+    }
+)  # fmt: skip
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
+_BREAKS = re.compile(r"<br\s{0,3}/?>|</summary>|</(?:tr|li|p|div|details)>", re.IGNORECASE)
+_TAGS = re.compile(
+    r"</?(?:details|summary|pre|code|p|b|i|em|strong|tt|kbd|samp|sub|sup|a|div|span|li|ul|ol|table|tbody|thead|tr|td|th"
+    r"|blockquote|hr|h\d)(?:\s[^<>\n]{0,300})?/?>",
+    re.IGNORECASE,
+)
+_ENTITY = re.compile(r"&(?:[lg]t|amp|quot|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
+_BACKSLASH = re.compile(r"\\([_*#\[\]<>~=+|-])")
+_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})? - ")
+_QUOTE = re.compile(r"^\s*(?:>(?!>)\s?)+")
+_DOTS = re.compile(r" ?\.{4,} ?")
+_LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|NOTICE)"
+_PREFIX = re.compile(
+    rf"""^\s*(?:
+      \[?\d{{4}}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{{1,9}})?(?:Z|\ ?[+-]\d\d:?\d\d)?\]?   # 2023-08-03 05:56:37,714
+        (?:\s(?:stdout|stderr)\s[FP]\s)?
+        (?:\s*[-|:]?\s*\[?[\w.:/-]{{1,60}}\]?\s*[-|:]?\s*\[?{_LEVEL}\]?\s*(?:[-:|>]\s*|\s))?             # - mmdet - INFO -
+        (?:\s*\[?{_LEVEL}\]?\s*[-:|]?\s)?
+      | \d\d/\d\d\s\d\d:\d\d:\d\d\s-\s[\w.]{{1,40}}\s-\s{_LEVEL}\s-\s                                    # mmengine
+      | (?:\([^()]{{1,60}}\)\s*)?{_LEVEL}\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./-]{{1,80}}:\d{{1,6}}\]\s        # vLLM
+      | \w{{2,9}}\.?\s{{1,2}}\d{{1,2}}\.?\s\d\d:\d\d:\d\d\s[\w.-]{{1,80}}\s[\w./@-]{{1,60}}(?:\[\d{{1,8}}\])?:\s    # syslog
+      | \d{{1,2}}月\s{{1,2}}\d{{1,2}}\s\d\d:\d\d:\d\d\s[\w.-]{{1,80}}\s[\w./@-]{{1,60}}(?:\[\d{{1,8}}\])?:\s
+      | [\w.-]{{1,50}}\s{{1,20}}\|\s(?=[^|]*$)                                                            # docker compose
+      | \[?{_LEVEL}\]?\s?[:\-|]\s(?=\S)
+    )""",
+    re.VERBOSE,
+)
+_RULE: Final = frozenset("-=*_+~# |")
+_PAD = re.compile(r"(?<=\S) {40,}(?=\S)")
+_ITEM = re.compile(r"""\('([^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
+_ENTRY = re.compile(r"""'([^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^{}'",]{1,40}))(?=[,}])""")
+
+
+def clean(text: str) -> tuple[Line, ...]:
+    """The lines of ``text`` without fences, quotes, markup, colours, log prefixes and wraps."""
+    lines = []
+    for number, raw in enumerate(_flat(text).split("\n"), 1):
+        lines.extend(Line(number, part) for part in _parts(raw[:LONGEST_LINE]))
+    return tuple(unwrap(lines))
+
+
+def _flat(text: str) -> str:
+    """Whole-text steps, none of which adds or removes a newline."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found.group()).replace("\xa0", " ").replace("\n", " "), text)
+    text = text.replace("**", "")
+    if "\\" in text:
+        text = _BACKSLASH.sub(r"\1", text)
+    return _STAMP.sub("", text) if " - " in text else text
+
+
+def _parts(raw: str) -> list[str]:
+    """The lines that one line of the paste really holds."""
+    if not raw or raw.isspace():
+        return [""]
+    if "<" in raw:
+        raw = _TAGS.sub("", _BREAKS.sub("\n", raw))
+    if "('" in raw and "OrderedDict(" in raw:
+        return _spread(_ITEM, raw)
+    if "{'" in raw and "'sys.platform'" in raw:
+        return _spread(_ENTRY, raw)
+    pieces = raw.split("\n")
+    if " " * 40 in raw and "|" not in raw:
+        pieces = [half for piece in pieces for half in _PAD.split(piece)]
+    return [_bare(piece) for piece in pieces]
+
+
+def _bare(line: str) -> str:
+    """One line without quote marks, log prefix and trailing blanks; rules become blank lines."""
+    if ">" in line[:12]:
+        line = _QUOTE.sub("", line)
+    line = line.rstrip()
+    if _RULE.issuperset(line):
+        return line if "*" in line or "-" in line or "=" in line else ""
+    if ":" in line or "|" in line:
+        line = _PREFIX.sub("", line)
+    return _DOTS.sub(": ", line) if "...." in line else line
+
+
+def _spread(pattern: re.Pattern[str], raw: str) -> list[str]:
+    r"""A printed dictionary as one ``key: value`` line per item; ``\n`` inside values ends a line too."""
+    lines = []
+    for found in pattern.finditer(raw):
+        key, *values = found.groups()
+        value = next((value for value in values if value is not None), "")
+        lines.extend(f"{key}: {value}".split("\\n"))
+    return lines or [raw]

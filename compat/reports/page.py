@@ -1,0 +1,234 @@
+"""A pasted text as cleaned lines, with the ``label: value`` pairs among them found once for all readers."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from compat.reports.claims import Claim, Weight
+from compat.reports.damage import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from compat.reports.wraps import Line
+
+LONGEST_LABEL: Final = 120
+"""Characters before a colon that can still be a label; templates put whole examples into theirs."""
+
+REACH: Final = 60
+"""Lines within which an ambiguous label belongs to a recognised program; the longest gap inside one report is the
+processor section of collect_env, some forty lines."""
+
+_TRIM: Final = " \t-*+•·●#>|_'\"~=,;.✅❌"
+_ASIDE = re.compile(r"\([^()]*\)?")
+_INDEXES = re.compile(r"\b(gpu|device|gpus) ?\[?\d+(?:[,\-] ?\d+)*\]?")
+_NUMBER = re.compile(r"\d+(?:[,\-] ?\d+)*")
+_CHECKBOX = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)、])\s*(?:\[[ xX]?\]\s*)?")
+_COLUMNS = re.compile(r"\s{2,}")
+_WORDS = re.compile(r"\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A label and its value.
+
+    Attributes:
+        label: lower case, blanks collapsed, examples in parentheses dropped, device numbers as ``#``.
+        value: what follows, trimmed.
+        index: position of its line on the page.
+        devices: the numbers that ``#`` stands for (``"0,1"``).
+        page: the page it stands on.
+    """
+
+    label: str
+    value: str
+    index: int
+    devices: str
+    page: Page = field(repr=False, compare=False)
+
+    def below(self, count: int) -> list[str]:
+        """The next ``count`` lines."""
+        return [line.text for line in self.page.lines[self.index + 1 : self.index + 1 + count]]
+
+
+def label_of(head: str) -> str:
+    """A label as tables of readers spell it: ``"- **GPU 0,1 (count)**"`` -> ``"gpu #"``."""
+    if "(" in head:
+        head = _ASIDE.sub(" ", head)
+    label = " ".join(_CHECKBOX.sub("", head).strip(_TRIM).lower().split())
+    return _INDEXES.sub(r"\1 #", label) if label.startswith(("gpu", "device", "- gpu")) else label
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Cleaned lines of one text.
+
+    Attributes:
+        lines: in order, blank ones too.
+        text: the same lines in one string, for fast searches.
+        starts: offset of each line in ``text``.
+    """
+
+    lines: tuple[Line, ...]
+    text: str
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Page:
+        """Clean ``text`` and lay it out."""
+        lines = clean(text)
+        starts, offset = [], 0
+        for line in lines:
+            starts.append(offset)
+            offset += len(line.text) + 1
+        return cls(lines, "\n".join(line.text for line in lines), tuple(starts))
+
+    def index_at(self, offset: int) -> int:
+        """The line that holds ``offset`` of :attr:`text`."""
+        return bisect_right(self.starts, offset) - 1
+
+    def find(self, needle: str) -> Iterator[int]:
+        """Indexes of the lines that contain ``needle``, each once."""
+        at = self.text.find(needle)
+        while at >= 0:
+            index = self.index_at(at)
+            yield index
+            at = self.text.find(needle, self.starts[index] + len(self.lines[index].text) + 1)
+
+    def pairs(self, known: frozenset[str], columns: Mapping[str, tuple[str, ...]]) -> dict[str, list[Pair]]:
+        """Every pair whose label is in ``known``.
+
+        Args:
+            known: labels of all readers.
+            columns: first word -> labels that may be parted from their value by blanks alone.
+        """
+        found: dict[str, list[Pair]] = {}
+        for index, line in enumerate(self.lines):
+            text = line.text
+            if not text:
+                continue
+            for head, value in _splits(text, columns):
+                label = label_of(head)
+                if label in known:
+                    digits = _NUMBER.search(head) if "#" in label else None
+                    pair = Pair(label, value.strip(" \t*_'\","), index, digits.group() if digits else "", self)
+                    found.setdefault(label, []).append(pair)
+                    break
+        return found
+
+    @property
+    def last(self) -> int:
+        """Index of the last line with content; -1 on an empty page."""
+        return next((i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].text.strip()), -1)
+
+
+def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """The ways to part a line into label and value, likeliest first."""
+    colon = _colon(text)
+    if 0 < colon <= LONGEST_LABEL:
+        yield text[:colon], text[colon + 1 :]
+    equals = text.find("=", 0, LONGEST_LABEL)
+    if equals > 0:
+        yield text[:equals], text[equals + 1 :]
+    word = _WORDS.search(text)
+    if word and (labels := columns.get(word.group().lower())):
+        rest = text[word.start() :]
+        for label in labels:
+            if rest[: len(label)].lower() == label and rest[len(label) : len(label) + 1].isspace():
+                yield rest[: len(label)], rest[len(label) :]
+        parts = _COLUMNS.split(rest.strip(), maxsplit=1)
+        if len(parts) == 2:
+            yield parts[0], parts[1]
+    if colon < 0 and text.lstrip().startswith("#"):
+        yield text, ""
+
+
+def _colon(text: str) -> int:
+    """Offset of the colon that ends the label: not one inside its parentheses."""
+    colon = text.find(":", 0, LONGEST_LABEL + 1)
+    opened = text.find("(", 0, colon) if colon > 0 else -1
+    if opened >= 0 and text.find(")", opened, colon) < 0:
+        closed = text.find(")", colon, LONGEST_LABEL)
+        later = text.find(":", closed, closed + 8) if closed > 0 else -1
+        return later if later > 0 else colon
+    return colon
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The page as one program's reader sees it: pairs that are nearer to another program are left to that one.
+
+    Attributes:
+        page: the page.
+        program: name of the format.
+        found: all pairs, by label.
+        marks: program -> sorted indexes of the lines that betray it.
+        speakers: label -> programs that read it.
+    """
+
+    page: Page
+    program: str
+    found: Mapping[str, list[Pair]]
+    marks: Mapping[str, tuple[int, ...]]
+    speakers: Mapping[str, tuple[str, ...]]
+
+    def labelled(self, labels: Mapping[str, Callable[[Pair], Iterable[Claim]]]) -> Iterator[Claim]:
+        """Claims of every pair with one of ``labels`` that belongs to this program."""
+        for label, reader in labels.items():
+            for pair in self.found.get(label, ()):
+                if self._owns(pair):
+                    yield from self.stamp(pair.index, reader(pair))
+
+    def lines(self, needle: str) -> Iterator[tuple[int, str]]:
+        """Index and text of the lines that contain ``needle``."""
+        for index in self.page.find(needle):
+            yield index, self.page.lines[index].text
+
+    def span(self, start: int, stop: int) -> Iterator[tuple[int, str]]:
+        """Index and text of the lines from ``start`` up to ``stop``."""
+        stop = min(stop, len(self.page.lines))
+        return ((index, self.page.lines[index].text) for index in range(start, stop))
+
+    def sections(self, starts: Iterable[int], longest: int) -> Iterator[tuple[int, int]]:
+        """Bounds of the stretches that begin at ``starts``: to the next start, ``longest`` lines at most."""
+        edges = [*sorted(set(starts)), len(self.page.lines)]
+        return ((start, min(stop, start + longest)) for start, stop in pairwise(edges))
+
+    def stamp(self, index: int, claims: Iterable[Claim]) -> Iterator[Claim]:
+        """The claims with their line and program put in."""
+        line = self.page.lines[index].number
+        last = index == self.page.last
+        for claim in claims:
+            yield replace(claim, line=line, program=self.program, last=last)
+
+    def _owns(self, pair: Pair) -> bool:
+        speakers = self.speakers.get(pair.label, ())
+        gaps = {name: _gap(self.marks[name], pair.index) for name in speakers if self.marks.get(name)}
+        near = {name: gap for name, gap in gaps.items() if gap <= REACH}
+        if not near:
+            return self.program not in self.marks or not self.marks[self.program]
+        return min(near, key=near.__getitem__) == self.program
+
+
+def _gap(marks: tuple[int, ...], index: int) -> int:
+    at = bisect_left(marks, index)
+    return min(abs(marks[i] - index) for i in (at - 1, at) if 0 <= i < len(marks))
+
+
+def hint(claims: Iterable[Claim], weight: Weight = Weight.HINT) -> Iterator[Claim]:
+    """The same claims at another weight."""
+    return (replace(claim, weight=weight) for claim in claims)
+
+
+def betrayed(
+    page: Page, found: Mapping[str, list[Pair]], labels: Iterable[str], needles: Iterable[str] = ()
+) -> list[int]:
+    """Sorted indexes of the lines that carry one of a program's own labels or phrases."""
+    marks = {pair.index for label in labels for pair in found.get(label, ())}
+    for needle in needles:
+        marks.update(page.find(needle))
+    return sorted(marks)

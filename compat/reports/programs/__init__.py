@@ -1,0 +1,81 @@
+"""Formats that can be read: one module per family of programs, each with the same four names.
+
+``NAME`` is what sources cite, ``LABELS`` maps a label to the reader of its value, ``recognise`` gives the lines that
+betray the format, ``facts`` yields its claims from a view of the page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from compat.reports.programs import (
+    applications,
+    arrays,
+    containers,
+    deepspeed,
+    extensions,
+    hand,
+    huggingface,
+    jax,
+    machine,
+    nvcc,
+    nvidia_smi,
+    openmmlab,
+    packages,
+    paddle,
+    rocm,
+    session,
+    tensorflow,
+    torch,
+    variables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.claims import Claim
+    from compat.reports.page import Page, Pair, View
+    from compat.reports.values import Reader
+
+
+class Format(Protocol):
+    """What a module of this package offers."""
+
+    NAME: Final[str]
+    LABELS: Final[Mapping[str, Reader]]
+
+    def recognise(self, page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+        """Sorted indexes of the lines that only this format prints."""
+
+    def facts(self, view: View) -> Iterator[Claim]:
+        """What the page states in this format."""
+
+
+PROGRAMS: Final[Mapping[str, Format]] = {
+    "torch": torch,
+    "huggingface": huggingface,
+    "openmmlab": openmmlab,
+    "deepspeed": deepspeed,
+    "paddle": paddle,
+    "jax": jax,
+    "tensorflow": tensorflow,
+    "extensions": extensions,
+    "arrays": arrays,
+    "applications": applications,
+    "nvidia_smi": nvidia_smi,
+    "rocm": rocm,
+    "nvcc": nvcc,
+    "packages": packages,
+    "machine": machine,
+    "containers": containers,
+    "session": session,
+    "variables": variables,
+    "hand": hand,
+}  # type: ignore[dict-item]
+"""Every format, programs before people: where two read a line the same, the first is cited."""
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
+    word: tuple(sorted((label for label in openmmlab.COLUMNS if label.split()[0] == word), key=len, reverse=True))
+    for word in {label.split()[0] for label in openmmlab.COLUMNS}
+}
+"""First word -> labels that blanks alone may part from their values, longest first."""

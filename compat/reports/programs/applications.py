@@ -1,0 +1,143 @@
+"""Applications that print their surroundings at start: ComfyUI, A1111 and Forge, Ultralytics, Ollama, llama.cpp."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Gpu
+from compat.reports import devices, values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "application log"
+
+_MARKS: Final = (
+    "comfyui version", "embedded python", "vram total", "set vram state to", "comfyui startup time", "python executable",
+    "torch vram total", "comfyui path", "total vram", "vae dtype", "amd arch", "user directory",
+)  # fmt: skip
+_NEEDLES: Final = (
+    "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
+    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ",
+)  # fmt: skip
+_FIELD = re.compile(r"\b(library|compute|driver|variant|name)=(\"[^\"]*\"|[^\s\"]+)")
+_LLAMA = re.compile(r"Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))[^,]*, VMM")
+_YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
+_YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
+_WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
+_GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
+_NAMED = re.compile(r"(?:cuda|xpu|privateuseone|mps|npu):?(\d+)?\s+:?\s*(.+)")
+
+
+def _device(pair: Pair) -> Iterator[Claim]:
+    """``cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync``."""
+    found = _NAMED.match(pair.value)
+    if found and (gpu := devices.device(found.group(2))):
+        yield Claim("gpus", gpu, key=found.group(1) or "0")
+
+
+def _os(pair: Pair) -> Iterator[Claim]:
+    kinds = {"nt": "windows", "posix": "", "win32": "windows", "linux": "linux", "darwin": "darwin"}
+    if pair.value.lower() in kinds:
+        if kind := kinds[pair.value.lower()]:
+            yield Claim("platform", kind, weight=Weight.HINT)
+    else:
+        yield from values.system_claims(pair.value)
+
+
+def _platform(pair: Pair) -> Iterator[Claim]:
+    if pair.value in {"Windows", "Linux", "Darwin"}:
+        yield Claim("platform", pair.value.lower(), weight=Weight.HINT)
+
+
+def _arch(pair: Pair) -> Iterator[Claim]:
+    if target := devices.gfx(pair.value):
+        yield Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    "os": _os,
+    "platform": _platform,
+    "python version": values.python,
+    "pytorch version": values.package("torch"),
+    "xformers version": values.package("xformers"),
+    "comfyui version": values.package("comfyui"),
+    "name": _device,
+    "device": _device,
+    "amd arch": _arch,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Labels and sentences of their own."""
+    return betrayed(page, found, _MARKS, _NEEDLES)
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, and the one-line summaries."""
+    if not view.marks.get(NAME):
+        return
+    yield from view.labelled(LABELS)
+    for index, line in view.lines("inference compute"):
+        yield from view.stamp(index, _ollama(dict(_FIELD.findall(line))))
+    for index, line in view.lines("VMM"):
+        if found := _LLAMA.search(line):
+            yield from view.stamp(index, _llama(found))
+    for index, line in view.lines("torch-"):
+        if found := _YOLO.search(line):
+            yield from view.stamp(index, _yolo(*found.groups()))
+    for index, line in view.lines("torch: "):
+        if found := _WEBUI.search(line):
+            yield from view.stamp(index, _webui(*found.groups()))
+    for index, line in view.lines("gpu_type="):
+        if found := _GFX_TYPE.search(line):
+            yield from view.stamp(index, [_bare(found.group(1))])
+
+
+def _bare(target: str) -> Claim:
+    return Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
+
+
+def _ollama(fields: Mapping[str, str]) -> Iterator[Claim]:
+    """Fields of Ollama's "inference compute"; ``driver`` is the CUDA version the driver offers, 0.0 if unknown."""
+    library, compute, driver, name = (fields.get(key, "").strip('"') for key in ("library", "compute", "driver", "name"))
+    if library.lower() in {"cpu", ""}:
+        return
+    amd = library.lower() == "rocm"
+    target = devices.gfx(compute) if amd else devices.capability(compute)
+    # An AMD card without a product name is named by its PCI id.
+    gpu = None if ":" in name else devices.device(name, target=target, vendor="amd" if amd else "nvidia")
+    if gpu or target:
+        yield Claim("gpus", gpu or Gpu(target=target, vendor="amd" if amd else "nvidia"))
+    if not amd and values.dotted(driver) not in {"", "0.0"}:
+        yield Claim("driver_cuda", values.dotted(driver))
+
+
+def _llama(found: re.Match[str]) -> Iterator[Claim]:
+    number, name, major, minor, target = found.groups()
+    maker = devices.vendor(name)
+    # Older builds print "compute capability 11.0" for gfx1100; that is no NVIDIA target.
+    known = target or ("" if maker == "amd" else devices.sm(major, minor))
+    if gpu := devices.device(name, target=known):
+        yield Claim("gpus", gpu, key=number)
+
+
+def _yolo(python: str, torch: str, rest: str) -> Iterator[Claim]:
+    yield Claim("python", python)
+    yield Claim("packages", values.package_version(torch), key="torch")
+    for number, name in _YOLO_GPU.findall(rest):
+        if gpu := devices.device(name):
+            yield Claim("gpus", gpu, key=number)
+
+
+def _webui(python: str, torch: str, xformers: str | None) -> Iterator[Claim]:
+    yield Claim("python", python)
+    yield Claim("packages", values.package_version(torch), key="torch")
+    if xformers:
+        yield Claim("packages", values.package_version(xformers), key="xformers")

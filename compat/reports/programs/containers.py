@@ -1,0 +1,97 @@
+"""Container engines: ``docker info``, ``docker version``, nvidia-container-cli."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.reports import devices, values
+from compat.reports.claims import Claim
+from compat.reports.page import betrayed
+from compat.reports.systems import architecture, split_architecture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "container engine"
+
+_MARKS: Final = (
+    "server version", "storage driver", "logging driver", "cgroup driver", "default runtime", "docker root dir",
+    "ostype", "runtimes", "nvrm version", "device index", "cgroup version", "security options",
+)  # fmt: skip
+_VERSION = re.compile(r"Docker version (\d+\.\d+[\w.+-]*)")
+_ENGINE = re.compile(r"^\s*Version:\s*(\d+\.\d+[\w.+-]*)")
+_CLI = re.compile(r"(?:cli-version|nvidia-container-toolkit version|NVIDIA Container Toolkit CLI version):?\s*(\d+\.\d+[\w.]*)")
+
+
+def _engine(pair: Pair) -> Iterator[Claim]:
+    if version := pair.value.split(" ")[0]:
+        yield Claim("engine", f"docker {version}")
+        yield Claim("engine_status", "running")
+
+
+def _runtimes(pair: Pair) -> Iterator[Claim]:
+    if "nvidia" in pair.value.split():
+        yield Claim("gpu_runtime", "nvidia")
+
+
+def _cgroup(pair: Pair) -> Iterator[Claim]:
+    near = next((text for text in pair.below(1) if "Cgroup Version" in text), "")
+    version = near.partition(":")[2].strip()
+    if re.fullmatch(r"[a-z]+", pair.value) and version in {"1", "2"}:
+        yield Claim("cgroup", f"v{version} {pair.value}")
+
+
+def _kernel(pair: Pair) -> Iterator[Claim]:
+    if found := re.match(r"\d+\.\d+\S*", pair.value):
+        yield from values.kernel_claims(found.group())
+
+
+def _arch(pair: Pair) -> Iterator[Claim]:
+    if arch := architecture(pair.value):
+        yield Claim("arch", arch)
+
+
+def _system(pair: Pair) -> Iterator[Claim]:
+    printed, _ = split_architecture(pair.value)
+    yield from values.system_claims(printed)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    "server version": _engine,
+    "runtimes": _runtimes,
+    "cgroup driver": _cgroup,
+    "kernel version": _kernel,
+    "operating system": _system,
+    "architecture": _arch,
+    # nvidia-container-cli info
+    "nvrm version": values.first("driver"),
+    "cuda version": values.first("driver_cuda"),
+    "model": devices.named,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Fields of ``docker info`` and ``nvidia-container-cli info``, and the sentence of ``docker --version``."""
+    return betrayed(page, found, _MARKS, ("Docker version ", "Server: Docker Engine", "cli-version", "Docker Engine"))
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels and version sentences."""
+    if not view.marks.get(NAME):
+        return
+    yield from view.labelled(LABELS)
+    for index, line in view.lines("Docker version "):
+        if found := _VERSION.search(line):
+            yield from view.stamp(index, [Claim("engine", f"docker {found.group(1).rstrip(',.')}")])
+    for index, _line in view.lines("Server: Docker Engine"):
+        for row, text in view.span(index + 1, index + 5):
+            if found := _ENGINE.match(text):
+                yield from view.stamp(row, [Claim("engine", f"docker {found.group(1)}")])
+    for needle in ("cli-version", "Container Toolkit CLI version", "nvidia-container-toolkit version"):
+        for index, line in view.lines(needle):
+            if found := _CLI.search(line):
+                yield from view.stamp(index, [Claim("container_toolkit", found.group(1))])

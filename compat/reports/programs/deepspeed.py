@@ -1,0 +1,76 @@
+"""DeepSpeed's ``ds_report``: rows of ``label ........ value``, which arrive here as ``label: value``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Build
+from compat.reports import values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "ds_report"
+
+_MARKS: Final = (
+    "torch install path", "torch cuda version", "torch hip version", "deepspeed info", "deepspeed install path",
+    "deepspeed wheel compiled w.", "nvcc version", "op name", "shared memory size", "async_io", "fused_adam",
+    "cpu_adam", "sparse_attn", "transformer_inference", "fused_lamb", "cuda available",
+)  # fmt: skip
+_UNTESTED = re.compile(r"untested triton version \((\d[\w.+]*)\)")
+_DETECTED = re.compile(r"requires a torch version .{0,60}but detected (\d+\.\d+[\w.+]*)")
+_WHEEL = re.compile(r"torch (\d[\w.+]*), (cuda|hip) (\d+\.\d+)")
+
+
+def _hip(pair: Pair) -> Iterator[Claim]:
+    if claim := values.build_claim("rocm", pair.value):
+        yield claim
+        yield from values.hip_version(pair)
+
+
+def _wheel(pair: Pair) -> Iterator[Claim]:
+    """What DeepSpeed itself was compiled with, which need not be what it runs with."""
+    if found := _WHEEL.search(pair.value):
+        torch, kind, version = found.groups()
+        prefix = "cuda" if kind == "cuda" else "rocm"
+        runtime = "" if version == "0.0" else f"{prefix}{version}"
+        yield Claim("builds", Build(torch=torch, runtime=runtime), key="deepspeed")
+
+
+def _shm(pair: Pair) -> Iterator[Claim]:
+    if found := re.match(r"(\d+(?:\.\d+)?) ([KMG])B", pair.value):
+        scale = {"K": 1 / 1024, "M": 1, "G": 1024}[found.group(2)]
+        yield Claim("shm_mib", int(float(found.group(1)) * scale))
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    "torch version": values.package("torch"),
+    "torch cuda version": values.runtime("cuda"),
+    "torch hip version": _hip,
+    "nvcc version": values.first("cuda_toolkit"),
+    "deepspeed info": values.package("deepspeed"),
+    "deepspeed wheel compiled w.": _wheel,
+    "shared memory size": _shm,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Lines with a row of the report or its title."""
+    return betrayed(page, found, _MARKS, ("extension op report", "DeepSpeed general environment info"))
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Rows, and the versions that warnings between them name as found (not the ones they wish for)."""
+    yield from view.labelled(LABELS)
+    for index, line in view.lines("untested triton version"):
+        if found := _UNTESTED.search(line):
+            yield from view.stamp(index, [Claim("packages", found.group(1), key="triton", weight=Weight.HINT)])
+    for index, line in view.lines("but detected"):
+        if found := _DETECTED.search(line):
+            yield from view.stamp(index, [Claim("packages", found.group(1), key="torch", weight=Weight.HINT)])

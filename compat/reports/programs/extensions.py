@@ -1,0 +1,130 @@
+"""Packages with kernels of their own that describe their surroundings: bitsandbytes, xFormers, Lightning, MONAI, fastai."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Build, Gpu
+from compat.reports import devices, values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "extension report"
+
+_MARKS: Final = (
+    "pytorch.version", "pytorch.cuda", "gpu.compute_capability", "gpu.name", "build.cuda_version", "build.info",
+    "build.torch_version", "build.python_version", "cuda setup", "pytorch_version", "pytorch_debug", "monai version",
+    "torch cuda", "torch cudnn", "nvidia gpus", "torch nvidia driver", "related packages", "has cuda",
+)  # fmt: skip
+_NEEDLES: Final = (
+    "CUDA SETUP", "BUG REPORT INFORMATION", "bitsandbytes v", "COMPUTE_CAPABILITIES_PER_GPU", "CUDA specs:",
+    "Highest Compute Capability", "CUDASpecs(", "HIGHEST_COMPUTE_CAPABILITY", "* Packages:", "* Lightning:",
+    "xFormers 0",
+)  # fmt: skip
+_CAPABILITY = re.compile(r"[Hh]ighest [Cc]ompute [Cc]apability(?: among GPUs detected)?:\s*\(?(\d+)(?:\.|, )(\d)")
+_SPECS = re.compile(r"highest_compute_capability=\((\d+), (\d+)\)")
+_PER_GPU = re.compile(r"\['(\d+\.\d)'(?:, '(\d+\.\d)')*\]")
+_OWN = re.compile(r"\b(bitsandbytes|xFormers) v?(\d+\.\d+(?:\.\d+)?[\w.+]*)")
+_ENTRIES: Final = frozenset(
+    "torch torchvision torchaudio torchmetrics lightning pytorch-lightning lightning-utilities lightning-fabric numpy"
+    " tqdm tensorboard transformers deepspeed triton jax tensorflow accelerate nvidia-cudnn-cu12 nvidia-nccl-cu12"
+    " nvidia-cuda-runtime-cu12 nvidia-cublas-cu12".split()
+)
+_ENTRY = re.compile(r"^\W*([A-Za-z][\w-]+):\s+(\d[\w.+]*)\s*$")
+
+
+def _built(pair: Pair) -> Iterator[Claim]:
+    """xFormers' own build, which is not torch's: 1208 is CUDA 12.8."""
+    if found := re.match(r"(\d{1,2})(\d\d)\b", pair.value):
+        runtime = f"cuda{found.group(1)}.{int(found.group(2))}"
+        yield Claim("builds", Build(runtime=runtime), key="xformers")
+
+
+def _gpu_name(pair: Pair) -> Iterator[Claim]:
+    yield from devices.named(pair)
+
+
+def _torch_cuda(pair: Pair) -> Iterator[Claim]:
+    if claim := values.build_claim("cuda", pair.value):
+        yield claim
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    "pytorch.version": values.package("torch"),
+    "pytorch_version": values.package("torch"),
+    "pytorch": values.package("torch"),
+    "pytorch version": values.package("torch"),
+    "torch": values.package("torch"),
+    "monai version": values.package("monai"),
+    "numpy version": values.package("numpy"),
+    "gpu.compute_capability": devices.highest,
+    "gpu.name": devices.named,
+    "gpu # name": devices.indexed,
+    "gpu #": devices.indexed,
+    "build.cuda_version": _built,
+    "python": values.python,
+    "platform": values.platform_string,
+    "libc": values.libc,
+    "cuda": _torch_cuda,
+    "torch cuda": _torch_cuda,
+    "torch cudnn": values.cudnn_packed,
+    "nvidia driver": values.first("driver"),
+    "hip": values.runtime("rocm"),
+    "python version": values.python,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Titles and labels of their own."""
+    return betrayed(page, found, _MARKS, _NEEDLES)
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, capabilities without a device's name, and Lightning's nested list."""
+    if not view.marks.get(NAME):
+        return
+    yield from view.labelled(LABELS)
+    for needle, pattern in (("ompute ", _CAPABILITY), ("highest_compute", _SPECS)):
+        for index, line in view.lines(needle):
+            if (found := pattern.search(line)) and (target := devices.sm(*found.groups())):
+                yield from view.stamp(index, [_bare(target)])
+    for index, line in view.lines("['"):
+        if found := _PER_GPU.search(line):
+            targets = re.findall(r"\d+\.\d", found.group())[: devices.MOST]
+            bare = [_bare(devices.capability(target), str(number)) for number, target in enumerate(targets)]
+            yield from view.stamp(index, bare)
+    for needle in ("bitsandbytes v", "xFormers 0"):
+        for index, line in view.lines(needle):
+            if found := _OWN.search(line):
+                yield from view.stamp(index, [Claim("packages", found.group(2), key=found.group(1).lower())])
+    yield from _lightning(view)
+
+
+def _bare(target: str, key: str = "") -> Claim:
+    return Claim("gpus", Gpu(target=target, vendor="nvidia"), key=key, weight=Weight.LISTED)
+
+
+def _lightning(view: View) -> Iterator[Claim]:
+    """``* CUDA:`` with GPUs as bare items below, ``* Packages:``, ``* System:``."""
+    heads = [index for needle in ("* Packages", "* Lightning", "* CUDA:") for index, _ in view.lines(needle)]
+    for start, stop in view.sections(heads, 400):
+        inside_gpus = False
+        for index, line in view.span(start, stop):
+            text = line.strip(" -*\t")
+            if found := _ENTRY.match(line):
+                name, version = found.groups()
+                if name.lower() in _ENTRIES:
+                    claim = Claim("packages", version, key=name.lower(), weight=Weight.LISTED)
+                    yield from view.stamp(index, [claim])
+                elif name == "version" and "CUDA" in view.page.lines[start].text:
+                    yield from view.stamp(index, (claim for claim in [values.build_claim("cuda", version)] if claim))
+            if inside_gpus and ":" not in text and (gpu := devices.device(text)):
+                yield from view.stamp(index, [Claim("gpus", gpu)])
+            inside_gpus = text == "GPU:" or (inside_gpus and ":" not in text and bool(text))

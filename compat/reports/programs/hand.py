@@ -1,0 +1,177 @@
+"""Issue templates and lists typed by hand: the labels people are asked for, in English and Chinese.
+
+A label alone decides here, so what it says weighs less than any program's word.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.reports import devices, values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import hint
+from compat.reports.systems import platform, spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "issue template"
+
+_COUNT = re.compile(r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z])|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE)
+_MEMORY = re.compile(
+    r"[,;(/|\s-]*\b\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?|HBM\d\w?))?\)?.*$|\s+with\s+\d+.*$",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(r"[,;]\s*(?:nvidia )?(?:driver|cuda|cudnn|memory|vram)\b.*$|\s*\((?:driver|laptop|single).*$", re.IGNORECASE)
+_DRIVER = re.compile(r"\b(?:driver(?: version)?|驱动)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
+_CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
+_CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
+_BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
+_TF = re.compile(r"^\W*(?:v[\w.\-]+|unknown)['\",\s]+(\d+\.\d+(?:\.\d+)?[\w.]*)")
+
+
+def _os(pair: Pair) -> Iterator[Claim]:
+    value = _answer(pair)
+    trimmed = re.sub(r"^linux[ /,:-]+(?=[A-Za-z])", "", value, flags=re.IGNORECASE)
+    if "Linux-" in value or "uname_result" in value:
+        yield from values.platform_claims(value)
+    elif spelling(trimmed) or platform(trimmed):
+        yield from hint(values.system_claims(trimmed), Weight.HAND)
+
+
+def _python(pair: Pair) -> Iterator[Claim]:
+    value = _answer(pair)
+    if found := re.search(r"(?<![\w.])([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\d])", value):
+        yield Claim("python", found.group(1), weight=Weight.HAND)
+
+
+def _driver(pair: Pair) -> Iterator[Claim]:
+    if found := re.search(r"(?<![\d.])(\d{3}(?:\.\d+){1,2})", _answer(pair)):
+        yield Claim("driver", found.group(1), weight=Weight.HAND)
+
+
+def _cuda(pair: Pair) -> Iterator[Claim]:
+    """CUDA and cuDNN often share a field: ``CUDA 11.0, cuDNN 8.0.5``, ``8.0/6.0``."""
+    value = _answer(pair)
+    if values.empty(value):
+        return
+    cuda, cudnn = _CUDA.search(value), _CUDNN.search(value)
+    both = _BOTH.match(value) if "cudnn" in pair.label and not (cuda or cudnn) else None
+    if both:
+        yield Claim("cuda_toolkit", both.group(1), weight=Weight.HAND)
+        yield Claim("cudnn", both.group(2), weight=Weight.HAND)
+        return
+    plain = re.match(r"\W*v?(\d{1,2}\.\d+(?:\.\d+)?)(?![\d.])", value)
+    if found := cuda or plain:
+        yield Claim("cuda_toolkit", found.group(1), weight=Weight.HAND)
+    if cudnn:
+        yield Claim("cudnn", cudnn.group(1), weight=Weight.HAND)
+
+
+def _cudnn(pair: Pair) -> Iterator[Claim]:
+    if found := re.search(r"(?<![\d.])v?(\d{1,2}(?:\.\d+){1,3})", _answer(pair)):
+        yield Claim("cudnn", found.group(1), weight=Weight.HAND)
+
+
+def _gpu(pair: Pair) -> Iterator[Claim]:
+    """A card as people write it, with count, memory and driver around its name."""
+    value = _answer(pair)
+    if found := _DRIVER.search(value):
+        yield Claim("driver", found.group(1), weight=Weight.HAND)
+    name = _MEMORY.sub("", _ASIDE.sub("", value))
+    count = _COUNT.search(name)
+    name = _COUNT.sub("", name)
+    gpu = devices.device(name)
+    if gpu and gpu.vendor and len(name.split()) <= 8 and re.search(r"\d", name):
+        number = next((int(part) for part in count.groups() if part), 1) if count else 1
+        for _ in range(min(max(number, 1), devices.MOST)):
+            yield Claim("gpus", gpu, weight=Weight.HAND)
+
+
+def _framework(name: str) -> values.Reader:
+    def read(pair: Pair) -> Iterator[Claim]:
+        value = _answer(pair)
+        found = _TF.match(value) if name == "tensorflow" else None
+        text = found.group(1) if found else re.sub(r"^[A-Za-z_\- ]{0,24}(?=[v\d])", "", value)
+        version = values.package_version(text)
+        if re.match(r"\d+\.\d", version):
+            yield Claim("packages", version, key=name, weight=Weight.HAND)
+
+    return read
+
+
+def _answer(pair: Pair) -> str:
+    """The value, or the first line below when the label stands alone as a form's heading."""
+    heading = pair.page.lines[pair.index].text.lstrip().startswith("#")
+    if pair.value or not heading:
+        return pair.value
+    below = next((text.strip() for text in pair.below(4) if text.strip()), "")
+    return "" if below.startswith("#") else below
+
+
+def _labels(reader: values.Reader, *labels: str) -> dict[str, values.Reader]:
+    return dict.fromkeys(labels, reader)
+
+
+_FRAMEWORKS: Final = {
+    "torch": ("pytorch", "torch", "pytorch version", "torch version", "pytorch版本", "pytorch 版本", "version of pytorch"),
+    "tensorflow": ("tensorflow", "tensorflow version", "tf version", "tensorflow-gpu", "tensorflow-gpu version"),
+    "jax": ("jax version",),
+    "jaxlib": ("jaxlib version",),
+    "torchvision": ("torchvision", "torchvision version"),
+    "numpy": ("numpy version",),
+    "transformers": ("transformers version",),
+    "vllm": ("vllm version",),
+    "onnxruntime": ("onnx runtime version", "onnxruntime version"),
+    "keras": ("keras version",),
+    "mmcv": ("mmcv version",),
+    "paddlepaddle": ("paddle", "paddle version", "paddlepaddle", "paddlepaddle version", "paddle版本", "paddlepaddle版本"),
+    "cupy": ("cupy version",),
+    "deepspeed": ("deepspeed version",),
+    "xformers": ("xformers version",),
+    "tensorrt": ("tensorrt version",),
+}  # fmt: skip
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **_labels(
+        _os, "os", "os platform and distribution", "operating system", "os/platform", "system", "os version", "platform",
+        "distribution", "linux distribution", "host os", "系统环境", "操作系统", "系统", "运行系统", "系统环境/system environment",
+        "os platform", "operating system version", "operating system + version", "os & version", "os and version", "环境/系统",
+        "linux version", "操作系统版本", "系统版本", "os distribution", "操作系统/os", "your os",
+    ),
+    **_labels(
+        _python, "python", "python version", "python版本", "python 版本", "version of python", "python version + bitness",
+        "python版本号", "python version/python版本", "your python version",
+    ),
+    **_labels(
+        _driver, "driver", "nvidia driver", "nvidia driver version", "gpu driver", "driver version", "gpu driver version",
+        "显卡驱动", "驱动", "驱动版本", "显卡驱动版本", "nvidia driver版本", "graphics driver", "cuda driver version",
+    ),
+    **_labels(
+        _cuda, "cuda", "cuda version", "cuda/cudnn version", "cuda/cudnn", "cuda & cudnn version", "cuda toolkit", "cuda版本",
+        "cuda 版本", "cuda toolkit version", "cuda and cudnn version", "cuda version/cudnn version", "cuda/cudnn versions",
+        "cuda, cudnn", "cuda / cudnn version", "cuda/cudnn 版本", "cuda/cudnn版本", "cuda/rocm version",
+    ),
+    **_labels(_cudnn, "cudnn", "cudnn version", "cudnn版本", "cudnn 版本"),
+    **_labels(
+        _gpu, "gpu", "gpus", "gpu model", "gpu model and memory", "gpu models and configuration", "graphics card", "显卡",
+        "显卡型号", "gpu型号", "gpu 型号", "nvidia gpu", "gpu type", "gpu name", "video card", "nvidia gpu or cpu", "hardware",
+        "gpu card", "gpu device", "gpu info", "gpu/cpu", "gpu model & memory", "graphics", "device", "gpu #", "显卡/gpu",
+        "gpu hardware", "gpu used",
+    ),
+    **{label: _framework(name) for name, labels in _FRAMEWORKS.items() for label in labels},
+}  # fmt: skip
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """None: what no program owns is read as typed by hand."""
+    del page, found
+    return []
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Every label of the vocabulary that no recognised program claims."""
+    return view.labelled(LABELS)

@@ -1,0 +1,132 @@
+"""What Linux says of the machine: uname, os-release, lsb_release, hostnamectl, lscpu in many languages, lspci, ldd."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Gpu
+from compat.reports import values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+from compat.reports.systems import architecture, spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "system tools"
+
+_UNAME = re.compile(r"\bLinux \S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b")
+_LDD = re.compile(r"\bldd \(.{0,60}\) (\d+\.\d+)")
+_PCI = re.compile(
+    r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|Display controller|"
+    r"Processing accelerators)(?: \[\d+\])?: (.*)"
+)
+_BRACKETS = re.compile(r"\[([^\[\]]{3,60})\](?: \[([0-9a-f]{4}:[0-9a-f]{4})\])?")
+_ID = re.compile(r"\[([0-9a-f]{4}:[0-9a-f]{4})\]")
+_IN_USE = re.compile(r"Kernel driver in use: ([\w-]+)")
+_MAKERS: Final = (("NVIDIA", "nvidia"), ("Advanced Micro Devices", "amd"), ("AMD/ATI", "amd"), ("Intel", "intel"))
+_ARCHITECTURE: Final = (
+    "architecture", "架构", "架構", "architektur", "arquitectura", "arquitetura", "アーキテクチャ", "アーキテクチャー",
+    "архитектура", "아키텍처", "architettura", "architectuur", "arkitektur", "mimari", "architektura",
+)  # fmt: skip
+_MODEL: Final = (
+    "model name", "型号名称", "型號名稱", "modellname", "nombre del modelo", "nom de modèle", "nome do modelo",
+    "モデル名", "имя модели", "모델명", "nome modello", "modelnaam", "modellnamn", "nazwa modelu",
+)  # fmt: skip
+
+
+def _arch(pair: Pair) -> Iterator[Claim]:
+    if arch := architecture(pair.value.split(" ")[0]):
+        yield Claim("arch", arch, weight=Weight.LISTED)
+
+
+def _pretty(pair: Pair) -> Iterator[Claim]:
+    yield from values.system_claims(pair.value)
+
+
+def _described(pair: Pair) -> Iterator[Claim]:
+    """lsb_release's Description; other programs describe other things under this label."""
+    if spelling(pair.value):
+        yield from values.system_claims(pair.value)
+
+
+def _kernel(pair: Pair) -> Iterator[Claim]:
+    if found := re.match(r"(?:Linux )?(\d+\.\d+\.\d+\S*)", pair.value):
+        yield from values.kernel_claims(found.group(1))
+
+
+def _flags(pair: Pair) -> Iterator[Claim]:
+    words = pair.value.split()
+    kept = tuple(word for word in words if re.fullmatch(r"avx\w*|fma|sse4_[12]|amx\w*|neon|asimd\w*|sve\w*", word))
+    if len(words) > 20 and kept:
+        yield Claim("cpu_flags", kept)
+
+
+def _name(pair: Pair) -> Iterator[Claim]:
+    """os-release's NAME and VERSION_ID, when PRETTY_NAME is not among the lines."""
+    near = [text for text in pair.below(12) if text.startswith("VERSION_ID")]
+    if near and not any(text.startswith("PRETTY_NAME") for text in pair.below(12)):
+        yield from values.system_claims(f"{pair.value} {near[0].partition('=')[2].strip(chr(34))}")
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_ARCHITECTURE, _arch),
+    **dict.fromkeys(_MODEL, values.text("cpu", Weight.LISTED)),
+    "pretty_name": _pretty,
+    "description": _described,
+    "name": _name,
+    "operating system": _described,
+    "kernel": _kernel,
+    "kernel version": _kernel,
+    "flags": _flags,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """The fields of these tools; uname by its first word."""
+    marks = betrayed(page, found, (*_ARCHITECTURE, *_MODEL, "pretty_name", "description", "kernel version"))
+    return sorted({*marks, *page.find("GNU/Linux"), *page.find("ldd ("), *page.find(" controller")})
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, uname's line, ldd's, lspci's display controllers."""
+    yield from view.labelled(LABELS)
+    for index, line in view.lines("Linux "):
+        if found := _UNAME.search(line):
+            yield from view.stamp(index, _uname(*found.groups()))
+    for index, line in view.lines("ldd ("):
+        if found := _LDD.search(line):
+            yield from view.stamp(index, [Claim("glibc", found.group(1)), Claim("libc", "glibc")])
+    yield from _controllers(view)
+
+
+def _uname(kernel: str, arch: str) -> Iterator[Claim]:
+    yield from values.kernel_claims(kernel)
+    yield Claim("arch", arch)
+
+
+def _controllers(view: View) -> Iterator[Claim]:
+    for needle in ("controller", "Processing accelerators"):
+        for index, line in view.lines(needle):
+            found = _PCI.match(line)
+            maker = next((name for word, name in _MAKERS if found and word in found.group(3)), "")
+            if found and maker:
+                below = "\n".join(text for _, text in view.span(index + 1, index + 5))
+                yield from view.stamp(index, [Claim("gpus", _card(*found.groups(), maker, below), weight=Weight.HINT)])
+
+
+def _card(bus: str, _kind: str, rest: str, maker: str, below: str) -> Gpu:
+    """The name in brackets behind the chip's code name, which lspci prints without the maker."""
+    brackets = [name for name, _ in _BRACKETS.findall(rest) if "AMD/ATI" not in name and not _ID.fullmatch(f"[{name}]")]
+    code = _ID.search(rest)
+    driver = _IN_USE.search(below.split("controller")[0])
+    return Gpu(
+        name=brackets[-1] if brackets else "",
+        vendor=maker,
+        pci=code.group(1) if code else "",
+        bus=bus,
+        driver=driver.group(1) if driver else "",
+    )

@@ -1,0 +1,168 @@
+"""nvidia-smi: the table in its widths, ``-q``, ``-L``, ``--query-gpu`` and the sentences it fails with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Gpu
+from compat.reports import devices, values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "nvidia-smi"
+
+_DRIVER = re.compile(r"Driver Version\s*:\s*(\d{3}(?:\.\d+)+)")
+_CUDA = re.compile(r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)")
+_ROW = re.compile(
+    r"\|?\s*(\d{1,3})\s+(\S.*?)\s+(?:(On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*)?\|?\s*"
+    r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])"
+)
+_SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
+_MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
+_MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
+_LIST = re.compile(r"\bGPU (\d{1,3}): (.+?) \(UUID")
+_UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
+_NVRM = re.compile(r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)")
+_NVML_LIBRARY = re.compile(r"NVML library version: (\d{3}(?:\.\d+)*)")
+_FAILURES: Final = {
+    "couldn't communicate with the NVIDIA driver": "driver not reachable",
+    "Driver/library version mismatch": "Driver/library version mismatch",
+    "Unable to determine the device handle": "device lost",
+    "Failed to initialize NVML: Unknown Error": "Unknown Error",
+    "Failed to initialize NVML: Insufficient Permissions": "Insufficient Permissions",
+    "Failed to initialize NVML: GPU access blocked by the operating system": "GPU access blocked by the operating system",
+}
+BLOCK: Final = 400
+"""Lines that ``-q`` prints for one GPU at most."""
+
+
+def _query_name(pair: Pair) -> Iterator[Claim]:
+    """``Product Name`` of ``-q``; its GPU is the address on the nearest line above."""
+    if gpu := devices.device(pair.value, vendor="nvidia"):
+        above = pair.page.lines[max(0, pair.index - 3) : pair.index]
+        bus = next((found.group(1) for line in reversed(above) if (found := _UNIT.search(line.text))), "")
+        yield Claim("gpus", replace(gpu, bus=bus), key=bus)
+
+
+def _driver(pair: Pair) -> Iterator[Claim]:
+    if (version := values.dotted(pair.value)) and len(version.split(".")[0]) == 3:
+        yield Claim("driver", version)
+
+
+def _cuda(pair: Pair) -> Iterator[Claim]:
+    yield from values.first("driver_cuda")(pair)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    "attached gpus": values.silent,
+    "product name": _query_name,
+    "product brand": values.silent,
+    "driver version": _driver,
+    "cuda version": _cuda,
+    "nvml version": values.silent,
+    "cuda umd version": _cuda,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Its name in capitals, a log's title, or the rows of ``-q`` and ``-L``."""
+    marks = betrayed(
+        page, found, ("attached gpus", "product name", "product brand"), ("NVIDIA-SMI", "NVSMI LOG", "(UUID: GPU-")
+    )
+    rows = {index for needle in ("Off |", "On |", "WDDM", "| 0000") for index in page.find(needle)}
+    marks += [index for index in rows if _ROW.match(page.lines[index].text.strip())]
+    return sorted(set(marks) | {index for index in page.find("NVRM version:")})
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """The head line, the device rows, ``-q``'s labels, ``-L`` and failures."""
+    if not view.marks.get(NAME):
+        return
+    yield from view.labelled(LABELS)
+    yield from _heads(view)
+    yield from _rows(view)
+    for index, line in view.lines("(UUID"):
+        if (found := _LIST.search(line)) and (gpu := devices.device(found.group(2), vendor="nvidia")):
+            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(1))])
+    yield from _queries(view)
+    yield from _failures(view)
+
+
+def _heads(view: View) -> Iterator[Claim]:
+    for index, line in view.lines("Driver Version"):
+        if found := _DRIVER.search(line):
+            yield from view.stamp(index, [Claim("driver", found.group(1))])
+    for needle in ("CUDA Version", "CUDA UMD Version"):
+        for index, line in view.lines(needle):
+            near = "NVIDIA-SMI" in line or "Driver Version" in line or line.strip().startswith("|")
+            if near and (found := _CUDA.search(line)):
+                yield from view.stamp(index, [Claim("driver_cuda", found.group(1))])
+    for index, line in view.lines("NVRM version:"):
+        if found := _NVRM.search(line):
+            yield from view.stamp(index, [Claim("driver", found.group(1))])
+
+
+def _rows(view: View) -> Iterator[Claim]:
+    seen: set[int] = set()
+    for mark in view.marks[NAME]:
+        for index, line in view.span(mark, mark + 80):
+            if index in seen:
+                break
+            seen.add(index)
+            # A row of processes has no address, a MIG row no name; only device rows have both.
+            found = _ROW.match(line.strip()) if ":" in line else _SHORT_ROW.match(line.strip())
+            if found and (gpu := devices.device(found.group(2), vendor="nvidia")):
+                below = [text for _, text in view.span(index + 1, index + 3)]
+                yield from view.stamp(index, [Claim("gpus", _detailed(gpu, found, below), key=found.group(1))])
+
+
+def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
+    """Memory and MIG mode stand on the two lines under a row."""
+    memory = next((match for text in below if (match := _MEMORY.search(text))), None)
+    mig = next((match for text in below if (match := _MIG.search(text))), None)
+    persistence = {"On": True, "Off": False}.get(found.group(3)) if found.re is _ROW else None
+    return replace(
+        gpu,
+        bus=found.group(4) if found.re is _ROW else "",
+        memory_mib=int(memory.group(2)[:9]) if memory else None,
+        memory_used_mib=int(memory.group(1)[:9]) if memory else None,
+        mig=mig.group(1).lower() if mig else "",
+        persistence=persistence,
+    )
+
+
+def _queries(view: View) -> Iterator[Claim]:
+    """``--query-gpu=name,driver_version --format=csv``: a head line with the columns' names, then rows."""
+    for start, head in view.lines("driver_version"):
+        names = [name.strip().split(" ")[0] for name in head.split(",")]
+        if "name" not in names:
+            continue
+        for index, line in view.span(start + 1, start + 1 + devices.MOST):
+            cells = [cell.strip() for cell in line.split(",")]
+            if len(cells) != len(names):
+                break
+            yield from view.stamp(index, _cells(dict(zip(names, cells, strict=True)), str(index - start - 1)))
+
+
+def _cells(row: Mapping[str, str], position: str) -> Iterator[Claim]:
+    gpu = devices.device(row["name"], vendor="nvidia", target=devices.capability(row.get("compute_cap", "")))
+    if gpu:
+        yield Claim("gpus", gpu, key=row.get("index", position))
+    if version := values.dotted(row.get("driver_version", "")):
+        yield Claim("driver", version)
+
+
+def _failures(view: View) -> Iterator[Claim]:
+    for sentence, answer in _FAILURES.items():
+        for index, _line in view.lines(sentence):
+            yield from view.stamp(index, [Claim("nvml", answer, weight=Weight.LISTED)])
+    for index, line in view.lines("NVML library version"):
+        if found := _NVML_LIBRARY.search(line):
+            yield from view.stamp(index, [Claim("driver_library", found.group(1))])

@@ -1,0 +1,130 @@
+"""detectron2's table and the reports that took its labels: mmcv, mmengine, SGLang, LMDeploy.
+
+The same labels come as a table (two columns), as ``label: value`` lines, in a log, and as a printed dictionary.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Build
+from compat.reports import devices, values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "mmcv collect_env"
+
+_MARKS: Final = (
+    "sys.platform", "pytorch compiling details", "mmcv compiler", "mmcv cuda compiler", "detectron2 arch flags",
+    "detectron2_env_module", "pytorch debug build", "numpy_random_seed", "nvidia topology", "cuda driver version",
+    "gpu # compute capability", "pytorch _debug build", "cuda compiler", "gpu available", "rocm available", "hipcc",
+    "musa available", "rocm driver version", "detectron2", "mmengine", "lmdeploy", "sglang", "hypervisor vendor",
+    "ulimit soft", "cuda available", "cuda_home", "nvcc", "cuda runtime", "hip runtime",
+)  # fmt: skip
+_LISTED: Final = (
+    "torchvision", "numpy", "mmcv", "mmengine", "mmdet", "sglang", "flashinfer", "flashinfer_python", "triton",
+    "transformers", "torchao", "vllm", "xgrammar", "sgl_kernel", "sgl-kernel", "lmdeploy", "pillow", "fvcore",
+    "tensorflow", "deepspeed", "xtuner", "flash_attn", "xformers", "aiter", "nvidia-ml-py", "cuda-python",
+)  # fmt: skip
+_NAMES: Final = {
+    "mmdetection": "mmdet", "mmsegmentation": "mmsegmentation", "mmdetection3d": "mmdet3d", "mmpose": "mmpose",
+    "opencv": "opencv-python",
+}  # fmt: skip
+_RELEASE = re.compile(r"release (\d+\.\d+)(?:, V(\d+\.\d+(?:\.\d+)?))?|Build cuda_(\d+\.\d+)|\bV(\d+\.\d+\.\d+)")
+_DETAIL = re.compile(r"(CUDA|HIP) Runtime (\d+(?:\.\d+)*)|CuDNN (\d+(?:\.\d+)+)|MIOpen (\d+(?:\.\d+)+)")
+
+
+def _nvcc(pair: Pair) -> Iterator[Claim]:
+    found = _RELEASE.search(pair.value)
+    if found:
+        release, full, build, bare = found.groups()
+        yield Claim("cuda_toolkit", full or bare or release or build)
+
+
+def _torch(pair: Pair) -> Iterator[Claim]:
+    yield from values.package("torch")(pair)
+    if "+cpu" in pair.value:
+        yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
+
+
+def _hipcc(pair: Pair) -> Iterator[Claim]:
+    yield from values.hip_version(pair)
+
+
+def _available(pair: Pair) -> Iterator[Claim]:
+    """detectron2 prints ``GPU available  Yes``; nothing but the device rows names a device."""
+    yield from ()
+
+
+def _platform(pair: Pair) -> Iterator[Claim]:
+    names = {"linux": "linux", "linux2": "linux", "win32": "windows", "darwin": "darwin"}
+    if kind := names.get(pair.value.lower()):
+        yield Claim("platform", kind, weight=Weight.HINT)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    **{name: values.package(name) for name in _LISTED},
+    **{label: values.package(name) for label, name in _NAMES.items()},
+    "sys.platform": _platform,
+    "python": values.python,
+    "pytorch": _torch,
+    "nvcc": _nvcc,
+    "hipcc": _hipcc,
+    "gpu #": devices.indexed,
+    "gpu # compute capability": devices.capabilities,
+    "gcc": values.number("gcc"),
+    "driver version": values.number("driver"),
+    "cuda driver version": values.number("driver"),
+    "rocm driver version": values.number("amdgpu"),
+}
+
+COLUMNS: Final = (
+    "sys.platform", "python", "numpy", "detectron2", "detectron2 arch flags", "detectron2_env_module", "pytorch",
+    "pytorch debug build", "gpu available", "gpu #", "driver version", "cuda_home", "torchvision", "pillow",
+    "cuda compiler", "compiler", "fvcore",
+)  # fmt: skip
+"""Labels of detectron2's table, which only blanks part from their values."""
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Lines with a label of this family; two different ones at least, since each alone is an ordinary word."""
+    marks = betrayed(page, found, _MARKS, ("PyTorch built with",))
+    return marks if sum(label in found for label in _MARKS) + ("PyTorch built with" in page.text) >= 2 else []
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, and the lines of torch's own build configuration (``- CUDA Runtime 11.1``, ``- CuDNN 8.0.5``)."""
+    yield from view.labelled(LABELS)
+    for needle in ("CUDA Runtime ", "HIP Runtime ", "CuDNN ", "MIOpen "):
+        for index, line in view.lines(needle):
+            text = line.strip(" -|")
+            if found := _DETAIL.match(text):
+                yield from view.stamp(index, _detail(found))
+
+
+def _detail(found: re.Match[str]) -> Iterator[Claim]:
+    kind, version, cudnn, _miopen = found.groups()
+    if kind:
+        prefix = "cuda" if kind == "CUDA" else "rocm"
+        yield Claim("builds", Build(runtime=prefix + ".".join(version.split(".")[:2])), key="torch")
+        if kind == "HIP":
+            yield Claim("hip", version)
+    elif cudnn:
+        yield Claim("cudnn", _true_cudnn(cudnn), weight=Weight.LISTED)
+
+
+def _true_cudnn(printed: str) -> str:
+    """torch divides cuDNN 9's 90100 by 1000 and prints 90.1; nobody has had a cuDNN above 20."""
+    parts = [int(part) for part in printed.split(".")]
+    if parts[0] < 80:
+        return printed
+    return f"{parts[0] // 10}.{parts[1]}.{parts[2] if len(parts) > 2 else 0}"
+
+

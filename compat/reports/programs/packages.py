@@ -1,0 +1,158 @@
+"""Lists of installed packages: pip, uv, conda, dpkg; and what installers say they have just installed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.reports import values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "package list"
+
+_FROZEN = re.compile(r"^\s*(?:[+*-]\s+)?([A-Za-z][\w.\-]{0,80})==(\d[\w.+!-]*)\s*(?:;.*|#.*)?$")
+_DIRECT = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) @ \S*?/\1-(\d[\w.+%]*?)-(?:cp|py)\d", re.IGNORECASE)
+_ROW = re.compile(r"^\s*([A-Za-z_][\w.\-]{0,80})\s+v?(\d[\w.+!-]*)(?:\s+(\S+))?(?:\s+(\S+))?\s*$")
+_OLD = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) \((\d[\w.+!-]*)\)\s*$")
+_PIP_HEAD = re.compile(r"^\s*Package\s+Version\b")
+_CONDA_HEAD = re.compile(r"^\s*#\s*Name\s+Version\s+Build\b|^\s*#? ?packages in environment at ")
+_INSTALLED = re.compile(r"Successfully installed (.+)")
+_WHEEL = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d[\w.+!]*)")
+_DPKG = re.compile(r"^\s*i[iHU]\s+(\S+?)(?::\w+)?\s+(\S+)\s+(?:amd64|arm64|all|ppc64el|i386)\b")
+_VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
+_CPYTHON = re.compile(r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)")
+_SHOWN = re.compile(r"^\s*Name:\s*([A-Za-z][\w.\-]*)\s*$")
+_VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
+LONGEST: Final = 1500
+"""Rows of one list at most."""
+
+
+def _virtual(pair: Pair) -> Iterator[Claim]:
+    """conda's virtual packages state the driver's CUDA and the C library."""
+    for text in (pair.value, *pair.below(5)):
+        for name, version in _VIRTUAL.findall(text):
+            if name == "cuda":
+                yield Claim("driver_cuda", version)
+            elif name == "glibc":
+                yield Claim("glibc", version)
+
+
+def _conda_platform(pair: Pair) -> Iterator[Claim]:
+    names = {"linux-64": "x86_64", "linux-aarch64": "aarch64", "win-64": "x86_64", "osx-64": "x86_64", "osx-arm64": "arm64"}
+    if arch := names.get(pair.value):
+        yield Claim("arch", arch, weight=Weight.LISTED)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    "virtual packages": _virtual,
+    "conda version": values.silent,
+    "conda-build version": values.silent,
+    "active environment": values.silent,
+    "base environment": values.silent,
+    "platform": _conda_platform,
+    "python version": values.python,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Heads of lists and installers' closing lines; the rows alone could be anything."""
+    marks = betrayed(
+        page,
+        found,
+        ("virtual packages", "conda version", "active environment", "base environment"),
+        ("==", "Successfully installed ", "packages in environment at", "Uninstalling ", "Using CPython"),
+    )
+    heads = [i for needle in ("Package ", "# Name", "Name") for i in page.find(needle) if _head(page.lines[i].text)]
+    shown = [index for index in page.find("Version:") if _VERSION.match(page.lines[index].text)]
+    rows = [index for index in page.find("ii  ") if _DPKG.match(page.lines[index].text)]
+    return sorted({*marks, *heads, *shown, *rows})
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Every package of every list, as listed."""
+    yield from view.labelled(LABELS)
+    yield from _frozen(view)
+    yield from _tables(view)
+    yield from _shown(view)
+    for index, line in view.lines("Successfully installed "):
+        if found := _INSTALLED.search(line):
+            pairs = [_WHEEL.fullmatch(word) for word in found.group(1).split()[:LONGEST]]
+            yield from view.stamp(index, (_package(*pair.groups()) for pair in pairs if pair))
+    for index, line in view.lines("Using "):
+        if found := _CPYTHON.search(line):
+            yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])
+    yield from _debian(view)
+
+
+def _package(name: str, version: str, fact: str = "packages") -> Claim:
+    return Claim(fact, values.package_version(version) or version, key=name, weight=Weight.LISTED)
+
+
+def _head(text: str) -> bool:
+    return bool(_PIP_HEAD.match(text) or _CONDA_HEAD.match(text))
+
+
+def _frozen(view: View) -> Iterator[Claim]:
+    for index, line in view.lines("=="):
+        if found := _FROZEN.match(line):
+            yield from view.stamp(index, [_package(*found.groups())])
+    for index, line in view.lines(" @ "):
+        if found := _DIRECT.match(line):
+            version = found.group(2).replace("%2B", "+").replace("%2b", "+")
+            yield from view.stamp(index, [_package(found.group(1), version)])
+
+
+def _tables(view: View) -> Iterator[Claim]:
+    for mark in view.marks.get(NAME, ()):
+        text = view.page.lines[mark].text
+        if not _head(text):
+            continue
+        fact = "conda_packages" if _CONDA_HEAD.match(text) else "packages"
+        misses = 0
+        for index, line in view.span(mark + 1, mark + 1 + LONGEST):
+            if found := _ROW.match(line) or _OLD.match(line):
+                name, version, build, channel = (*found.groups(), None, None)[:4]
+                misses = 0
+                # conda lists what pip installed too, with "pypi" where the channel stands.
+                pypi = fact == "conda_packages" and "pypi" in {build, channel}
+                yield from view.stamp(index, [_package(name, version, "packages" if pypi else fact)])
+            elif misses > 2 or _head(line):
+                break
+            else:
+                misses += 1
+
+
+def _shown(view: View) -> Iterator[Claim]:
+    """``pip show``: Name and Version on lines next to each other."""
+    for index, line in view.lines("Version:"):
+        version = _VERSION.match(line)
+        above = [text for _, text in view.span(max(0, index - 2), index)]
+        name = next((found for text in reversed(above) if (found := _SHOWN.match(text))), None)
+        if version and name:
+            yield from view.stamp(index, [_package(name.group(1), version.group(1))])
+
+
+def _debian(view: View) -> Iterator[Claim]:
+    """``dpkg -l``: driver packages, and libraries whose version only the package manager knows."""
+    drivers, place = [], -1
+    for index, line in view.lines("i"):
+        if not line.startswith(("ii ", "iU ", "iH ", " ii")) or not (found := _DPKG.match(line)):
+            continue
+        name, version = found.groups()
+        if re.match(r"(?:nvidia-driver|nvidia-dkms|nvidia-kernel|nvidia-headless|amdgpu-dkms|nvidia-open)", name):
+            drivers.append(f"{name}={version}")
+            place = index
+        elif re.fullmatch(r"libcudnn\d+(?:-cuda-\d+)?", name) and (number := values.dotted(version)):
+            yield from view.stamp(index, [Claim("cudnn", number, weight=Weight.HINT)])
+        elif name == "libc6" and (number := values.dotted(version)):
+            yield from view.stamp(index, [Claim("glibc", number, weight=Weight.LISTED)])
+        elif name == "nvidia-container-toolkit":
+            yield from view.stamp(index, [Claim("container_toolkit", version.split("-")[0], weight=Weight.LISTED)])
+    if drivers:
+        yield from view.stamp(place, [Claim("driver_packages", tuple(drivers))])

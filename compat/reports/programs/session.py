@@ -1,0 +1,118 @@
+"""An interactive session: what Python answers at its prompt and what short commands answer at the shell's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Build, Gpu
+from compat.reports import devices, values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "session"
+
+LABELS: Final[Mapping[str, values.Reader]] = {}
+
+_BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
+_SYS_VERSION = re.compile(r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:\||\().{10,}\[(?:GCC|Clang|MSC)")
+_QUESTION = re.compile(r"(?:print ?\(?)?\s*\(?([\w.()\[\]'\"]{3,80}?)\)?;?\s*$")
+_PROMPTS: Final = (">>> ", "In [", "python -c", "python3 -c", "$ ")
+_GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
+_TF_VERSION = re.compile(r"^\W*(?:unknown |v[\w.\-]+ )(\d+\.\d+\.\d+\S*)\s*$")
+
+
+
+def _version(name: str) -> Callable[[str], Iterator[Claim]]:
+    def read(answer: str) -> Iterator[Claim]:
+        if version := values.package_version(answer.strip("'\"")):
+            yield Claim("packages", version, key=name)
+
+    return read
+
+
+def _cuda(answer: str) -> Iterator[Claim]:
+    if claim := values.build_claim("cuda", answer.strip("'\"")):
+        yield claim
+    elif answer.strip() == "None":
+        yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
+
+
+def _hip(answer: str) -> Iterator[Claim]:
+    if claim := values.build_claim("rocm", answer.strip("'\"")):
+        yield claim
+
+
+def _cudnn(answer: str) -> Iterator[Claim]:
+    if re.fullmatch(r"\d{4,6}", answer.strip()):
+        yield Claim("cudnn", values.unpacked_cudnn(int(answer)))
+
+
+def _name(answer: str) -> Iterator[Claim]:
+    if gpu := devices.device(answer):
+        yield Claim("gpus", gpu)
+
+
+def _capability(answer: str) -> Iterator[Claim]:
+    if target := devices.capability(answer):
+        yield Claim("gpus", Gpu(target=target, vendor="nvidia"), weight=Weight.LISTED)
+
+
+def _platform(answer: str) -> Iterator[Claim]:
+    return values.platform_claims(answer)
+
+
+_ANSWERS: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
+    **{f"{name}.__version__": _version(key) for name, key in (
+        ("torch", "torch"), ("tf", "tensorflow"), ("tensorflow", "tensorflow"), ("jax", "jax"), ("jaxlib", "jaxlib"),
+        ("numpy", "numpy"), ("np", "numpy"), ("torchvision", "torchvision"), ("transformers", "transformers"),
+        ("paddle", "paddlepaddle"), ("triton", "triton"), ("xformers", "xformers"), ("mmcv", "mmcv"), ("vllm", "vllm"),
+        ("onnxruntime", "onnxruntime"), ("cupy", "cupy"), ("numba", "numba"), ("keras", "keras"),
+    )},
+    "torch.version.cuda": _cuda,
+    "torch.version.hip": _hip,
+    "torch.backends.cudnn.version": _cudnn,
+    "torch.cuda.get_device_name": _name,
+    "torch.cuda.get_device_capability": _capability,
+    "platform.platform": _platform,
+}  # fmt: skip
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Prompts, Python's banner, version sentences."""
+    marks = betrayed(page, found, (), (">>> ", "__version__", "torch.version.", "torch.cuda.get_device"))
+    banners = [index for index in page.find("Python ") if _BANNER.match(page.lines[index].text)]
+    return sorted({*marks, *banners, *page.find("[GCC ")})
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Banner, answers below questions, version sentences of compilers."""
+    for index, line in view.lines("Python "):
+        if found := _BANNER.match(line):
+            yield from view.stamp(index, [Claim("python", found.group(1).rstrip("+"), weight=Weight.LISTED)])
+    for index, line in view.lines("["):
+        if found := _SYS_VERSION.match(line):
+            yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])
+    for question, read in _ANSWERS.items():
+        for index, line in view.lines(question):
+            if any(prompt in line for prompt in _PROMPTS) and line.count(question.split(".")[0] + ".") == 1:
+                yield from _answered(view, index, read)
+    for index, line in view.lines("("):
+        if line.startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
+            yield from view.stamp(index, [Claim("gcc", found.group(1))])
+
+
+def _answered(view: View, index: int, read: Callable[[str], Iterator[Claim]]) -> Iterator[Claim]:
+    """The first line below a question that is not a warning; another prompt means there was no answer."""
+    for row, text in view.span(index + 1, index + 6):
+        answer = re.sub(r"^\s*Out\[\d+\]:\s*", "", text).strip()
+        if answer.startswith((">>>", "$", "In [", "...")):
+            return
+        if claims := list(read(answer)):
+            yield from view.stamp(row, claims)
+            return

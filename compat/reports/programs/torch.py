@@ -1,0 +1,121 @@
+"""PyTorch's ``torch.utils.collect_env`` and what grew from it: vLLM's (flat and in sections), docTR's, TorchServe's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Build
+from compat.reports import devices, values
+from compat.reports.claims import Claim, Weight
+from compat.reports.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reports.page import Page, Pair, View
+
+NAME: Final = "collect_env"
+
+_MARKS: Final = (
+    "is debug build", "cuda used to build pytorch", "rocm used to build pytorch", "libc version", "python platform",
+    "is cuda available", "cuda_module_loading set to", "hip runtime version", "miopen runtime version",
+    "is xnnpack available", "is xpu available", "cuda runtime version", "versions of relevant libraries",
+    "gpu models and configuration", "vllm build flags", "rocm version", "vllm version", "nvidia driver version",
+)  # fmt: skip
+_NEEDLES: Final = ("[pip3] ", "[conda] ", "[pip] ", "Collecting environment information")
+
+_LISTED = re.compile(r"\[(pip3?|conda)\]\s+([A-Za-z][\w.\-]*)\s*(?:==|\s)\s*\(?([\w.+!-]+)\)?")
+_CUDNN_FILE = re.compile(r"libcudnn(?:_\w+)?\.so\.(\d+\.\d+(?:\.\d+)?)")
+_TORCHVISION = re.compile(r"\(torchvision:\s*([\w.+]+)\)")
+FILES: Final = 8
+"""Lines read below "Probably one of the following"; cuDNN 8 and 9 ship eight libraries."""
+
+
+def _torch(pair: Pair) -> Iterator[Claim]:
+    yield from values.package("torch")(pair)
+    if "+cpu" in pair.value:
+        yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
+    if found := _TORCHVISION.search(pair.value):
+        yield Claim("packages", found.group(1), key="torchvision")
+
+
+def _built_with_cuda(pair: Pair) -> Iterator[Claim]:
+    """``None`` means a build without CUDA; whether it is one for ROCm the next line tells, which weighs more."""
+    if pair.value.lower() == "none":
+        yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
+    elif claim := values.build_claim("cuda", pair.value):
+        yield claim
+
+
+def _built_with_rocm(pair: Pair) -> Iterator[Claim]:
+    if claim := values.build_claim("rocm", pair.value):
+        yield claim
+        yield from values.hip_version(pair)
+
+
+def _cudnn(pair: Pair) -> Iterator[Claim]:
+    """A version, one library file, or a list of files under "Probably one of the following"."""
+    if "following" in pair.value.lower():
+        texts = pair.below(FILES)
+    elif "libcudnn" in pair.value:
+        texts = [pair.value]
+    else:
+        yield from values.number("cudnn")(pair)
+        return
+    found = {match.group(1) for match in map(_CUDNN_FILE.search, texts) if match}
+    if len(found) == 1:
+        yield Claim("cudnn", found.pop())
+    elif found:
+        yield Claim("cudnn", None, key=", ".join(sorted(found)))
+
+
+def _driver(pair: Pair) -> Iterator[Claim]:
+    if not values.empty(pair.value) and (version := values.dotted(pair.value)):
+        yield Claim("driver", version)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    "pytorch version": _torch,
+    "torch version": _torch,
+    "tensorflow version": values.package("tensorflow"),
+    "vllm version": values.package("vllm"),
+    "cuda used to build pytorch": _built_with_cuda,
+    "rocm used to build pytorch": _built_with_rocm,
+    "os": values.system,
+    "gcc version": values.number("gcc"),
+    "clang version": values.number("clang"),
+    "cmake version": values.number("cmake"),
+    "libc version": values.libc,
+    "python version": values.python,
+    "python platform": values.platform_string,
+    "cuda runtime version": values.first("cuda_toolkit"),
+    "cuda_module_loading set to": values.env,
+    "gpu models and configuration": devices.named,
+    "gpu #": devices.indexed,
+    "nvidia driver version": _driver,
+    "cudnn version": _cudnn,
+    "hip runtime version": values.hip_version,
+    "intel gpu driver version": values.text("intel_runtime"),
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Lines with a label or tag that only this family prints."""
+    return betrayed(page, found, _MARKS, _NEEDLES)
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, and the libraries that pip and conda listed."""
+    yield from view.labelled(LABELS)
+    for needle in ("[pip", "[conda]"):
+        for index, line in view.lines(needle):
+            if match := _LISTED.search(line):
+                yield from view.stamp(index, _listed(*match.groups()))
+
+
+def _listed(tool: str, name: str, version: str) -> Iterator[Claim]:
+    if version[0].isdigit() and (clean := values.package_version(version)):
+        fact = "conda_packages" if tool == "conda" else "packages"
+        yield Claim(fact, clean, key=name, weight=Weight.LISTED)
