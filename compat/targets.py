@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Kernels = Literal["native", "ptx", "none"]
 
 _NVIDIA = re.compile(r"(sm|compute|lto)_(\d{1,3})(\d)([af]?)")
-_AMD = re.compile(r"gfx[0-9a-f-]{2,8}(?:-generic)?(?::[a-z]+[+-]){0,4}")
+_AMD = re.compile(r"gfx(?:[0-9a-f]{3,4}|\d{1,2}(?:-\d)?-generic)(?::[a-z]+[+-]){0,4}")
 _CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
 
 
