@@ -1,0 +1,63 @@
+"""The whole answer: optimum first, conflicts and remedies only where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from compat.plan import Answer
+from compat.resolve.knowledge import knowledge
+from compat.resolve.preference import order
+from compat.resolve.request import is_beyond, read
+from compat.resolve.search import Search
+from compat.resolve.situation import situation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.plan import Plan
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.request import Wish
+
+
+def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str) -> Answer:
+    """Answer one request for one plan that serves all ``hosts``."""
+    order(prefer)
+    known = knowledge(matrix)
+    wishes = read(requirements, known)
+    target = situation(wishes, hosts, known, cpu=cpu)
+    if reasons := (*_beyond(wishes, known), *target.unknowns):
+        return Answer(status="unknown", conditions=tuple(reasons))
+    search = Search(target, known, prefer)
+    if plan := explained(search):
+        return Answer(status="plan", plan=plan, conditions=plan.conditions)
+    from compat.resolve.remedies import remedies
+    from compat.resolve.wording import told
+
+    sets = search.corrections()
+    return Answer(
+        status="conflict",
+        conflicts=told(search, sets),
+        fixes=remedies(search, sets),
+        conditions=target.conditions,
+    )
+
+
+def explained(search: Search) -> Plan | None:
+    """The best plan with the choices that led to it; ``None`` if there is none."""
+    from compat.resolve.choices import choices
+    from compat.resolve.planning import plan_of
+
+    found = search.best()
+    return replace(plan_of(search, found), choices=choices(search, found)) if found else None
+
+
+def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
+    """Wishes about releases older than the matrix reaches: no verdict on those."""
+    return [
+        f"{wish.text}: the matrix knows {wish.package} from {known.versions(wish.package)[-1] if known.versions(wish.package) else 'no release'} on"
+        for wish in wishes
+        if not wish.shared and is_beyond(wish, known)
+    ]

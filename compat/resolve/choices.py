@@ -1,0 +1,83 @@
+"""Why this plan and no other: for each decision what was chosen, what lost to it, and by which measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.plan import Choice
+from compat.resolve.preference import MEASURES, Preference
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.resolve.search import Assignment, Search, Variable
+    from compat.resolve.weighing import Weighed
+
+_MOST: Final = 6
+"""Losers named per decision."""
+
+
+def choices(search: Search, found: Assignment) -> tuple[Choice, ...]:
+    """One choice per package, then the base image and the Python."""
+    return (*_builds(search, found), *_footing(search, found))
+
+
+def _builds(search: Search, found: Assignment) -> Iterator[Choice]:
+    preference = Preference(search.prefer, search.scale, found.place)
+    for variable, taken in zip(search.variables, found.chosen, strict=True):
+        if taken.option.version:
+            yield _build(search, found, variable, taken, preference)
+
+
+def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed, preference: Preference) -> Choice:
+    own = preference.own(taken)
+    rejected = []
+    for weighed in search.domain(variable, found.place):
+        if weighed is taken:
+            continue
+        why = _why_not(search, found, weighed, taken)
+        if why or weighed.option.version == taken.option.version:
+            rejected.append(
+                f"{weighed.option.full} {weighed.option.runtime}".strip()
+                + f": {why or _lost(preference, own, weighed)}"
+            )
+        if len(rejected) == _MOST:
+            break
+    said = f"{taken.option.full} {taken.option.runtime}".strip()
+    return Choice(subject=variable.package, chosen=said, rejected=tuple(rejected), why="; ".join(_reasons(preference)))
+
+
+def _reasons(preference: Preference) -> Iterator[str]:
+    return (MEASURES[name].why for name in preference.names[:-1])
+
+
+def _why_not(search: Search, found: Assignment, weighed: Weighed, taken: Weighed) -> str:
+    """What a build breaks; empty if it could stand in the chosen one's place."""
+    if not weighed.fits:
+        bits = min(weighed.violations, key=lambda one: (one.bit_count(), one))
+        return "breaks " + ", ".join(soft.text for soft in search.target.softs if soft.bit & bits)
+    joints = search.joints(found.place)
+    python = search.known.python_bits((found.footing.python,))
+    for other in found.chosen:
+        if other is not taken and not joints.pythons(other.option, weighed.option):
+            return f"does not fit {other.option.package} {other.option.full}"
+    return "" if weighed.option.pythons & python else f"has no wheel for Python {found.footing.python}"
+
+
+def _lost(preference: Preference, own: tuple[int, ...], weighed: Weighed) -> str:
+    """The first measure by which a build that also fits is worse."""
+    for name, mine, theirs in zip(preference.names, own, preference.own(weighed), strict=True):
+        if mine < theirs:
+            return MEASURES[name].why
+    return "another build decides"
+
+
+def _footing(search: Search, found: Assignment) -> Iterator[Choice]:
+    image = found.footing.image
+    if image is not None:
+        yield Choice(subject="base image", chosen=image.image, why=image.why)
+    source = (
+        f"from the {image.python_from}" if image is not None and image.python_from != "uv" else "a standalone build"
+    )
+    asked = "asked for" if search.target.python else f"suits all builds; {source}"
+    yield Choice(subject="python", chosen=found.footing.python, why=asked)

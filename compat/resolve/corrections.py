@@ -1,0 +1,108 @@
+"""All smallest sets of constraints to drop, and from them all minimal conflicts.
+
+The two are each other's minimal hitting sets (Reiter's duality): a conflict meets every correction, a correction
+meets every conflict. Enumerating assignments by what they violate finds all corrections in one descent; their
+minimal hitting sets are all the minimal conflicts, so none is missed and none holds a member it does not need.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.resolve.knowledge import ANY_PYTHON
+from compat.resolve.weighing import either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from compat.resolve.search import Search, Variable
+    from compat.resolve.weighing import Weighed
+
+
+def corrections(search: Search) -> tuple[int, ...]:
+    """The smallest sets of soft constraints without which a plan exists."""
+    found: tuple[int, ...] = ()
+    for place, cost in search.target.places:
+        for python in sorted({0, search.target.python_bit}):
+            enumeration = _Enumeration(search, place, cost | python, found)
+            enumeration.run(ANY_PYTHON if python else search.python_bits)
+            found = enumeration.found
+    return found
+
+
+def conflicts(sets: Sequence[int]) -> tuple[int, ...]:
+    """The minimal hitting sets of ``sets`` (Berge's multiplication), smallest first."""
+    hitting: tuple[int, ...] = (0,)
+    for bits in sets:
+        grown: list[int] = []
+        for one in hitting:
+            grown.extend([one] if one & bits else (one | single for single in singles(bits)))
+        hitting = either(grown)
+    return hitting
+
+
+def singles(bits: int) -> Iterable[int]:
+    """The bits of a set, one by one."""
+    while bits:
+        low = bits & -bits
+        yield low
+        bits ^= low
+
+
+class _Enumeration:
+    """Assignments at one place, cheapest first, cut where a known correction is already contained."""
+
+    def __init__(self, search: Search, place: str, cost: int, found: tuple[int, ...]) -> None:
+        self._search, self._place, self._cost = search, place, cost
+        self._joints = search.joints(place)
+        self._variables = sorted(search.variables, key=lambda variable: bool(variable.followers))
+        self._domains = [self._ranked(variable) for variable in self._variables]
+        self._chosen: list[Weighed] = []
+        self._present: set[str] = set()
+        self.found = found
+
+    def _ranked(self, variable: Variable) -> list[tuple[int, Weighed]]:
+        pairs = [
+            (bits, weighed) for weighed in self._search.domain(variable, self._place) for bits in weighed.violations
+        ]
+        return sorted(pairs, key=lambda pair: (pair[0].bit_count(), pair[0], pair[1].option.serial))
+
+    def run(self, pythons: int) -> None:
+        """Add every smallest set that the assignments at this place show."""
+        self._go(0, self._cost, pythons)
+
+    def _is_known(self, bits: int) -> bool:
+        return any(small & bits == small for small in self.found)
+
+    def _go(self, depth: int, bits: int, pythons: int) -> None:
+        if self._is_known(bits):
+            return
+        if depth == len(self._variables):
+            self._close(bits, pythons)
+            return
+        variable = self._variables[depth]
+        if not self._present.intersection(variable.followers):
+            self._go(depth + 1, bits | variable.bits, pythons)
+        for violated, weighed in self._domains[depth]:
+            if not self._is_known(bits | violated) and (common := self._common(weighed, pythons)):
+                self._chosen.append(weighed)
+                self._present.add(variable.package)
+                self._go(depth + 1, bits | violated, common)
+                self._present.discard(variable.package)
+                self._chosen.pop()
+
+    def _common(self, weighed: Weighed, pythons: int) -> int:
+        """Pythons that a build shares with what is chosen so far."""
+        bits = pythons & weighed.option.pythons
+        for other in self._chosen:
+            if not bits:
+                break
+            bits &= self._joints.pythons(other.option, weighed.option)
+        return bits
+
+    def _close(self, bits: int, pythons: int) -> None:
+        if not any(weighed.option.version for weighed in self._chosen):
+            self.found = either(self.found, (bits,))
+            return
+        for footing in self._search.footings(self._chosen, self._place, pythons):
+            self.found = either(self.found, tuple(bits | more for more in footing.violations))

@@ -1,0 +1,80 @@
+"""Several machines: one plan for all of them, or the smallest number of plans that covers them."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from compat.resolve.answering import answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.plan import Answer
+
+EXACT: Final = 10
+"""Hosts up to which the smallest cover is found exactly; beyond, groups are grown one host at a time."""
+
+Group = tuple[int, ...]
+
+
+def cover(
+    requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str
+) -> tuple[tuple[Group, Answer], ...]:
+    """Groups of host numbers with one answer each, as few as possible; a host without a plan stands alone."""
+    alone = {number: answer(requirements, [host], matrix, cpu=cpu, prefer=prefer) for number, host in enumerate(hosts)}
+    found: dict[Group, Answer] = {(number,): one for number, one in alone.items()}
+
+    def solved(group: Group) -> bool:
+        if group not in found:
+            found[group] = answer(requirements, [hosts[number] for number in group], matrix, cpu=cpu, prefer=prefer)
+        return found[group].status == "plan"
+
+    served = [number for number, one in alone.items() if one.status == "plan"]
+    groups = _exact(served, solved) if len(served) <= EXACT else _grown(served, solved)
+    failed = [(number,) for number in alone if number not in served]
+    return tuple((group, found[group]) for group in (*groups, *failed))
+
+
+def _exact(hosts: Sequence[int], solved: _Test) -> tuple[Group, ...]:
+    """The fewest groups; among equals the one whose first group is largest."""
+    if not hosts:
+        return ()
+    for count in range(1, len(hosts) + 1):
+        for groups in _partitions(tuple(hosts), count):
+            if all(map(solved, groups)):
+                return groups
+    return tuple((host,) for host in hosts)
+
+
+def _partitions(hosts: Group, count: int) -> Iterator[tuple[Group, ...]]:
+    """Ways to cut hosts into ``count`` groups; the first host is in the first group, large first groups first."""
+    if count == 1:
+        yield (hosts,)
+        return
+    first, rest = hosts[0], hosts[1:]
+    for size in range(len(rest) - count + 1, -1, -1):
+        for others in combinations(rest, size):
+            left = tuple(host for host in rest if host not in others)
+            for tail in _partitions(left, count - 1):
+                yield ((first, *others), *tail)
+
+
+def _grown(hosts: Sequence[int], solved: _Test) -> tuple[Group, ...]:
+    groups: list[Group] = []
+    for host in hosts:
+        for place, group in enumerate(groups):
+            if solved((*group, host)):
+                groups[place] = (*group, host)
+                break
+        else:
+            groups.append((host,))
+    return tuple(groups)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Test = Callable[[Group], bool]

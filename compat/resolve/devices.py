@@ -1,0 +1,132 @@
+"""The target's GPUs: which of them a plan must serve, and which it may leave idle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from compat.targets import is_target, sm
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Product
+
+SERVED: Final = frozenset({"nvidia", "amd", "intel", "apple", "google", "huawei"})
+"""Vendors for whose devices some framework publishes builds; a server's display chip is not among them."""
+
+_INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One GPU of the target, with what the matrix knows of the product; ``machine`` numbers the host that has it."""
+
+    name: str
+    vendor: str
+    target: str
+    brand: str = ""
+    segment: str = ""
+    machine: int = 0
+    bit: int = 0
+    idle: str = ""
+
+    @property
+    def label(self) -> str:
+        """How messages name it: ``NVIDIA A100 (sm_80)``."""
+        return (
+            f"{self.name} ({self.target})"
+            if self.name and self.target and self.name != self.target
+            else self.name or self.target
+        )
+
+    def with_bit(self, bit: int) -> Device:
+        """The same device, with the bit of its constraint."""
+        return replace(self, bit=bit)
+
+
+@dataclass(slots=True)
+class Found:
+    """GPUs to be served, GPUs left idle, and what had to be assumed or is not known."""
+
+    used: list[Device] = field(default_factory=list)
+    idle: list[Device] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+    unknowns: list[str] = field(default_factory=list)
+
+
+def read_devices(host: Host, matrix: Matrix, machine: int = 0) -> Found:
+    """Sort a host's GPUs into those a plan must serve and those it may leave idle.
+
+    A display adapter inside the processor is left idle where the machine has a card of its own, and an Intel display
+    without compute support counts for nothing; every other device must be served, whatever its vendor.
+    """
+    found = Found()
+    cards: list[tuple[Device, bool]] = []
+    for gpu in host["gpus"] or ():
+        product = product_of(gpu, matrix)
+        device, inside = _device(gpu, product, machine), _is_integrated(gpu, product)
+        if reason := _out_of_reach(gpu, device, product):
+            found.idle.append(replace(device, idle=reason))
+        elif device.vendor in SERVED:
+            cards.append((device, inside))
+    discrete = any(not inside for _, inside in cards)
+    for device, inside in cards:
+        if inside and discrete:
+            found.idle.append(
+                replace(device, idle="it is built into the processor, and the machine has a card of its own")
+            )
+        else:
+            found.used.append(device)
+            if not device.target:
+                found.unknowns.append(
+                    f"which kernels {device.name or 'a GPU'} runs is unknown: no product of that name or PCI id is in the matrix"
+                )
+    found.conditions.extend(f"{device.label} is left idle: {device.idle}" for device in found.idle)
+    return found
+
+
+def product_of(gpu: Gpu, matrix: Matrix) -> Product | None:
+    """The product row of a GPU, by PCI id first and by name then; of several the one whose target is the GPU's own.
+
+    A name that fits products of several targets decides nothing: guessing one of them would decide the plan.
+    """
+    from compat.matrix.products import find_gpu
+
+    for text in (gpu.pci, gpu.name):
+        rows = find_gpu(matrix, text) if text else ()
+        if gpu.target:
+            rows = tuple(row for row in rows if row.target == gpu.target.partition(":")[0])
+        if len({row.target for row in rows}) == 1:
+            return rows[0]
+    return None
+
+
+def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
+    target = gpu.target or (product.target if product else "")
+    vendor = gpu.vendor or (product.vendor if product else "") or vendor_of(target)
+    brand, segment = (product.brand, product.segment) if product else ("", "")
+    name = gpu.name or (product.name if product else "") or target
+    return Device(name, vendor.lower(), target, brand, segment, machine)
+
+
+def vendor_of(target: str) -> str:
+    """The vendor that a kernel target belongs to."""
+    if sm(target) is not None:
+        return "nvidia"
+    return "amd" if is_target(target) else ""
+
+
+def _is_integrated(gpu: Gpu, product: Product | None) -> bool:
+    if gpu.integrated is not None:
+        return gpu.integrated
+    return product is not None and product.segment in _INTEGRATED
+
+
+def _out_of_reach(gpu: Gpu, device: Device, product: Product | None) -> str:
+    """Why no program on this machine can compute on a device; empty if one can."""
+    if gpu.driver == "vfio-pci":
+        return "it is handed to a virtual machine (vfio-pci)"
+    if device.vendor == "intel" and not device.target and product is None:
+        return "the matrix knows no Intel compute support for it"
+    return ""

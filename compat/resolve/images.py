@@ -1,0 +1,236 @@
+"""The base image and the Python of a plan.
+
+The flavour follows the need: builds that take CUDA from the system get the runtime image of exactly that CUDA (with
+cuDNN where they need it); wheels that bundle CUDA get a base image, which brings no second copy; ROCm wheels bundle
+their user space and get the plain system; CPU builds get a Python image.
+
+Among images that serve, the order is: still rebuilt; made for this purpose; Python from the image or its
+distribution rather than a standalone build; the familiar distribution; newest Python; newest system; newest CUDA patch; the tag.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.plan import BaseImage
+from compat.resolve.weighing import FITS, both, either
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.matrix.rows import Image, System
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.situation import Situation
+    from compat.resolve.weighing import Alternatives
+
+_FAMILIES: Final = ("ubuntu", "debian")
+"""Distributions in the order preferred: that of most GPU base images first; the rest are equal."""
+
+_STATUS: Final = {"active": 0, "eol": 1}
+_PYTHON_FROM: Final = {"image": 0, "distribution": 1, "uv": 2}
+_PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu"}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What builds need of an image.
+
+    Attributes:
+        place: ``linux_x86_64``.
+        runtime: runtime of the plan, ``cuda11.8``.
+        system: what must come from the image (``cuda11.8 cudnn8``); empty if wheels bring everything.
+        glibc: lowest C library.
+        pythons: bit set of Pythons that suit all builds.
+        l4t: Linux for Tegra release of a Jetson.
+    """
+
+    place: str
+    runtime: str
+    system: tuple[str, ...]
+    glibc: str
+    pythons: int
+    l4t: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Footing:
+    """An image with its Python, and the constraints it violates; ``image`` is ``None`` where there are no containers."""
+
+    python: str
+    image: BaseImage | None
+    violations: Alternatives
+    require: str = ""
+
+
+class Images:
+    """Images of one matrix for one situation."""
+
+    def __init__(self, target: Situation, known: Knowledge) -> None:
+        self._target, self._known = target, known
+        self._found: dict[Need, tuple[Footing, ...]] = {}
+
+    def footings(self, need: Need) -> tuple[Footing, ...]:
+        """The best image for each smallest set of violations; none if no image serves."""
+        if need not in self._found:
+            self._found[need] = tuple(self._choose(need))
+        return self._found[need]
+
+    def _choose(self, need: Need) -> Iterator[Footing]:
+        pythons = self._known.pythons(need.pythons)
+        if need.pythons < 0:
+            pythons = self._any_python() or pythons
+        if not pythons:
+            return
+        if not need.place.startswith("linux"):
+            yield Footing(pythons[0], None, FITS)
+            return
+        ranked = sorted(self._candidates(need, pythons), key=lambda pair: pair[0])
+        best: dict[Alternatives, Footing] = {}
+        for _, footing in ranked:
+            best.setdefault(footing.violations, footing)
+        smallest = either(*best)
+        for violations, footing in best.items():
+            if any(bits in smallest for bits in violations):
+                yield footing
+
+    def _any_python(self) -> tuple[str, ...]:
+        """Pythons that systems bring, newest first, for plans whose builds take any."""
+        found = {row.python for row in self._known.matrix.table("systems") if row.python}
+        return tuple(sorted(found, key=versions.release, reverse=True))
+
+    def _candidates(self, need: Need, pythons: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], Footing]]:
+        arch = need.place.removeprefix("linux_")
+        for row, flavour, purpose, why in self._suitable(need):
+            system = self._known.matrix.system(row.os)
+            if arch not in row.arch or row.status not in _STATUS or not _carries_glibc(system, need.glibc):
+                continue
+            python, source = _python(row, system, pythons)
+            reference = f"{row.repository}:{row.tag.replace('{flavour}', flavour)}"
+            image = BaseImage(
+                image=reference,
+                os=row.os,
+                flavour=flavour or row.tag,
+                python=python if source != "uv" else "",
+                python_from=source,
+                why=why,
+                source=self._known.matrix.cite(row),
+            )
+            rank = (
+                _STATUS[row.status],
+                purpose,
+                _PYTHON_FROM[source] + self._is_secondary(source, python, system),
+                *_os_rank(row.os, python),
+                tuple(-part for part in versions.release(row.cuda or row.rocm or "0")),
+                reference,
+            )
+            yield rank, Footing(python, image, self._violations(row), row.require)
+
+    @staticmethod
+    def _is_secondary(source: str, python: str, system: System | None) -> int:
+        """A distribution's own ``python3`` is less to install than another that it packages; counts like a standalone one."""
+        return int(source == "distribution" and system is not None and system.python != python)
+
+    def _suitable(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
+        """Image rows that serve the need: row, flavour, how near to the purpose (0 best), and the reason."""
+        kind = need.runtime.rstrip("0123456789.")
+        if need.l4t:
+            yield from self._jetson(need)
+        elif need.system:
+            yield from self._with_libraries(need, kind)
+        else:
+            yield from self._lean(need, kind)
+
+    def _jetson(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
+        for row in self._named("nvcr.io/nvidia/l4t"):
+            if row.runtime == need.runtime:
+                yield (
+                    row,
+                    "",
+                    int("jetpack" in row.repository),
+                    "a Jetson takes CUDA from an image made for its JetPack",
+                )
+
+    def _with_libraries(self, need: Need, kind: str) -> Iterator[tuple[Image, str, int, str]]:
+        """Runtime images of exactly the runtime that the builds load from the system."""
+        cudnn = next((item.removeprefix("cudnn") for item in need.system if item.startswith("cudnn")), "")
+        wanted = "cudnn-runtime" if cudnn else "runtime"
+        listed = f"{' and '.join(need.system)} must come from the image"
+        for row in self._named(_PURPOSES.get(kind, "?")):
+            if row.runtime != need.runtime or (cudnn and not f"{row.cudnn}.".startswith(f"{cudnn}.")):
+                continue
+            if kind != "cuda":
+                yield row, "", int(not row.tag.endswith(("-complete", "-full"))), listed
+                continue
+            for flavour in row.flavours:
+                plain = flavour.replace(f"cudnn{cudnn}-", "cudnn-") if cudnn else flavour
+                if plain == wanted:
+                    yield row, flavour, 0, listed
+
+    def _lean(self, need: Need, kind: str) -> Iterator[tuple[Image, str, int, str]]:
+        """Images without a second copy of what the wheels bring."""
+        if kind == "cuda":
+            for row in self._named(_PURPOSES["cuda"]):
+                if row.runtime == need.runtime and "base" in row.flavours:
+                    yield row, "base", 0, "the wheels bring their CUDA libraries: a base image holds no second copy"
+        purposes = {"python": int(bool(kind not in {"cpu", ""})), "ubuntu": 1, "debian": 2}
+        plain = (
+            "the wheels bring all GPU libraries: the plain system is enough"
+            if kind not in {"cpu", ""}
+            else "nothing but Python is needed"
+        )
+        for row in self._plain:
+            if row.repository == "python" and kind in {"cpu", ""}:
+                yield row, "", 0, plain
+            elif row.repository != "python":
+                flavour = next(
+                    (text for text in row.flavours if "slim" in text), row.flavours[0] if row.flavours else ""
+                )
+                yield row, flavour, purposes.get(row.repository, 2), plain
+
+    @property
+    def _plain(self) -> tuple[Image, ...]:
+        return tuple(
+            row
+            for row in self._known.images
+            if row.runtime in {"cpu", ""} and not row.framework and "/" not in row.repository
+        )
+
+    def _named(self, prefix: str) -> tuple[Image, ...]:
+        return self._known.images_of(prefix)
+
+    def _violations(self, row: Image) -> Alternatives:
+        """Constraints that an image breaks: another system than asked for, or a host that its condition refuses."""
+        target = self._target
+        violations: Alternatives = FITS if target.os in {"", row.os} else (target.os_bit,)
+        if not row.require:
+            return violations
+        for device in target.devices:
+            machine = target.machines[device.machine]
+            if machine.number and not self._known.admits(row.require, machine.driver, device.brand, device.target):
+                violations = both(violations, either((machine.bit,), (device.bit,)))
+        return violations
+
+
+def _carries_glibc(system: System | None, floor: str) -> bool:
+    return not floor or system is None or not system.glibc or versions.at_least(system.glibc, floor)
+
+
+def _python(row: Image, system: System | None, pythons: tuple[str, ...]) -> tuple[str, str]:
+    """The Python an image runs, and where it comes from: the image, its distribution, or a standalone build."""
+    if row.python in pythons:
+        return row.python, "image"
+    if system is not None and system.python in pythons:
+        return system.python, "distribution"
+    packaged = [text for text in pythons if system is not None and text in system.pythons]
+    return (packaged[0], "distribution") if packaged else (pythons[0], "uv")
+
+
+def _os_rank(os: str, python: str) -> tuple[object, ...]:
+    """Familiar distribution, newest Python, newest release."""
+    family = os.rstrip("0123456789.")
+    number = os[len(family) :]
+    place = _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES)
+    newest = tuple(-part for part in versions.release(python))
+    return place, newest, tuple(-part for part in versions.release(number or "0")), os

@@ -1,0 +1,122 @@
+"""Two builds in one environment: which Pythons they can share, and what stands against the rest.
+
+An objection holds for a set of Pythons, because a marker may confine a requirement to some of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from compat import versions
+from compat.resolve.knowledge import ANY_PYTHON
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.resolve.knowledge import Knowledge, Line, Option
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why two builds do not share an environment on the Pythons of ``bits``; ``name`` is the dependency they dispute."""
+
+    kind: Literal["runtime", "requires", "shared", "system", "python"]
+    name: str
+    left: str
+    right: str
+    bits: int = ANY_PYTHON
+
+
+class Joints:
+    """Objections between builds at one place, each pair asked once."""
+
+    def __init__(self, known: Knowledge, place: str) -> None:
+        self._known, self._place = known, place
+        self._pairs: dict[tuple[str, int, str, int], int] = {}
+
+    def pythons(self, left: Option, right: Option) -> int:
+        """The Pythons that two builds can share; 0 if none."""
+        key = (left.package, left.serial, right.package, right.serial)
+        if key not in self._pairs:
+            bits = left.pythons & right.pythons
+            for objection in self.objections(left, right):
+                bits &= ~objection.bits
+                if not bits:
+                    break
+            self._pairs[key] = bits
+        return self._pairs[key]
+
+    def objections(self, left: Option, right: Option) -> Iterator[Objection]:
+        """Everything that stands between two builds, the cheapest questions first."""
+        yield from self._runtimes(left, right)
+        if not left.pythons & right.pythons:
+            yield Objection("python", "python", _spoken(left, self._known), _spoken(right, self._known))
+        yield from self._systems(left, right)
+        yield from self._direct(left, right)
+        yield from self._direct(right, left)
+        yield from self._shared(left, right)
+
+    def _runtimes(self, left: Option, right: Option) -> Iterator[Objection]:
+        if not fits_runtime(left, right, self._follows(left, right)):
+            yield Objection("runtime", "runtime", left.runtime, right.runtime)
+
+    def _follows(self, left: Option, right: Option) -> bool:
+        rows = self._known.matrix.packages
+        return (left.package in rows and rows[left.package].follows == right.package) or (
+            right.package in rows and rows[right.package].follows == left.package
+        )
+
+    @staticmethod
+    def _systems(left: Option, right: Option) -> Iterator[Objection]:
+        """Libraries that both take from the system must be the same ones: an image holds one cuDNN."""
+        theirs = {_stem(item): item for item in right.build.system}
+        for item in left.build.system:
+            other = theirs.get(_stem(item), item)
+            if other != item:
+                yield Objection("system", _stem(item), item, other)
+
+    def _direct(self, left: Option, right: Option) -> Iterator[Objection]:
+        """What one build requires of the other's package."""
+        for line in left.lines.get(right.package, ()):
+            if not self._known.meets(line.spec, right.full):
+                yield Objection("requires", right.package, line.spec, right.full, self._bits(left, line))
+
+    def _shared(self, left: Option, right: Option) -> Iterator[Objection]:
+        """Dependencies of which no version suits both."""
+        for name in left.lines.keys() & right.lines.keys():
+            for ours in left.lines[name]:
+                for theirs in right.lines[name]:
+                    if self._known.clashes(ours.spec, theirs.spec) and (
+                        bits := self._bits(left, ours) & self._bits(right, theirs)
+                    ):
+                        yield Objection("shared", name, ours.spec, theirs.spec, bits)
+
+    def _bits(self, option: Option, line: Line) -> int:
+        return self._known.applies(line, self._place, option.build.extras)
+
+
+def fits_runtime(left: Option, right: Option, follows: bool) -> bool:
+    """Whether two builds may live in one process, as far as their GPU runtimes go.
+
+    A companion has its framework's runtime exactly. Unrelated builds share a major, in which the CUDA libraries keep
+    their binary interface; where one takes CUDA from the system there is one copy for both, hence one minor.
+    """
+    if not left.vendor or not right.vendor or left.runtime == right.runtime:
+        return True
+    if follows:
+        return False
+    if "cpu" in {left.vendor, right.vendor}:
+        return True
+    if left.kind != right.kind or versions.major(left.number or "0") != versions.major(right.number or "0"):
+        return False
+    system = "system" in {left.build.cuda_from, right.build.cuda_from}
+    return not system or versions.same_series(left.number, right.number)
+
+
+def _stem(item: str) -> str:
+    return item.rstrip("0123456789.")
+
+
+def _spoken(option: Option, known: Knowledge) -> str:
+    return " ".join(reversed(known.pythons(option.pythons)))

@@ -1,0 +1,350 @@
+"""The matrix as the search sees it: builds with their joints parsed, and every repeated question answered once.
+
+Indexes are built lazily and kept per matrix, so that a second request on one matrix costs only its own search.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.matrix import normalise
+from compat.matrix.rows import Build
+from compat.targets import kernels_for
+
+if TYPE_CHECKING:
+    from packaging.ranges import VersionRange
+    from packaging.specifiers import SpecifierSet
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import CudaRelease, Image
+    from compat.targets import Kernels
+
+ANY_PYTHON: Final = -1
+"""The bit set of all Pythons."""
+
+VENDORS: Final = {
+    "cuda": "nvidia",
+    "rocm": "amd",
+    "xpu": "intel",
+    "metal": "apple",
+    "tpu": "google",
+    "cann": "huawei",
+    "cpu": "cpu",
+    "": "",
+}
+"""Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none."""
+
+HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
+"""Documented and measured rows are equally good; inferred ones come after both (issue: preference, second place)."""
+
+_LINE = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?", re.DOTALL)
+_RUNTIME = re.compile(r"([a-z]*)([\d.]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One requirement of a build: normalised ``name``, ``spec`` and ``marker``."""
+
+    name: str
+    spec: str
+    marker: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """One build as the search sees it.
+
+    Attributes:
+        serial: its number within the package, in canonical order; equal matrices give equal numbers in any row order.
+        kind: ``cuda``, ``rocm``, ...; ``number`` its version, ``12.8``.
+        pythons: bit set of Pythons with a wheel.
+        rank: 0 for the newest release.
+        lines: requirement lines by name.
+    """
+
+    build: Build
+    package: str
+    serial: int
+    version: str
+    full: str
+    kind: str
+    number: str
+    vendor: str
+    pythons: int
+    rank: int
+    lines: dict[str, tuple[Line, ...]]
+
+    @property
+    def runtime(self) -> str:
+        """``cuda12.8``, ``cpu``; empty without GPU code."""
+        return self.build.runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """Drivers of a CUDA release: ``exact`` and ``family`` floors as versions; either may be empty."""
+
+    exact: str
+    family: str
+    row: CudaRelease
+
+
+@lru_cache(maxsize=8)
+def knowledge(matrix: Matrix) -> Knowledge:
+    """The index of a matrix, made once."""
+    return Knowledge(matrix)
+
+
+class Knowledge:
+    """Answers about one matrix, each computed once."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+        self._pythons: list[str] = []
+        self._options: dict[str, tuple[Option, ...]] = {}
+        self._lines: dict[str, Line] = {}
+        self._specifiers: dict[str, SpecifierSet] = {}
+        self._meets: dict[tuple[str, str], bool] = {}
+        self._void: dict[tuple[str, ...], bool] = {}
+        self._clash: dict[tuple[str, str], bool] = {}
+        self._markers: dict[tuple[str, str, tuple[str, ...], int], int] = {}
+        self._kernels: dict[tuple[str, tuple[str, ...]], Kernels] = {}
+        self._images: dict[str, tuple[Image, ...]] = {}
+        self._admits: dict[tuple[str, str, str, str], bool] = {}
+        self._floors: dict[tuple[str, str], Floor | None] = {}
+
+    # --- packages ---
+
+    def options(self, package: str) -> tuple[Option, ...]:
+        """All builds of a package, newest release first, in an order that no shuffling of rows changes."""
+        if package not in self._options:
+            self._options[package] = self._make_options(package)
+        return self._options[package]
+
+    def versions(self, package: str) -> tuple[str, ...]:
+        """Releases of a package, newest first."""
+        return tuple(dict.fromkeys(option.version for option in self.options(package)))
+
+    def _make_options(self, package: str) -> tuple[Option, ...]:
+        from packaging.version import Version
+
+        builds = self.matrix.builds(package)
+        order = {text: Version(text) for text in {build.version for build in builds}}
+        newest = sorted(order, key=order.__getitem__, reverse=True)
+        rank = {text: place for place, text in enumerate(newest)}
+        ranked = sorted(builds, key=lambda build: (rank[build.version], *_spelling(build)))
+        return tuple(self._option(build, package, serial, rank[build.version]) for serial, build in enumerate(ranked))
+
+    def _option(self, build: Build, package: str, serial: int, rank: int) -> Option:
+        kind, number = split_runtime(build.runtime)
+        lines: dict[str, tuple[Line, ...]] = {}
+        for line in map(self.line, (*build.requires, *build.pins)):
+            lines[line.name] = (*lines.get(line.name, ()), line)
+        return Option(
+            build=build,
+            package=package,
+            serial=serial,
+            version=build.version,
+            full=build.full_version,
+            kind=kind,
+            number=number,
+            vendor=VENDORS.get(kind, kind),
+            pythons=self.python_bits(build.python) if build.python else ANY_PYTHON,
+            rank=rank,
+            lines=lines,
+        )
+
+    @cached_property
+    def shared_names(self) -> frozenset[str]:
+        """Names that some build of some package requires: what may be asked for beside packages of the matrix."""
+        names = {name for package in self.matrix.packages for option in self.options(package) for name in option.lines}
+        return frozenset(names)
+
+    def bare(self, text: str) -> Option:
+        """A value that stands for no build and only carries the requirement ``text`` on a shared dependency."""
+        build = Build(versions=("",), runtime="", requires=(text,), source=(), how="measured")
+        return self._option(build, text, 0, 0)
+
+    # --- Pythons ---
+
+    def python_bits(self, minors: tuple[str, ...]) -> int:
+        """The bit set of some minor versions."""
+        bits = 0
+        for minor in minors:
+            if minor not in self._pythons:
+                self._pythons.append(minor)
+            bits |= 1 << self._pythons.index(minor)
+        return bits
+
+    def pythons(self, bits: int) -> tuple[str, ...]:
+        """The minor versions in a bit set, newest first; free-threaded ones last, since nobody means them unasked."""
+        found = [minor for place, minor in enumerate(self._pythons) if bits >> place & 1]
+        return tuple(sorted(found, key=lambda text: (text.endswith("t"), *(-part for part in versions.release(text)))))
+
+    # --- requirement lines ---
+
+    def line(self, text: str) -> Line:
+        """A Requires-Dist line of the matrix, split; the loader's laws vouch for its grammar."""
+        if text not in self._lines:
+            found = _LINE.match(text)
+            name, spec, marker = found.groups() if found else (text, "", None)
+            self._lines[text] = Line(normalise(name), _tidy(spec), (marker or "").strip(), text)
+        return self._lines[text]
+
+    def specifier(self, spec: str) -> SpecifierSet:
+        """A specifier set, parsed once."""
+        if spec not in self._specifiers:
+            from packaging.specifiers import SpecifierSet
+
+            self._specifiers[spec] = SpecifierSet(spec)
+        return self._specifiers[spec]
+
+    def meets(self, spec: str, version: str) -> bool:
+        """Whether a version satisfies a specifier; pre-releases only where it names one."""
+        if not spec:
+            return True
+        public = version if "+" in spec else version.partition("+")[0]
+        key = (spec, public)
+        if key not in self._meets:
+            self._meets[key] = self.specifier(spec).contains(public)
+        return self._meets[key]
+
+    def range(self, specs: tuple[str, ...]) -> VersionRange:
+        """The versions that all of ``specs`` accept."""
+        return self.specifier(",".join(sorted({spec for spec in specs if spec}))).to_range()
+
+    def is_void(self, specs: tuple[str, ...]) -> bool:
+        """Whether no version satisfies all of ``specs``."""
+        if specs not in self._void:
+            self._void[specs] = self.range(specs).is_empty
+        return self._void[specs]
+
+    def clashes(self, left: str, right: str) -> bool:
+        """Whether no version satisfies both specifiers."""
+        if not left or not right or left == right:
+            return False
+        key = (left, right) if left < right else (right, left)
+        if key not in self._clash:
+            self._clash[key] = self.range(key).is_empty
+        return self._clash[key]
+
+    def applies(self, line: Line, place: str, extras: tuple[str, ...]) -> int:
+        """The Pythons for which a line counts on ``place`` (``linux_x86_64``), with these extras asked for."""
+        if not line.marker:
+            return ANY_PYTHON
+        key = (line.marker, place, extras, len(self._pythons))
+        if key not in self._markers:
+            self._markers[key] = self._evaluate(line.marker, place, extras)
+        return self._markers[key]
+
+    def _evaluate(self, marker: str, place: str, extras: tuple[str, ...]) -> int:
+        from packaging.markers import InvalidMarker, Marker
+
+        try:
+            parsed = Marker(marker)
+        except InvalidMarker:
+            return ANY_PYTHON
+        bits = 0
+        for minor in self._pythons:
+            plain = minor.removesuffix("t")
+            worlds = ({**environment(place, plain), "extra": extra} for extra in ("", *extras))
+            if any(parsed.evaluate(world) for world in worlds):
+                bits |= self.python_bits((minor,))
+        return bits
+
+    # --- devices and drivers ---
+
+    def kernels(self, device: str, code: tuple[str, ...]) -> Kernels:
+        """How a device runs code of these targets."""
+        key = (device, code)
+        if key not in self._kernels:
+            self._kernels[key] = kernels_for(device, code, self.matrix.families)
+        return self._kernels[key]
+
+    def floor(self, cuda: str, windows: bool = False) -> Floor | None:
+        """Driver floors of a CUDA release; ``None`` if the matrix has no such release."""
+        key = (cuda, "windows" if windows else "linux")
+        if key not in self._floors:
+            row = self.matrix.cuda(cuda) if cuda else None
+            exact, family = f"driver_{key[1]}", f"family_{key[1]}"
+            self._floors[key] = row and Floor(getattr(row, exact), getattr(row, family), row)
+        return self._floors[key]
+
+    # --- images ---
+
+    @cached_property
+    def images(self) -> tuple[Image, ...]:
+        """Image rows that a plan may start from."""
+        return tuple(row for row in self.matrix.table("images") if row.status != "gone")
+
+    def images_of(self, prefix: str) -> tuple[Image, ...]:
+        """Images whose repository starts with ``prefix``."""
+        if prefix not in self._images:
+            self._images[prefix] = tuple(row for row in self.images if row.repository.startswith(prefix))
+        return self._images[prefix]
+
+    def admits(self, require: str, driver: str, brand: str, target: str) -> bool:
+        """Whether an image's NVIDIA_REQUIRE_CUDA lets it start on a host; what is not known speaks for it, as in the toolkit."""
+        from compat.matrix.require import satisfies_require
+
+        key = (require, driver, brand, target)
+        if key not in self._admits:
+            arch = f"{target[3:-1]}.{target[-1]}" if target.startswith("sm_") else ""
+            check = satisfies_require(
+                require, driver=driver, driver_cuda=self.driver_cuda(driver), brand=brand, arch=arch
+            )
+            self._admits[key] = check.satisfied is not False
+        return self._admits[key]
+
+    def driver_cuda(self, driver: str, windows: bool = False) -> str:
+        """The CUDA version that a driver reports; empty if not known."""
+        from compat.matrix.drivers import driver_cuda
+
+        return driver_cuda(self.matrix, driver, "windows" if windows else "linux") if driver else ""
+
+
+def split_runtime(runtime: str) -> tuple[str, str]:
+    """Kind and number: ``cuda12.8`` -> ``("cuda", "12.8")``, ``cpu`` -> ``("cpu", "")``."""
+    found = _RUNTIME.match(runtime)
+    assert found is not None  # the pattern matches the empty text
+    return found[1], found[2]
+
+
+def environment(place: str, python: str) -> dict[str, str]:
+    """The marker environment (PEP 508) of a place and a Python; the interpreter is CPython."""
+    system, _, machine = place.partition("_")
+    names = {
+        "linux": ("linux", "Linux", "posix"),
+        "win": ("win32", "Windows", "nt"),
+        "macosx": ("darwin", "Darwin", "posix"),
+    }
+    sys_platform, platform_system, os_name = names.get(system, names["linux"])
+    return {
+        "python_version": python,
+        "python_full_version": f"{python}.9",
+        "sys_platform": sys_platform,
+        "platform_system": platform_system,
+        "os_name": os_name,
+        "platform_machine": {"amd64": "AMD64"}.get(machine, machine),
+        "platform_release": "",
+        "platform_version": "",
+        "implementation_name": "cpython",
+        "implementation_version": f"{python}.9",
+        "platform_python_implementation": "CPython",
+    }
+
+
+def _tidy(spec: str) -> str:
+    return ",".join(sorted(part.strip() for part in spec.split(",") if part.strip()))
+
+
+def _spelling(build: Build) -> tuple[object, ...]:
+    """An order of the builds of one release that does not depend on where their rows stand."""
+    kind, number = split_runtime(build.runtime)
+    fields = (build.variant, build.index, build.local, build.platforms, build.python, build.extras, build.pins)
+    return (kind, tuple(-part for part in versions.release(number or "0")), *fields)

@@ -1,0 +1,70 @@
+"""Dependencies that builds share: whether one version suits all, and the constraint that says so.
+
+A wheel's requirements bind whoever installs it, so two frameworks fit one environment only if the intersection of
+what they accept is not empty; pairs are checked on the way, and here all builds of an assignment at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.weighing import Weighed
+
+
+def demands(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> dict[str, dict[str, str]]:
+    """What is required of each shared dependency: name -> who asks -> specifier, on one Python.
+
+    Requirements on packages that are themselves chosen are left out: the pairs have settled those.
+    """
+    bit = known.python_bits((python,))
+    inside = {weighed.option.package for weighed in chosen}
+    found: dict[str, dict[str, str]] = {}
+    for weighed in chosen:
+        option = weighed.option
+        for name in option.lines.keys() - inside:
+            specs = [line.spec for line in option.lines[name] if known.applies(line, place, option.build.extras) & bit]
+            if specs:
+                found.setdefault(name, {})[f"{option.package} {option.full}".strip()] = ",".join(filter(None, specs))
+    return found
+
+
+def agreed(chosen: Sequence[Weighed], pythons: int, place: str, known: Knowledge) -> int:
+    """The Pythons on which every shared dependency has a version that all accept; two builds have been asked as a pair."""
+    if len(chosen) < 3:
+        return pythons
+    bits = 0
+    for python in known.pythons(pythons):
+        sets = demands(chosen, python, place, known).values()
+        if all(len(specs) < 3 or not known.is_void(tuple(specs.values())) for specs in sets):
+            bits |= known.python_bits((python,))
+    return bits
+
+
+def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> tuple[str, ...]:
+    """Requirements that hold shared dependencies within what every build accepts, by name.
+
+    A dependency is listed where two builds ask for it, or one bounds it from above: an installer that sees the builds
+    one after the other would else move it out of range. Exact pins of one build alone follow from that build.
+    """
+    listed = []
+    for name, specs in sorted(demands(chosen, python, place, known).items()):
+        told = [spec for spec in specs.values() if spec]
+        asked = any(weighed.option.version == "" and name in weighed.option.lines for weighed in chosen)
+        if told and (len(told) > 1 or asked or any("<" in spec or "~=" in spec for spec in told)):
+            listed.append(f"{name}{tightened(told, known)}")
+    return tuple(listed)
+
+
+def tightened(specs: Sequence[str], known: Knowledge) -> str:
+    """Several specifiers as one, without those that the others imply."""
+    parts = list(dict.fromkeys(part for spec in specs for part in spec.split(",") if part))
+    whole = known.range(tuple(parts)) if parts else None
+    for part in tuple(parts):
+        rest = tuple(other for other in parts if other != part)
+        if rest and known.range(rest) == whole:
+            parts.remove(part)
+    return ",".join(sorted(parts, key=lambda part: (part.lstrip("<>=!~"), part)))

@@ -1,0 +1,167 @@
+"""From an assignment to a plan: what to install from where, on which image, and what the host must bring."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.plan import BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
+from compat.resolve.pins import constraints
+from compat.resolve.search import runtime_of
+from compat.resolve.weighing import LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compat.plan import CudaFrom
+    from compat.resolve.devices import Device
+    from compat.resolve.search import Assignment, Search, Variable
+    from compat.resolve.weighing import Weighed
+
+_LEVEL_NAMES: Final = {level: name for name, level in LEVELS.items()}
+_NVIDIA_ENV: Final = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NVIDIA_VISIBLE_DEVICES": "all"}
+"""What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself."""
+
+
+def plan_of(search: Search, found: Assignment) -> Plan:
+    """The complete plan of an assignment, its choices left to :mod:`compat.resolve.choices`."""
+    chosen = [weighed for weighed in found.chosen if weighed.option.version]
+    runtime = runtime_of(chosen)
+    driver = driver_need(search, chosen, found.place)
+    return Plan(
+        runtime=runtime,
+        python=found.footing.python,
+        arch=found.place.partition("_")[2].replace("amd64", "x86_64"),
+        base_image=found.footing.image,
+        builds=tuple(_in_order(search, chosen)),
+        system=tuple(sorted({item for weighed in chosen for item in weighed.option.build.system})),
+        constraints=constraints(found.chosen, found.footing.python, found.place, search.known),
+        driver=driver,
+        gpus=tuple(verdicts(search, chosen)),
+        env=_env(runtime, found.footing.image) or None,
+        conditions=tuple(_conditions(search, found, chosen, driver)),
+    )
+
+
+def _in_order(search: Search, chosen: Sequence[Weighed]) -> Iterator[PlannedBuild]:
+    """Builds in the order asked; a framework that a companion brought in goes before its companions."""
+    by_name = {weighed.option.package: weighed for weighed in chosen}
+    told = [variable for variable in search.variables if variable.package in by_name]
+    for variable in sorted(told, key=lambda variable: bool(variable.wishes)):
+        yield planned(search, variable, by_name[variable.package])
+
+
+def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuild:
+    """One build as the plan tells it."""
+    option, build, matrix = weighed.option, weighed.option.build, search.known.matrix
+    row = matrix.packages[option.package]
+    extra = {extra for wish, _ in variable.wishes for extra in wish.extras}
+    cpu_name = row.cpu_name if variable.cpu and option.vendor == "cpu" else ""
+    return PlannedBuild(
+        name=cpu_name or row.name,
+        version=option.full,
+        runtime=option.runtime,
+        index=matrix.index_url(build),
+        extras=tuple(sorted({*build.extras, *extra})),
+        pins=build.pins,
+        cuda_from=_cuda_from(weighed),
+        module=row.module,
+        asked=bool(variable.wishes),
+        source=f"builds.{option.package} {option.full} {option.runtime}".strip() + f" ({matrix.cite(build)})",
+        how=build.how,
+    )
+
+
+def _cuda_from(weighed: Weighed) -> CudaFrom:
+    return weighed.option.build.cuda_from
+
+
+def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:
+    """The lowest driver that carries every build on every device, and the one they are comfortable on."""
+    known, scale = search.known, search.scale
+    lowest, comfortable, sources, notes = ["0"], ["0"], [], []
+    for weighed in chosen:
+        floor = scale.floor(weighed.option, place)
+        if floor is None:
+            continue
+        least = floor.exact if weighed.level == LEVELS["ptx"] else floor.family or floor.exact
+        lowest += [text for text in (least, weighed.option.build.driver) if text]
+        comfortable += [text for text in (floor.exact,) if text]
+        sources.append(f"cuda {floor.row.cuda} ({known.matrix.cite(floor.row)})")
+    for device in search.target.devices:
+        first, last = scale.driver_span(device, place)
+        lowest += [first] if first else []
+        notes += [f"{device.label} is served up to branch R{last}"] if last else []
+    minimum = max(lowest, key=versions.release)
+    if minimum == "0":
+        return DriverNeed()
+    best = max((minimum, *comfortable), key=versions.release)
+    if versions.release(minimum) < versions.release(best):
+        notes.insert(0, _minor_note(search, best))
+    return DriverNeed(
+        minimum=minimum, comfortable=best, note="; ".join(notes), source="; ".join(dict.fromkeys(sources))
+    )
+
+
+def _minor_note(search: Search, comfortable: str) -> str:
+    """What minor-version compatibility means here: stated as used where the driver is known to be older."""
+    number = versions.release(comfortable)
+    older = [machine for machine in search.target.machines if machine.number and machine.number < number]
+    if older:
+        return f"driver {older[0].driver} runs it by minor-version compatibility: PTX of this CUDA cannot be compiled below {comfortable}"
+    return f"below {comfortable} it runs by minor-version compatibility, without compiling PTX"
+
+
+def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
+    """How each GPU of the target runs the plan; the weakest build decides."""
+    for device in search.target.devices:
+        level, why = 0, ""
+        for weighed in chosen:
+            one = _level(search, weighed, device)
+            if one > level:
+                level, why = one, _weakness(weighed, device, one)
+        yield GpuVerdict(name=device.name, target=device.target, kernels=_LEVEL_NAMES[level], why=why)
+    for device in search.target.idle:
+        yield GpuVerdict(name=device.name, target=device.target, kernels="none", why=device.idle)
+
+
+def _level(search: Search, weighed: Weighed, device: Device) -> int:
+    option = weighed.option
+    if option.vendor in {"", "cpu"} or option.build.kernels == ("-",):
+        return 0
+    if not option.build.kernels:
+        return LEVELS["unknown"]
+    return LEVELS[search.known.kernels(device.target, option.build.kernels)]
+
+
+def _weakness(weighed: Weighed, device: Device, level: int) -> str:
+    name = f"{weighed.option.package} {weighed.option.full}"
+    if level == LEVELS["unknown"]:
+        return f"which kernels {name} carries is not known"
+    return f"{name} carries no machine code for {device.target}: the driver compiles its PTX at first use"
+
+
+def _env(runtime: str, image: BaseImage | None) -> dict[str, str]:
+    """Environment that the plan needs beyond what its image sets."""
+    if runtime.startswith("cuda") and image is not None and not image.image.startswith("nv"):
+        return dict(_NVIDIA_ENV)
+    return {}
+
+
+def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], driver: DriverNeed) -> Iterator[str]:
+    """What was assumed, and what the person should know before relying on the plan."""
+    target = search.target
+    yield from target.conditions
+    if driver.minimum and not any(machine.number for machine in target.machines):
+        yield f"the host has NVIDIA driver {driver.minimum} or later (no driver version is known)"
+    if driver.note and any(weighed.strain for weighed in chosen):
+        yield driver.note
+    for verdict in verdicts(search, chosen):
+        if verdict.kernels in {"ptx", "unknown"}:
+            yield f"{verdict.name}: {verdict.why}"
+    for weighed in chosen:
+        if weighed.option.build.how == "inferred":
+            yield f"{weighed.option.package} {weighed.option.full} is known by inference only ({search.known.matrix.cite(weighed.option.build)})"
+    image = found.footing.image
+    if image is not None and image.python_from == "uv":
+        yield f"Python {found.footing.python} comes as a standalone build, since {image.os} has none of that version"

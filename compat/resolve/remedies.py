@@ -1,0 +1,285 @@
+"""The nearest changes that work: each smallest correction turned into a concrete change and solved again.
+
+A correction says which constraints to give up; solving without them gives a plan, and the plan says what to change
+them to (this driver, that Python, another version). The change is then applied as a value and solved once more: what
+is offered has been found to work. A CPU build is only mentioned, with ``--cpu``, and comes last.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from compat.plan import Remedy
+from compat.resolve import relaxing
+from compat.resolve.corrections import singles
+from compat.resolve.planning import plan_of
+from compat.resolve.search import Search
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compat.plan import Plan
+    from compat.resolve.devices import Device
+    from compat.resolve.request import Wish
+    from compat.resolve.situation import Situation, Soft
+
+MOST: Final = 8
+"""Remedies offered; more would hide the near ones."""
+
+_NEARNESS: Final = {
+    "wish": 0,
+    "runtime": 1,
+    "python": 2,
+    "os": 3,
+    "glibc": 4,
+    "driver": 5,
+    "gpu": 6,
+    "arch": 7,
+    "platform": 8,
+    "cpu_flags": 9,
+}
+"""What is easiest to change first: what is asked for, then software, then the machine."""
+
+
+def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
+    """Remedies, nearest first; every one has been solved with its change applied."""
+    found = [
+        remedy for bits in sorted(sets, key=lambda bits: _distance(search, bits)) for remedy in _mend(search, bits)
+    ]
+    found += _split(search)
+    unlike = {tuple(sorted(remedy.changes.items())): remedy for remedy in reversed(found)}
+    kept = [remedy for remedy in found if unlike[tuple(sorted(remedy.changes.items()))] is remedy][:MOST]
+    return (*kept, *_cpu(search))
+
+
+def solve(
+    target: Situation, search: Search, prefer: str = "nearest", anchors: dict[str, int] | None = None
+) -> Plan | None:
+    """The plan for a changed target; ``None`` if there is none."""
+    for place in relaxing.allowed_places(target):
+        again = Search(relaxing.at_place(target, place), search.known, prefer, anchors)
+        if not any(not wish.shared for wish, _ in again.target.wishes):
+            return None
+        if found := again.best():
+            return plan_of(again, found)
+    return None
+
+
+def softs_of(search: Search, bits: int) -> tuple[Soft, ...]:
+    """The constraints of a bit set."""
+    return tuple(soft for soft in search.target.softs if soft.bit & bits)
+
+
+def _distance(search: Search, bits: int) -> tuple[object, ...]:
+    softs = softs_of(search, bits)
+    return len(softs), sorted(_NEARNESS.get(_subject(soft), 6) for soft in softs), bits
+
+
+def _subject(soft: Soft) -> str:
+    if soft.kind == "wish":
+        return "wish"
+    return "gpu" if soft.subject.startswith(("gpu", "no-gpu")) else soft.subject
+
+
+def _mend(search: Search, bits: int) -> Iterator[Remedy]:
+    """Remedies for one correction."""
+    softs = softs_of(search, bits)
+    if any(soft.subject == "no-gpu" for soft in softs):
+        return
+    target, anchors = search.target, {}
+    loosened = relaxing.relaxed(target, bits & ~_wish_bits(softs))
+    for wish, bit in target.wishes:
+        if bit & bits:
+            if wish.shared:
+                loosened = relaxing.relaxed(loosened, bit)
+                continue
+            anchors[wish.package] = anchor(search, wish)
+            loosened = relaxing.with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
+    prefer = "oldest-driver" if any(soft.subject == "driver" for soft in softs) and not anchors else "nearest"
+    plan = solve(loosened, search, prefer, anchors)
+    if plan is not None and (remedy := _told(search, softs, loosened, plan)):
+        yield remedy
+    if len(softs) == 1 and _subject(softs[0]) == "gpu":
+        yield from _override(search, softs[0])
+
+
+def _wish_bits(softs: Sequence[Soft]) -> int:
+    return sum(soft.bit for soft in softs if soft.kind == "wish")
+
+
+def anchor(search: Search, wish: Wish) -> int:
+    """The rank of the newest release that a wish means: what other versions are near to or far from."""
+    ranks = [option.rank for option in search.known.options(wish.package) if search.known.meets(wish.spec, option.full)]
+    return min(ranks, default=0)
+
+
+def _told(search: Search, softs: Sequence[Soft], loosened: Situation, plan: Plan) -> Remedy | None:
+    """The change in words, checked by solving with the concrete values."""
+    texts, changes, checked = [], {}, loosened
+    for soft in softs:
+        said = _change(search, soft, plan)
+        if said is None:
+            continue
+        text, key, value = said
+        texts.append(text)
+        changes[key] = value
+        if soft.subject == "driver" and soft.kind != "wish":
+            checked = relaxing.with_driver(search.target if len(softs) == 1 else checked, value, soft.bit)
+    if not texts:
+        return None
+    if checked is not loosened and solve(checked, search) is None:
+        return None
+    return Remedy(text=" and ".join(texts), changes=changes, command=_command(search, softs, changes), plans=(plan,))
+
+
+def _change(search: Search, soft: Soft, plan: Plan) -> tuple[str, str, str] | None:
+    """One constraint's new value, read off the plan: words, name, value."""
+    if soft.kind == "wish":
+        build = next((build for build in plan.builds if _package(search, build.name) == soft.subject), None)
+        if build is None:
+            return f"leave {soft.text} out", soft.subject, "left out"
+        return f"ask for {build.requirement} ({build.runtime or 'no GPU code'})", soft.subject, build.version
+    match _subject(soft):
+        case "driver":
+            return _driver_change(search, plan)
+        case "gpu":
+            return _gpu_change(search, soft, plan)
+        case "python":
+            return f"use Python {plan.python}", "python", plan.python
+        case "runtime":
+            return f"use {plan.runtime}", "runtime", plan.runtime
+        case "arch":
+            return f"use a machine of architecture {plan.arch}", "arch", plan.arch
+        case "platform":
+            return "use Linux", "platform", "linux"
+        case "os":
+            os = plan.base_image.os if plan.base_image else ""
+            return f"use an image on {os}", "os", os
+        case "glibc":
+            image = plan.base_image.image if plan.base_image else "an image"
+            return f"run it in {image}, which has a newer glibc than the host", "glibc", image
+        case _:
+            return f"use a machine without this limit: {soft.text}", soft.subject, "another"
+
+
+def _package(search: Search, name: str) -> str:
+    row = search.known.matrix.package(name)
+    return row.name if row else name
+
+
+def _driver_change(search: Search, plan: Plan) -> tuple[str, str, str] | None:
+    version = plan.driver.minimum
+    if not version:
+        return None
+    segments = {device.segment for device in search.target.devices if device.vendor == "nvidia"}
+    forward = segments == {"datacenter"} and plan.runtime.startswith("cuda")
+    compat = (
+        f" (or, these being datacenter GPUs, cuda-compat of {plan.runtime.removeprefix('cuda')} in the image)"
+        if forward
+        else ""
+    )
+    return f"update the NVIDIA driver to {version} or later{compat}", "driver", version
+
+
+def _gpu_change(search: Search, soft: Soft, plan: Plan) -> tuple[str, str, str] | None:
+    device = next(device for device in search.target.devices if device.bit == soft.bit)
+    if any(other.bit != soft.bit for other in search.target.devices):
+        served = ", ".join(verdict.name for verdict in plan.gpus if verdict.kernels != "none")
+        return f"leave {device.label} out: the plan serves {served}", "gpu", f"without {device.label}"
+    near = _nearest_target(search, device, plan)
+    return (f"use a GPU that these builds have code for, such as {near}", "gpu", near) if near else None
+
+
+def _nearest_target(search: Search, device: Device, plan: Plan) -> str:
+    """The nearest device target that a plan's GPU build runs natively, of the same vendor where there is one."""
+    for build in plan.builds:
+        options = search.known.options(_package(search, build.name))
+        code = next((o.build.kernels for o in options if o.full == build.version and o.runtime == build.runtime), ())
+        native = [text for text in code if "compute" not in text and text != "-" and text[-1] not in "af"]
+        if native:
+            return min(native, key=lambda text: (_gap(device.target, text), text))
+    return ""
+
+
+def _gap(left: str, right: str) -> int:
+    one, two = sm(left), sm(right)
+    return abs((one.major - two.major) * 10 + one.minor - two.minor) if one and two else 1000
+
+
+def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
+    """Borrowing a sibling's code on AMD: known to work for many, supported by nobody; offered and never chosen."""
+    device = next((device for device in search.target.devices if device.bit == soft.bit), None)
+    row = search.known.matrix.gfx(device.target) if device and device.vendor == "amd" else None
+    if device is None or row is None or not row.override or not row.borrows:
+        return
+    devices = tuple(replace(one, target=row.borrows) if one is device else one for one in search.target.devices)
+    plan = solve(replace(search.target, devices=devices), search, "newest")
+    if plan is not None:
+        env = {**(plan.env or {}), "HSA_OVERRIDE_GFX_VERSION": row.override}
+        text = f"let {device.label} borrow the code of {row.borrows} by HSA_OVERRIDE_GFX_VERSION={row.override}, which AMD does not support"
+        yield Remedy(text=text, changes={"HSA_OVERRIDE_GFX_VERSION": row.override}, plans=(replace(plan, env=env),))
+
+
+def _split(search: Search) -> list[Remedy]:
+    """Two images: one package apart from the rest, each half solved on the whole target; the latest asked goes first."""
+    packages = [
+        variable
+        for variable in search.variables
+        if variable.bits and variable.wishes and not variable.wishes[0][0].shared
+    ]
+    if len(packages) < 2:
+        return []
+    everything = sum(variable.bits for variable in packages)
+    for apart in reversed(packages):
+        companions = sum(variable.bits for variable in packages if variable.package in apart.followers)
+        alone = apart.bits | companions
+        if alone == everything:
+            continue
+        plans = [
+            solve(relaxing.relaxed(search.target, bits), search, "newest") for bits in (alone, everything & ~alone)
+        ]
+        if plans[0] and plans[1]:
+            halves = [", ".join(build.requirement for build in plan.builds if build.asked) for plan in plans if plan]
+            text = f"split into two images: {halves[0]} in one, {halves[1]} in the other"
+            return [Remedy(text=text, changes={"images": "2"}, plans=(plans[0], plans[1]))]
+    return []
+
+
+def _cpu(search: Search) -> list[Remedy]:
+    if search.target.cpu:
+        return []
+    target = replace(search.target, cpu=True, devices=(), machines=(), nothing=0, runtime="")
+    plan = solve(target, search, "newest")
+    if plan is None:
+        return []
+    command = shlex.join(["envcheck", "resolve", *(wish.text for wish, _ in target.wishes), "--cpu"])
+    return [
+        Remedy(
+            text="if a CPU build will do, ask for one with --cpu; none is chosen unasked",
+            changes={"cpu": "true"},
+            command=command,
+            plans=(plan,),
+        )
+    ]
+
+
+def _command(search: Search, softs: Sequence[Soft], changes: dict[str, str]) -> str:
+    """The command that would then succeed; empty where the change is not something to type."""
+    flags = {"driver": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
+    if any(soft.kind != "wish" and soft.subject not in {*flags, "runtime"} for soft in softs):
+        return ""
+    dropped = {soft.bit for soft in softs}
+    words = ["envcheck", "resolve"]
+    for wish, bit in search.target.wishes:
+        version = changes.get(wish.package, "") if bit in dropped else ""
+        if version != "left out":
+            extras = f"[{','.join(wish.extras)}]" if wish.extras else ""
+            words.append(f"{wish.package}{extras}=={version}" if version else wish.text)
+    for soft in search.target.softs:
+        if soft.kind == "option" and soft.bit not in dropped:
+            words += [soft.source, soft.value.lstrip("cudarom") if soft.subject == "runtime" else soft.value]
+    words += [word for name, flag in flags.items() if name in changes for word in (flag, changes[name])]
+    return shlex.join(words)

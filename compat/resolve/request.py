@@ -1,0 +1,143 @@
+"""What the person asks for: PEP 508 requirements read into wishes about packages that the matrix knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compat.errors import InputError
+from compat.matrix import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from packaging.requirements import Requirement
+
+    from compat.resolve.knowledge import Knowledge
+
+_LONGEST = 500
+"""Characters of one requirement that are read; real ones stay far below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One requirement.
+
+    Attributes:
+        text: as it was typed.
+        package: canonical name of the matrix, or of a shared dependency.
+        spec: version specifier, ``==2.0.1+cu118``; empty for any version.
+        extras: extras asked for.
+        marker: environment marker; empty if it always applies.
+        cpu: whether it names a CPU build itself (``+cpu``, ``tensorflow-cpu``).
+        shared: whether it is about a dependency such as numpy and not about a package with builds.
+    """
+
+    text: str
+    package: str
+    spec: str = ""
+    extras: tuple[str, ...] = ()
+    marker: str = ""
+    cpu: bool = False
+    shared: bool = False
+
+
+def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
+    """Wishes in the order asked, repeats dropped.
+
+    Raises:
+        InputError: if one is malformed, names nothing the matrix knows, or asks for a version that does not exist.
+    """
+    wishes = tuple(dict.fromkeys(_wish(text, known) for text in requirements))
+    if not any(not wish.shared for wish in wishes):
+        raise InputError("no framework is asked for", where="argument", expected="a requirement such as torch==2.9.1")
+    return wishes
+
+
+def _wish(text: str, known: Knowledge) -> Wish:
+    parsed = _parse(text)
+    name = normalise(parsed.name)
+    row = known.matrix.package(name)
+    common = {"text": text.strip(), "extras": tuple(sorted(parsed.extras)), "marker": str(parsed.marker or "")}
+    if row is None:
+        if name not in known.shared_names:
+            raise _unknown(parsed.name, known)
+        return Wish(**common, package=name, spec=str(parsed.specifier), shared=True)
+    spec = _specifier(parsed)
+    cpu = name == row.cpu_name != row.name or spec.endswith("+cpu")
+    wish = Wish(**common, package=row.name, spec=spec, cpu=cpu)
+    _demand_version(wish, known)
+    return wish
+
+
+def _parse(text: str) -> Requirement:
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    where = f"argument {text[:60]!r}"
+    expected = 'a requirement such as "torch==2.0.1" or "tensorflow[and-cuda]>=2.15,<2.17"'
+    if len(text) > _LONGEST:
+        raise InputError(f"a requirement of {len(text)} characters", where=where, expected=expected)
+    try:
+        parsed = Requirement(text.strip())
+    except InvalidRequirement as error:
+        raise InputError(f"not a requirement: {str(error).splitlines()[0]}", where=where, expected=expected) from None
+    if parsed.url:
+        raise InputError(
+            "a requirement with an address", where=where, expected="a version; what an address holds is unknown"
+        )
+    return parsed
+
+
+def _specifier(parsed: Requirement) -> str:
+    """The specifier in one spelling: a conda-like ``==2.0.1.`` never reaches this, and order does not matter."""
+    return ",".join(sorted(str(part) for part in parsed.specifier))
+
+
+def _unknown(name: str, known: Knowledge) -> InputError:
+    from difflib import get_close_matches
+
+    names = sorted(
+        {*known.matrix.packages, *(alias for row in known.matrix.packages.values() for alias in row.aliases)}
+    )
+    near = get_close_matches(normalise(name), names, 3, 0.6)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list packages` shows them all"
+    frameworks = sorted(row.name for row in known.matrix.packages.values() if row.kind == "framework")
+    return InputError(
+        f"unknown framework {name!r}",
+        where="argument",
+        expected=f"one of {', '.join(frameworks)}, or a companion",
+        hint=hint,
+    )
+
+
+def _demand_version(wish: Wish, known: Knowledge) -> None:
+    """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*."""
+    options = known.options(wish.package)
+    if any(known.meets(wish.spec, option.full) for option in options) or is_beyond(wish, known):
+        return
+    releases = sorted({option.full for option in options if _same_release(wish, option.version)})
+    shown = releases or list(dict.fromkeys(option.version for option in options))[:12]
+    more = "" if releases else " and older" if len(known.versions(wish.package)) > len(shown) else ""
+    raise InputError(
+        f"no {wish.package} {wish.spec} exists, as far as the matrix knows",
+        where=f"argument {wish.text!r}",
+        expected=f"{', '.join(shown)}{more}",
+        hint=f"`envcheck matrix show {wish.package}` lists them",
+    )
+
+
+def _same_release(wish: Wish, version: str) -> bool:
+    return wish.spec.startswith("==") and wish.spec[2:].partition("+")[0] == version
+
+
+def is_beyond(wish: Wish, known: Knowledge) -> bool:
+    """Whether the wish can only mean releases older than the oldest the matrix holds."""
+    from packaging.specifiers import SpecifierSet
+
+    versions = known.versions(wish.package)
+    if not versions:
+        return True
+    if any(known.meets(wish.spec, version) for version in versions) or "+" in wish.spec:
+        return False
+    below = SpecifierSet(f"<{versions[-1]}").to_range()
+    return not (SpecifierSet(wish.spec).to_range() & below).is_empty

@@ -1,0 +1,248 @@
+"""The search: the best assignment that violates nothing, and all smallest sets of constraints to drop where none does.
+
+Variables are the packages asked for (and the frameworks that companions need), values their builds, and *absent*,
+which violates the package's own wishes. Unary verdicts come weighed; pairs are asked of :mod:`compat.resolve.joints`;
+image and Python close an assignment. Both searches are depth-first with a bound: the best key so far for the optimum,
+the sets found so far for the corrections.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from compat import versions
+from compat.resolve.images import Footing, Images, Need
+from compat.resolve.joints import Joints
+from compat.resolve.knowledge import ANY_PYTHON
+from compat.resolve.pins import agreed
+from compat.resolve.preference import Key, Preference
+from compat.resolve.weighing import FITS, Scale, Weighed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from compat.resolve.knowledge import Knowledge, Option
+    from compat.resolve.request import Wish
+    from compat.resolve.situation import Situation
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A choice of builds with its footing; ``key`` is what it is compared by."""
+
+    place: str
+    chosen: tuple[Weighed, ...]
+    footing: Footing
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A package: its wishes with their bits, the companions that bring it in, and whether a CPU build of it was asked for.
+
+    A wish about a shared dependency is a variable too, with one value that carries nothing but its requirement.
+    """
+
+    package: str
+    wishes: tuple[tuple[Wish, int], ...]
+    followers: tuple[str, ...] = ()
+    cpu: bool = False
+    bits: int = 0
+
+
+class Search:
+    """One request on one target."""
+
+    def __init__(
+        self, target: Situation, known: Knowledge, prefer: str = "newest", anchors: Mapping[str, int] | None = None
+    ) -> None:
+        self.target, self.known, self.prefer = target, known, prefer
+        self.scale = Scale(target, known, anchors or {})
+        self.images = Images(target, known)
+        self.variables = _variables(target, known)
+        self._weighed: dict[tuple[str, str], tuple[Weighed, ...]] = {}
+        self._joints: dict[str, Joints] = {}
+
+    # --- domains ---
+
+    def domain(self, variable: Variable, place: str) -> tuple[Weighed, ...]:
+        """Builds of a package that exist for a place, weighed; those that meet none of its wishes only where a companion may need them."""
+        key = (variable.package, place)
+        if key not in self._weighed:
+            shared = variable.wishes[0][0].shared if variable.wishes else False
+            self._weighed[key] = (self._bare(variable.wishes[0][0]),) if shared else tuple(self._weigh(variable, place))
+        return self._weighed[key]
+
+    def _bare(self, wish: Wish) -> Weighed:
+        return Weighed(self.known.bare(wish.text), FITS, 0, 0)
+
+    def _weigh(self, variable: Variable, place: str) -> Iterator[Weighed]:
+        options = self.known.options(variable.package)
+        extras = {extra for option in options for extra in option.build.extras}
+        for option in options:
+            if not _is_for(option, place, variable.cpu):
+                continue
+            missed = self._missed(option, variable, extras)
+            if missed == variable.bits and not variable.followers:
+                if variable.bits or option.build.yanked:
+                    continue
+            yield self.scale.weigh(option, place, missed)
+
+    def _missed(self, option: Option, variable: Variable, extras: set[str]) -> int:
+        """Bits of the wishes that a build does not meet; a withdrawn release only meets one that names it."""
+        missed = 0
+        for wish, bit in variable.wishes:
+            wanted = extras.intersection(wish.extras)
+            withdrawn = option.build.yanked and not wish.spec.startswith("==")
+            if withdrawn or not wanted.issubset(option.build.extras) or not self.known.meets(wish.spec, option.full):
+                missed |= bit
+        return missed
+
+    def joints(self, place: str) -> Joints:
+        """Objections between builds at a place."""
+        if place not in self._joints:
+            self._joints[place] = Joints(self.known, place)
+        return self._joints[place]
+
+    # --- the optimum ---
+
+    def best(self) -> Assignment | None:
+        """The preferred assignment that violates nothing; ``None`` if there is none."""
+        place = self.target.place
+        preference = Preference(self.prefer, self.scale, place)
+        domains = []
+        for variable in self.variables:
+            fitting = [weighed for weighed in self.domain(variable, place) if weighed.fits]
+            domains.append(
+                sorted(((preference.own(weighed), weighed) for weighed in fitting), key=lambda pair: pair[0])
+            )
+        if not all(domains):
+            return None
+        descent = _Descent(self, preference, place, domains)
+        descent.run()
+        return descent.found
+
+    @cached_property
+    def python_bits(self) -> int:
+        """Pythons that the target allows."""
+        return self.known.python_bits((self.target.python,)) if self.target.python else ANY_PYTHON
+
+    def footings(self, chosen: Sequence[Weighed], place: str, pythons: int) -> tuple[Footing, ...]:
+        """Images and Pythons on which chosen builds stand: those Pythons on which all their shared dependencies agree."""
+        return self.images.footings(need_of(chosen, place, agreed(chosen, pythons, place, self.known)))
+
+    # --- corrections ---
+
+    def corrections(self) -> tuple[int, ...]:
+        """All smallest sets of soft constraints whose dropping leaves a plan, as bit sets; ``(0,)`` if one exists already."""
+        from compat.resolve.corrections import corrections
+
+        return corrections(self)
+
+
+class _Descent:
+    """Depth-first branch and bound over the packages, in the order asked."""
+
+    def __init__(
+        self, search: Search, preference: Preference, place: str, domains: list[list[tuple[Key, Weighed]]]
+    ) -> None:
+        self._search, self._preference, self._place, self._domains = search, preference, place, domains
+        self._joints = search.joints(place)
+        columns = range(len(preference.names))
+        self._floors = [tuple(min(own[column] for own, _ in domain) for column in columns) for domain in domains]
+        self._owns: list[Key] = list(self._floors)
+        self._chosen: list[Weighed] = []
+        self.found: Assignment | None = None
+
+    def run(self) -> None:
+        """Find the best assignment."""
+        self._go(0, self._search.python_bits)
+
+    def _go(self, depth: int, pythons: int) -> None:
+        if depth == len(self._domains):
+            self._close(pythons)
+            return
+        for own, weighed in self._domains[depth]:
+            self._owns[depth] = own
+            if self.found is not None and self._preference.joint(self._owns) >= self.found.key:
+                continue
+            bits = self._common(weighed, pythons)
+            if bits:
+                self._chosen.append(weighed)
+                self._go(depth + 1, bits)
+                self._chosen.pop()
+        self._owns[depth] = self._floors[depth]
+
+    def _common(self, weighed: Weighed, pythons: int) -> int:
+        bits = pythons & weighed.option.pythons
+        for other in self._chosen:
+            if not bits:
+                break
+            bits &= self._joints.pythons(other.option, weighed.option)
+        return bits
+
+    def _close(self, pythons: int) -> None:
+        key = self._preference.joint(self._owns)
+        for footing in self._search.footings(self._chosen, self._place, pythons):
+            if footing.violations == (0,):
+                self.found = Assignment(self._place, tuple(self._chosen), footing, key)
+                return
+
+
+def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
+    """What chosen builds need of an image."""
+    system = tuple(sorted({item for weighed in chosen for item in weighed.option.build.system}))
+    floors = [weighed.option.build.glibc for weighed in chosen if weighed.option.build.glibc]
+    glibc = max(floors, key=versions.release) if floors and place.startswith("linux") else ""
+    return Need(place=place, runtime=runtime_of(chosen), system=system, glibc=glibc, pythons=pythons)
+
+
+def runtime_of(chosen: Sequence[Weighed]) -> str:
+    """The runtime of a plan: that of a build which takes it from the system, else the newest GPU runtime, else ``cpu``."""
+    builds = [weighed.option for weighed in chosen if weighed.option.vendor not in {"", "cpu"}]
+    if not builds:
+        return "cpu"
+    fixed = [option for option in builds if option.build.cuda_from == "system"]
+    return max(fixed or builds, key=lambda option: (option.kind, versions.release(option.number or "0"))).runtime
+
+
+def _is_for(option: Option, place: str, cpu: bool) -> bool:
+    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for."""
+    platforms = option.build.platforms
+    if platforms and place not in platforms and "any" not in platforms:
+        return False
+    return option.vendor == "" or (option.vendor == "cpu") == cpu
+
+
+def _variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
+    """The packages asked for in order, then the frameworks that their companions need, then shared dependencies."""
+    asked: dict[str, list[tuple[Wish, int]]] = {}
+    for wish, bit in target.wishes:
+        if not wish.shared:
+            asked.setdefault(wish.package, []).append((wish, bit))
+    leaders: dict[str, list[str]] = {}
+    for package in asked:
+        if leader := known.matrix.packages[package].follows:
+            leaders.setdefault(leader, []).append(package)
+    on_cpu = _on_cpu(target, asked, leaders)
+    found = []
+    for name in (*asked, *(leader for leader in leaders if leader not in asked)):
+        wishes = tuple(asked.get(name, ()))
+        bits = sum({bit for _, bit in wishes})
+        found.append(Variable(name, wishes, tuple(leaders.get(name, ())), name in on_cpu, bits))
+    shared = [Variable(wish.text, ((wish, bit),), bits=bit) for wish, bit in target.wishes if wish.shared]
+    return (*found, *shared)
+
+
+def _on_cpu(target: Situation, asked: dict[str, list[tuple[Wish, int]]], leaders: dict[str, list[str]]) -> set[str]:
+    """Packages of which a CPU build was asked for, by option or by name; a companion goes with its framework."""
+    names = {*asked, *leaders}
+    named = {package for package, wishes in asked.items() if any(wish.cpu for wish, _ in wishes)}
+    if target.cpu:
+        return names
+    for leader, followers in leaders.items():
+        if named.intersection((leader, *followers)):
+            named.update((leader, *followers))
+    return named

@@ -1,0 +1,175 @@
+"""The target made of options, or of facts that an image would replace."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import facts, versions
+from compat.errors import InputError
+from compat.facts import Fact, Gpu, Host
+from compat.resolve.devices import vendor_of
+from compat.resolve.situation import driver_number
+from compat.targets import is_gfx, sm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.matrix import Matrix
+
+ARCHES: Final = ("x86_64", "aarch64", "arm64", "amd64")
+IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
+"""Facts of a host that a container's image replaces."""
+
+_PYTHON = re.compile(r"\d\.\d{1,2}t?")
+
+
+def from_options(
+    matrix: Matrix,
+    *,
+    gpus: Sequence[str] = (),
+    driver: str | None = None,
+    cuda: str | None = None,
+    rocm: str | None = None,
+    cpu: bool = False,
+    python: str | None = None,
+    os: str | None = None,
+    arch: str | None = None,
+) -> Host:
+    """The facts that options state; each fact's source is the option itself (``--driver``).
+
+    Args:
+        matrix: knows the products.
+        gpus: product names, aliases, PCI ids (``10de:2684``) or targets (``sm_89``, ``gfx1100``).
+        driver: NVIDIA driver version.
+        cuda: CUDA release of the runtime wanted, ``12.6``; ``rocm`` likewise.
+        cpu: whether CPU builds are asked for.
+        python: minor version, ``3.11``.
+        os: system of the image, ``ubuntu22.04``.
+        arch: ``x86_64`` or ``aarch64``.
+
+    Raises:
+        InputError: if a value cannot be read or names nothing known, or if two options contradict each other.
+    """
+    _demand_sense(gpus=gpus, driver=driver, cuda=cuda, rocm=rocm, cpu=cpu)
+    readings: dict[str, facts.Reading] = {}
+    if gpus:
+        found = tuple(gpu(matrix, text) for text in gpus)
+        _demand_vendors(found, driver=driver, cuda=cuda, rocm=rocm)
+        readings["gpus"] = Fact(found, "--gpu")
+    if driver:
+        driver_number(driver)
+        readings["driver"] = Fact(driver, "--driver")
+    for name, value, option in (("cuda_toolkit", cuda, "--cuda"), ("rocm", rocm, "--rocm")):
+        if value:
+            readings[name] = Fact(_number(value, option), option)
+    if python:
+        readings["python"] = Fact(_python(python), "--python")
+    if os:
+        readings["os"] = Fact(_os(matrix, os), "--os")
+    if arch:
+        readings["arch"] = Fact(_arch(arch), "--arch")
+    return Host(readings)
+
+
+def for_image(host: Host) -> Host:
+    """A host without the facts that a container's image replaces, unless an option states them."""
+    kept = {
+        name: reading
+        for name, reading in host.readings.items()
+        if name not in IMAGE_BRINGS or reading.source.startswith("--")
+    }
+    return Host(kept)
+
+
+def gpu(matrix: Matrix, text: str) -> Gpu:
+    """The GPU that a name, alias, PCI id or target means.
+
+    Raises:
+        InputError: if it is not known, or names products of several targets.
+    """
+    from compat.matrix.products import find_gpu, nearest_gpus
+
+    wanted = text.strip()
+    number = sm(wanted.lower())
+    if number is not None:
+        return Gpu(name=f"sm_{number.major}{number.minor}", vendor="nvidia", target=f"sm_{number.major}{number.minor}")
+    if is_gfx(wanted.lower()):
+        return Gpu(name=wanted.lower(), vendor="amd", target=wanted.lower())
+    rows = find_gpu(matrix, wanted)
+    targets = sorted({row.target for row in rows})
+    if not rows:
+        near = nearest_gpus(matrix, wanted)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix show gpus` lists them"
+        raise InputError(
+            f"unknown GPU {wanted[:60]!r}", where="--gpu", expected="a product, sm_XY, gfxNNN or a PCI id", hint=hint
+        )
+    exact = [row for row in rows if row.name.lower() == wanted.lower()]
+    row = exact[0] if exact else rows[0]
+    if len(targets) > 1 and not exact:
+        meant = ", ".join(f"{row.name} ({row.target})" for row in rows[:6])
+        raise InputError(f"GPU {wanted[:60]!r} may be of several kinds", where="--gpu", expected=f"one of {meant}")
+    return Gpu(
+        name=row.name, vendor=row.vendor or vendor_of(row.target), target=row.target, pci=row.pci[0] if row.pci else ""
+    )
+
+
+def _demand_sense(*, gpus: Sequence[str], driver: str | None, cuda: str | None, rocm: str | None, cpu: bool) -> None:
+    """Refuse options that exclude each other."""
+    given = {"--gpu": bool(gpus), "--driver": bool(driver), "--cuda": bool(cuda), "--rocm": bool(rocm)}
+    named = [option for option, is_given in given.items() if is_given]
+    if cpu and named:
+        raise _contradiction("--cpu", named[0], "a CPU plan has no GPU, driver or GPU runtime")
+    for left, right in (("--cuda", "--rocm"), ("--driver", "--rocm")):
+        if given[left] and given[right]:
+            raise _contradiction(left, right, "CUDA and its driver are NVIDIA's, ROCm is AMD's")
+
+
+def _demand_vendors(found: Sequence[Gpu], *, driver: str | None, cuda: str | None, rocm: str | None) -> None:
+    vendors = {one.vendor for one in found}
+    for option, value, vendor in (("--cuda", cuda, "nvidia"), ("--driver", driver, "nvidia"), ("--rocm", rocm, "amd")):
+        if value and vendor not in vendors:
+            raise _contradiction(
+                option, "--gpu", f"{', '.join(one.name for one in found)} is not a GPU it could be for"
+            )
+
+
+def _contradiction(left: str, right: str, why: str) -> InputError:
+    return InputError(
+        f"{left} and {right} contradict each other", where=f"{left}, {right}", expected="one of them", hint=why
+    )
+
+
+def _number(text: str, option: str) -> str:
+    if not versions.is_release(text):
+        raise InputError(f"{text[:40]!r} is not a release", where=option, expected="a number such as 12.6")
+    return versions.minor(text)
+
+
+def _python(text: str) -> str:
+    threads = "t" if text.endswith("t") else ""
+    plain = text.removesuffix("t")
+    if versions.is_release(plain) and _PYTHON.fullmatch(versions.minor(plain)):
+        return versions.minor(plain) + threads
+    raise InputError(
+        f"{text[:40]!r} is not a Python version", where="--python", expected="a minor version such as 3.11"
+    )
+
+
+def _os(matrix: Matrix, text: str) -> str:
+    name = re.sub(r"[\s:_-]+", "", text.strip().lower())
+    if matrix.system(name) is not None:
+        return name
+    from difflib import get_close_matches
+
+    known = [row.os for row in matrix.table("systems")]
+    near = get_close_matches(name, known, 3, 0.5)
+    raise InputError(
+        f"unknown system {text[:40]!r}", where="--os", expected=" or ".join(near) if near else ", ".join(known)
+    )
+
+
+def _arch(text: str) -> str:
+    if text not in ARCHES:
+        raise InputError(f"unknown architecture {text[:40]!r}", where="--arch", expected=" or ".join(ARCHES[:2]))
+    return {"arm64": "aarch64", "amd64": "x86_64"}.get(text, text)

@@ -1,0 +1,191 @@
+"""One build against the target: which soft constraints it violates, and how well it runs where it runs.
+
+Violations are alternatives: machine code that only a newer driver could compile breaks with *this driver or this GPU*,
+so that dropping either one mends it. Each alternative is a bit set, and the smallest ones are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from compat.resolve.devices import Device
+    from compat.resolve.knowledge import Floor, Knowledge, Option
+    from compat.resolve.situation import Machine, Situation
+
+Alternatives = tuple[int, ...]
+"""Bit sets, any one of which dropped makes the thing fit; ``(0,)`` fits as it is, ``()`` never does."""
+
+FITS: Final[Alternatives] = (0,)
+LEVELS: Final = {"native": 0, "ptx": 1, "unknown": 2, "none": 3}
+NEVER: Final = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighed:
+    """A build with its verdict: ``level`` of its kernels (0 native, 1 PTX, 2 unknown), ``strain`` 0 where drivers are comfortable."""
+
+    option: Option
+    violations: Alternatives
+    level: int
+    strain: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether it violates nothing."""
+        return self.violations == FITS
+
+
+def either(*choices: Iterable[int]) -> Alternatives:
+    """The smallest bit sets among several alternatives."""
+    found = sorted({bits for choice in choices for bits in choice}, key=lambda bits: (bits.bit_count(), bits))
+    kept: list[int] = []
+    for bits in found:
+        if not any(small & bits == small for small in kept):
+            kept.append(bits)
+    return tuple(kept)
+
+
+def both(left: Alternatives, right: Alternatives) -> Alternatives:
+    """What must be dropped so that two things hold."""
+    if left == FITS:
+        return right
+    if right == FITS:
+        return left
+    return either(one | other for one in left for other in right)
+
+
+class Scale:
+    """Weighs the builds of one situation; verdicts that many builds share are computed once."""
+
+    def __init__(self, target: Situation, known: Knowledge, anchors: Mapping[str, int]) -> None:
+        self._target, self._known, self.anchors = target, known, anchors
+        self._shared: dict[tuple[str, tuple[str, ...], str, str], tuple[Alternatives, int, int]] = {}
+
+    def weigh(self, option: Option, place: str, wish_bits: int) -> Weighed:
+        """The verdict on one build at a place; ``wish_bits`` are those of its own wishes that it does not meet."""
+        build = option.build
+        key = (build.runtime, build.kernels, build.driver, place)
+        if key not in self._shared:
+            self._shared[key] = self._device_part(option, place)
+        violations, level, strain = self._shared[key]
+        bits = wish_bits | self._machine_bits(option, place)
+        return Weighed(option, both(violations, (bits,)), level, strain)
+
+    def _machine_bits(self, option: Option, place: str) -> int:
+        """Facts of the machine that a build violates: C library, processor, runtime asked for."""
+        target, build = self._target, option.build
+        bits = 0
+        if (
+            target.glibc
+            and build.glibc
+            and place.startswith("linux")
+            and not versions.at_least(target.glibc, build.glibc)
+        ):
+            bits |= target.glibc_bit
+        if target.flags is not None and build.cpu and not target.flags.issuperset(build.cpu):
+            bits |= target.flags_bit
+        if target.runtime and option.vendor and not self._is_runtime(option):
+            bits |= target.runtime_bit
+        return bits
+
+    def _is_runtime(self, option: Option) -> bool:
+        wanted = self._target.runtime
+        return option.runtime == wanted or (
+            option.kind == wanted.rstrip("0123456789.") and option.number.startswith(f"{wanted[len(option.kind) :]}.")
+        )
+
+    def _device_part(self, option: Option, place: str) -> tuple[Alternatives, int, int]:
+        """Violations by devices and drivers, the weakest kernel level, and the strain on drivers."""
+        target = self._target
+        if option.vendor in {"", "cpu"}:
+            return FITS, 0, 0
+        violations: Alternatives = (target.nothing,)
+        level = 0
+        for device in target.devices:
+            one, how = self._device(option, device, place)
+            violations, level = both(violations, one), max(level, how)
+        strain = 0
+        for machine in target.machines:
+            one, tight = self._driver(option, machine, place)
+            violations, strain = both(violations, one), max(strain, tight)
+        return violations, level, strain
+
+    def _device(self, option: Option, device: Device, place: str) -> tuple[Alternatives, int]:
+        """How one device runs a build's kernels."""
+        if device.vendor != option.vendor:
+            return (device.bit,), NEVER
+        code = option.build.kernels
+        if code == ("-",) or not device.target:
+            return FITS, 0
+        if not code:
+            return FITS, LEVELS["unknown"]
+        how = self._known.kernels(device.target, code)
+        if how == "none":
+            return (device.bit,), NEVER
+        if how == "ptx" and not self.compiles_ptx(option, self._target.machines[device.machine], place):
+            return either((device.bit,), (self._target.machines[device.machine].bit,)), LEVELS["ptx"]
+        return self._served(device, place), LEVELS[how]
+
+    def compiles_ptx(self, option: Option, machine: Machine, place: str) -> bool:
+        """Whether a driver can compile a build's PTX: it must know the PTX of that toolkit, hence be as new as it.
+
+        Source: CUDA Compatibility, "minor version compatibility" (no JIT of PTX from a newer toolkit).
+        """
+        return not machine.number or self._is_as_new(option, machine, place)
+
+    def _is_as_new(self, option: Option, machine: Machine, place: str) -> bool:
+        """Whether a driver is at least the one released for a build's CUDA; by its branch where NVIDIA gives no number."""
+        floor = self.floor(option, place)
+        if floor is None:
+            return False
+        if floor.exact:
+            return machine.number >= versions.release(floor.exact)
+        reported = self._known.driver_cuda(machine.driver, place.startswith("win"))
+        return bool(reported) and versions.release(reported) >= versions.release(option.number)
+
+    def _served(self, device: Device, place: str) -> Alternatives:
+        """Whether the driver knows the device at all: new enough for its first toolkit, not past its last branch."""
+        machine = self._target.machines[device.machine]
+        if not machine.number or device.vendor != "nvidia":
+            return FITS
+        first, last = self.driver_span(device, place)
+        if (first and machine.number < versions.release(first)) or (last and machine.number[0] > last):
+            return either((device.bit,), (machine.bit,))
+        return FITS
+
+    def driver_span(self, device: Device, place: str) -> tuple[str, int]:
+        """The first driver version and the last driver branch that serve a device; empty and 0 where there is no bound."""
+        row = (
+            self._known.matrix.capability(device.target.partition(":")[0]) if device.target.startswith("sm_") else None
+        )
+        if row is None or row.integrated:
+            return "", 0
+        floor = self._known.floor(row.first_cuda, place.startswith("win"))
+        return floor.exact if floor else "", int(row.last_driver.removeprefix("R") or 0)
+
+    def _driver(self, option: Option, machine: Machine, place: str) -> tuple[Alternatives, int]:
+        """Whether a driver carries a build: 0 strain from the exact floor up, 1 by minor-version compatibility."""
+        if not machine.number:
+            return FITS, 0
+        if option.kind != "cuda":
+            return FITS if option.vendor in machine.vendors else (machine.bit,), 0
+        floor, own = self.floor(option, place), option.build.driver
+        if own and machine.number < versions.release(own):
+            return (machine.bit,), 0
+        if self._is_as_new(option, machine, place):
+            return FITS, 0
+        if floor is None or not (floor.exact or floor.family):
+            return FITS, 1
+        if floor.family and machine.number >= versions.release(floor.family):
+            return FITS, 1
+        return (machine.bit,), 0
+
+    def floor(self, option: Option, place: str) -> Floor | None:
+        """Driver floors of a CUDA build's runtime."""
+        return self._known.floor(option.number, place.startswith("win")) if option.kind == "cuda" else None
