@@ -1,0 +1,88 @@
+"""Dockerfiles from plans: a pure function from values to text.
+
+A plan is complete, so nothing is looked up here. Same plan and settings, same bytes: no clock, no set order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from compat import resources
+from compat.dockerfile.image import context
+from compat.dockerfile.settings import Settings, check
+
+if TYPE_CHECKING:
+    from compat.plan import Plan
+
+__all__ = ["Settings", "ignore_file", "write"]
+
+
+def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - frozen
+    """The Dockerfile of a plan.
+
+    Args:
+        plan: what the resolver answered.
+        settings: wishes about the image; see :class:`compat.dockerfile.settings.Settings`.
+
+    Raises:
+        InputError: if the plan is for a system without containers, or a value could not be written safely.
+    """
+    check(settings)
+    values = context(plan, settings)
+    text = _environment().get_template(f"{values['family']}.Dockerfile.j2").render(values)
+    return _tidy(text)
+
+
+def ignore_file(settings: Settings) -> str:
+    """A ``.dockerignore`` that sends the engine the files which the Dockerfile copies, and nothing else."""
+    used = [source for source, _ in settings.files]
+    used += [path for path in (settings.requirements_file, settings.lock) if path]
+    head = "# The build reads these files only: nothing else travels to the engine or can slip into a layer."
+    return "\n".join([head, "*", *(f"!{path.rstrip('/')}" for path in dict.fromkeys(used))]) + "\n"
+
+
+def _environment() -> Any:
+    """Templates that fail on a name they do not know, with the quoting that each place needs."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from compat.dockerfile import commands, quoting
+
+    environment = Environment(  # noqa: S701 - not HTML; every value passes a filter made for its place
+        loader=FileSystemLoader(resources.templates_dir()),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters = {
+        "shell": quoting.shell,
+        "word": quoting.word,
+        "exec_form": quoting.exec_form,
+        "comment": quoting.comment,
+        "run": commands.run,
+        "pairs": commands.pairs,
+    }
+    environment.filters.update(filters)
+    return environment
+
+
+def _tidy(text: str) -> str:
+    """Empty lines where they help: between instructions of different kinds, nowhere doubled, none at the ends."""
+    lines: list[str] = []
+    notes: list[str] = []
+    before, inside = "", False
+    for line in (raw.rstrip() for raw in text.split("\n")):
+        if inside:
+            lines.append(line)
+        elif line.startswith("#"):
+            notes.append(line)
+        elif not line:
+            lines += [*notes, ""] if notes and not before else []
+            notes = [] if not before else notes
+        else:
+            keyword = line.split(" ", 1)[0]
+            lines += [""] if before and (keyword != before or notes) else []
+            lines += [*notes, line]
+            before, notes = keyword, []
+        inside = line.endswith("\\") and not line.startswith("#")
+    return "\n".join(lines) + "\n"

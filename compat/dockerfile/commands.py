@@ -1,0 +1,127 @@
+"""The shell commands of the ``RUN`` steps, as lists that the templates join; every foreign word is quoted here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.dockerfile.quoting import shell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.dockerfile.settings import Settings
+    from compat.dockerfile.steps import Install
+
+PYTHON: Final = "/opt/venv/bin/python"
+_CONSTRAINTS: Final = "/opt/tools/constraints.txt"
+_BREAK: Final = " \\\n      "
+
+
+def run(commands: Sequence[str], mounts: Sequence[str] = ()) -> str:
+    """A ``RUN`` instruction: one mount a line, then the commands, of which each needs the one before."""
+    return "RUN " + "".join(f"--mount={mount} \\\n    " for mount in mounts) + " \\\n && ".join(commands)
+
+
+def pairs(table: dict[str, str]) -> str:
+    """Keys and quoted values of one ``ENV`` or ``LABEL``, one a line."""
+    from compat.dockerfile.quoting import word
+
+    return " \\\n    ".join(f"{key}={word(text)}" for key, text in table.items())
+
+
+class Commands:
+    """Commands for one image.
+
+    Args:
+        settings: wishes about the image.
+        uses_uv: whether uv installs, rather than pip.
+        forget_vendor: whether the vendor's package repository is dropped before anything is asked of it.
+    """
+
+    def __init__(self, settings: Settings, *, uses_uv: bool, forget_vendor: bool) -> None:
+        self._settings, self._uv, self._forget = settings, uses_uv, forget_vendor
+        self._buildkit = settings.builder == "buildkit"
+
+    def apt_install(self, packages: Sequence[str]) -> list[str]:
+        """Install packages of Debian or Ubuntu from the chosen mirror, leaving no package lists in the layer."""
+        files = r"\( -name sources.list -o -name ubuntu.sources -o -name debian.sources \)"
+        forget = "rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia*.list"
+        return [
+            *([forget] if self._forget else []),
+            f'find /etc/apt {files} -exec sed -i -E "s#https?://[^/ ]+#${{APT_MIRROR:-&}}#" {{}} +',
+            "apt-get update",
+            _BREAK.join(["apt-get install --yes --no-install-recommends", *map(shell, sorted(packages))]),
+            *([] if self._buildkit else ["rm -rf /var/lib/apt/lists/*"]),
+        ]
+
+    def dnf_install(self, packages: Sequence[str]) -> list[str]:
+        """Install packages of the Red Hat family."""
+        words = ["dnf install --assumeyes --setopt=install_weak_deps=False", *map(shell, sorted(packages))]
+        return [_BREAK.join(words), "dnf clean all"]
+
+    def write_lines(self, lines: Sequence[str], path: str) -> str:
+        """Write a text file; ``printf`` rather than a here-document, which old builders cannot read."""
+        return _BREAK.join(["printf '%s\\n'", *map(shell, lines)]) + f" > {path}"
+
+    def install(self, step: Install) -> list[str]:
+        """Install the planned builds of one index."""
+        source = [f'{self._option(step)} "${{{step.argument}}}"'] if step.index else []
+        return [self._call([*source, *map(shell, step.requirements)])]
+
+    def install_lock(self, steps: Sequence[Install], path: str) -> list[str]:
+        """Install the files that a lock names by their hashes."""
+        option = {"--index-url": "--extra-index-url", "--find-links": "--find-links"}
+        sources = [f'{option[step.option]} "${{{step.argument}}}"' for step in steps if step.index]
+        strategy = ["--index-strategy unsafe-best-match"] if self._uv and sources else []
+        return [self._call([*sources, *strategy, "--no-deps", "--require-hashes", f"--requirement {path}"], held=False)]
+
+    def install_extra(self, requirements: Sequence[str], path: str) -> list[str]:
+        """Install what the application needs on top of the plan."""
+        return [self._call([*([f"--requirement {path}"] if path else []), *map(shell, requirements)])]
+
+    def compile(self, requirements: Sequence[str]) -> list[str]:
+        """Build wheels against the planned framework itself; build isolation would fetch another one."""
+        pip = f"/opt/tools/bin/pip --python {PYTHON}"
+        cache = "" if self._buildkit else " --no-cache-dir"
+        wheel = [
+            f"{pip} wheel{cache} --no-deps --no-build-isolation --wheel-dir /opt/wheels",
+            *map(shell, requirements),
+        ]
+        return [f"{pip} install{cache} ninja setuptools wheel", _BREAK.join(wheel)]
+
+    def install_wheels(self) -> list[str]:
+        """Install the compiled wheels; what they require comes from the default index, within the constraints."""
+        return [self._call(["/opt/wheels/*.whl"])]
+
+    def check(self, program: Sequence[str], expected: str) -> str:
+        """Run the build-time check, whose program and data travel on the command line."""
+        lines = _BREAK.join(map(shell, program))
+        return f"{PYTHON} -I -B -c \"$(printf '%s\\n'{_BREAK}{lines})\"{_BREAK}{shell(expected)}"
+
+    def trim(self, targets: Sequence[str]) -> list[str]:
+        """Delete ROCm's per-device kernels of devices that the plan is not for.
+
+        rocBLAS, hipBLASLt and MIOpen keep one file a target beside their library (Tensile ``library`` folders and
+        MIOpen's ``db``), named by the target; files without a target in their name serve all of them and stay.
+        """
+        keep = [f"! -name {shell(f'*{target}*')}" for target in targets]
+        places = r"\( -path '*/library/*' -o -path '*/miopen/db/*' \)"
+        words = ["find /opt/venv -type f", places, "-name '*gfx*'", *keep, "-delete"]
+        return [_BREAK.join(words)] if targets else []
+
+    def _option(self, step: Install) -> str:
+        return "--default-index" if self._uv and step.option == "--index-url" else step.option
+
+    def _call(self, words: Sequence[str], *, held: bool = True) -> str:
+        hold = [f"--constraint {_CONSTRAINTS}"] if held else []
+        return _BREAK.join([self._installer(), *hold, *words])
+
+    def _installer(self) -> str:
+        compiled = self._settings.bytecode
+        if self._uv:
+            flags = ["--compile-bytecode"] if compiled else []
+            flags += [] if self._buildkit else ["--no-cache"]
+            return " ".join([f"/opt/tools/bin/uv pip install --python {PYTHON}", *flags])
+        flags = [] if compiled else ["--no-compile"]
+        flags += [] if self._buildkit else ["--no-cache-dir"]
+        return " ".join([f"/opt/tools/bin/pip --python {PYTHON} install", *flags])

@@ -1,0 +1,298 @@
+"""From a plan and settings to the values that the templates fill in; whatever a plan holds is checked on the way."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import resources
+from compat.dockerfile import steps, system
+from compat.dockerfile.commands import Commands
+from compat.dockerfile.settings import SECRETS, demand, demand_requirement
+from compat.errors import InputError, InputErrors
+from compat.plan import Answer, dump
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.dockerfile.settings import Settings
+    from compat.plan import BaseImage, Plan
+
+PLAN_LABEL: Final = "dev.envcheck.plan"
+"""Label that holds the plan as JSON, for ``verify`` and for whoever finds the image later."""
+
+LOCK: Final = "/opt/tools-lock.txt"
+REQUIREMENTS: Final = "/opt/tools-requirements.txt"
+"""Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer."""
+
+_PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
+_KERNELS: Final[Mapping[str, str]] = {
+    "native": "native kernels",
+    "ptx": "kernels that the driver compiles from PTX",
+    "none": "no kernels",
+    "unknown": "kernels not known",
+}
+_DRIVER_ENV: Final[Mapping[str, str]] = {
+    # What NVIDIA's container runtime is asked for: compute and nvidia-smi; no graphics, no video, no display
+    # (NVIDIA container toolkit, "Specialized Configurations with Docker", driver capabilities).
+    "NVIDIA_VISIBLE_DEVICES": "all",
+    "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+}
+
+
+def context(plan: Plan, settings: Settings) -> dict[str, Any]:
+    """Names and values for the templates.
+
+    Raises:
+        InputError: if the plan has no base image, or a value of it cannot be written safely.
+    """
+    base = _base(plan)
+    faults = list(_faults(plan, base))
+    if faults:
+        raise InputErrors(faults)
+    return {**_facts(plan, base, settings), **_packages(plan, base, settings), **_program(plan, base, settings)}
+
+
+def _facts(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
+    """What comments, arguments and labels say."""
+    return {
+        "plan": plan,
+        "base": base,
+        "settings": settings,
+        "family": family(plan),
+        "title": _title(plan),
+        "image": f"{base.image.partition('@')[0]}@{settings.digest}" if settings.digest else base.image,
+        "devel": _devel(base, settings),
+        "platform": _PLATFORMS.get(plan.arch, f"linux/{plan.arch}"),
+        "python": plan.python,
+        "kernels": _KERNELS,
+        "labels": _labels(plan, base, settings),
+        "environment": _environment(plan, settings),
+        "buildkit": settings.builder == "buildkit",
+    }
+
+
+def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
+    """What the distribution provides."""
+    loose = system.loose(plan, base, settings)
+    uses_uv = _uses_uv(base, settings)
+    needs_manager = bool(loose) or base.python_from == "distribution"
+    if needs_manager and not system.manager(base):
+        raise InputError(
+            f"no known package manager on {base.os or 'an unnamed system'}",
+            where="base_image.os",
+            expected=", ".join(system.SYSTEMS),
+        )
+    return {
+        "manager": system.manager(base),
+        "packages": system.pinned(plan, base) + loose,
+        "loose": loose,
+        "venv_packages": [] if uses_uv else system.venv(plan, base),
+        "uses_uv": uses_uv,
+        "needs_uv": uses_uv or base.python_from == "uv",
+        "interpreter": _interpreter(plan, base),
+        "forget_vendor": _forgets_vendor(base, loose),
+    }
+
+
+def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
+    """Commands, mounts and reasons of the ``RUN`` steps."""
+    uses_uv = _uses_uv(base, settings)
+    loose = system.loose(plan, base, settings)
+    commands = Commands(settings, uses_uv=uses_uv, forget_vendor=_forgets_vendor(base, loose))
+    installs = steps.installs(plan)
+    expected = json.dumps(steps.expectations(plan, imports=settings.import_check), sort_keys=True)
+    uid = str(settings.user)
+    return {
+        "commands": commands,
+        "installs": installs,
+        "reasons": [steps.reason(step, plan) for step in installs],
+        "constraints": steps.constraints(plan),
+        "install_packages": _install(commands, base, system.pinned(plan, base) + loose),
+        "compile_packages": (compilers := system.compilers(plan, base)),
+        "install_compilers": _install(commands, base, compilers),
+        "arch_lists": _arch_lists(plan, settings),
+        "default_index": "UV_DEFAULT_INDEX" if uses_uv else "PIP_INDEX_URL",
+        "check": commands.check(_check_lines(), expected),
+        "trim": commands.trim(steps.gpu_targets(plan)) if settings.trim and family(plan) == "rocm" else [],
+        **_mounts(plan, base, settings, uses_uv=uses_uv),
+        "add_user": [
+            f"groupadd --gid {uid} app",
+            f"useradd --no-log-init --uid {uid} --gid {uid} --home-dir /app --no-create-home app",
+            "install --directory --owner=app --group=app /app",
+        ],
+    }
+
+
+def _mounts(plan: Plan, base: BaseImage, settings: Settings, *, uses_uv: bool) -> dict[str, Any]:
+    """What steps may see beyond the image: caches that outlive a build, the tools, and secrets; none of it stays."""
+    secrets = [f"type=secret,id={name},target={SECRETS[name]}" for name in settings.secrets]
+    if settings.builder == "classic":
+        names = ("apt_mounts", "install_mounts", "lock_mounts", "requirements_mounts", "tool_mounts")
+        paths = {"lock_path": LOCK, "requirements_path": REQUIREMENTS}
+        return {**{name: [] for name in (*names, "compile_mounts")}, **paths}
+    tool = "uv" if uses_uv else "pip"
+    return {
+        "apt_mounts": [
+            f"type=cache,id=apt-{kind}-{base.os}-{plan.arch},target={place},sharing=locked"
+            for kind, place in (("archives", "/var/cache/apt"), ("lists", "/var/lib/apt/lists"))
+        ],
+        "tool_mounts": [f"type=cache,target=/root/.cache/{tool}", *secrets],
+        "install_mounts": [
+            "type=bind,from=tools,source=/opt/tools,target=/opt/tools",
+            f"type=cache,target=/root/.cache/{tool}",
+            *secrets,
+        ],
+        "compile_mounts": [f"type=cache,target=/root/.cache/{tool}", *secrets],
+        "lock_path": LOCK,
+        "requirements_path": REQUIREMENTS,
+        "lock_mounts": _file_mount(settings.lock, LOCK),
+        "requirements_mounts": _file_mount(settings.requirements_file, REQUIREMENTS),
+    }
+
+
+def _file_mount(source: str, target: str) -> list[str]:
+    return [f"type=bind,source={source},target={target}"] if source else []
+
+
+def _install(commands: Commands, base: BaseImage, packages: list[str]) -> list[str]:
+    """The distribution's own way to install packages."""
+    if not packages:
+        return []
+    return commands.apt_install(packages) if system.manager(base) == "apt" else commands.dnf_install(packages)
+
+
+def _uses_uv(base: BaseImage, settings: Settings) -> bool:
+    """Whether uv installs; it makes no wheels to hand over, so a stage that compiles is pip's."""
+    if settings.compile:
+        return False
+    return settings.installer == "uv" or (settings.installer == "auto" and base.python_from == "uv")
+
+
+def _arch_lists(plan: Plan, settings: Settings) -> dict[str, str]:
+    """What torch's extension builder reads: ``TORCH_CUDA_ARCH_LIST=8.0;9.0``, ``PYTORCH_ROCM_ARCH=gfx90a;gfx942``.
+
+    Without them it asks the devices of the building machine, which a build does not have
+    (torch/utils/cpp_extension.py, ``_get_cuda_arch_flags`` and ``_get_rocm_arch_flags``).
+
+    Raises:
+        InputError: if something is to be compiled and the plan names no device.
+    """
+    if not settings.compile:
+        return {}
+    targets = steps.gpu_targets(plan)
+    if not targets:
+        raise InputError("the plan names no GPU to compile for", where="compile", hint="resolve with --gpu NAME")
+    if family(plan) == "rocm":
+        return {"PYTORCH_ROCM_ARCH": ";".join(targets)}
+    return {"TORCH_CUDA_ARCH_LIST": ";".join(found.capability for text in targets if (found := sm(text)))}
+
+
+def _forgets_vendor(base: BaseImage, loose: list[str]) -> bool:
+    return base.image.startswith("nvidia/cuda") and not system.takes_from_vendor(loose)
+
+
+def _environment(plan: Plan, settings: Settings) -> dict[str, str]:
+    driver = _DRIVER_ENV if family(plan) in {"cuda", "jetson"} else {}
+    return {"PYTHONUNBUFFERED": "1", **driver, **dict(sorted((plan.env or {}).items())), **settings.env}
+
+
+def family(plan: Plan) -> str:
+    """Which template writes the plan: ``cuda``, ``rocm``, ``xpu``, ``jetson`` or ``cpu``."""
+    image = plan.base_image.image if plan.base_image else ""
+    if "l4t" in image or "jetson" in image or "tegra" in image:
+        return "jetson"
+    return next((name for name in ("cuda", "rocm", "xpu") if plan.runtime.startswith(name)), "cpu")
+
+
+def _base(plan: Plan) -> BaseImage:
+    if plan.base_image is None:
+        raise InputError(
+            f"the plan for {plan.runtime} has no base image: its system does not run in Linux containers",
+            hint="resolve for a Linux target, for example with --os ubuntu22.04",
+        )
+    return plan.base_image
+
+
+def _faults(plan: Plan, base: BaseImage) -> Iterator[InputError]:
+    """Faults of a plan that came from a file or a label rather than from our resolver."""
+    yield from demand("image", base.image, "base_image.image")
+    yield from demand("python", plan.python, "python")
+    yield from demand("version", plan.arch, "arch")
+    for build in plan.builds:
+        for text in (build.requirement, *build.pins):
+            yield from demand_requirement(text, f"builds.{build.name}")
+        if build.index:
+            yield from demand("index", build.index, f"builds.{build.name}.index")
+    for text in plan.constraints:
+        yield from demand_requirement(text, "constraints")
+    for key, text in (plan.env or {}).items():
+        yield from demand("env", key, "env")
+        yield from demand("line", text, f"env.{key}")
+    for target in steps.gpu_targets(plan):
+        yield from demand("version", target, "gpus.target")
+
+
+def _interpreter(plan: Plan, base: BaseImage) -> str:
+    """The command that starts the planned Python before the virtual environment exists."""
+    places = {"image": "python3", "uv": f"/opt/python/bin/python{plan.python}"}
+    return places.get(base.python_from, f"python{plan.python}")
+
+
+def _devel(base: BaseImage, settings: Settings) -> str:
+    """The image with compilers: what was asked for, or the ``devel`` sibling of an NVIDIA tag.
+
+    NVIDIA publishes every tag in the flavours base, runtime and devel of one toolkit release
+    (https://hub.docker.com/r/nvidia/cuda, "Overview of Images").
+
+    Raises:
+        InputError: if something is to be compiled and there is no such sibling.
+    """
+    if not settings.compile:
+        return ""
+    if base.python_from == "image":
+        raise InputError(
+            "nothing can be compiled beside a base that brings its own Python",
+            where="compile",
+            hint="resolve for a system whose Python the distribution or uv provides",
+        )
+    if settings.devel_image:
+        return settings.devel_image
+    sibling = base.image.replace("-runtime-", "-devel-").replace("-base-", "-devel-")
+    if base.image.startswith("nvidia/cuda:") and "-devel-" in sibling:
+        return sibling
+    raise InputError(
+        f"no image with compilers is known beside {base.image}",
+        where="compile",
+        expected="a devel image of the same toolkit",
+        hint="name one with --devel-image",
+    )
+
+
+def _check_lines() -> list[str]:
+    """Lines of the build-time check, without its comments: the builder would take a bare ``#`` line for its own."""
+    lines = (resources.templates_dir() / "check.py").read_text("utf-8").splitlines()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _title(plan: Plan) -> str:
+    return ", ".join(f"{build.name} {build.version}" for build in plan.builds) or f"Python {plan.python}"
+
+
+def _labels(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, str]:
+    """Image labels: OCI's annotation keys (OCI image specification, annotations.md), the plan, the person's own.
+
+    The base's digest is no label: a build argument can replace the base, and the label would then lie.
+    """
+    names = _title(plan)
+    kept = {"choices", "conditions"}
+    document = {key: item for key, item in dump(Answer(status="plan", plan=plan))["plan"].items() if key not in kept}
+    return {
+        "org.opencontainers.image.title": names,
+        "org.opencontainers.image.description": f"{names} for {plan.runtime}, Python {plan.python}",
+        "org.opencontainers.image.base.name": base.image,
+        PLAN_LABEL: json.dumps(document, sort_keys=True, separators=(",", ":")),
+        **({"dev.envcheck.matrix": plan.matrix} if plan.matrix else {}),
+        **settings.labels,
+    }

@@ -1,0 +1,168 @@
+"""What a person may ask of the Dockerfile beyond the plan, and what is refused.
+
+Everything here comes from a command line or a ``pyproject.toml``; it is checked whole, and all faults are told at once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from compat.errors import InputError, InputErrors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Builder = Literal["buildkit", "classic"]
+Installer = Literal["auto", "pip", "uv"]
+Secret = Literal["pip.conf", "netrc", "ca"]
+
+SECRETS: Final[Mapping[str, str]] = {
+    "pip.conf": "/etc/pip.conf",
+    "netrc": "/root/.netrc",
+    "ca": "/etc/ssl/certs/ca-certificates.crt",
+}
+"""Secrets that installers read, and where: mounted for one step, never part of a layer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Wishes about the image.
+
+    Attributes:
+        builder: ``buildkit`` uses cache and bind mounts; ``classic`` needs nothing but what every engine has.
+        installer: ``pip``, ``uv``, or ``auto``: uv where it brings the Python as well, else pip.
+        digest: ``sha256:...`` of the base image, so that a moved tag cannot change the build.
+        requirements: further PEP 508 requirements; the plan's versions stay as they are.
+        requirements_file: a requirements file of the build context.
+        lock: a requirements file of the build context with a hash for every file (``pip --require-hashes``); it
+            replaces the plan's own installation steps and is checked against the plan.
+        apt: packages of the distribution, ``name`` or ``name=version``.
+        compile: requirements that are compiled in a stage of their own with the toolkit's compilers.
+        devel_image: image of that stage; empty derives NVIDIA's ``devel`` flavour from the base.
+        compiler: whether the final image gets a C compiler (Triton compiles a launcher at run time).
+        files: (source in the build context, place in the image).
+        env: environment to set.
+        labels: further image labels.
+        command: ``CMD`` in exec form.
+        entrypoint: ``ENTRYPOINT`` in exec form; empty sets none.
+        healthcheck: ``HEALTHCHECK`` command in exec form; empty sets none.
+        user: numeric user and group id; 0 is refused.
+        trim: whether ROCm libraries lose the kernels of targets that the plan does not name.
+        bytecode: whether to ship compiled ``.pyc`` files: a faster first import for a larger image.
+        import_check: whether the build imports the frameworks, so that a missing library stops it.
+        secrets: which of :data:`SECRETS` the installing steps may see.
+    """
+
+    builder: Builder = "buildkit"
+    installer: Installer = "auto"
+    digest: str = ""
+    requirements: tuple[str, ...] = ()
+    requirements_file: str = ""
+    lock: str = ""
+    apt: tuple[str, ...] = ()
+    compile: tuple[str, ...] = ()
+    devel_image: str = ""
+    compiler: bool = False
+    files: tuple[tuple[str, str], ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ("python",)
+    entrypoint: tuple[str, ...] = ()
+    healthcheck: tuple[str, ...] = ()
+    user: int = 10001
+    trim: bool = True
+    bytecode: bool = False
+    import_check: bool = True
+    secrets: tuple[Secret, ...] = ()
+
+
+_REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w.,\- ]*\])?[\w\s.,\-+!*=<>~()@;:/'\"%&#\[\]]*")
+_PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
+    "apt": (re.compile(r"[a-z0-9][a-z0-9+.\-]+(=[\w.+:~*\-]+)?"), "a package name, or name=version"),
+    "digest": (re.compile(r"sha256:[0-9a-f]{64}"), "sha256: and 64 hexadecimal digits"),
+    "image": (re.compile(r"[a-z0-9][\w.\-/:]*(@sha256:[0-9a-f]{64})?"), "an image reference"),
+    "label": (re.compile(r"[a-z0-9]+([.\-_][a-z0-9]+)*"), "lower-case words joined by dots"),
+    "env": (re.compile(r"[A-Za-z_]\w*"), "letters, digits and underscores"),
+    "source": (re.compile(r"(?!/)[\w.+@%=\-/]+"), "a relative path inside the build context"),
+    "place": (re.compile(r"/[\w.+@%=\-/]*"), "an absolute path in the image"),
+    "index": (re.compile(r"(https?|file)://[\w.\-~:/%@+\[\]]+"), "an http or https address"),
+    "version": (re.compile(r"[\w.+!\-]+"), "a version"),
+    "python": (re.compile(r"\d{1,2}\.\d{1,2}t?"), "a minor version such as 3.11"),
+    "line": (re.compile(r"[^\x00-\x1f\x7f]*"), "one line without control characters"),
+}
+
+
+def demand(kind: str, text: str, where: str) -> Iterator[InputError]:
+    """A fault if ``text`` is not what ``kind`` must look like; nothing otherwise."""
+    pattern, expected = _PATTERNS[kind]
+    climbs = kind in {"source", "place"} and ".." in text.split("/")
+    if climbs or not pattern.fullmatch(text):
+        yield InputError(f"{text[:80]!r} cannot be used", where=where, expected=expected)
+
+
+def demand_requirement(text: str, where: str) -> Iterator[InputError]:
+    """A fault if ``text`` is not a PEP 508 requirement on one line, without an escape into other options."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    fault = ""
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        fault = str(error).splitlines()[0]
+    if fault or not _REQUIREMENT.fullmatch(text) or "\n" in text or "\r" in text:
+        expected = "a requirement such as name==1.2 (PEP 508)"
+        yield InputError(f"{text[:80]!r} is not a requirement", where=where, expected=expected)
+
+
+def check(settings: Settings) -> None:
+    """Refuse what cannot be written safely.
+
+    Raises:
+        InputErrors: every fault of the settings, each naming its option.
+    """
+    faults = list(_faults(settings))
+    if faults:
+        raise InputErrors(faults)
+
+
+def _faults(wish: Settings) -> Iterator[InputError]:
+    for text in (*wish.requirements, *wish.compile):
+        yield from demand_requirement(text, "requirements")
+    for text in wish.apt:
+        yield from demand("apt", text, "apt")
+    for name, path in (("requirements-file", wish.requirements_file), ("lock", wish.lock)):
+        if path:
+            yield from demand("source", path, name)
+    for source, place in wish.files:
+        yield from demand("source", source, "files")
+        yield from demand("place", place, "files")
+    yield from _table_faults(wish)
+    yield from _image_faults(wish)
+
+
+def _table_faults(wish: Settings) -> Iterator[InputError]:
+    for kind, table in (("env", wish.env), ("label", wish.labels)):
+        for key, text in table.items():
+            yield from demand(kind, key, kind)
+            yield from demand("line", text, f"{kind} {key}")
+    for name in ("command", "entrypoint", "healthcheck"):
+        for text in getattr(wish, name):
+            yield from demand("line", text, name)
+
+
+def _image_faults(wish: Settings) -> Iterator[InputError]:
+    if wish.digest:
+        yield from demand("digest", wish.digest, "digest")
+    if wish.devel_image:
+        yield from demand("image", wish.devel_image, "devel-image")
+    if not 0 < wish.user < 2**31:
+        yield InputError(
+            f"user id {wish.user}", where="user", expected="a number above 0: the image must not run as root"
+        )
+    for secret in wish.secrets:
+        if secret not in SECRETS:
+            yield InputError(f"{secret!r} is not a secret we mount", where="secrets", expected=" or ".join(SECRETS))
+    if wish.secrets and wish.builder == "classic":
+        yield InputError("the classic builder cannot mount secrets", where="secrets", expected="builder buildkit")

@@ -1,0 +1,134 @@
+"""What is installed in which order, from where, and what the image must then hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compat.plan import Plan, PlannedBuild
+
+_BUNDLED: Final = {"wheel", "packages"}
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """One call of the installer.
+
+    Attributes:
+        requirements: exact requirements, in the plan's order.
+        index: address of the index; empty for the default one.
+        argument: name of the build argument that can replace ``index``.
+        option: how the installer is told: ``--index-url``, or ``--find-links`` for a page of files.
+    """
+
+    requirements: tuple[str, ...]
+    index: str = ""
+    argument: str = ""
+    option: str = ""
+
+
+def installs(plan: Plan) -> tuple[Install, ...]:
+    """One step per index, special indexes first.
+
+    Never two indexes in one call: pip takes the highest version that any index offers, so a second index lets an
+    unpinned dependency (or somebody else's package of the same name) escape the first. What a special index has
+    installed is then held by the constraints while the default index adds the rest.
+    """
+    return tuple(_step(index, plan.builds) for index in _indexes(plan.builds))
+
+
+def _indexes(builds: Sequence[PlannedBuild]) -> list[str]:
+    named = list(dict.fromkeys(build.index for build in builds if build.index))
+    return [*named, *([""] if any(not build.index for build in builds) else [])]
+
+
+def _step(index: str, builds: Sequence[PlannedBuild]) -> Install:
+    mine = [build for build in builds if build.index == index]
+    wanted = tuple(text for build in mine for text in (build.requirement, *build.pins))
+    if not index:
+        return Install(wanted)
+    name = re.sub(r"\W+", "_", mine[0].name).upper() + "_INDEX"
+    return Install(wanted, index, name, "--find-links" if index.endswith(".html") else "--index-url")
+
+
+def reason(step: Install, plan: Plan) -> str:
+    """Why a step is as it is, for the comment above it."""
+    if step.option == "--find-links":
+        return "The local version tag names one file of this page: the default index cannot answer in its place."
+    if step.index:
+        return "This index alone, so that no other one can answer with a build for another runtime."
+    if any(build.cuda_from == "packages" for build in plan.builds if not build.index):
+        return "The default index; the GPU libraries come as packages that these builds pin."
+    return "The default index."
+
+
+def pinned(plan: Plan) -> dict[str, str]:
+    """Distribution -> exact version that the image must hold."""
+    found = {normalise(build.name): build.version for build in plan.builds}
+    for build in plan.builds:
+        for pin in build.pins:
+            name, _, version = pin.partition("==")
+            if version and ";" not in version and "*" not in version:
+                found[normalise(name.partition("[")[0])] = version.strip()
+    return found
+
+
+def constraints(plan: Plan) -> tuple[str, ...]:
+    """Lines of the constraints file: every planned version, then what keeps shared dependencies within all builds."""
+    return (*(f"{name}=={version}" for name, version in pinned(plan).items()), *plan.constraints)
+
+
+def normalise(name: str) -> str:
+    """A distribution name as PEP 503 compares it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def toolkit_copies(plan: Plan) -> int:
+    """How many copies of the GPU libraries the plan itself cannot do without.
+
+    A wheel that bundles them and a framework that loads the system's are two; every further one is waste that the
+    build refuses.
+    """
+    bundled = sum(build.cuda_from == "wheel" for build in plan.builds if _has_gpu(build))
+    shared = any(build.cuda_from == "packages" for build in plan.builds)
+    system = any(item.startswith(("cuda", "rocm")) for item in plan.system)
+    system = system or any(build.cuda_from == "system" for build in plan.builds)
+    return bundled + shared + system
+
+
+def _has_gpu(build: PlannedBuild) -> bool:
+    return build.runtime not in {"", "cpu"}
+
+
+def gpu_targets(plan: Plan) -> tuple[str, ...]:
+    """Targets that kernels are needed for; with ROCm, also the sibling that an override borrows from."""
+    found = [gpu.target.partition(":")[0] for gpu in plan.gpus if gpu.target]
+    override = (plan.env or {}).get("HSA_OVERRIDE_GFX_VERSION", "")
+    if versions.is_release(override) and len(override.split(".")) == 3:
+        high, middle, low = (int(part) for part in override.split("."))
+        found.append(f"gfx{high}{middle:x}{low:x}")
+    return tuple(dict.fromkeys(found))
+
+
+def expectations(plan: Plan, *, imports: bool) -> dict[str, Any]:
+    """What the build-time check is told; keys as ``dockerfiles/check.py`` reads them."""
+    return {
+        "python": plan.python.removesuffix("t"),
+        "machine": plan.arch,
+        "versions": pinned(plan),
+        "copies": toolkit_copies(plan),
+        "builds": dict(_imports(plan)) if imports else {},
+    }
+
+
+def _imports(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Module -> runtime that it must say it was built for; empty where its version alone tells."""
+    for build in plan.builds:
+        if build.module:
+            yield build.module, build.runtime if build.runtime != "" else ""

@@ -1,0 +1,87 @@
+"""What the distribution must provide: Python, the few libraries that wheels leave out, compilers where asked."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compat.dockerfile.settings import Settings
+    from compat.plan import BaseImage, Plan
+
+_MANAGERS: Final[Mapping[str, str]] = {
+    "ubuntu": "apt",
+    "debian": "apt",
+    "rhel": "dnf",
+    "ubi": "dnf",
+    "rockylinux": "dnf",
+    "almalinux": "dnf",
+    "oraclelinux": "dnf",
+    "fedora": "dnf",
+}
+SYSTEMS: Final = tuple(_MANAGERS)
+"""Names of systems, without their release, whose package manager we can write for."""
+
+_LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
+    # paddle's core links OpenMP's runtime and does not carry it; the slim images have none.
+    "paddlepaddle": {"apt": "libgomp1", "dnf": "libgomp"},
+    "paddlepaddle-gpu": {"apt": "libgomp1", "dnf": "libgomp"},
+}
+_VENDOR: Final = re.compile(r"(cuda|libcu|libnv|libnccl|libnpp|tensorrt|nsight).*")
+
+
+def manager(base: BaseImage) -> str:
+    """``apt`` or ``dnf`` by the system's name; empty if unknown."""
+    return next((tool for name, tool in _MANAGERS.items() if base.os.startswith(name)), "")
+
+
+def pinned(plan: Plan, base: BaseImage) -> list[str]:
+    """Packages held to the planned Python series: the interpreter, and distutils where Debian splits it off.
+
+    Python lost distutils in 3.12 (PEP 632); before that, Debian and Ubuntu package it apart.
+    """
+    if base.python_from != "distribution":
+        return []
+    if manager(base) == "dnf":
+        return [f"python{plan.python}"]
+    split = [] if versions.at_least(plan.python.rstrip("t"), "3.12") else [f"python3-distutils={plan.python}.*"]
+    return [f"python{plan.python}={plan.python}.*", *split]
+
+
+def venv(plan: Plan, base: BaseImage) -> list[str]:
+    """What ``python -m venv`` needs to bring pip; Debian and Ubuntu package ensurepip apart."""
+    apart = base.python_from == "distribution" and manager(base) == "apt"
+    return [f"python{plan.python}-venv={plan.python}.*"] if apart else []
+
+
+def loose(plan: Plan, base: BaseImage, settings: Settings) -> list[str]:
+    """Packages that carry no version: libraries the wheels need, a compiler where asked, the person's own."""
+    tool = manager(base)
+    found = [_LIBRARIES[build.name][tool] for build in plan.builds if tool and build.name in _LIBRARIES]
+    if settings.compiler:
+        found += {"apt": ["gcc", "libc6-dev"], "dnf": ["gcc"]}.get(tool, [])
+        found += _headers(plan, base, tool)
+    return sorted({*found, *settings.apt})
+
+
+def _headers(plan: Plan, base: BaseImage, tool: str) -> list[str]:
+    """Python.h, where the distribution's Python has it in a package of its own."""
+    if base.python_from != "distribution":
+        return []
+    return [f"python{plan.python}-{'dev' if tool == 'apt' else 'devel'}"]
+
+
+def compilers(plan: Plan, base: BaseImage) -> list[str]:
+    """What a stage that compiles adds to the toolkit's image: the planned Python with its headers, a C++ compiler."""
+    tool = manager(base)
+    compiler = {"apt": ["g++"], "dnf": ["gcc-c++"]}.get(tool, [])
+    return [*pinned(plan, base), *_headers(plan, base, tool), *compiler]
+
+
+def takes_from_vendor(packages: Sequence[str]) -> bool:
+    """Whether any package comes from NVIDIA's own repository."""
+    return any(_VENDOR.fullmatch(package) for package in packages)
