@@ -32,7 +32,10 @@ _TAGS = re.compile(
 )
 _ENTITY = re.compile(r"&(?:[lg]t|amp|quot|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
 _BACKSLASH = re.compile(r"\\([_*#\[\]<>~=+|-])")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})? - ")
+_STAMP = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})? - "
+    r"|(?<=: )\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? (?:- )?(?=\S)"
+)
 _QUOTE = re.compile(r"^\s*(?:>(?!>)\s?)+")
 _DOTS = re.compile(r" ?\.{4,} ?")
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|NOTICE)"
@@ -52,7 +55,19 @@ _PREFIX = re.compile(
     re.VERBOSE,
 )
 _RULE: Final = frozenset("-=*_+~# |")
-_PAD = re.compile(r"(?<=\S) {40,}(?=\S)")
+_LABELS: Final = (
+    r"Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|XPU used to build PyTorch|OS|GCC version"
+    r"|Clang version|CMake version|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version"
+    r"|CUDA_MODULE_LOADING set to|GPU models and configuration|GPU \d+|Nvidia driver version|cuDNN version"
+    r"|HIP runtime version|MIOpen runtime version|Is XNNPACK available|Is XPU available|Versions of relevant libraries"
+    r"|PyTorch version|Platform|Huggingface_hub version|Safetensors version|Accelerate version|Accelerate config"
+    r"|Tensorflow version|Flax version|Jax version|JaxLib version|GPU type|Using GPU in script\?"
+    r"|Using distributed or parallel set-up in script\?|CUDA available|CUDA_HOME|NVCC|GCC|TorchVision|OpenCV|MMCV"
+)
+"""Labels of the reports that are pasted most, by which lines that ran together are parted again."""
+_RUN_TOGETHER = re.compile(
+    rf"(?<=[^\s:-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"
+)
 _ITEM = re.compile(r"""\('([^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
 _ENTRY = re.compile(r"""'([^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^{}'",]{1,40}))(?=[,}])""")
 
@@ -75,7 +90,7 @@ def _flat(text: str) -> str:
     text = text.replace("**", "")
     if "\\" in text:
         text = _BACKSLASH.sub(r"\1", text)
-    return _STAMP.sub("", text) if " - " in text else text
+    return _STAMP.sub("", text)
 
 
 def _parts(raw: str) -> list[str]:
@@ -89,8 +104,8 @@ def _parts(raw: str) -> list[str]:
     if "{'" in raw and "'sys.platform'" in raw:
         return _spread(_ENTRY, raw)
     pieces = raw.split("\n")
-    if " " * 40 in raw and "|" not in raw:
-        pieces = [half for piece in pieces for half in _PAD.split(piece)]
+    if raw.count(": ") + raw.count("[") >= 3:
+        pieces = [part for piece in pieces for part in _RUN_TOGETHER.split(piece)]
     return [_bare(piece) for piece in pieces]
 
 

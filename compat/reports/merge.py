@@ -40,9 +40,7 @@ def merge(claims: Iterable[Claim]) -> tuple[Host, list[str]]:
         elif claim.value is not None:
             grouped[claim.fact].append(claim)
     readings: dict[str, Reading] = {}
-    for fact, mine in grouped.items():
-        if fact == "conda_packages":
-            grouped["packages"] = grouped.get("packages", []) + list(_from_conda(mine))
+    grouped["packages"] += _from_conda(grouped.get("conda_packages", ()))
     for fact in CATALOGUE:
         if mine := grouped.get(fact):
             readings[fact] = _reading(fact, mine, notes)

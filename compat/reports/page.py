@@ -41,6 +41,7 @@ class Pair:
         value: what follows, trimmed.
         index: position of its line on the page.
         devices: the numbers that ``#`` stands for (``"0,1"``).
+        head: the label as printed, examples and all.
         page: the page it stands on.
     """
 
@@ -48,6 +49,7 @@ class Pair:
     value: str
     index: int
     devices: str
+    head: str
     page: Page = field(repr=False, compare=False)
 
     def below(self, count: int) -> list[str]:
@@ -115,7 +117,7 @@ class Page:
                 label = label_of(head)
                 if label in known:
                     digits = _NUMBER.search(head) if "#" in label else None
-                    pair = Pair(label, value.strip(" \t*_'\","), index, digits.group() if digits else "", self)
+                    pair = Pair(label, value.strip(" \t*_'\","), index, digits.group() if digits else "", head, self)
                     found.setdefault(label, []).append(pair)
                     break
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ class Line(NamedTuple):
 NARROWEST: Final = 60
 """Columns below which a full line is no sign of a wrap."""
 
+EVIDENCE: Final = 2
+"""Broken lines of one length that prove a terminal's width."""
+
+_FRAMES: Final = ("|", "+", "-", "=", "*", "#")
 _STARTS = re.compile(r"\s*(?:[-*+•>#$|\[(/\\\"'{}]|[\w .,/()-]{1,50}\s*[:=]|\w+\s{2,}|\d+[.)]\s|$)")
 
 
@@ -28,29 +33,30 @@ def unwrap(lines: Sequence[Line]) -> list[Line]:
     joined: list[Line] = []
     full = False
     for line in lines:
-        if full and line.text and not line.text.lstrip().startswith(("|", "+")):
+        if full and line.text:
             joined[-1] = Line(joined[-1].number, joined[-1].text + line.text)
             full = len(line.text) == width
-            continue
-        if joined and _wrapped(joined[-1].text, line.text):
+        elif joined and _wrapped(joined[-1].text, line.text):
             joined[-1] = Line(joined[-1].number, f"{joined[-1].text} {line.text.strip()}")
             full = False
-            continue
-        joined.append(line)
-        full = width > 0 and len(line.text) == width and not line.text.lstrip().startswith(("|", "+", "-", "=", "*"))
+        else:
+            joined.append(line)
+            full = len(line.text) == width and not line.text.lstrip().startswith(_FRAMES)
     return joined
 
 
 def _width(lines: Sequence[Line]) -> int:
     """Columns of the terminal that broke the lines; 0 if none did.
 
-    A hard wrap leaves several lines of exactly the same length and none that is longer.
+    A hard wrap leaves several different lines of exactly one length, each followed by something that begins in the
+    middle of a word or value.
     """
-    lengths = Counter(len(line.text) for line in lines)
-    longest = max(lengths, default=0)
-    full = [line.text for line in lines if len(line.text) == longest]
-    ordinary = [text for text in full if not text.lstrip().startswith(("|", "+", "-", "=", "*"))]
-    return longest if longest >= NARROWEST and len(ordinary) >= 2 and len(set(ordinary)) >= 2 else 0
+    full: Counter[int] = Counter()
+    for (_, text), (_, following) in pairwise(lines):
+        if len(text) >= NARROWEST and not text.lstrip().startswith(_FRAMES) and not _STARTS.match(following):
+            full[len(text)] += 1
+    width, count = max(full.items(), key=lambda item: item[1], default=(0, 0))
+    return width if count >= EVIDENCE and count * 2 > sum(full.values()) else 0
 
 
 def _wrapped(text: str, following: str) -> bool:

@@ -9,6 +9,7 @@ from compat.facts import Gpu
 from compat.reports import devices, values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed
+from compat.reports.programs.variables import STEERING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,10 +24,13 @@ _MARKS: Final = (
 )  # fmt: skip
 _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
-    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ",
+    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA", "using device ROCm", "map[", "compute capability",
 )  # fmt: skip
-_FIELD = re.compile(r"\b(library|compute|driver|variant|name)=(\"[^\"]*\"|[^\s\"]+)")
-_LLAMA = re.compile(r"Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))[^,]*, VMM")
+_FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
+_LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
+_USING = re.compile(r"using device (?:CUDA|ROCm|Vulkan|SYCL)(\d+) \((.+?)\)(?: |$)")
+_MAP = re.compile(r'env="?map\[([^\]]*)\]')
+_MAPPED = re.compile(r"([A-Z][A-Z0-9_]+):(\S*)")
 _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
 _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
 _WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
@@ -86,7 +90,13 @@ def facts(view: View) -> Iterator[Claim]:
     yield from view.labelled(LABELS)
     for index, line in view.lines("inference compute"):
         yield from view.stamp(index, _ollama(dict(_FIELD.findall(line))))
-    for index, line in view.lines("VMM"):
+    for index, line in view.lines("using device "):
+        if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
+            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(1))])
+    for index, line in view.lines("map["):
+        if found := _MAP.search(line):
+            yield from view.stamp(index, _mapped(found.group(1)))
+    for index, line in view.lines("Device "):
         if found := _LLAMA.search(line):
             yield from view.stamp(index, _llama(found))
     for index, line in view.lines("torch-"):
@@ -106,7 +116,10 @@ def _bare(target: str) -> Claim:
 
 def _ollama(fields: Mapping[str, str]) -> Iterator[Claim]:
     """Fields of Ollama's "inference compute"; ``driver`` is the CUDA version the driver offers, 0.0 if unknown."""
-    library, compute, driver, name = (fields.get(key, "").strip('"') for key in ("library", "compute", "driver", "name"))
+    library, compute, driver, name, description = (
+        fields.get(key, "").strip('"') for key in ("library", "compute", "driver", "name", "description")
+    )
+    name = description or name
     if library.lower() in {"cpu", ""}:
         return
     amd = library.lower() == "rocm"
@@ -117,6 +130,13 @@ def _ollama(fields: Mapping[str, str]) -> Iterator[Claim]:
         yield Claim("gpus", gpu or Gpu(target=target, vendor="amd" if amd else "nvidia"))
     if not amd and values.dotted(driver) not in {"", "0.0"}:
         yield Claim("driver_cuda", values.dotted(driver))
+
+
+def _mapped(text: str) -> Iterator[Claim]:
+    """Ollama prints its configuration as a Go map; only variables with a value count."""
+    for name, value in _MAPPED.findall(text):
+        if value and name.startswith(STEERING):
+            yield Claim("env", value, key=name)
 
 
 def _llama(found: re.Match[str]) -> Iterator[Claim]:

@@ -58,6 +58,11 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
     value = _answer(pair)
     if values.empty(value):
         return
+    told = f"{pair.head} {value}".lower()
+    if ("nvidia-smi" in told or "driver" in pair.head.lower()) and "nvcc" not in told:
+        if found := values.DOTTED.search(value):
+            yield Claim("driver_cuda", found.group(1), weight=Weight.HAND)
+        return
     cuda, cudnn = _CUDA.search(value), _CUDNN.search(value)
     both = _BOTH.match(value) if "cudnn" in pair.label and not (cuda or cudnn) else None
     if both:
@@ -148,12 +153,16 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     ),
     **_labels(
         _driver, "driver", "nvidia driver", "nvidia driver version", "gpu driver", "driver version", "gpu driver version",
-        "显卡驱动", "驱动", "驱动版本", "显卡驱动版本", "nvidia driver版本", "graphics driver", "cuda driver version",
+        "显卡驱动", "驱动", "驱动版本", "显卡驱动版本", "nvidia driver版本", "graphics driver",
     ),
     **_labels(
         _cuda, "cuda", "cuda version", "cuda/cudnn version", "cuda/cudnn", "cuda & cudnn version", "cuda toolkit", "cuda版本",
         "cuda 版本", "cuda toolkit version", "cuda and cudnn version", "cuda version/cudnn version", "cuda/cudnn versions",
         "cuda, cudnn", "cuda / cudnn version", "cuda/cudnn 版本", "cuda/cudnn版本", "cuda/rocm version",
+    ),
+    **_labels(
+        _cuda, "cuda driver version", "nvidia-smi", "driver cuda version", "nvcc", "nvcc version", "nvcc --version", "nvcc -v",
+        "cuda runtime version", "cuda driver",
     ),
     **_labels(_cudnn, "cudnn", "cudnn version", "cudnn版本", "cudnn 版本"),
     **_labels(

@@ -25,7 +25,7 @@ _LIBRARIES: Final = (
 _MARKS: Final = (
     "huggingface_hub version", "safetensors version", "accelerate version", "accelerate config", "flax version",
     "transformers version", "diffusers version", "using gpu in script?", "gpu type", "pytorch xpu available",
-    "using distributed or parallel set-up in script?", "running on google colab?", "tensorflow version",
+    "using distributed or parallel set-up in script?", "running on google colab?",
     "accelerate bash location", "pytorch npu available", "system ram", "datasets version", "trl version",
     "jaxlib version", "running on a notebook?",
 )  # fmt: skip

@@ -20,6 +20,18 @@ _FROZEN = re.compile(r"^\s*(?:[+*-]\s+)?([A-Za-z][\w.\-]{0,80})==(\d[\w.+!-]*)\s
 _DIRECT = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) @ \S*?/\1-(\d[\w.+%]*?)-(?:cp|py)\d", re.IGNORECASE)
 _ROW = re.compile(r"^\s*([A-Za-z_][\w.\-]{0,80})\s+v?(\d[\w.+!-]*)(?:\s+(\S+))?(?:\s+(\S+))?\s*$")
 _OLD = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) \((\d[\w.+!-]*)\)\s*$")
+_CONDA_ROW = re.compile(
+    r"^\s*(?:[+*-]\s)?([a-z_][\w.\-]{1,60})\s+(\d[\w.+!]*)\s+((?:\w+_)?(?:py\d\w*|h[0-9a-f]{6,8}|cuda[\w.]*|cpu[\w.]*|mkl|main|pypi)\w*(?:_\d+)?"
+    r"|pyh?d[0-9a-f]{6}\w*|\d)(?:\s+([\w./-]+))?\s*$"
+)
+_KNOWN_ROW = re.compile(
+    r"^\s*((?:torch|torchvision|torchaudio|tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|jax|jaxlib|numpy|triton|xformers|"
+    r"transformers|accelerate|vllm|flash-attn|deepspeed|bitsandbytes|onnxruntime(?:-gpu)?|paddlepaddle(?:-gpu)?|keras|cupy[\w-]*|"
+    r"nvidia-[a-z-]+(?:-cu\d\d)?|pytorch-triton(?:-rocm)?|jax-cuda\d\d-\w+|mmcv(?:-full)?|numba|llvmlite|scipy|safetensors|"
+    r"pytorch-lightning|torchmetrics|tensorrt|sglang|flashinfer(?:-python)?|intel-extension-for-pytorch))\s+(\d[\w.+!-]*)"
+    r"(?:\s+(\S+))?\s*$",
+    re.IGNORECASE,
+)
 _PIP_HEAD = re.compile(r"^\s*Package\s+Version\b")
 _CONDA_HEAD = re.compile(r"^\s*#\s*Name\s+Version\s+Build\b|^\s*#? ?packages in environment at ")
 _INSTALLED = re.compile(r"Successfully installed (.+)")
@@ -79,6 +91,7 @@ def facts(view: View) -> Iterator[Claim]:
     yield from view.labelled(LABELS)
     yield from _frozen(view)
     yield from _tables(view)
+    yield from _rows(view)
     yield from _shown(view)
     for index, line in view.lines("Successfully installed "):
         if found := _INSTALLED.search(line):
@@ -120,12 +133,35 @@ def _tables(view: View) -> Iterator[Claim]:
                 name, version, build, channel = (*found.groups(), None, None)[:4]
                 misses = 0
                 # conda lists what pip installed too, with "pypi" where the channel stands.
-                pypi = fact == "conda_packages" and "pypi" in {build, channel}
-                yield from view.stamp(index, [_package(name, version, "packages" if pypi else fact)])
+                conda = fact == "conda_packages"
+                rows = _conda(name, version, build or "", channel) if conda else [_package(name, version)]
+                yield from view.stamp(index, rows)
             elif misses > 2 or _head(line):
                 break
             else:
                 misses += 1
+
+
+def _rows(view: View) -> Iterator[Claim]:
+    """Rows that stand without a head, as ``pip list | grep torch`` leaves them: known names, or conda's build strings."""
+    for index, line in enumerate(view.page.lines):
+        text = line.text
+        # Two or three words with a digit after the first: cheap to see, and true of every row.
+        if not 5 < len(text) < 140 or ":" in text or "=" in text or not 2 <= text.count(" ") or not text[-1:].strip():
+            if not text or text.count(" ") != 1:
+                continue
+        if found := _KNOWN_ROW.match(text):
+            yield from view.stamp(index, [_package(found.group(1), found.group(2))])
+        elif found := _CONDA_ROW.match(text):
+            yield from view.stamp(index, _conda(*found.groups()))
+
+
+def _conda(name: str, version: str, build: str, channel: str | None) -> Iterator[Claim]:
+    if name == "python":
+        yield Claim("python", version, weight=Weight.LISTED)
+    elif name == "cudnn":
+        yield Claim("cudnn", version, weight=Weight.LISTED)
+    yield _package(name, version, "packages" if "pypi" in {build, channel} else "conda_packages")
 
 
 def _shown(view: View) -> Iterator[Claim]:

@@ -21,10 +21,8 @@ LABELS: Final[Mapping[str, values.Reader]] = {}
 
 _BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
 _SYS_VERSION = re.compile(r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:\||\().{10,}\[(?:GCC|Clang|MSC)")
-_QUESTION = re.compile(r"(?:print ?\(?)?\s*\(?([\w.()\[\]'\"]{3,80}?)\)?;?\s*$")
-_PROMPTS: Final = (">>> ", "In [", "python -c", "python3 -c", "$ ")
+_STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
 _GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
-_TF_VERSION = re.compile(r"^\W*(?:unknown |v[\w.\-]+ )(\d+\.\d+\.\d+\S*)\s*$")
 
 
 
@@ -98,21 +96,44 @@ def facts(view: View) -> Iterator[Claim]:
     for index, line in view.lines("["):
         if found := _SYS_VERSION.match(line):
             yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])
-    for question, read in _ANSWERS.items():
+    asked: set[int] = set()
+    for question in _ANSWERS:
         for index, line in view.lines(question):
-            if any(prompt in line for prompt in _PROMPTS) and line.count(question.split(".")[0] + ".") == 1:
-                yield from _answered(view, index, read)
+            if index not in asked and len(line) < 500:
+                asked.add(index)
+                yield from _answered(view, index, line)
     for index, line in view.lines("("):
         if line.startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
             yield from view.stamp(index, [Claim("gcc", found.group(1))])
 
 
-def _answered(view: View, index: int, read: Callable[[str], Iterator[Claim]]) -> Iterator[Claim]:
-    """The first line below a question that is not a warning; another prompt means there was no answer."""
-    for row, text in view.span(index + 1, index + 6):
+def _answered(view: View, index: int, line: str) -> Iterator[Claim]:
+    """The first line below a question that is not a warning; another prompt means there was no answer.
+
+    Several questions in one ``print`` are answered on one line, in several statements on a line each.
+    """
+    pending = [_readers(statement) for statement in _STATEMENT.split(line)]
+    pending = [readers for readers in pending if readers]
+    for row, text in view.span(index + 1, index + 8):
         answer = re.sub(r"^\s*Out\[\d+\]:\s*", "", text).strip()
-        if answer.startswith((">>>", "$", "In [", "...")):
+        if answer.startswith((">>>", "$", "In [", "...")) or not pending:
             return
-        if claims := list(read(answer)):
+        claims = _claims(pending[0], answer)
+        if claims:
+            pending.pop(0)
             yield from view.stamp(row, claims)
-            return
+
+
+def _readers(statement: str) -> list[Callable[[str], Iterator[Claim]] | None]:
+    """One reader per expression that the statement shows, ``None`` where it is no question we know."""
+    shown = statement.partition("print")[2] or statement
+    if not any(question in shown for question in _ANSWERS):
+        return []
+    parts = shown.strip(" ()>'\"").split(",")
+    return [next((read for question, read in _ANSWERS.items() if question in part), None) for part in parts]
+
+
+def _claims(readers: list[Callable[[str], Iterator[Claim]] | None], answer: str) -> list[Claim]:
+    answers = [answer] if len(readers) == 1 else [word.strip("(),'\"") for word in answer.split()]
+    pairs = zip(readers, answers, strict=False)
+    return [claim for read, text in pairs if read is not None for claim in read(text)]

@@ -21,7 +21,7 @@ _MARKS: Final = (
     "is debug build", "cuda used to build pytorch", "rocm used to build pytorch", "libc version", "python platform",
     "is cuda available", "cuda_module_loading set to", "hip runtime version", "miopen runtime version",
     "is xnnpack available", "is xpu available", "cuda runtime version", "versions of relevant libraries",
-    "gpu models and configuration", "vllm build flags", "rocm version", "vllm version", "nvidia driver version",
+    "vllm build flags", "rocm version", "gpu topology",
 )  # fmt: skip
 _NEEDLES: Final = ("[pip3] ", "[conda] ", "[pip] ", "Collecting environment information")
 

@@ -17,18 +17,20 @@ NAME: Final = "environment"
 
 LABELS: Final[Mapping[str, values.Reader]] = {}
 
-_PREFIXES: Final = (
+STEERING: Final = (
     "CUDA_", "NVIDIA_", "NCCL_", "VLLM_", "TORCH_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "ROCM_", "LD_LIBRARY_PATH",
     "LD_PRELOAD", "XLA_", "TF_", "JAX_", "CUDNN_", "MIOPEN_", "GPU_DEVICE_ORDINAL", "TRITON_", "SGLANG_", "ASCEND_",
     "ONEAPI_", "ZE_", "TORCHINDUCTOR_", "NVTE_",
 )  # fmt: skip
-_LINE = re.compile(r"^\s*(?:[$#%]\s+)?(?:export\s+|set\s+|ENV\s+|[-*]\s+)?([A-Z][A-Z0-9_]{2,60})=(\"[^\"]*\"|'[^']*'|\S+)?\s*$")
+"""Beginnings of the variables' names."""
+
+_LINE = re.compile(r"^\s*(?:[$#%]\s+)?(?:export\s+|set\s+|ENV\s+|[-*]\s+|Environment=\"?)?([A-Z][A-Z0-9_]{2,60})=(\"[^\"]*\"|'[^']*'|[^\s\"]+)?\"?\s*$")
 
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Lines that set one of the variables."""
     del found
-    return sorted({index for prefix in _PREFIXES for index in page.find(prefix) if _LINE.match(page.lines[index].text)})
+    return sorted({index for prefix in STEERING for index in page.find(prefix) if _LINE.match(page.lines[index].text)})
 
 
 def facts(view: View) -> Iterator[Claim]:
@@ -36,6 +38,6 @@ def facts(view: View) -> Iterator[Claim]:
     for index in view.marks.get(NAME, ()):
         if found := _LINE.match(view.page.lines[index].text):
             name, value = found.groups()
-            if value and name.startswith(_PREFIXES):
+            if value and name.startswith(STEERING):
                 claim = Claim("env", value.strip("\"'"), key=name, weight=Weight.LISTED)
                 yield from view.stamp(index, [claim])
