@@ -44,7 +44,7 @@ class Matrix:
             merged: dict[tuple[Any, ...], rows.Row] = {}
             for source in self._stores:
                 for raw in self._spelled_out(name, source.rows(name)):
-                    for row in _typed(shape, raw, name):
+                    for row in typed(shape, raw, name):
                         merged[key_of(row)] = row
             self._cache[name] = tuple(merged.values())
         return self._cache[name]
@@ -145,9 +145,10 @@ def key_of(row: rows.Row) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in rows.KEYS[type(row)])
 
 
-def _typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
-    """The row, or for a build one row per release."""
-    tuples, make = _tuples(shape), cast("Any", shape)
+def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
+    """A raw row as a value of its type; for a build one value per release."""
+    make = cast("Any", shape)
+    tuples = _tuples(make)
     row = make(**{key: _items(key, item) if key in tuples else item for key, item in raw.items()})
     if isinstance(row, rows.Build):
         return replace(row, package=table.removeprefix("builds.")).each()  # type: ignore[return-value]

@@ -30,7 +30,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
-_LAST: Final = ("source", "how", "inferred", "note")
+_LAST: Final = ("source", "how", "inferred", "exempt", "note")
 
 
 @dataclass(slots=True)

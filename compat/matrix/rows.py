@@ -25,6 +25,7 @@ class Row:
         source: ids of the citations that the row rests on.
         how: how it is known; where several fields differ in strength, the strength of those that decide.
         inferred: fields of this row that are weaker than ``how`` says: nobody saw them in a document.
+        exempt: laws that this row is known to break (:mod:`compat.matrix.laws`); ``note`` says why the world does.
         note: what a reader should know, exceptions to a law included.
         origin: file it came from, set by the loader (overlays differ from our own).
     """
@@ -32,6 +33,7 @@ class Row:
     source: tuple[str, ...]
     how: How
     inferred: tuple[str, ...] = ()
+    exempt: tuple[str, ...] = ()
     note: str = ""
     origin: str = ""
 
@@ -234,7 +236,8 @@ class RocmRelease(Row):
     Attributes:
         rocm: ``6.4.1``.
         stream: ``classic``, ``preview`` or ``core-sdk``: two numberings that overlap.
-        drivers: lowest and highest amdgpu driver it accepts; a coarse highest (``6.2``) takes in all its releases.
+        drivers: lowest and highest amdgpu driver it accepts; a coarse highest (``6.2``) takes in
+            all its releases, and one number alone is the only one known.
         targets: gfx targets its libraries are built for, officially supported.
         glibc: lowest glibc.
         os: systems it supports, ``ubuntu22.04 rhel9.4``; empty if not known.

@@ -1,0 +1,161 @@
+"""Laws of frameworks and their companions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import targets, versions
+from compat.matrix.laws.view import Breach, Placed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.matrix.laws.view import View
+
+_PIN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\[[^\]]{0,80}\])?\s{0,2}==\s{0,2}([0-9][0-9A-Za-z.!+]{0,40})")
+
+
+def kernels_are_possible(view: View) -> Iterator[Breach]:
+    """A build carries only code that a toolkit of its runtime can produce."""
+    for items in view.builds().values():
+        for item in items:
+            runtime = item.row.runtime
+            for name in item.row.kernels:
+                if name != "-" and not _possible(view, runtime, name):
+                    yield Breach(item, "kernels", f"{name} in a {runtime or 'plain'} build", f"what {runtime} can target")
+
+
+def _possible(view: View, runtime: str, name: str) -> bool:
+    if runtime.startswith("cuda"):
+        found, accepted = targets.sm(name), _accepted(view, runtime.removeprefix("cuda"))
+        return found is not None and (not accepted or f"sm_{found.major}{found.minor}{found.suffix}" in accepted)
+    if runtime.startswith(("rocm", "dtk")):
+        return targets.is_gfx(name) and (not view.gfx or name.partition(":")[0] in view.gfx)
+    # an sdist is compiled with whatever toolkit is there, other vendors' code is not ours to judge
+    return runtime != "cpu"
+
+
+def _accepted(view: View, version: str) -> set[str]:
+    """Targets of that minor's toolkits; of all minors of a major (``12``); nothing if the table begins later."""
+    if "." in version:
+        return view.toolkits.get(version, set())
+    return {target for minor, accepted in view.toolkits.items() if minor.startswith(f"{version}.") for target in accepted}
+
+
+def dropped_python_stays_dropped(view: View) -> Iterator[Breach]:
+    """A Python that a minor series no longer has does not come back in a later one (a series has what any release has)."""
+    for items in view.builds().values():
+        series: dict[tuple[int, ...], list[Placed]] = {}
+        for version, builds in _releases(items):
+            series.setdefault(version.release[:2], []).extend(builds)
+        yield from _returning(series)
+
+
+def _releases(items: list[Placed]) -> list[tuple[Any, list[Placed]]]:
+    """Final releases in PEP 440's order, each with its builds."""
+    from packaging.version import InvalidVersion, Version
+
+    found: dict[Any, list[Placed]] = {}
+    for item in items:
+        try:
+            version = Version(item.row.version)
+        except InvalidVersion:
+            continue
+        if not version.is_prerelease:
+            found.setdefault(version, []).append(item)
+    return sorted(found.items())
+
+
+def _returning(series: dict[tuple[int, ...], list[Placed]]) -> Iterator[Breach]:
+    """A series drops a Python that is older than all it has, where an earlier one had it."""
+    dropped: dict[str, str] = {}
+    seen: set[str] = set()
+    for number, builds in series.items():
+        pythons = {python for item in builds for python in item.row.python}
+        for python in sorted(pythons & dropped.keys()):
+            at = next(item for item in builds if python in item.row.python)
+            yield Breach(at, "python", f"{python} is back", f"none, as {dropped.pop(python)} dropped it")
+        if pythons:
+            oldest = min(map(_python, pythons))
+            gone = {python for python in seen if _python(python) < oldest}
+            dropped |= dict.fromkeys(gone - dropped.keys(), ".".join(map(str, number)))
+            seen |= pythons
+
+
+def _python(minor: str) -> tuple[int, ...]:
+    return versions.release(minor.removesuffix("t"))
+
+
+def companions_exist(view: View) -> Iterator[Breach]:
+    """A release that a build pins, of a package that the matrix knows, exists there (before its first, nothing is said)."""
+    builds = view.builds()
+    known = {name: _known(items) for name, items in builds.items()}
+    for items in builds.values():
+        for item in items:
+            for key in ("requires", "pins"):
+                for name, version in _pins(getattr(item.row, key)):
+                    if name in known and not _is_known(version.partition("+")[0], known[name]):
+                        yield Breach(item, key, f"pins {name}=={version}", f"a release in builds.{name}")
+
+
+def _known(items: list[Placed]) -> set[str]:
+    return {version for item in items for version in (item.row.version, item.row.published) if version}
+
+
+def _is_known(version: str, known: set[str]) -> bool:
+    """Whether a pin names one of the releases, as PEP 440 compares them, or one before the first."""
+    if version in known:
+        return True
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        wanted, releases = Version(version), {Version(release) for release in known}
+    except InvalidVersion:
+        return False
+    return wanted in releases or wanted < min(releases)
+
+
+def _pins(lines: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Exact pins among requirement lines: ``torch==2.0.1`` but neither ``==2.0.*`` nor a range."""
+    for line in lines:
+        found = _PIN.match(line)
+        rest = line[found.end() :].lstrip() if found else ""
+        if found and (not rest or rest[0] == ";"):
+            yield re.sub(r"[-_.]+", "-", found[1]).lower(), found[2]
+
+
+def followed_builds_exist(view: View) -> Iterator[Breach]:
+    """A companion that follows a framework comes in no runtime that the pinned framework release lacks."""
+    builds = view.builds()
+    follows = {item.row.name: item.row.follows for item in view.of("packages") if item.row.follows}
+    for name, framework in follows.items():
+        runtimes: dict[str, set[str]] = {}
+        for item in builds.get(framework, ()):
+            runtimes.setdefault(item.row.version, set()).add(item.row.runtime)
+        for item in builds.get(name, ()):
+            yield from _unfollowed(item, framework, runtimes)
+
+
+def _unfollowed(item: Placed, framework: str, runtimes: dict[str, set[str]]) -> Iterator[Breach]:
+    if not item.row.runtime.startswith(("cuda", "rocm")):
+        return
+    for name, version in _pins(item.row.requires):
+        have = runtimes.get(version.partition("+")[0], set())
+        if name == framework and have and item.row.runtime not in have:
+            yield Breach(item, "runtime", f"is {item.row.runtime}", f"one of {framework} {version}: {' '.join(sorted(have))}")
+
+
+def build_dates_rise(view: View) -> Iterator[Breach]:
+    """Within one minor series of a package, a later release is not dated before an earlier one."""
+    for items in view.builds().values():
+        latest: dict[tuple[int, ...], tuple[str, Any]] = {}
+        for version, builds in _releases(items):
+            dated = [item for item in builds if item.row.date]
+            if not dated:
+                continue
+            first = min(dated, key=lambda item: item.row.date)
+            day, earlier = latest.get(version.release[:2], ("", None))
+            if first.row.date < day[: len(first.row.date)]:
+                yield Breach(first, "date", f"is {first.row.date}", f"not before {day} of {earlier}")
+            latest[version.release[:2]] = max((day, earlier), (first.row.date, version), key=lambda pair: pair[0])

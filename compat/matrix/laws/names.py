@@ -1,0 +1,222 @@
+"""Laws of naming: what a row names exists, what exists can be reached, and nothing stands twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat import targets, versions
+from compat.errors import InputError
+from compat.matrix import key_of, require
+from compat.matrix.laws.view import Breach, Placed, has_system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from compat.matrix.laws.view import View
+
+
+def one_row_per_key(view: View) -> Iterator[Breach]:
+    """No two rows of a table have one key, no two images one reference, no two names of a package one meaning."""
+    for table in view.names():
+        yield from _repeated(view.of(table), lambda item: (key_of(item.row),), "key")
+    yield from _repeated(view.of("images"), lambda item: item.row.references(), "tag")
+    yield from _repeated(view.of("packages"), lambda item: (item.row.name, *item.row.aliases), "aliases")
+    yield from _repeated(view.of("systems"), lambda item: (item.row.os, *item.row.aliases), "aliases")
+
+
+def _repeated(items: Iterable[Placed], names: Callable[[Placed], Iterable[object]], key: str) -> Iterator[Breach]:
+    seen: dict[object, Placed] = {}
+    for item in items:
+        for name in names(item):
+            other = seen.setdefault(name, item)
+            if other is not item:
+                yield Breach(item, key, f"stands in {other.file}:{other.line} already", "one row")
+                break
+
+
+def names_exist(view: View) -> Iterator[Breach]:
+    """Every index, package, toolkit, system, target and library version that a row names has a row."""
+    for table, naming in _NAMING.items():
+        for item in view.of(table):
+            yield from naming(view, item)
+    for items in view.builds().values():
+        for item in items:
+            yield from _build_names(view, item)
+
+
+def _build_names(view: View, item: Placed) -> Iterator[Breach]:
+    row = item.row
+    if row.index and row.index not in {index.row.name for index in view.of("indexes")}:
+        yield Breach(item, "index", f"{row.index} is not in indexes", "a name of indexes")
+    if row.package not in {package.row.name for package in view.of("packages")}:
+        yield Breach(item, "package", f"{row.package} is not in packages", "a name of packages")
+    yield from _runtime(view, item, row.runtime)
+
+
+def _runtime(view: View, item: Placed, runtime: str) -> Iterator[Breach]:
+    """A CUDA or ROCm version must have a release; below the first release of the table it is silent, not wrong."""
+    for prefix, known in (("cuda", view.toolkit_versions), ("rocm", view.rocm_versions)):
+        version = runtime.removeprefix(prefix)
+        if not runtime.startswith(prefix) or not known or any(_same_release(version, release) for release in known):
+            continue
+        if not _below(version, known):
+            yield Breach(item, "runtime", f"{prefix} has no release {version}", f"a release of {prefix}")
+
+
+def _below(minor: str, known: Collection[str]) -> bool:
+    return versions.release(minor) < min(map(versions.release, known))
+
+
+def _package_names(view: View, item: Placed) -> Iterator[Breach]:
+    follows = item.row.follows
+    if follows and follows not in {package.row.name for package in view.of("packages")}:
+        yield Breach(item, "follows", f"{follows} is not in packages", "a name of packages")
+
+
+def _image_names(view: View, item: Placed) -> Iterator[Breach]:
+    row = item.row
+    if row.os and not has_system(view, row.os):
+        yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
+    if row.cuda and not any(_same_release(row.cuda, known) for known in view.cuda_versions):
+        if not _below(row.cuda, view.cuda_versions):
+            yield Breach(item, "cuda", f"{row.cuda} is not in cuda", "a release of cuda")
+    if "{flavour}" in row.tag and not row.flavours:
+        yield Breach(item, "flavours", "is missing", "what {flavour} stands for")
+    if row.flavours and "{flavour}" not in row.tag:
+        yield Breach(item, "tag", f"{row.tag} has no {{flavour}}", "a place for its flavours")
+    if item.raw.get("require", "") not in {"", *(named.row.name for named in view.of("requires"))}:
+        yield Breach(item, "require", f"{item.raw['require']:.40} is not in requires", "a name of requires")
+    yield from _library(view, item, "cudnn", row.cudnn)
+    yield from _framework(view, item)
+    yield from _runtime(view, item, row.runtime)
+
+
+def _framework(view: View, item: Placed) -> Iterator[Breach]:
+    name = item.row.framework.partition("==")[0]
+    packages = {package.row.name for package in view.of("packages")}
+    if name and packages and name not in packages:
+        yield Breach(item, "framework", f"{name} is not in packages", "a name of packages")
+
+
+def _library(view: View, item: Placed, table: str, version: str) -> Iterator[Breach]:
+    known = {release.row.version for release in view.of(table)}
+    if version and known and not any(_same_release(version, release) for release in known):
+        yield Breach(item, table, f"{version} is not in {table}", f"a version of {table}, or the beginning of one")
+
+
+def _same_release(stated: str, known: str) -> bool:
+    """Whether ``stated`` is ``known`` or a coarser way to write it (``8`` or ``8.9`` for 8.9.2.26)."""
+    return known == stated or known.startswith(f"{stated}.") or versions.release(known) == versions.release(stated)
+
+
+def _product_names(view: View, item: Placed) -> Iterator[Breach]:
+    known = view.capabilities | view.gfx
+    if item.row.vendor != "intel" and item.row.target not in known:
+        yield Breach(item, "target", f"{item.row.target} is not known", "a target of capabilities or gfx")
+
+
+def _system_names(view: View, item: Placed) -> Iterator[Breach]:
+    row = item.row
+    if row.python and row.pythons and row.python not in row.pythons:
+        yield Breach(item, "pythons", f"lacks {row.python}", "its own python3 among those it packages")
+
+
+def _capability_names(view: View, item: Placed) -> Iterator[Breach]:
+    branches = {branch.row.branch for branch in view.of("drivers")}
+    if item.row.last_driver and item.row.last_driver not in branches:
+        yield Breach(item, "last_driver", f"{item.row.last_driver} is not in drivers", "a branch of drivers")
+
+
+def _rocm_names(view: View, item: Placed) -> Iterator[Breach]:
+    for os in item.row.os:
+        if not has_system(view, os):
+            yield Breach(item, "os", f"{os} is not in systems", "a name of systems")
+
+
+def _library_names(view: View, item: Placed) -> Iterator[Breach]:
+    minors, majors = set(view.toolkits), {name.partition(".")[0] for name in view.toolkits}
+    for cuda in item.row.cuda:
+        if cuda not in minors | majors and not _below(cuda, minors):
+            yield Breach(item, "cuda", f"CUDA {cuda} is not in cuda", "a major or minor of cuda")
+    for key in ("first_cc", "last_cc"):
+        cc = getattr(item.row, key)
+        if cc and f"sm_{cc.replace('.', '')}" not in view.capabilities:
+            yield Breach(item, key, f"{cc} is not in capabilities", "a capability")
+
+
+def _jetpack_names(view: View, item: Placed) -> Iterator[Breach]:
+    row = item.row
+    for cc in row.capabilities:
+        if f"sm_{cc.replace('.', '')}" not in view.capabilities:
+            yield Breach(item, "capabilities", f"{cc} is not in capabilities", "a capability")
+    if row.cuda and row.cuda not in view.toolkits:
+        yield Breach(item, "cuda", f"{row.cuda} is not in cuda", "a minor of cuda")
+    if row.os and not has_system(view, row.os):
+        yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
+
+
+_NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
+    "packages": _package_names,
+    "images": _image_names,
+    "gpus": _product_names,
+    "systems": _system_names,
+    "capabilities": _capability_names,
+    "rocm": _rocm_names,
+    "cudnn": _library_names,
+    "nccl": _library_names,
+    "tensorrt": _library_names,
+    "jetpack": _jetpack_names,
+}
+
+
+def images_exist(view: View) -> Iterator[Breach]:
+    """Every image that a system or a JetPack names exists in images."""
+    for table, key in (("systems", "image"), ("jetpack", "images")):
+        for item in view.of(table):
+            value = getattr(item.row, key)
+            for reference in value if isinstance(value, tuple) else (value,):
+                if reference and reference not in view.references:
+                    yield Breach(item, key, f"{reference} is not in images", "a tag of images")
+
+
+def requirements_parse(view: View) -> Iterator[Breach]:
+    """Every NVIDIA_REQUIRE_CUDA expression is one that the container toolkit accepts."""
+    for item in view.of("requires"):
+        try:
+            require.parse(item.row.expression)
+        except InputError as fault:
+            yield Breach(item, "expression", fault.what, fault.expected)
+
+
+def rows_are_reachable(view: View) -> Iterator[Breach]:
+    """Nothing stands that no question can reach: an index or a condition that no row names, a framework without builds."""
+    indexes = {item.row.index for items in view.builds().values() for item in items}
+    required = {item.raw.get("require", "") for item in view.of("images")}
+    for table, used in (("indexes", indexes), ("requires", required), ("packages", set(view.builds()))):
+        for item in view.of(table):
+            if item.row.name not in used and getattr(item.row, "kind", "framework") == "framework":
+                yield Breach(item, "name", f"{item.row.name} is used by no row", "a row that names it")
+
+
+def needless_exemptions(
+    view: View, used: Collection[tuple[int, str]], laws: Collection[str]
+) -> Iterator[tuple[str, Breach]]:
+    """An exemption names a law that its row breaks, and a note says why."""
+    seen: set[int] = set()
+    for table in view.names():
+        for item in view.of(table):
+            if not item.row.exempt or id(item.raw) in seen:
+                continue
+            seen.add(id(item.raw))
+            for name in item.row.exempt:
+                if name not in laws:
+                    yield "exemptions", Breach(item, "exempt", f"{name} is not a law", f"one of {', '.join(laws)}")
+                elif (id(item.raw), name) not in used:
+                    yield "exemptions", Breach(item, "exempt", f"the row keeps {name}", "no exemption")
+            if not item.row.note:
+                yield "exemptions", Breach(item, "note", "is missing", "why the law does not hold here")
+
+
+def is_code(target: str) -> bool:
+    """Whether ``target`` is something that a build may carry."""
+    return targets.sm(target) is not None or targets.is_gfx(target)

@@ -1,0 +1,216 @@
+"""Whether a raw row has the shape of :mod:`compat.matrix.rows`: keys, types, spelling of versions, dates and targets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, Field, dataclass, fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from compat import plan, targets
+from compat.matrix import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with one key of one row, and what was expected."""
+
+    key: str
+    what: str
+    expected: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a value is written: a test of one item, and the rule in words."""
+
+    fits: Callable[[str], bool]
+    rule: str
+
+
+def _pattern(pattern: str, rule: str) -> Spelling:
+    compiled = re.compile(pattern)
+    return Spelling(lambda text: compiled.fullmatch(text) is not None, rule)
+
+
+def _word(*words: str) -> Spelling:
+    return Spelling(frozenset(words).__contains__, " or ".join(words))
+
+
+DOTTED: Final = _pattern(r"\d{1,9}(\.\d{1,9}){0,5}", "a dotted number such as 12.8.1")
+MINOR: Final = _pattern(r"\d{1,3}\.\d{1,3}", "major.minor such as 12.8")
+RELEASE: Final = _pattern(r"\d[0-9A-Za-z.!+-]{0,40}(\.\.\d[0-9A-Za-z.+-]{0,40})?", "a release such as 2.9.1")
+PYTHON: Final = _pattern(r"[23]\.\d{1,2}t?", "a Python minor such as 3.11 or 3.13t")
+DATE: Final = _pattern(
+    r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", "a day 2023-05-08, a month 2023-05 or a year"
+)
+RUNTIME: Final = _pattern(r"((cuda|rocm)\d{1,2}(\.\d{1,2})?|[a-z]+[0-9A-Za-z.]*)?", "cuda11.8, rocm6.2, cpu, xpu, ...")
+OS: Final = _pattern(r"[a-z]+\d{1,4}(\.\d{1,2})?", "distribution and release such as ubuntu22.04")
+PCI: Final = _pattern(r"[0-9a-f]{4}:[0-9a-f]{4}", "vendor:device in lower case such as 10de:2684")
+BRANCH: Final = _pattern(r"R\d{3}", "a branch such as R535")
+NAME: Final = _pattern(r"[a-z0-9]+(-[a-z0-9]+)*", "a normalised name such as torch-npu")
+LIBRARY: Final = _pattern(r"\d{1,3}(\.\d{1,9}){1,4}(\.post\d+)?", "a version such as 9.1.0.70")
+DEVICE: Final = Spelling(targets.is_target, "a device target such as sm_89 or gfx1100")
+CODE: Final = Spelling(
+    lambda text: text == "-" or targets.sm(text) is not None or targets.is_gfx(text), "sm_80, compute_90, gfx90a or -"
+)
+PLATFORM: Final = _word(
+    "linux_x86_64", "linux_aarch64", "linux_ppc64le", "win_amd64", "win_arm64", "macosx_arm64", "macosx_x86_64", "any"
+)
+ARCH: Final = _word("x86_64", "aarch64", "ppc64le")
+
+SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
+    rows.Row: {"how": _word(*get_args(plan.How))},
+    rows.Package: {"name": NAME, "kind": _word("framework", "companion", "library")},
+    rows.Index: {"name": NAME, "url": _pattern(r"https://\S+", "an https address")},
+    rows.Build: {
+        "versions": RELEASE,
+        "runtime": RUNTIME,
+        "python": PYTHON,
+        "platforms": PLATFORM,
+        "glibc": MINOR,
+        "kernels": CODE,
+        "cuda_from": _word(*get_args(plan.CudaFrom)),
+        "cudnn": DOTTED,
+        "driver": DOTTED,
+        "macos": DOTTED,
+        "date": DATE,
+        "abi": _word("0", "1"),
+    },
+    rows.CudaRelease: {
+        "cuda": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,3}", "a full release such as 12.8.1"),
+        **dict.fromkeys(("driver_linux", "driver_windows", "family_linux", "family_windows", "cudart"), DOTTED),
+        **dict.fromkeys(("gcc", "clang"), DOTTED),
+        "ptx": MINOR,
+        "branch": BRANCH,
+        "targets": Spelling(lambda text: text.startswith("sm_") and targets.sm(text) is not None, "sm_90 or sm_90a"),
+        "date": DATE,
+    },
+    rows.Capability: {"cc": MINOR, "first_cuda": MINOR, "last_cuda": MINOR, "last_driver": BRANCH},
+    rows.Gfx: {
+        "gfx": DEVICE,
+        "borrows": DEVICE,
+        "first_rocm": DOTTED,
+        "last_rocm": DOTTED,
+        "override": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,2}", "a value such as 10.3.0"),
+        "generic": _pattern(r"gfx[0-9-]+-generic", "a generic target such as gfx11-generic"),
+    },
+    rows.RocmRelease: {
+        "rocm": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,2}", "a full release such as 6.4.0"),
+        "stream": _word("classic", "preview", "core-sdk"),
+        "drivers": DOTTED,
+        "targets": DEVICE,
+        "glibc": MINOR,
+        "os": OS,
+        "date": DATE,
+    },
+    rows.Product: {"vendor": _word("nvidia", "amd", "intel"), "pci": PCI},
+    rows.Image: {
+        "runtime": RUNTIME,
+        "cuda": DOTTED,
+        "rocm": DOTTED,
+        "cudnn": DOTTED,
+        "nccl": DOTTED,
+        "os": OS,
+        "arch": ARCH,
+        "status": _word("active", "eol", "gone"),
+        "python": PYTHON,
+        "seen": DATE,
+    },
+    rows.DriverBranch: {
+        "branch": BRANCH,
+        "kind": _word("production", "lts", "new-feature", "legacy"),
+        "cuda": MINOR,
+        **dict.fromkeys(("first", "latest", "windows"), DOTTED),
+        **dict.fromkeys(("date", "eol"), DATE),
+    },
+    rows.System: {
+        "os": OS,
+        "glibc": MINOR,
+        "libstdcxx": DOTTED,
+        "python": PYTHON,
+        "pythons": PYTHON,
+        "manager": _word("apt", "dnf", "yum", "zypper", "apk", "tdnf"),
+        "eol": DATE,
+    },
+    rows.LibraryRelease: {
+        "version": LIBRARY,
+        "cuda": _pattern(r"\d{1,2}(\.\d{1,2})?", "a major 12 or a minor 12.8"),
+        **dict.fromkeys(("first_cc", "last_cc"), MINOR),
+        "driver_linux": DOTTED,
+        "date": DATE,
+    },
+    rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "cuda": MINOR, "os": OS, "capabilities": MINOR},
+    rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
+    rows.Signal: {"signal": NAME},
+}
+"""Row type -> field -> spelling of each of its items; an empty text states nothing and fits everywhere."""
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "str": (str,),
+    "bool": (bool,),
+    "int": (int,),
+    "float": (int, float),
+    "How": (str,),
+    "CudaFrom": (str,),
+}
+
+
+def row_faults(table: str, raw: Any) -> Iterator[Fault]:
+    """Everything that is wrong with the shape of one raw row of ``table``."""
+    if not isinstance(raw, dict):
+        yield Fault("", f"a row is {raw!r:.60}", "a table of keys and values")
+        return
+    parts = _fields(rows.row_type(table))
+    for key in parts.keys() - raw.keys():
+        if parts[key].default is MISSING:
+            yield Fault(key, "is missing", f"one of {parts[key].type}" if key == "how" else "")
+    for key, value in raw.items():
+        if key in parts:
+            yield from _value_faults(parts[key], value, rows.row_type(table))
+        elif key != "origin":
+            yield Fault(key, "is not a key of this table", f"one of {', '.join(sorted(parts))}")
+
+
+@lru_cache
+def _fields(shape: type[Any]) -> dict[str, Field[Any]]:
+    hidden = {"origin", "package"} if shape is rows.Build else {"origin"}
+    return {item.name: item for item in fields(shape) if item.name not in hidden}
+
+
+def _value_faults(part: Field[Any], value: Any, shape: type[rows.Row]) -> Iterator[Fault]:
+    kind = str(part.type)
+    if kind.startswith("tuple"):
+        yield from _list_faults(part.name, value, shape)
+    elif not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "bool"):
+        yield Fault(part.name, f"is {value!r:.60}", {"str": "a text", "bool": "true or false"}.get(kind, "a number"))
+    elif isinstance(value, str) and part.default is MISSING and not value and part.name != "runtime":
+        yield Fault(part.name, "is empty", "a value")
+    elif isinstance(value, str) and value:
+        yield from _spelling_faults(part.name, (value,), shape)
+
+
+def _list_faults(key: str, value: Any, shape: type[rows.Row]) -> Iterator[Fault]:
+    """A field of words is one text or a list of texts; a field whose items may hold spaces is a list."""
+    is_list = isinstance(value, list) and all(isinstance(item, str) and item for item in value)
+    if key in rows.LISTS:
+        if not is_list:
+            yield Fault(key, f"is {value!r:.60}", "a list of texts")
+    elif isinstance(value, str) or is_list:
+        items = tuple(value.split()) if isinstance(value, str) else tuple(value)
+        repeated = sorted({item for item in items if items.count(item) > 1})
+        if repeated:
+            yield Fault(key, f"names {' '.join(repeated)} twice", "each item once")
+        yield from _spelling_faults(key, items, shape)
+    else:
+        yield Fault(key, f"is {value!r:.60}", "words in one text")
+
+
+def _spelling_faults(key: str, items: tuple[str, ...], shape: type[rows.Row]) -> Iterator[Fault]:
+    spelling = SPELLINGS[rows.Row].get(key) or SPELLINGS.get(shape, {}).get(key)
+    for item in items:
+        if spelling is not None and not spelling.fits(item):
+            yield Fault(key, f"is {item!r:.60}", spelling.rule)
