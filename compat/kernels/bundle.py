@@ -96,6 +96,8 @@ def _named(ids: list[str], where: str, problems: Problems) -> Iterator[str]:
             yield found[1]
         elif "spirv" in name:
             problems.add(f"{where} holds AMD SPIR-V, which is compiled at load; the file does not say for which GPUs")
+        elif not name.startswith("host-"):
+            problems.add(f"{where} has an entry {name[:80]!r}, which names no target")
 
 
 def _read(window: Window) -> tuple[list[str], int]:

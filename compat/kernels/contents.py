@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     from compat.kernels.window import Window
 
-CUDA_SECTIONS: Final = (".nv_fatbin", "__nv_relfatbin", ".nv_fatb")
-"""Where nvcc puts containers: linked code, relocatable device code, and the name as PE cuts it."""
+CUDA_SECTIONS: Final = (".nv_fatbin", ".nv_fatb")
+"""Where nvcc puts containers; the second is the name as PE cuts it."""
+RELOCATABLE: Final = "__nv_relfatbin"
+"""Device code that is still to be linked. The device linker puts its result into ``.nv_fatbin`` and leaves this behind:
+in a linked library no runtime looks at it, and any PTX in it is lost (cuobjdump skips it too, without ``-all``)."""
 HIP_SECTIONS: Final = (".hip_fatbin", ".hip_fat")
 
 _MOST_IMAGES: Final = 1 << 20  # a hundred times what the largest published library has
@@ -98,19 +101,19 @@ def _elf(window: Window, path: str, tally: _Tally) -> Code:
             return tally.code(path, "cubin")
         case elf.EM_AMDGPU:
             return _code_object(file, path, tally)
-    for section in file.named(*CUDA_SECTIONS, *HIP_SECTIONS):
+    relocatable = file.kind == elf.ET_REL and any(True for _ in file.named(RELOCATABLE))
+    for section in file.named(*CUDA_SECTIONS, *HIP_SECTIONS, *([RELOCATABLE] if relocatable else [])):
         if section.cut:
             tally.problems.add(f"{section.name} claims {section.size} bytes, of which {section.window.size} are there")
         _section(section.name, section.window, tally)
-    links = linkage.read(file)
-    return tally.code(
-        path,
-        "elf",
-        linkage=links,
-        relocatable=any(True for _ in file.named("__nv_relfatbin")),
-        python_tag=linkage.python_tag(PurePosixPath(path).name),
-        cxx11_abi=_abi(file, path, links.needed),
-    )
+    links, abi = linkage.Linkage(), None
+    try:
+        links = linkage.read(file)
+        abi = _abi(file, path, links.needed)
+    except CutShortError as error:
+        tally.problems.add(f"its dynamic section cannot be followed: {error}")
+    tag = linkage.python_tag(PurePosixPath(path).name)
+    return tally.code(path, "elf", linkage=links, relocatable=relocatable, python_tag=tag, cxx11_abi=abi)
 
 
 def _code_object(file: elf.Elf, path: str, tally: _Tally) -> Code:

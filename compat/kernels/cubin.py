@@ -1,10 +1,10 @@
 """Stand-alone NVIDIA machine code and PTX text: which target a ``.cubin`` or ``.ptx`` file is for.
 
-``e_flags`` of a cubin changed with its ELF ABI version (LLVM, ``llvm/include/llvm/BinaryFormat/ELF.h``, ``EF_CUDA_*``):
-up to ABI 7 the SM number is the low byte and 0x800 marks an architecture-specific target; from ABI 8 on it is the
-second byte. There the mark is an attribute of the section ``.nv.compat`` instead (measured: attribute 9 is 1 for ``sm_90a``
-and 0 for ``sm_90``). Nothing but the recorded command line tells ``sm_100f`` from ``sm_100``; cuobjdump calls both
-``sm_100``, and so does this module: both run on the same devices.
+``e_flags`` of a cubin changed with its ELF ABI version (LLVM, ``llvm/include/llvm/BinaryFormat/ELF.h``,
+``EF_CUDA_*``): up to ABI 7 the SM number is the low byte and 0x800 marks an architecture-specific target; from ABI 8
+on the number is the second byte, and the mark is an attribute of the section ``.nv.compat`` (measured: attribute 9 is 1
+for ``sm_90a`` and 0 for ``sm_90``). Nothing but the recorded command line tells ``sm_100f`` from ``sm_100``; cuobjdump
+calls both ``sm_100``, and so does this module: both run on the same devices.
 """
 
 from __future__ import annotations

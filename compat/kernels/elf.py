@@ -23,6 +23,7 @@ EM_386, EM_ARM, EM_X86_64, EM_AARCH64, EM_CUDA, EM_AMDGPU = 3, 40, 62, 183, 190,
 MACHINES: Final = {EM_386: "i386", EM_ARM: "arm", EM_X86_64: "x86_64", EM_AARCH64: "aarch64", 21: "ppc64", 243: "riscv"}
 """``e_machine`` -> architecture; the GPU machines are no architecture of a host and are left out."""
 
+ET_REL = 1  # an object file, still to be linked
 SHT_DYNAMIC, SHT_NOBITS, SHT_DYNSYM, SHT_VERNEED = 6, 8, 11, 0x6FFFFFFE
 DT_NULL, DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH = 0, 1, 14, 15, 29
 _SHN_XINDEX = 0xFFFF  # "see section 0": more sections than 16 bits count
@@ -75,6 +76,7 @@ class Elf:
     """An opened ELF file: its header's fields and its sections."""
 
     layout: Layout
+    kind: int
     machine: int
     abi: int
     flags: int
@@ -99,9 +101,9 @@ def read(window: Window) -> Elf:
     layout = _LAYOUTS.get((ident[4], ident[5]))
     if ident[:4] != MAGIC or layout is None:
         raise CutShortError("not an ELF file of a known class and byte order")
-    _, machine, _, _, _, at, flags, _, _, _, step, count, names = window.unpack(layout.header, 16)
+    kind, machine, _, _, _, at, flags, _, _, _, step, count, names = window.unpack(layout.header, 16)
     sections = _sections(window, layout, at, step, count, names) if at else ()
-    return Elf(layout, machine, ident[8], flags, sections)
+    return Elf(layout, kind, machine, ident[8], flags, sections)
 
 
 def _sections(window: Window, layout: Layout, at: int, step: int, count: int, names: int) -> tuple[Section, ...]:

@@ -37,11 +37,10 @@ _SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+)*)")
 _DLL = re.compile(r"([a-z]+?)64_(\d+)(?:_\d+)?\.dll", re.IGNORECASE)
 
 _PRODUCTS: Final = {
-    **dict.fromkeys(["cudart", "cublas", "cublaslt", "nvrtc", "nvjitlink", "cupti"], "cuda"),
-    **dict.fromkeys(["amdhip64", "hiprtc"], "rocm"),
-    **{
-        name: name for name in ["cudnn", "nccl", "cusparselt", "nvshmem_host", "cudss", "nvinfer", "cufft", "cusolver", "curand", "cusparse"]
-    },
+    **dict.fromkeys(("cudart", "cublas", "cublaslt", "nvrtc", "nvjitlink", "cupti"), "cuda"),
+    **dict.fromkeys(("amdhip64", "amdhip", "hiprtc"), "rocm"),
+    **{name: name for name in ("cudnn", "nccl", "cusparselt", "nvshmem_host", "cudss", "nvinfer")},
+    **{name: name for name in ("cufft", "cusolver", "curand", "cusparse")},
 }
 """Library -> the product whose version its soname counts."""
 
@@ -86,10 +85,13 @@ def implied(needed: Iterable[str]) -> dict[str, str]:
         if match := _SONAME.fullmatch(name) or _DLL.fullmatch(name):
             product = _PRODUCTS.get(match[1].lower(), "")
             if product:
-                found.setdefault(
-                    product, match[2][:2] if len(match[2]) == 3 and match[2].isdigit() else match[2].partition(".")[0]
-                )
+                found.setdefault(product, _major(match[2]))
     return found
+
+
+def _major(version: str) -> str:
+    """``11.0`` -> ``11``; Windows runs the numbers together: ``110`` -> ``11``."""
+    return version[:2] if len(version) == 3 and version.isdigit() else version.partition(".")[0]
 
 
 _ABI_TAG = re.compile(r"\.(?:cpython-(\d+)(t?)-[\w-]+|cp(\d+)(t?)-win[\w]*|pypy(\d+)-[\w-]+|(abi3))\.(?:so|pyd)$")

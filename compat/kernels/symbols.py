@@ -23,7 +23,8 @@ _TORCH: Final = (
     "_ZTVN3c10",
 )
 _NEW: Final = ("__cxx11", "B5cxx11")
-_IDENTIFIER = re.compile(r"(?<![ST\d])(?<!L[a-z])\d+")  # not the number of a substitution, parameter or literal
+_TOKEN = re.compile(r"S[0-9A-Z]*_|T[0-9]*_|L[a-z]\d+E|(\d+)")
+"""Substitution, template parameter and literal, whose digits count nothing; else the length of an identifier."""
 
 
 def imported(file: elf.Elf) -> Iterator[str]:
@@ -77,10 +78,10 @@ def cxx11_abi(names: Iterable[str]) -> bool | None:
 def _without_identifiers(name: str) -> str:
     """A mangled name without its source identifiers (``5Error``), in which letters mean nothing."""
     kept, at = [], 0
-    while found := _IDENTIFIER.search(name, at):
+    while found := _TOKEN.search(name, at):
         kept.append(name[at : found.start()])
-        at = found.end() + int(found.group()[:6])
-    return "".join([*kept, name[at:]])
+        at = found.end() + (int(found[1][:6]) if found[1] else 0)
+    return " ".join([*kept, name[at:]])
 
 
 def lacking(extension: elf.Elf, libraries: Iterable[elf.Elf]) -> tuple[str, ...]:

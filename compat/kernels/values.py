@@ -25,7 +25,7 @@ class Code:
         binaries: targets of a fat binary or bundle -> number of fat binaries with just these.
         isa: PTX target -> ISA versions of its images, ascending (``{"compute_90": ("8.7",)}``).
         linkage: what the loader needs, for host binaries.
-        relocatable: whether it holds device code that is still to be linked (``nvcc -dc``).
+        relocatable: whether it is an object file whose device code is still to be linked (``nvcc -dc``).
         python_tag: ``cp311``, ``abi3``; empty for a plain library.
         cxx11_abi: string ABI of its imports from torch; ``None`` if it imports none.
         unread: what could not be read of it, and why.

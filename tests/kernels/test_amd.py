@@ -1,0 +1,179 @@
+"""AMD code: offload bundles plain and compressed, code objects by their flags, data files by their names."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compat.kernels import amdgpu, bundle, contents, names
+from compat.kernels.window import Problems
+from compat.targets import is_gfx
+
+HOST = "host-x86_64-unknown-linux--"
+HIP = "hipv4-amdgcn-amd-amdhsa--"
+DATA = Path(__file__).parent / "data"
+
+
+def read(make, data):
+    """(targets of each bundle, complaints)."""
+    problems = Problems()
+    return [*bundle.targets(make.window(data), problems)], problems.texts()
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        (HIP + "gfx90a", "gfx90a"),
+        (HIP + "gfx90a:sramecc+:xnack-", "gfx90a:sramecc+:xnack-"),
+        (HIP + "gfx942:xnack+", "gfx942:xnack+"),
+        (HIP + "gfx9-generic", "gfx9-generic"),
+        (HIP + "gfx9-4-generic:xnack-", "gfx9-4-generic:xnack-"),
+        (HIP + "gfx10-3-generic", "gfx10-3-generic"),
+        (HIP + "gfx12-generic", "gfx12-generic"),
+        ("hip-amdgcn-amd-amdhsa-gfx906", "gfx906"),
+        ("hip-amdgcn-amd-amdhsa-unknown-gfx1030", "gfx1030"),
+        ("openmp-amdgcn-amd-amdhsa--gfx908", "gfx908"),
+    ],
+)
+def test_an_id_gives_its_target(make, name, target):
+    assert read(make, make.bundle(HOST, name)) == ([[target]], ())
+    assert is_gfx(target)
+
+
+def test_bundles_lie_page_after_page(make):
+    data = make.bundle(HOST, HIP + "gfx90a", HIP + "gfx942") + make.bundle(HOST, HIP + "gfx1100")
+    assert read(make, data + bytes(4096)) == ([["gfx90a", "gfx942"], ["gfx1100"]], ())
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_compressed_bundles_of_every_version(make, version):
+    first = make.compressed(make.bundle(HOST, HIP + "gfx90a"), version=version)
+    second = make.compressed(make.bundle(HOST, HIP + "gfx1201"), version=version)
+    assert read(make, first.ljust(8192, b"\0") + second) == ([["gfx90a"], ["gfx1201"]], ())
+
+
+def test_compressed_bundles_need_not_start_on_a_page(make):
+    one, two = (make.compressed(make.bundle(HOST, HIP + name)) for name in ("gfx908", "gfx950"))
+    assert read(make, one + bytes(7) + two)[0] == [["gfx908"], ["gfx950"]]
+
+
+def test_a_bundle_that_a_real_compiler_compressed(make):
+    """Head of the ``.hip_fatbin`` of jax-rocm7-plugin 0.10.2's ``_prng.so``; the ids were listed with the zstd program."""
+    recorded = json.loads((DATA / "ccob.json").read_text())
+    data = bytes.fromhex(recorded["head"])
+    found, _ = read(make, data.ljust(int.from_bytes(data[8:16], "little"), b"\0"))
+    assert found == [recorded["targets"]]
+
+
+def test_spirv_is_not_taken_for_any_gpu(make):
+    found, problems = read(make, make.bundle(HOST, "hip-spirv64-amd-amdhsa--amdgcnspirv", HIP + "gfx942"))
+    assert found == [["gfx942"]]
+    assert "SPIR-V" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"CCOB\x09\0\0\0" + bytes(40), "version 9"),
+        (b"CCOB\2\0\7\0" + bytes(40), "method 7"),
+        (b"CCOB\2\0\0\0" + bytes(8), "could not be read"),
+        (b"CCOB\2\0\0\0\x40\0\0\0\0\0\0\0" + bytes(48), "could not be read"),
+        (b"__CLANG_OFFLOAD_BUNDLE__\xff\xff\xff\xff\xff\xff\xff\x7f", "entries claimed"),
+        (b"__CLANG_OFFLOAD_BUNDLE__" + (1).to_bytes(8, "little") + bytes(16) + b"\xff" * 8, "an id of"),
+    ],
+)
+def test_a_broken_bundle_is_told_and_the_next_one_read(make, data, said):
+    good = make.bundle(HOST, HIP + "gfx1100")
+    found, problems = read(make, data.ljust(4096, b"\0") + good)
+    assert found == [["gfx1100"]]
+    assert said in problems[0]
+
+
+def test_a_body_that_is_no_bundle_is_told(make):
+    assert "no bundle" in read(make, make.compressed(b"something else" * 9))[1][0]
+
+
+def test_a_compressed_bomb_costs_its_first_kilobytes_only(make):
+    bomb = make.compressed(make.bundle(HOST, HIP + "gfx90a") + bytes(200 << 20))
+    assert read(make, bomb) == ([["gfx90a"]], ())
+
+
+def test_a_library_with_both_vendors_code(make):
+    sections = [(".hip_fatbin", make.bundle(HOST, HIP + "gfx90a", HIP + "gfx1030"))]
+    (code,) = contents.read(make.window(make.elf(sections, needed=["libamdhip64.so.6"])), "lib.so")
+    assert (code.gfx, code.sass, code.implied) == (("gfx90a", "gfx1030"), (), {"rocm": "6"})
+
+
+# e_flags numbers, LLVM's test elf-header-flags-mach.ll
+MACH = {
+    0x20: "gfx600", 0x26: "gfx704", 0x2A: "gfx803", 0x2C: "gfx900", 0x2F: "gfx906", 0x30: "gfx908", 0x31: "gfx909",
+    0x32: "gfx90c", 0x33: "gfx1010", 0x35: "gfx1012", 0x36: "gfx1030", 0x39: "gfx1033", 0x3A: "gfx602", 0x3C: "gfx805",
+    0x3D: "gfx1035", 0x3E: "gfx1034", 0x3F: "gfx90a", 0x41: "gfx1100", 0x42: "gfx1013", 0x43: "gfx1150", 0x44: "gfx1103",
+    0x45: "gfx1036", 0x46: "gfx1101", 0x47: "gfx1102", 0x48: "gfx1200", 0x49: "gfx1250", 0x4A: "gfx1151", 0x4C: "gfx942",
+    0x4E: "gfx1201", 0x4F: "gfx950", 0x50: "gfx1310", 0x51: "gfx9-generic", 0x52: "gfx10-1-generic",
+    0x53: "gfx10-3-generic", 0x54: "gfx11-generic", 0x55: "gfx1152", 0x57: "gfx1154", 0x58: "gfx1153",
+    0x59: "gfx12-generic", 0x5A: "gfx1251", 0x5B: "gfx12-5-generic", 0x5C: "gfx1172", 0x5D: "gfx1170", 0x5E: "gfx1171",
+    0x5F: "gfx9-4-generic", 0x62: "gfx11-7-generic", 0x63: "gfx13-generic",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "target"), MACH.items())
+def test_a_code_object_is_named_by_its_flags(make, number, target):
+    (code,) = contents.read(make.window(make.elf(machine=224, flags=number, abi=2)), "k.hsaco")
+    assert (code.form, code.gfx, code.unread) == ("hsaco", (target,), ())
+
+
+@pytest.mark.parametrize(
+    ("abi", "flags", "target"),
+    [
+        (1, 0x3F, "gfx90a"),
+        (1, 0x13F, "gfx90a:xnack+"),
+        (1, 0x330, "gfx908:sramecc+:xnack+"),
+        (2, 0x53F, "gfx90a"),  # any, any
+        (2, 0xE3F, "gfx90a:sramecc+:xnack-"),
+        (3, 0xB3F, "gfx90a:sramecc-:xnack+"),
+        (4, 0x0100054C, "gfx942"),  # V6: the generic version in the top byte
+    ],
+)
+def test_features_by_code_object_version(make, abi, flags, target):
+    (code,) = contents.read(make.window(make.elf(machine=224, flags=flags, abi=abi)), "k.co")
+    assert code.gfx == (target,)
+
+
+@pytest.mark.parametrize(("abi", "flags"), [(2, 0x27), (2, 0xFF), (0, 0x3F), (2, 0)])
+def test_unknown_flags_are_unknown(make, abi, flags):
+    (code,) = contents.read(make.window(make.elf(machine=224, flags=flags, abi=abi)), "k.co")
+    assert code.gfx == ()
+    assert "name no known target" in code.unread[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("TensileLibrary_Type_HH_Contraction_l_Ailk_Bjlk_Cijk_Dijk_gfx90a.co", "gfx90a"),
+        ("Kernels.so-000-gfx90a-xnack+.hsaco", "gfx90a:xnack+"),
+        ("Kernels.so-000-gfx1030.hsaco", "gfx1030"),
+        ("TensileLibrary_lazy_gfx942.dat", "gfx942"),
+        ("TensileLibrary_gfx906-xnack-.co", "gfx906:xnack-"),
+        ("extop_gfx1201.co", "gfx1201"),
+        ("hipblasltExtOpLibrary_gfx11-generic.dat", "gfx11-generic"),
+        ("gfx90a6e.kdb", "gfx90a"),
+        ("gfx94298.db.txt", "gfx942"),
+        ("gfx942130.kdb", "gfx942"),
+        ("gfx103036.kdb", "gfx1030"),
+        ("gfx90640.HIP.fdb.txt", "gfx906"),
+        ("gfx1100.kdb", "gfx1100"),
+        ("TensileManifest.txt", ""),
+        ("gfx90a.py", ""),
+        ("libgfx90a.so", ""),
+        ("gfxfff.kdb", ""),
+        ("gfxstrand.co", ""),
+    ],
+)
+def test_data_files_tell_their_target_by_name(name, target):
+    assert names.target(name) == target
+
+
+def test_every_name_is_one_that_the_rest_understands():
+    assert all(is_gfx(name) for name in amdgpu.PROCESSORS)
+    assert len(amdgpu.PROCESSORS) == 63
