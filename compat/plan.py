@@ -38,6 +38,7 @@ class PlannedBuild:
         asked: whether the person named it, or it was added to fit.
         source: matrix row and its source.
         how: how that row is known.
+        links: whether ``index`` is a page of links (``pip --find-links``) rather than a simple index.
     """
 
     name: str
@@ -51,6 +52,7 @@ class PlannedBuild:
     asked: bool = True
     source: str = ""
     how: How = "measured"
+    links: bool = False
 
     @property
     def requirement(self) -> str:
