@@ -163,7 +163,8 @@ def _check_spelling(file: str, text: str, better: str, book: _Book) -> None:
     pairs = zip(text.splitlines(), better.splitlines(), strict=False)
     line = next((number for number, (left, right) in enumerate(pairs, 1) if left != right), len(better.splitlines()))
     shown = better.splitlines()[min(line, len(better.splitlines())) - 1]
-    book.add(file, line, "is not in canonical spelling", f"{shown[:100]!r}", "`envcheck matrix check --fix` rewrites it")
+    hint = "`envcheck matrix check --fix` rewrites it"
+    book.add(file, line, "is not in canonical spelling", f"{shown[:100]!r}", hint)
 
 
 def _check_laws(book: _Book, beneath: list[Placed]) -> None:

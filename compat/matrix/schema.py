@@ -1,11 +1,11 @@
-"""Whether a raw row has the shape of :mod:`compat.matrix.rows`: keys, types, spelling of versions, dates and targets."""
+"""Whether a raw row has the shape of :mod:`compat.matrix.rows`: keys, types, spelling of versions and targets."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from compat import plan, targets
 from compat.matrix import rows
@@ -164,7 +164,7 @@ def row_faults(table: str, raw: Any) -> Iterator[Fault]:
     if not isinstance(raw, dict):
         yield Fault("", f"a row is {raw!r:.60}", "a table of keys and values")
         return
-    parts = _fields(rows.row_type(table))
+    parts = _fields(cast("Any", rows.row_type(table)))
     for key in parts.keys() - raw.keys():
         if parts[key].default is MISSING:
             yield Fault(key, "is missing", f"one of {parts[key].type}" if key == "how" else "")

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from compat.matrix.laws.view import View
 
-_PIN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\[[^\]]{0,80}\])?\s{0,2}==\s{0,2}([0-9][0-9A-Za-z.!+]{0,40})")
+_PIN: Final = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\[[^\]]{0,80}\])?\s{0,2}==\s{0,2}([0-9][0-9A-Za-z.!+]{0,40})"
+)
 
 
 def kernels_are_possible(view: View) -> Iterator[Breach]:
@@ -23,7 +25,8 @@ def kernels_are_possible(view: View) -> Iterator[Breach]:
             runtime = item.row.runtime
             for name in item.row.kernels:
                 if name != "-" and not _possible(view, runtime, name):
-                    yield Breach(item, "kernels", f"{name} in a {runtime or 'plain'} build", f"what {runtime} can target")
+                    what = f"has {name} in a {runtime} build"
+                    yield Breach(item, "kernels", what, f"what {runtime} can target")
 
 
 def _possible(view: View, runtime: str, name: str) -> bool:
@@ -40,11 +43,12 @@ def _accepted(view: View, version: str) -> set[str]:
     """Targets of that minor's toolkits; of all minors of a major (``12``); nothing if the table begins later."""
     if "." in version:
         return view.toolkits.get(version, set())
-    return {target for minor, accepted in view.toolkits.items() if minor.startswith(f"{version}.") for target in accepted}
+    series = [accepted for minor, accepted in view.toolkits.items() if minor.startswith(f"{version}.")]
+    return set().union(*series)
 
 
 def dropped_python_stays_dropped(view: View) -> Iterator[Breach]:
-    """A Python that a minor series no longer has does not come back in a later one (a series has what any release has)."""
+    """A Python that a minor series no longer has does not come back in a later one."""
     for items in view.builds().values():
         series: dict[tuple[int, ...], list[Placed]] = {}
         for version, builds in _releases(items):
@@ -88,7 +92,7 @@ def _python(minor: str) -> tuple[int, ...]:
 
 
 def companions_exist(view: View) -> Iterator[Breach]:
-    """A release that a build pins, of a package that the matrix knows, exists there (before its first, nothing is said)."""
+    """A release that a build pins, of a package that the matrix knows, exists there."""
     builds = view.builds()
     known = {name: _known(items) for name, items in builds.items()}
     for items in builds.values():
@@ -143,7 +147,8 @@ def _unfollowed(item: Placed, framework: str, runtimes: dict[str, set[str]]) -> 
     for name, version in _pins(item.row.requires):
         have = runtimes.get(version.partition("+")[0], set())
         if name == framework and have and item.row.runtime not in have:
-            yield Breach(item, "runtime", f"is {item.row.runtime}", f"one of {framework} {version}: {' '.join(sorted(have))}")
+            expected = f"one of {framework} {version}: {' '.join(sorted(have))}"
+            yield Breach(item, "runtime", f"is {item.row.runtime}", expected)
 
 
 def build_dates_rise(view: View) -> Iterator[Breach]:

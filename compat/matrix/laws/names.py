@@ -57,10 +57,12 @@ def _runtime(view: View, item: Placed, runtime: str) -> Iterator[Breach]:
     """A CUDA or ROCm version must have a release; below the first release of the table it is silent, not wrong."""
     for prefix, known in (("cuda", view.toolkit_versions), ("rocm", view.rocm_versions)):
         version = runtime.removeprefix(prefix)
-        if not runtime.startswith(prefix) or not known or any(_same_release(version, release) for release in known):
-            continue
-        if not _below(version, known):
+        if runtime.startswith(prefix) and known and not _is_released(version, known):
             yield Breach(item, "runtime", f"{prefix} has no release {version}", f"a release of {prefix}")
+
+
+def _is_released(version: str, known: Collection[str]) -> bool:
+    return any(_same_release(version, release) for release in known) or _below(version, known)
 
 
 def _below(minor: str, known: Collection[str]) -> bool:
@@ -77,9 +79,8 @@ def _image_names(view: View, item: Placed) -> Iterator[Breach]:
     row = item.row
     if row.os and not has_system(view, row.os):
         yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
-    if row.cuda and not any(_same_release(row.cuda, known) for known in view.cuda_versions):
-        if not _below(row.cuda, view.cuda_versions):
-            yield Breach(item, "cuda", f"{row.cuda} is not in cuda", "a release of cuda")
+    if row.cuda and not _is_released(row.cuda, view.cuda_versions):
+        yield Breach(item, "cuda", f"{row.cuda} is not in cuda", "a release of cuda")
     if "{flavour}" in row.tag and not row.flavours:
         yield Breach(item, "flavours", "is missing", "what {flavour} stands for")
     if row.flavours and "{flavour}" not in row.tag:
@@ -115,7 +116,7 @@ def _product_names(view: View, item: Placed) -> Iterator[Breach]:
         yield Breach(item, "target", f"{item.row.target} is not known", "a target of capabilities or gfx")
 
 
-def _system_names(view: View, item: Placed) -> Iterator[Breach]:
+def _system_names(_view: View, item: Placed) -> Iterator[Breach]:
     row = item.row
     if row.python and row.pythons and row.python not in row.pythons:
         yield Breach(item, "pythons", f"lacks {row.python}", "its own python3 among those it packages")
@@ -189,7 +190,7 @@ def requirements_parse(view: View) -> Iterator[Breach]:
 
 
 def rows_are_reachable(view: View) -> Iterator[Breach]:
-    """Nothing stands that no question can reach: an index or a condition that no row names, a framework without builds."""
+    """No question is unable to reach a row: no index or condition that nothing names, no framework without builds."""
     indexes = {item.row.index for items in view.builds().values() for item in items}
     required = {item.raw.get("require", "") for item in view.of("images")}
     for table, used in (("indexes", indexes), ("requires", required), ("packages", set(view.builds()))):

@@ -28,7 +28,8 @@ def one_family_floor_per_major(view: View) -> Iterator[Breach]:
                 continue
             other = first.setdefault(versions.major(item.row.cuda), item)
             if getattr(item.row, key) != getattr(other.row, key):
-                yield Breach(item, key, f"is {getattr(item.row, key)}", f"{getattr(other.row, key)} as CUDA {other.row.cuda}")
+                expected = f"{getattr(other.row, key)} as CUDA {other.row.cuda}"
+                yield Breach(item, key, f"is {getattr(item.row, key)}", expected)
 
 
 def floors_lie_in_their_branch(view: View) -> Iterator[Breach]:
@@ -41,7 +42,8 @@ def floors_lie_in_their_branch(view: View) -> Iterator[Breach]:
                 yield Breach(item, "branch", f"{item.row.branch} is not in drivers", "a branch of drivers")
             continue
         if versions.minor(item.row.cuda) != branch.cuda:
-            yield Breach(item, "branch", f"{item.row.branch} reports CUDA {branch.cuda}", f"a branch for {item.row.cuda}")
+            what = f"{item.row.branch} reports CUDA {branch.cuda}"
+            yield Breach(item, "branch", what, f"a branch for {item.row.cuda}")
         if item.row.driver_linux and f"R{versions.major(item.row.driver_linux)}" != item.row.branch:
             yield Breach(item, "driver_linux", f"is {item.row.driver_linux}", f"a version of {item.row.branch}")
 
@@ -62,7 +64,7 @@ def branches_are_in_order(view: View) -> Iterator[Breach]:
 
 
 def capabilities_agree_with_toolkits(view: View) -> Iterator[Breach]:
-    """A toolkit targets exactly the capabilities whose bounds take it in, and a suffixed target only beside its plain one."""
+    """A toolkit targets exactly the capabilities whose bounds take it in, and variants only of what it targets."""
     for item in view.of("cuda"):
         have = set(item.row.targets)
         if not have:
@@ -71,11 +73,11 @@ def capabilities_agree_with_toolkits(view: View) -> Iterator[Breach]:
             row, name = capability.row, f"sm_{capability.row.cc.replace('.', '')}"
             inside = _within(versions.minor(item.row.cuda), row.first_cuda, row.last_cuda)
             if inside != (name in have):
-                has = "has" if name in have else "lacks"
-                yield Breach(item, "targets", f"{has} {name}", f"{row.first_cuda} to {row.last_cuda or 'now'} as in capabilities")
+                what = f"{'has' if name in have else 'lacks'} {name}"
+                yield Breach(item, "targets", what, f"{row.first_cuda} to {row.last_cuda or 'now'} as in capabilities")
         for name in sorted(have - view.capabilities):
             if _plain(name) not in have:
-                yield Breach(item, "targets", f"has {name}", "a target of capabilities, or a variant of one listed here")
+                yield Breach(item, "targets", f"has {name}", "a capability's target, or a variant of one listed here")
 
 
 def branches_drop_what_ended(view: View) -> Iterator[Breach]:
@@ -122,7 +124,8 @@ def overrides_name_their_sibling(view: View) -> Iterator[Breach]:
         elif row.borrows and row.borrows not in view.gfx:
             yield Breach(item, "borrows", f"{row.borrows} is not in gfx", "a target of gfx")
         elif row.override and row.override != _gfx_number(row.borrows):
-            yield Breach(item, "override", f"is {row.override}", f"{_gfx_number(row.borrows)}, the number of {row.borrows}")
+            expected = f"{_gfx_number(row.borrows)}, the number of {row.borrows}"
+            yield Breach(item, "override", f"is {row.override}", expected)
 
 
 def toolkit_dates_rise(view: View) -> Iterator[Breach]:
@@ -150,7 +153,8 @@ def _rising(items: Iterable[Placed], key: str, order: Callable[[str], tuple[int,
         if not value:
             continue
         if highest is not None and _before(order(value), order(getattr(highest.row, key))):
-            yield Breach(item, key, f"is {value}", f"not below {getattr(highest.row, key)}, stated by an earlier release")
+            expected = f"not below {getattr(highest.row, key)}, stated by an earlier release"
+            yield Breach(item, key, f"is {value}", expected)
         else:
             highest = item
 
