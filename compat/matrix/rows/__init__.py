@@ -1,0 +1,94 @@
+"""The matrix's rows as frozen values: this module is the schema of ``matrix/*.toml``.
+
+Every row has ``source`` (ids of the file's ``[sources]`` table), ``how`` it is known, and perhaps a ``note``. A field
+annotated ``tuple[str, ...]`` is spelled in TOML as one text with spaces between its items (or as a list, where
+an item may contain a space: the fields in :data:`LISTS`), so that a row stays on one line and diffs stay readable.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from compat.matrix.rows.base import Row
+from compat.matrix.rows.images import Image, Requirement
+from compat.matrix.rows.machines import Accelerator, Jetpack, Product, System
+from compat.matrix.rows.signals import Signal
+from compat.matrix.rows.software import Build, Index, Package
+from compat.matrix.rows.toolkits import Capability, CudaRelease, DriverBranch, Gfx, LibraryRelease, RocmRelease
+
+__all__ = [
+    "KEYS",
+    "LISTS",
+    "TABLES",
+    "Accelerator",
+    "Build",
+    "Capability",
+    "CudaRelease",
+    "DriverBranch",
+    "Gfx",
+    "Image",
+    "Index",
+    "Jetpack",
+    "LibraryRelease",
+    "Package",
+    "Product",
+    "Requirement",
+    "RocmRelease",
+    "Row",
+    "Signal",
+    "System",
+    "row_type",
+]
+
+LISTS: Final = frozenset({"requires", "pins", "examples"})
+"""Fields whose items may hold spaces; they are TOML lists."""
+
+TABLES: Final[dict[str, type[Row]]] = {
+    "packages": Package,
+    "indexes": Index,
+    "cuda": CudaRelease,
+    "capabilities": Capability,
+    "gfx": Gfx,
+    "rocm": RocmRelease,
+    "gpus": Product,
+    "images": Image,
+    "requires": Requirement,
+    "drivers": DriverBranch,
+    "systems": System,
+    "cudnn": LibraryRelease,
+    "nccl": LibraryRelease,
+    "tensorrt": LibraryRelease,
+    "jetpack": Jetpack,
+    "accelerators": Accelerator,
+    "signals": Signal,
+}
+"""Table name -> row type; ``builds.<package>`` tables hold :class:`Build` rows."""
+
+KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
+    Package: ("name",),
+    Index: ("name",),
+    Build: ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published"),
+    CudaRelease: ("cuda",),
+    Capability: ("cc",),
+    Gfx: ("gfx",),
+    RocmRelease: ("rocm",),
+    Product: ("name", "vendor", "target"),
+    Image: ("repository", "tag", "flavours"),
+    Requirement: ("name",),
+    DriverBranch: ("branch",),
+    System: ("os",),
+    LibraryRelease: ("version", "cuda"),
+    Jetpack: ("jetpack", "l4t"),
+    Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),
+    Signal: ("signal",),
+}
+"""Fields that tell two rows of a table apart; an overlay's row with the same key replaces ours."""
+
+
+def row_type(table: str) -> type[Row]:
+    """The row type of a table.
+
+    Raises:
+        KeyError: if there is no such table.
+    """
+    return Build if table.startswith("builds.") else TABLES[table]

@@ -1,0 +1,121 @@
+"""Rows of what software runs on: products, systems, Jetson and other accelerators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compat.matrix.rows.base import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Product(Row):
+    """A GPU one can buy (table ``gpus``).
+
+    Attributes:
+        name: as its driver prints it, ``NVIDIA GeForce RTX 4090``.
+        vendor: ``nvidia``, ``amd``, ``intel``.
+        target: ``sm_89``, ``gfx1100``; ``xpu`` family name for Intel.
+        aliases: other spellings; a TOML list is not needed, items are joined by ``;``.
+        pci: ids, ``10de:2684``.
+        brand: NVIDIA's brand word in NVIDIA_REQUIRE_CUDA: ``geforce``, ``tesla``, ``quadrortx``, ...
+        segment: ``datacenter``, ``workstation``, ``consumer``, ``laptop``, ``jetson``, ``apu``.
+        memory_gib: memory; ``bandwidth_gbs`` its peak; peak rates in dense TFLOP/s.
+    """
+
+    name: str
+    vendor: str
+    target: str
+    aliases: str = ""
+    pci: tuple[str, ...] = ()
+    chip: str = ""
+    brand: str = ""
+    segment: str = ""
+    year: int = 0
+    memory_gib: float = 0
+    bandwidth_gbs: float = 0
+    fp32_tflops: float = 0
+    tf32_tflops: float = 0
+    fp16_tflops: float = 0
+    bf16_tflops: float = 0
+    fp8_tflops: float = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System(Row):
+    """An operating-system release (table ``systems``).
+
+    Attributes:
+        os: ``ubuntu22.04``.
+        glibc: its C library; ``libstdcxx`` its highest GLIBCXX symbol version.
+        python: minor version of its ``python3``; ``pythons`` those it packages.
+        manager: ``apt``, ``dnf``, ``zypper``, ``apk``, ``tdnf``, ``yum``.
+        aliases: other spellings, as os-release makes them (``rocky9``); a minor release that has no row of its own
+            (``rhel9.4``) takes the row of its major.
+        image: plain base image, ``ubuntu:22.04``.
+        eol: end of standard support.
+    """
+
+    os: str
+    aliases: tuple[str, ...] = ()
+    glibc: str = ""
+    libstdcxx: str = ""
+    python: str = ""
+    pythons: tuple[str, ...] = ()
+    manager: str = ""
+    image: str = ""
+    eol: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jetpack(Row):
+    """A JetPack release (table ``jetpack``): ``l4t``, the versions that it brings, and the modules it runs on.
+
+    Attributes:
+        jetpack: ``6.2``; ``preview`` marks a developer preview.
+        modules: Jetson modules in words.
+        sbsa: whether ordinary arm64 images run on it, rather than l4t images only.
+    """
+
+    jetpack: str
+    l4t: str
+    cuda: str = ""
+    cudnn: str = ""
+    tensorrt: str = ""
+    os: str = ""
+    capabilities: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    modules: str = ""
+    preview: bool = False
+    sbsa: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator(Row):
+    """What one release of an accelerator's package needs, outside CUDA and ROCm (table ``accelerators``).
+
+    Attributes:
+        accelerator: ``intel``, ``apple``, ``tpu``, ``ascend``, ``mlu``, ``musa``, ``xpu`` (Kunlunxin), ``dcu``, ...
+        package: distribution that brings it, ``torch-npu``, ``jax``, ``intel-extension-for-pytorch``.
+        versions: its releases that share the row; ``a..b`` spans published releases from a to b.
+        framework: framework release that it is for, ``torch==2.9.0``; empty if the package is the framework.
+        stack: vendor's software, ``cann8.5.0``, ``oneapi2025.1``, ``libtpu0.0.50``, ``macos14``.
+        python: minor versions; empty if not known.
+        devices: devices it serves, in words.
+        os: systems it is stated for, in words.
+        index: address or name of the index that has it; empty for the default index.
+        image: container image that carries it.
+        driver: driver or firmware it states.
+    """
+
+    accelerator: str
+    package: str
+    versions: tuple[str, ...] = ()
+    framework: str = ""
+    stack: str = ""
+    python: tuple[str, ...] = ()
+    devices: str = ""
+    os: str = ""
+    index: str = ""
+    image: str = ""
+    driver: str = ""
+    date: str = ""

@@ -1,0 +1,29 @@
+"""Rows of messages that programs print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compat.matrix.rows.base import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal(Row):
+    """A message that programs print in general (table ``signals``): what it is, never what caused it in one report.
+
+    Attributes:
+        signal: short id, ``no-kernel-image``.
+        pattern: regular expression (case-insensitive, linear-time: no nested repeats) with named groups for facts.
+        program: who prints it: ``cuda``, ``torch``, ``docker``, ...
+        candidates: codes of the rules that it may point to, likeliest first when no fact decides.
+        benign: whether it is noise that harms nothing.
+        meaning: what the message says, in our words.
+    """
+
+    signal: str
+    pattern: str
+    program: str = ""
+    candidates: tuple[str, ...] = ()
+    benign: bool = False
+    meaning: str = ""
+    examples: tuple[str, ...] = ()

@@ -1,0 +1,127 @@
+"""Rows of frameworks and their companions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from compat.matrix.rows.base import Row
+
+if TYPE_CHECKING:
+    from compat.plan import CudaFrom
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package(Row):
+    """A framework or a companion (table ``packages``).
+
+    Attributes:
+        name: distribution name in normalised spelling, ``tensorflow``.
+        title: the name its makers write, ``TensorFlow``.
+        kind: ``framework``, ``companion`` (belongs to a framework), ``library`` (CUDA library with a Python package).
+        module: name to import.
+        aliases: other names people type or other distributions of the same thing (``pytorch``).
+        follows: package whose build it must match in runtime and variant (``torch`` for torchvision); empty if none.
+        cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
+    """
+
+    name: str
+    title: str
+    kind: str
+    module: str = ""
+    aliases: tuple[str, ...] = ()
+    follows: str = ""
+    cpu_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index(Row):
+    """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
+
+    Attributes:
+        links: whether the address is a page of links (``pip --find-links``) rather than a simple index.
+    """
+
+    name: str
+    url: str
+    links: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build(Row):
+    """One published variant of one or more releases (table ``builds.<package>``); the loader gives one per version.
+
+    Attributes:
+        versions: releases that share everything below, newest last.
+        runtime: ``cuda11.8``, ``rocm6.2``, ``cpu``, ``xpu``, ``metal``, ``tpu``, ``cann8.0``; empty if no GPU code.
+        variant: name of the variant in its index (``cu118``); empty for the default index.
+        local: local version tag of its wheels (``cu118``); empty if they have none.
+        index: name of a row of ``indexes``; empty for the default index.
+        python: minor versions with a wheel, ``3.11``; ``3.13t`` is the free-threaded one.
+        platforms: ``linux_x86_64``, ``linux_aarch64``, ``win_amd64``, ``macosx_arm64``, ``macosx_x86_64``, ``any``.
+        glibc: lowest glibc its wheels load on; empty outside Linux.
+        kernels: GPU targets it carries; empty if not known, ``-`` if it takes its kernels from elsewhere.
+        cuda_from: see :class:`compat.plan.PlannedBuild`.
+        cudnn: cuDNN it bundles or needs, as exact as known.
+        nccl: NCCL it bundles or pins.
+        driver: driver floor that the project itself states, where it is above CUDA's.
+        requires: Requires-Dist lines that decide (frameworks, triton, numpy, protobuf, nvidia-*), PEP 508 with markers.
+        extras: extras to ask for to get this variant (``cuda12``, ``and-cuda``).
+        pins: requirements installed beside it to get this variant (``jax-cuda12-plugin==0.4.30``).
+        cpu: processor features it needs (``avx``).
+        abi: ``1`` or ``0``, libstdc++'s new string ABI, where it matters to extensions.
+        system: what must come from the system for this variant (``cuda11.8 cudnn8``), where not in the wheel.
+        macos: lowest macOS.
+        date: day of release, ``2023-05-08``.
+        yanked: whether it was withdrawn.
+        distribution: what to install where it has another name than the package (``tensorflow-cpu``,
+            ``paddlepaddle-gpu``, ``cupy-cuda12x``); empty if it has not.
+        published: version to ask of that distribution where it differs from the release (``2.14.0.600`` of
+            tensorflow-rocm for TensorFlow 2.14.0).
+    """
+
+    versions: tuple[str, ...]
+    runtime: str
+    variant: str = ""
+    local: str = ""
+    index: str = ""
+    python: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
+    glibc: str = ""
+    kernels: tuple[str, ...] = ()
+    cuda_from: CudaFrom = ""
+    cudnn: str = ""
+    nccl: str = ""
+    driver: str = ""
+    requires: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    cpu: tuple[str, ...] = ()
+    abi: str = ""
+    system: tuple[str, ...] = ()
+    macos: str = ""
+    date: str = ""
+    yanked: bool = False
+    distribution: str = ""
+    published: str = ""
+    package: str = ""
+
+    @property
+    def version(self) -> str:
+        """The release, of a build that the loader expanded."""
+        return self.versions[0]
+
+    @property
+    def full_version(self) -> str:
+        """The version to install, with its local tag: ``2.0.1+cu118``."""
+        plain = self.published or self.version
+        return f"{plain}+{self.local}" if self.local else plain
+
+    @property
+    def install_name(self) -> str:
+        """The distribution to install."""
+        return self.distribution or self.package
+
+    def each(self) -> tuple[Build, ...]:
+        """One build per release."""
+        return tuple(replace(self, versions=(version,)) for version in self.versions)

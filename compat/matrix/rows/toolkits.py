@@ -1,0 +1,148 @@
+"""Rows of CUDA, ROCm, their targets, drivers and libraries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compat.matrix.rows.base import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CudaRelease(Row):
+    """A CUDA toolkit release (table ``cuda``).
+
+    Attributes:
+        cuda: ``12.8.1``; a driver-only value such as 12.7 has ``toolkit = false``, a preview ``preview = true``.
+        driver_linux: lowest Linux driver of NVIDIA's release table; ``driver_windows`` likewise.
+        family_linux: lowest driver of the major's minor-version compatibility; empty before CUDA 11.
+        targets: ``sm_`` targets its ptxas accepts.
+        ptx: PTX ISA version its compiler writes.
+        gcc: highest gcc major its headers accept; ``clang`` likewise.
+        cudart: version of its runtime library.
+        branch: driver branch that ships with it, ``R570``.
+    """
+
+    cuda: str
+    toolkit: bool = True
+    preview: bool = False
+    driver_linux: str = ""
+    driver_windows: str = ""
+    family_linux: str = ""
+    family_windows: str = ""
+    branch: str = ""
+    targets: tuple[str, ...] = ()
+    ptx: str = ""
+    gcc: str = ""
+    clang: str = ""
+    cudart: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capability(Row):
+    """An NVIDIA compute capability (table ``capabilities``).
+
+    Attributes:
+        cc: ``8.9``.
+        first_cuda: first toolkit that can target it; ``last_cuda`` the last, empty if still current.
+        last_driver: last driver branch that serves it, ``R580``; empty if still current.
+        integrated: Jetson-class: code for it and desktop code do not mix.
+        features: ``tensor fp16 bf16 tf32 fp8 fp4 int8`` that its hardware has.
+    """
+
+    cc: str
+    architecture: str
+    first_cuda: str
+    last_cuda: str = ""
+    last_driver: str = ""
+    integrated: bool = False
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gfx(Row):
+    """An AMD target (table ``gfx``).
+
+    Attributes:
+        gfx: ``gfx1100``.
+        first_rocm: first release that supports it officially; ``last_rocm`` the last; empty if never, or still current.
+        override: ``HSA_OVERRIDE_GFX_VERSION`` value by which it can borrow a sibling's code, ``10.3.0``.
+        borrows: the sibling, ``gfx1030``.
+        generic: LLVM's generic target that covers it.
+        features: ``fp16 bf16 fp8 int8 xnack``.
+    """
+
+    gfx: str
+    architecture: str
+    first_rocm: str = ""
+    last_rocm: str = ""
+    override: str = ""
+    borrows: str = ""
+    generic: str = ""
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RocmRelease(Row):
+    """A ROCm release (table ``rocm``).
+
+    Attributes:
+        rocm: ``6.4.1``.
+        stream: ``classic``, ``preview`` or ``core-sdk``: two numberings that overlap.
+        drivers: lowest and highest amdgpu driver it accepts; a coarse highest (``6.2``) takes in
+            all its releases, and one number alone is the only one known.
+        targets: gfx targets its libraries are built for, officially supported.
+        glibc: lowest glibc.
+        os: systems it supports, ``ubuntu22.04 rhel9.4``; empty if not known.
+    """
+
+    rocm: str
+    stream: str
+    drivers: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    glibc: str = ""
+    os: tuple[str, ...] = ()
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverBranch(Row):
+    """An NVIDIA driver branch (table ``drivers``).
+
+    Attributes:
+        branch: ``R535``.
+        kind: ``production``, ``lts``, ``new-feature``, ``legacy``; empty if not known.
+        cuda: CUDA version its driver reports, ``12.2``.
+        first: first Linux version; ``latest`` the newest seen; ``windows`` the newest for Windows.
+        eol: end of life.
+        drops: architectures that it no longer serves.
+    """
+
+    branch: str
+    cuda: str
+    kind: str = ""
+    first: str = ""
+    latest: str = ""
+    windows: str = ""
+    date: str = ""
+    eol: str = ""
+    drops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryRelease(Row):
+    """A release of cuDNN, NCCL or TensorRT (tables ``cudnn``, ``nccl``, ``tensorrt``).
+
+    Attributes:
+        version: ``9.1.0.70``.
+        cuda: CUDA releases it is built for: majors (``12``) or minors (``10.2``).
+        first_cc: lowest compute capability it serves; ``last_cc`` the highest listed when it came out.
+        driver_linux: lowest driver it states.
+    """
+
+    version: str
+    cuda: tuple[str, ...] = ()
+    first_cc: str = ""
+    last_cc: str = ""
+    driver_linux: str = ""
+    date: str = ""
