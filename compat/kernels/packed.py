@@ -61,18 +61,18 @@ class Reader(io.RawIOBase):
         return len(data)
 
 
-def members(window: Window, name: str, kind: str) -> Iterator[Code]:
+def members(window: Window, name: str, kind: str, depth: int) -> Iterator[Code]:
     """Objects in an archive of a kind that :mod:`compat.kernels.places` recognised."""
     match kind:
         case "zip":
-            yield from wheel(window)
+            yield from wheel(window, depth)
         case "tar":
-            yield from layer(window)
+            yield from layer(window, depth)
         case _:
-            yield from zipped_layer(window, name)
+            yield from zipped_layer(window, name, depth)
 
 
-def wheel(window: Window) -> Iterator[Code]:
+def wheel(window: Window, depth: int = 1) -> Iterator[Code]:
     """Objects of a wheel or other zip file; over HTTP only the directory and the binaries are fetched."""
     try:
         with zipfile.ZipFile(io.BufferedReader(Reader(window), 1 << 16)) as archive:
@@ -92,10 +92,10 @@ def wheel(window: Window) -> Iterator[Code]:
                 path=item.filename, unread=("the members claim more bytes than the archive has; the rest is unread",)
             )
             return
-        yield from _zip_member(window, item)
+        yield from _zip_member(window, item, depth)
 
 
-def _zip_member(window: Window, item: zipfile.ZipInfo) -> Iterator[Code]:
+def _zip_member(window: Window, item: zipfile.ZipInfo, depth: int) -> Iterator[Code]:
     if not names.is_binary(item.filename):
         yield Code(
             path=item.filename,
@@ -105,7 +105,7 @@ def _zip_member(window: Window, item: zipfile.ZipInfo) -> Iterator[Code]:
         )
         return
     try:
-        yield from places.contained(Window(_zip_source(window, item), 0, item.file_size), item.filename)
+        yield from places.contained(Window(_zip_source(window, item), 0, item.file_size), item.filename, depth=depth)
     except _BROKEN as error:
         yield Code(path=item.filename, unread=(f"could not be read: {error}",))
 
@@ -140,13 +140,13 @@ class _Part:
         return self._window.read(offset, count)
 
 
-def layer(window: Window) -> Iterator[Code]:
+def layer(window: Window, depth: int = 1) -> Iterator[Code]:
     """Objects of an image layer or saved image (a tar file); layers within it are read too."""
     try:
         with tarfile.open(fileobj=io.BufferedReader(Reader(window), 1 << 16), mode="r:") as archive:
             for item in archive:
                 if item.isreg() and _is_candidate(item):
-                    yield from _tar_member(window, item)
+                    yield from _tar_member(window, item, depth)
     except _BROKEN as error:
         yield Code(path="", unread=(f"the tar file breaks off: {error}",))
 
@@ -157,20 +157,20 @@ def _is_candidate(item: tarfile.TarInfo) -> bool:
     return blob or names.is_binary(base) or bool(names.target(base)) or ("." not in base and bool(item.mode & 0o111))
 
 
-def _tar_member(window: Window, item: tarfile.TarInfo) -> Iterator[Code]:
+def _tar_member(window: Window, item: tarfile.TarInfo, depth: int) -> Iterator[Code]:
     if (target := names.target(_base(item.name))) and not names.is_binary(item.name):
         yield Code(path=item.name, form="name", images={target: 1}, binaries={(target,): 1})
         return
     if item.sparse is None:
-        yield from places.contained(window.part(item.offset_data, item.size), item.name)
+        yield from places.contained(window.part(item.offset_data, item.size), item.name, depth=depth)
 
 
-def zipped_layer(window: Window, name: str) -> Iterator[Code]:
+def zipped_layer(window: Window, name: str, depth: int = 1) -> Iterator[Code]:
     """Objects of a gzipped layer; any other gzip file has nothing to say."""
     try:
         plain = Window(Inflater(window, None, limit=_limit(window.size), form=GZIP))
         if plain.head(5, 257) == b"ustar":
-            yield from layer(plain)
+            yield from layer(plain, depth)
     except CutShortError as error:
         yield Code(path=name, unread=(f"the gzip file cannot be read: {error}",))
 

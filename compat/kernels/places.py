@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _USTAR_AT: Final = 257
 _PACKED: Final = {"zip": (0, b"PK\x03\x04"), "tar": (_USTAR_AT, b"ustar"), "gzip": (0, b"\x1f\x8b\x08")}
 """Kind of archive -> where its magic stands, and the magic."""
+_DEEPEST: Final = 3  # a saved image, its layer, a wheel in it; an archive that contains itself has no end
 _MOST_FILES: Final = 1 << 21
 _EXECUTABLE: Final = 0o111
 
@@ -56,16 +57,33 @@ def inspect_file(window: Window, name: str, *, where: str = "") -> Inspection:
     return gather(where or name, contained(window, name, whole=True))
 
 
-def contained(window: Window, name: str, *, whole: bool = False) -> Iterator[Code]:
-    """Objects of one file, those inside of a wheel or layer included; with ``whole`` there is always one."""
+def contained(window: Window, name: str, *, whole: bool = False, depth: int = 0) -> Iterator[Code]:
+    """Objects of one file, those inside of a wheel or layer included.
+
+    Args:
+        window: the file's bytes.
+        name: what to call it.
+        whole: whether to yield an object even if there is nothing to tell.
+        depth: number of archives around it.
+    """
+    try:
+        yield from _contained(window, name, whole=whole, depth=depth)
+    except CutShortError as error:  # from a source that does not keep its promise: damaged, or shrinking
+        yield Code(path=name, unread=(str(error),))
+
+
+def _contained(window: Window, name: str, *, whole: bool, depth: int) -> Iterator[Code]:
     head = window.head(_USTAR_AT + 5)
     kind = next((kind for kind, (at, magic) in _PACKED.items() if head[at : at + len(magic)] == magic), "")
     if not kind:
         yield from _single(window, name, whole=whole)
         return
+    if depth == _DEEPEST:
+        yield Code(path=name, unread=(f"it lies {depth} archives deep",))
+        return
     from compat.kernels import packed
 
-    yield from packed.members(window, name, kind)
+    yield from packed.members(window, name, kind, depth + 1)
 
 
 def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
@@ -123,7 +141,7 @@ def read_path(path: Path, name: str) -> Iterator[Code]:
     try:
         with opened(path) as window:
             yield from contained(window, name)
-    except (OSError, CutShortError) as error:
+    except OSError as error:
         yield Code(path=name, unread=(f"could not be read: {error}",))
 
 

@@ -23,7 +23,21 @@ class Strings:
         return at
 
 
-def elf(sections=(), *, kind=3, machine=62, flags=0, abi=0, bits=64, endian="<", needed=(), rpath=(), runpath=(), needs=(), symbols=()):
+def elf(
+    sections=(),
+    *,
+    kind=3,
+    machine=62,
+    flags=0,
+    abi=0,
+    bits=64,
+    endian="<",
+    needed=(),
+    rpath=(),
+    runpath=(),
+    needs=(),
+    symbols=(),
+):
     """An ELF file: ``sections`` are (name, bytes) pairs, ``needs`` (library, [versions]), ``symbols`` (name, defined)."""
     wide = bits == 64
     header, row, dyn, sym = (
@@ -56,7 +70,9 @@ def elf(sections=(), *, kind=3, machine=62, flags=0, abi=0, bits=64, endian="<",
         body += data
     ident = b"\x7fELF" + bytes([2 if wide else 1, 1 if endian == "<" else 2, 1, 0, abi]) + bytes(7)
     size = struct.calcsize(endian + row)
-    head = struct.pack(endian + header, kind, machine, 1, 0, 0, at + len(body), flags, at, 0, 0, size, len(rows), len(rows) - 1)
+    head = struct.pack(
+        endian + header, kind, machine, 1, 0, 0, at + len(body), flags, at, 0, 0, size, len(rows), len(rows) - 1
+    )
     return ident + head + body + table
 
 

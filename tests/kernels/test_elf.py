@@ -82,7 +82,11 @@ def test_version_needs_that_lead_in_circles_end(make):
 
 
 def test_broken_links_do_not_hide_the_kernels(make):
-    data = make.elf([(".nv_fatbin", make.container(make.entry(2, 80)))], needed=["libcudart.so.12"], needs=[("libc.so.6", ["GLIBC_2.28"])])
+    data = make.elf(
+        [(".nv_fatbin", make.container(make.entry(2, 80)))],
+        needed=["libcudart.so.12"],
+        needs=[("libc.so.6", ["GLIBC_2.28"])],
+    )
     start = elf.read(make.window(data)).of_kind(elf.SHT_VERNEED).window.start
     data = data[: start + 8] + b"\xff" * 4 + data[start + 12 :]
     (code,) = contents.read(make.window(data), "lib.so")
@@ -90,14 +94,18 @@ def test_broken_links_do_not_hide_the_kernels(make):
     assert "reach beyond" in code.unread[0]
 
 
-@given(st.lists(st.tuples(st.sampled_from(["GLIBC", "GLIBCXX", "CXXABI"]), st.lists(st.integers(0, 40), min_size=2, max_size=3))))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["GLIBC", "GLIBCXX", "CXXABI"]), st.lists(st.integers(0, 40), min_size=2, max_size=3))
+    )
+)
 def test_a_floor_is_the_highest_version_needed(needs):
     texts = [f"{family}_{'.'.join(map(str, parts))}" for family, parts in needs]
     for family, floor in linkage.floors([*texts, "GLIBC_PRIVATE", "CXXABI_TM_1", "OPENSSL_3.0.0"]).items():
         asked = [parts for name, parts in needs if name == family]
         trimmed = [parts[:2] if parts[2:] == [0] else parts for parts in asked]
-        assert [int(part) for part in floor.split(".")] in [parts for parts in asked if True]
-        assert max(trimmed + [[0]])[:2] == [int(part) for part in floor.split(".")][:2]
+        assert [int(part) for part in floor.split(".")] in [parts for parts in asked]
+        assert max([*trimmed, [0]])[:2] == [int(part) for part in floor.split(".")][:2]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +166,10 @@ def test_the_string_abi_shows_in_what_is_imported_from_torch(names, abi):
 
 def test_an_extension_tells_its_abi_and_torch_itself_is_not_asked(make):
     data = make.elf(needed=["libtorch_cpu.so", "libc10.so"], symbols=[(OLD_ABI, False), (NEW_ABI, True)])
-    assert [next(contents.read(make.window(data), name)).cxx11_abi for name in ("_C.so", "x/libtorch_python.so")] == [False, None]
+    assert [next(contents.read(make.window(data), name)).cxx11_abi for name in ("_C.so", "x/libtorch_python.so")] == [
+        False,
+        None,
+    ]
     assert next(contents.read(make.window(make.elf(symbols=[(OLD_ABI, False)])), "_C.so")).cxx11_abi is None
 
 
@@ -174,9 +185,11 @@ def test_symbols_that_a_torch_lacks(make):
 @pytest.mark.parametrize("flag", ["--enable-new-dtags", "--disable-new-dtags"])
 def test_a_real_library_reads_as_readelf_reads_it(make, tmp_path, flag):
     source = tmp_path / "a.c"
-    source.write_text("#include <math.h>\n#include <stdio.h>\ndouble f(double x){printf(\"%g\",x);return pow(x,2.5);}\n")
+    source.write_text('#include <math.h>\n#include <stdio.h>\ndouble f(double x){printf("%g",x);return pow(x,2.5);}\n')
     library = tmp_path / "a.so"
-    subprocess.run(["gcc", "-shared", "-fPIC", f"-Wl,{flag},-rpath,$ORIGIN/deps", source, "-o", library, "-lm"], check=True)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", f"-Wl,{flag},-rpath,$ORIGIN/deps", source, "-o", library, "-lm"], check=True
+    )
     listing = subprocess.run(["readelf", "-dVW", library], check=True, capture_output=True, text=True).stdout
     (code,) = contents.read(make.window(library.read_bytes()), "a.so")
     assert code.needed == tuple(line.split("[")[1].rstrip("]") for line in listing.splitlines() if "(NEEDED)" in line)

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,18 @@ def test_recorded_frames_come_out_as_they_went_in(make, frame, limit):
 @pytest.mark.skipif(not shutil.which("zstd"), reason="the zstd program is not installed")
 @settings(max_examples=25)
 @given(
-    pieces=st.lists(st.one_of(st.binary(max_size=300), st.tuples(st.binary(min_size=1, max_size=9), st.integers(1, 5000))), max_size=8),
+    pieces=st.lists(
+        st.one_of(st.binary(max_size=300), st.tuples(st.binary(min_size=1, max_size=9), st.integers(1, 5000))),
+        max_size=8,
+    ),
     level=st.sampled_from(["--fast=5", "-1", "-3", "-9", "-19"]),
     limit=st.sampled_from([1, 64, 16384, 1 << 20]),
 )
 def test_any_frame_of_the_reference_encoder(make, pieces, level, limit):
     plain = b"".join(piece if isinstance(piece, bytes) else piece[0] * piece[1] for piece in pieces)
-    packed = subprocess.run(["zstd", level, "-c", "-q", "--no-check"], input=plain, check=True, capture_output=True).stdout
+    packed = subprocess.run(
+        ["zstd", level, "-c", "-q", "--no-check"], input=plain, check=True, capture_output=True
+    ).stdout
     assert zstd.head(make.window(packed), limit) == plain[:limit]
 
 
@@ -56,27 +62,17 @@ def test_damage_is_an_error_or_other_bytes_never_a_crash(make, data):
     for _ in range(data.draw(st.integers(1, 4))):
         frame[data.draw(st.integers(0, len(frame) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(frame)))
-    try:
+    with suppress(zstd.ZstdError, CutShortError):
         assert len(zstd.head(make.window(bytes(frame[:cut])), 16384)) <= 16384
-    except (zstd.ZstdError, CutShortError):
-        pass
 
 
 @given(st.binary(max_size=400))
 def test_noise_behind_the_magic_is_an_error_or_other_bytes(make, noise):
-    try:
+    with suppress(zstd.ZstdError, CutShortError):
         zstd.head(make.window(zstd.MAGIC + noise), 4096)
-    except (zstd.ZstdError, CutShortError):
-        pass
 
 
-def test_what_is_no_frame_is_said():
+@pytest.mark.parametrize("data", [b"", b"\x28\xb5", b"not a frame"])
+def test_what_is_no_frame_is_said(make, data):
     with pytest.raises(zstd.ZstdError, match="no ZSTD frame"):
-        zstd.head(__import__("compat.kernels.window", fromlist=["Window"]).Window(_Nothing()), 10)
-
-
-class _Nothing:
-    size = 0
-
-    def read_at(self, offset, count):
-        raise AssertionError
+        zstd.head(make.window(data), 10)
