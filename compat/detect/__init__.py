@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 DETECTORS: Final[Mapping[str, Detector]] = {
     # what may be slow starts first; of two that tell one fact, the earlier wins
     "nvidia": nvidia,
+    "jetson": jetson,
     "nvml": nvml,
     "cuda": cuda,
     "engine": engine,
@@ -59,7 +60,6 @@ DETECTORS: Final[Mapping[str, Detector]] = {
     "libraries": libraries,
     "toolkits": toolkits,
     "amd": amd,
-    "jetson": jetson,
     "macos": macos,
     "accelerators": accelerators,
     "pci": pci,

@@ -54,7 +54,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         read = (reader(machine, site) for site in _roots(machine))
         if (build := next((each for each in read if each is not None), None)) is not None:
             found[name] = build_files.merged(build, found.get(_LABELLED.get(name, name)))
-    return {"builds": Fact(found, ", ".join(environment(machine).sites))}
+    return {"builds": Fact(found, ", ".join(environment(machine).sites) or SOUGHT)}
 
 
 def _roots(machine: Machine) -> tuple[str, ...]:

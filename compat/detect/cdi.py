@@ -16,7 +16,7 @@ FOLDERS: Final = ("/etc/cdi", "/var/run/cdi")
 
 _LIMIT: Final = 4 << 20
 _KIND: Final = re.compile(r"""^\s{0,2}["']?kind["']?\s*:\s*["']?([\w.-]+/[\w.-]+)""", re.MULTILINE)
-_DEVICES: Final = re.compile(r"^devices:\s*$(.*?)(?=^\S[^-]|\Z)", re.MULTILINE | re.DOTALL)
+_DEVICES: Final = re.compile(r"^devices:\s*$(.*?)(?=^[^\s-]|\Z)", re.MULTILINE | re.DOTALL)
 _NAME: Final = re.compile(r"""^(?:- | {2}|- {3}| {2}- | {4})name:\s*["']?([\w.:-]+)""", re.MULTILINE)
 _LIBCUDA: Final = re.compile(r"libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
@@ -42,27 +42,26 @@ def _all(machine: Machine) -> Iterator[Specification]:
             if name.endswith((".yaml", ".yml", ".json")):
                 path = f"{folder}/{name}"
                 text = machine.text(path, _LIMIT)
-                if kind := _KIND.search(text):
+                kind, devices = _of_json(text) if text.startswith("{") else _of_yaml(text)
+                if kind:
                     driver = _LIBCUDA.search(text)
-                    devices = tuple(f"{kind[1]}={each}" for each in _names(text))
-                    yield Specification(path, kind[1], devices, driver[1] if driver else "")
+                    qualified = tuple(f"{kind}={each}" for each in dict.fromkeys(devices))
+                    yield Specification(path, kind, qualified, driver[1] if driver else "")
 
 
-def _names(text: str) -> tuple[str, ...]:
-    """Names of devices; in YAML only at the level of the list itself, where nothing else is called ``name``."""
-    if text.startswith("{"):
-        return tuple(dict.fromkeys(_json_names(text)))
-    block = _DEVICES.search(text)
-    return tuple(dict.fromkeys(_NAME.findall(block[1]))) if block else ()
+def _of_yaml(text: str) -> tuple[str, list[str]]:
+    """Kind and names of devices as generators write them: names at the level of the list, where nothing else has one."""
+    kind, block = _KIND.search(text), _DEVICES.search(text)
+    return (kind[1] if kind else "", _NAME.findall(block[1]) if block else [])
 
 
-def _json_names(text: str) -> Iterator[str]:
+def _of_json(text: str) -> tuple[str, list[str]]:
     import json
 
     try:
-        devices = json.loads(text).get("devices")
-    except (ValueError, AttributeError, RecursionError):
-        return
-    for device in devices if isinstance(devices, list) else ():
-        if isinstance(device, dict) and isinstance(device.get("name"), str):
-            yield device["name"]
+        document = json.loads(text)
+        kind, devices = document.get("kind"), document.get("devices")
+    except (ValueError, RecursionError):
+        return "", []
+    names = [each.get("name") for each in devices if isinstance(each, dict)] if isinstance(devices, list) else []
+    return (kind if isinstance(kind, str) else "", [name for name in names if isinstance(name, str)])

@@ -26,6 +26,9 @@ def merge(sights: Sequence[Reading]) -> Reading:
     for sight in facts:
         for key, gpu in _keyed(sight.value or (), found):
             found[key] = _over(found[key], gpu) if key in found else gpu
+    blind = next((sight for sight in sights if isinstance(sight, Unknown)), None)
+    if blind is not None and not found:
+        return blind  # "none seen" is no answer while one of the places could not be looked at
     told = ", ".join(dict.fromkeys(sight.source for sight in facts if sight.value))
     ordered = sorted(found.values(), key=lambda gpu: (gpu.bus == "", gpu.bus))
     return Fact(tuple(ordered), told or ", ".join(dict.fromkeys(sight.source for sight in facts)))
