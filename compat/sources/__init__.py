@@ -60,7 +60,11 @@ def kind_of(text: str, file: str) -> Kind:
         return "dockerfile"
     if name.endswith((".txt", ".in", ".pip")) or re.search(r"(?m)^[A-Za-z][\w.-]*\s*([=<>~!]=|$)", text):
         return "requirements"
-    raise InputError("what kind of file this is cannot be told", where=file, expected="Dockerfile, requirements, YAML, TOML or a lock")
+    raise InputError(
+        "what kind of file this is cannot be told",
+        where=file,
+        expected="Dockerfile, requirements, YAML, TOML or a lock",
+    )
 
 
 def _yaml_kind(text: str, file: str) -> Kind:
@@ -68,4 +72,6 @@ def _yaml_kind(text: str, file: str) -> Kind:
         return "compose"
     if re.search(r"(?m)^dependencies\s*:", text):
         return "conda"
-    raise InputError("neither a compose file nor a conda environment", where=file, expected="services: or dependencies:")
+    raise InputError(
+        "neither a compose file nor a conda environment", where=file, expected="services: or dependencies:"
+    )

@@ -56,10 +56,20 @@ class _Draft:
     def stage(self) -> Stage:
         """The finished stage."""
         return Stage(
-            name=self.name, base=self.base, written=self.written, arg=self.arg, parent=self.parent, line=self.line,
-            platform=self.platform, installs=tuple(self.installs), commands=tuple(self.commands), env=self.args | self.env,
-            env_lines=self.env_lines, copies=tuple(self.copies), user=self.user,
-        )  # fmt: skip
+            name=self.name,
+            base=self.base,
+            written=self.written,
+            arg=self.arg,
+            parent=self.parent,
+            line=self.line,
+            platform=self.platform,
+            installs=tuple(self.installs),
+            commands=tuple(self.commands),
+            env=self.args | self.env,
+            env_lines=self.env_lines,
+            copies=tuple(self.copies),
+            user=self.user,
+        )
 
 
 def read(text: str, file: str) -> Ask:
@@ -141,6 +151,8 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
         case "ENV":
             pairs = _pairs(item.rest, draft.values()) or _old_pair(item.rest, draft.values())
             draft.env |= pairs
+            for value in pairs.values():  # a command kept for later (TORCH_COMMAND='pip install ...') installs too
+                draft.installs += shell.installs(shell.commands(value, item.line)) if " install " in value else ()
             draft.env_lines |= dict.fromkeys(pairs, item.line)
         case "RUN":
             _run(item, draft)
@@ -156,7 +168,9 @@ def _run(item: Instruction, draft: _Draft) -> None:
     script = re.sub(r"^(?:--\w+=\S+\s+)+", "", item.rest)
     listed = _exec_form(script)
     if listed is not None:
-        script = " ".join(listed[2:] if listed[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"], ["bash", "-c"]) else listed)
+        script = " ".join(
+            listed[2:] if listed[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"], ["bash", "-c"]) else listed
+        )
     script = shell.fill(script.replace("\n", " \n") if "<<" in script else script.replace("\n", " "), draft.values())
     found = shell.commands(script, item.line)
     draft.commands += found
@@ -165,7 +179,11 @@ def _run(item: Instruction, draft: _Draft) -> None:
 
 def _later(item: Instruction) -> list[Command]:
     listed = _exec_form(item.rest)
-    return [Command(tuple(listed), item.line, build=False)] if listed else list(shell.commands(item.rest, item.line, build=False))
+    return (
+        [Command(tuple(listed), item.line, build=False)]
+        if listed
+        else list(shell.commands(item.rest, item.line, build=False))
+    )
 
 
 def _exec_form(text: str) -> list[str] | None:

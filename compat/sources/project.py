@@ -27,12 +27,17 @@ def read_project(text: str, file: str) -> Ask:
     document = _toml(text, file)
     project, tool = _table(document.get("project")), _table(document.get("tool"))
     lines = [*_strings(project.get("dependencies"))]
-    for group in (*_table(project.get("optional-dependencies")).values(), *_table(document.get("dependency-groups")).values()):
+    for group in (
+        *_table(project.get("optional-dependencies")).values(),
+        *_table(document.get("dependency-groups")).values(),
+    ):
         lines += _strings(group)
     requests = [found for line in lines if (found := requirements.request(line, _line_of(text, line)))]
     requests += _poetry(_table(_table(tool.get("poetry")).get("dependencies")), text)
     install = Install(manager="uv", requests=tuple(requests), extra_indexes=tuple(_indexes(tool)))
-    python = project.get("requires-python") or _table(_table(tool.get("poetry")).get("dependencies")).get("python") or ""
+    python = (
+        project.get("requires-python") or _table(_table(tool.get("poetry")).get("dependencies")).get("python") or ""
+    )
     return Ask(file=file, kind="pyproject", stages=(Stage(installs=(install,)),), python=str(python))
 
 
@@ -43,7 +48,10 @@ def read_lock(text: str, file: str) -> Ask:
         InputError: if it is neither TOML nor JSON, or no lock of a known kind.
     """
     packages = _pipfile(text, file) if file.endswith("Pipfile.lock") else _locked(_toml(text, file), file)
-    requests = [Request(name=requirements.normalise(name), spec=f"=={version}", line=_line_of(text, name)) for name, version, _ in packages]
+    requests = [
+        Request(name=requirements.normalise(name), spec=f"=={version}", line=_line_of(text, name))
+        for name, version, _ in packages
+    ]
     urls = dict.fromkeys(url for _, _, url in packages if url)
     install = Install(manager="uv", requests=tuple(requests), extra_indexes=tuple(urls), options=("--locked",))
     return Ask(file=file, kind="lock", stages=(Stage(installs=(install,)),))
@@ -60,7 +68,11 @@ def _rows(rows: Iterable[Any]) -> Iterable[tuple[str, str, str]]:
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("name"), str) and isinstance(row.get("version"), str):
             source = _table(row.get("source"))
-            yield row["name"], row["version"], str(source.get("registry") or source.get("url") or row.get("index") or "")
+            yield (
+                row["name"],
+                row["version"],
+                str(source.get("registry") or source.get("url") or row.get("index") or ""),
+            )
 
 
 def _pipfile(text: str, file: str) -> list[tuple[str, str, str]]:
@@ -91,7 +103,11 @@ def _poetry(table: dict[str, Any], text: str) -> list[Request]:
 
 def _indexes(tool: dict[str, Any]) -> list[str]:
     rows = _table(tool.get("uv")).get("index") or _table(tool.get("poetry")).get("source") or []
-    urls = [row["url"] for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)] if isinstance(rows, list) else []
+    urls = (
+        [row["url"] for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)]
+        if isinstance(rows, list)
+        else []
+    )
     return urls + _strings(_table(tool.get("uv")).get("extra-index-url"))
 
 

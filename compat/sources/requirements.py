@@ -18,19 +18,25 @@ _REQUIREMENT: Final = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s*(?:\[(?P<extras>[^\]]{0,300})\])?\s*"
     r"(?:@\s*(?P<url>[^\s;]+)|(?P<spec>\(?[~=!<>][^;#]{0,300})?)\s*(?:;\s*(?P<marker>.{0,500}))?$"
 )
-_WHEEL: Final = re.compile(r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl")
+_WHEEL: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl"
+)
 _VALUED: Final = {
-    "-i": "index", "--index-url": "index", "--default-index": "index", "--pypi-url": "index",
-    "--extra-index-url": "extra", "--index": "extra", "-f": "links", "--find-links": "links",
-    "-r": "file", "--requirement": "file", "-c": "skip", "--constraint": "skip", "-t": "skip", "--target": "skip",
-    "--root": "skip", "--prefix": "skip", "--python": "python", "-p": "python", "--python-version": "python",
-    "--progress-bar": "skip", "--timeout": "skip", "--retries": "skip", "--trusted-host": "skip", "--proxy": "skip",
-    "--cache-dir": "skip", "--platform": "skip", "--abi": "skip", "--only-binary": "skip", "--no-binary": "skip",
-    "--config-settings": "skip", "--global-option": "skip", "--install-option": "skip", "-e": "editable",
-    "--editable": "editable", "--torch-backend": "backend", "--index-strategy": "skip", "--root-user-action": "skip",
-    "--use-feature": "skip", "--exists-action": "skip", "--cert": "skip", "--log": "skip", "--src": "skip",
-    "--upgrade-strategy": "skip", "--python-preference": "skip", "--link-mode": "skip", "--extra": "skip", "--group": "skip",
-}  # fmt: skip
+    **dict.fromkeys(("-i", "--index-url", "--default-index", "--pypi-url"), "index"),
+    **dict.fromkeys(("--extra-index-url", "--index"), "extra"),
+    **dict.fromkeys(("-f", "--find-links"), "links"),
+    **dict.fromkeys(("-r", "--requirement"), "file"),
+    **dict.fromkeys(("-e", "--editable"), "editable"),
+    **dict.fromkeys(("-p", "--python", "--python-version"), "python"),
+    "--torch-backend": "backend",
+    **dict.fromkeys(
+        "-c --constraint -t --target --root --prefix --progress-bar --timeout --retries --trusted-host --proxy --cache-dir "
+        "--platform --abi --only-binary --no-binary --config-settings --global-option --install-option --index-strategy "
+        "--root-user-action --use-feature --exists-action --cert --log --src --upgrade-strategy --python-preference "
+        "--link-mode --extra --group".split(),
+        "skip",
+    ),
+}
 """Options that take a value, and what the value is."""
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
 _BREAKS: Final = re.compile(r"(&&|\|\||;|\||\n)")
-_SKIP: Final = frozenset({"sudo", "exec", "time", "then", "do", "else", "if", "while", "!", "(", "{", "eval", "nohup"})
+_SKIP: Final = frozenset(["sudo", "exec", "time", "then", "do", "else", "if", "while", "!", "(", "{", "eval", "nohup"])
 _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
 _PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
 _CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
@@ -25,7 +25,7 @@ _APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """``text`` with ``$NAME``, ``${NAME}``, ``${NAME:-default}`` and ``${NAME:+other}`` filled in; unknown names stay."""
+    """``text`` with ``$NAME``, ``${NAME:-default}`` and ``${NAME:+other}`` filled in; unknown names stay."""
 
     def one(found: re.Match[str]) -> str:
         name, mark, other = found[1] or found[4], found[2], found[3]
@@ -86,16 +86,15 @@ def installs(found: Sequence[Command]) -> tuple[Install, ...]:
 
 def _install(command: Command) -> Install | None:
     words, python = list(command.words), ""
-    if (named := _PYTHON.fullmatch(words[0])) and words[1:3] == ["-m", "pip"]:
+    if (named := _PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"] and words[2:3] in (["pip"], ["uv"]):
         python = named[1] or ""
-        words = ["pip", *words[3:]]
+        words = words[2:]
     if words[0].rpartition("/")[2] == "uv" and len(words) > 2:
-        return _uv(words[1:], command.line)
+        return _uv(words[1:], command.line, python if "." in python else "")
     head, rest = words[0], words[1:]
     for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt)):
         if pattern.fullmatch(head):
-            step = maker(rest, command.line, python if "." in python else _minor_in(head))
-            return step
+            return maker(rest, command.line, python if "." in python else _minor_in(head))
     return None
 
 
@@ -110,10 +109,10 @@ def _pip(words: list[str], line: int, python: str) -> Install | None:
     return requirements.from_words(words[words.index("install") + 1 :], line, python=python)
 
 
-def _uv(words: list[str], line: int) -> Install | None:
+def _uv(words: list[str], line: int, python: str) -> Install | None:
     match words:
         case ["pip", "install", *rest] | ["add", *rest]:
-            return requirements.from_words(rest, line, manager="uv")
+            return requirements.from_words(rest, line, manager="uv", python=python)
         case _:
             return None
 

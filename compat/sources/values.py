@@ -59,7 +59,7 @@ class Install:
         index: address that replaces the default index; empty if the default counts.
         extra_indexes: further indexes; ``find_links``: pages of files.
         files: requirement files that it names.
-        options: flags that change the outcome: ``--no-deps``, ``--pre``, ``--upgrade``, ``--user``, ``--no-build-isolation``.
+        options: flags as typed; ``--no-deps``, ``--pre`` and ``--no-build-isolation`` change the outcome.
         python: minor version of the interpreter where the command names one (``python3.11 -m pip``).
         channels: conda channels.
         line: line of the command.

@@ -1,0 +1,79 @@
+"""Lint: reads the files, follows the requirement files that they name, judges each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compat import sources
+from compat.app.files import read_text
+from compat.findings import Report, ranked
+from compat.sources import requirements
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.matrix import Matrix
+    from compat.sources.values import Ask, Install
+
+_LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
+_DEPTH: Final = 5
+
+
+def lint_files(
+    names: Sequence[str], matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> Report:
+    """Findings of all files together, worst first.
+
+    Raises:
+        InputError: if a file cannot be read, or its kind cannot be told.
+    """
+    from compat.rules.lint import lint
+
+    reports = [lint(ask_of(name), matrix, select=select, ignore=ignore) for name in names]
+    return Report(
+        ranked(finding for report in reports for finding in report.findings),
+        (),
+        tuple(item for report in reports for item in report.unchecked),
+    )
+
+
+def ask_of(name: str) -> Ask:
+    """What a file asks for, the requirement files beside it that it names included.
+
+    Only files below the file's own folder are followed: a Dockerfile from elsewhere must not make us read others.
+    """
+    ask = sources.read(read_text(name, limit=_LIMIT), name)
+    folder = Path(name).resolve().parent
+    stages = tuple(
+        replace(stage, installs=tuple(_followed(step, folder, _DEPTH) for step in stage.installs))
+        for stage in ask.stages
+    )
+    return replace(ask, stages=stages)
+
+
+def _followed(step: Install, folder: Path, depth: int) -> Install:
+    """The step with the requests of the files that it names; they keep the step's line."""
+    for file in step.files:
+        inner = _named(file, folder) if depth else None
+        if inner is None:
+            continue
+        found = _followed(requirements.from_text(read_text(str(inner), limit=_LIMIT))[0], folder, depth - 1)
+        step = replace(
+            step,
+            requests=(*step.requests, *(replace(request, line=step.line) for request in found.requests)),
+            index=step.index or found.index,
+            extra_indexes=(*step.extra_indexes, *found.extra_indexes),
+            find_links=(*step.find_links, *found.find_links),
+        )
+    return step
+
+
+def _named(file: str, folder: Path) -> Path | None:
+    """A file of the folder, by its path or (as images copy files around) by its bare name; else nothing."""
+    for candidate in (file, Path(file).name):
+        path = (folder / candidate).resolve()
+        if path.is_file() and path.is_relative_to(folder):
+            return path
+    return None

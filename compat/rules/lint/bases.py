@@ -1,0 +1,221 @@
+"""Base images as lint sees them: what the matrix knows of a reference, and what its tag says by its maker's scheme.
+
+A tag that no table covers is "not known", never "does not exist".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Image
+
+_CUDA_TAG: Final = re.compile(
+    r"(?P<cuda>\d{1,2}\.\d(?:\.\d)?)-(?:(?P<cudnn>cudnn\d*)-)?(?P<flavour>base|runtime|devel)(?:-(?P<os>[a-z]+[\d.]+))?"
+)
+_TORCH_TAG: Final = re.compile(r"(?P<torch>[\d.]+)-cuda(?P<cuda>[\d.]+)-cudnn(?P<cudnn>\d+)-(?P<flavour>runtime|devel)")
+_PYTHON_TAG: Final = re.compile(r"(?:[\d]-)?(?P<python>3\.\d{1,2})\b")
+_DISTRIBUTIONS: Final = ("ubuntu", "debian", "rockylinux", "almalinux", "fedora", "centos", "alpine", "amazonlinux")
+_CODENAMES: Final = {
+    "bookworm": "12",
+    "bullseye": "11",
+    "trixie": "13",
+    "bionic": "18.04",
+    "focal": "20.04",
+    "jammy": "22.04",
+    "noble": "24.04",
+}
+_FLOATING: Final = re.compile(r"(latest|nightly|edge|main|master|dev)([-_].*)?|.*[-_](latest|nightly)|latest.*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Base:
+    """One base image.
+
+    Attributes:
+        reference: as it stands after filling in variables; ``repository`` and ``tag`` are its parts.
+        row: the matrix's row, if it has one.
+        kind: ``cuda``, ``rocm``, ``jetson``, ``plain``, ``python`` or empty if unknown.
+        cuda: CUDA release inside; ``rocm`` likewise; ``cudnn`` is its major, ``yes`` if unnumbered, empty if none.
+        flavour: ``base``, ``runtime``, ``devel`` or empty.
+        os: system inside, as far as known.
+        python: minor version that the image itself provides; ``unknown`` if it has one of unknown version.
+        installed: frameworks that it brings, name -> version.
+        musl: whether its C library is musl.
+        floating: whether its tag moves.
+    """
+
+    reference: str
+    repository: str = ""
+    tag: str = ""
+    digest: bool = False
+    row: Image | None = None
+    kind: str = ""
+    cuda: str = ""
+    rocm: str = ""
+    cudnn: str = ""
+    flavour: str = ""
+    os: str = ""
+    python: str = ""
+    installed: Mapping[str, str] = field(default_factory=dict)
+    musl: bool = False
+
+    @property
+    def floating(self) -> bool:
+        """Whether the tag moves by its maker's own habit (``latest``, ``nightly``) or is left out."""
+        return not self.digest and (not self.tag or _FLOATING.fullmatch(self.tag) is not None)
+
+    @property
+    def variable(self) -> bool:
+        """Whether a build argument without a value decides it."""
+        return "$" in self.reference
+
+    @property
+    def has_cuda_libraries(self) -> bool:
+        """Whether CUDA's libraries (cuBLAS and the like) are inside."""
+        return bool(self.cuda) and self.flavour in {"runtime", "devel"}
+
+
+def read(reference: str, matrix: Matrix) -> Base:
+    """What is known of an image reference."""
+    plain, _, digest = reference.partition("@")
+    head, colon, tag = plain.rpartition(":")
+    repository = head if colon and "/" not in tag else plain
+    tag = tag if colon and "/" not in tag else ""
+    repository = re.sub(r"^(docker\.io/)?(library/)?", "", repository)
+    row = _rows(matrix).get(f"{_home(repository)}:{tag}")
+    base = Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row)
+    return _described(base)
+
+
+def _home(repository: str) -> str:
+    """The name under which the matrix lists a repository that is mirrored elsewhere."""
+    return "nvidia/cuda" if re.fullmatch(r"(.*/)?nvidia/cuda(-arm64)?", repository) else repository
+
+
+_INDEX: Final[dict[int, dict[str, Image]]] = {}
+
+
+def _rows(matrix: Matrix) -> dict[str, Image]:
+    """Every reference of the matrix's images; built once per matrix."""
+    if id(matrix) not in _INDEX:
+        _INDEX.clear()
+        _INDEX[id(matrix)] = {name: row for row in matrix.table("images") for name in row.references()}
+    return _INDEX[id(matrix)]
+
+
+def _described(base: Base) -> Base:
+    from dataclasses import replace
+
+    known = replace(base, **_from_tag(base))
+    row = base.row
+    if row is None:
+        return known
+    cuda = row.cuda or (row.runtime.removeprefix("cuda") if row.runtime.startswith("cuda") else "")
+    rocm = row.rocm or (row.runtime.removeprefix("rocm") if row.runtime.startswith("rocm") else "")
+    name, _, version = row.framework.partition("==")
+    return replace(
+        known,
+        cuda=known.cuda or cuda,
+        rocm=known.rocm or rocm,
+        kind=known.kind or ("cuda" if cuda else "rocm" if rocm else ""),
+        os=known.os or row.os,
+        python=row.python or known.python,
+        installed=known.installed or ({name: version} if name else {}),
+    )
+
+
+def _from_tag(base: Base) -> dict[str, object]:
+    """What repository and tag say by themselves: the first scheme that fits."""
+    repository, tag = _home(base.repository), base.tag
+    for scheme in (_nvidia, _framework, _jetson, _rocm, _python, _distribution):
+        if said := scheme(repository, tag):
+            return said
+    gpu = re.search(r"gpu|cuda", tag) is not None and "cpu" not in tag
+    return {"python": "unknown", "kind": "cuda" if gpu else ""}
+
+
+def _framework(repository: str, tag: str) -> dict[str, object]:
+    if found := re.fullmatch(r"nvcr\.io/nvidia/(pytorch|tensorflow|jax|paddlepaddle)", repository):
+        framework = {"pytorch": "torch"}.get(found[1], found[1])
+        return {"kind": "cuda", "python": "unknown", "flavour": "devel", "installed": {framework: ""}}
+    if found := re.match(r"([\d.]+)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
+        return {"kind": "cuda", "python": "unknown", "installed": {"tensorflow": found[1]}}
+    if found := _TORCH_TAG.search(tag) if repository.rpartition("/")[2] == "pytorch" else None:
+        said = found.groupdict()
+        return {"kind": "cuda", "python": "unknown", "installed": {"torch": said.pop("torch")}, **said}
+    return {}
+
+
+def _jetson(repository: str, _tag: str) -> dict[str, object]:
+    if not re.search(r"(^|/)(l4t|jetson)", repository):
+        return {}
+    return {"kind": "jetson", "python": "" if repository.endswith("l4t-base") else "unknown"}
+
+
+def _python(repository: str, tag: str) -> dict[str, object]:
+    if repository.rpartition("/")[2] not in {"python", "pypy"}:
+        return {}
+    found = _PYTHON_TAG.search(tag)
+    return {"kind": "python", "python": found["python"] if found else "unknown", "musl": "alpine" in tag}
+
+
+def _distribution(repository: str, tag: str) -> dict[str, object]:
+    name = repository.rpartition("/")[2]
+    if name not in _DISTRIBUTIONS:
+        return {}
+    version = re.match(r"[\d.]+", tag)
+    number = version.group() if version else _CODENAMES.get(tag.partition("-")[0], "")
+    return {"kind": "plain", "os": f"{name}{number}" if number else "", "musl": name == "alpine"}
+
+
+def _nvidia(repository: str, tag: str) -> dict[str, object]:
+    if repository != "nvidia/cuda":
+        return {}
+    found = _CUDA_TAG.match(tag)
+    if found is None:
+        return {"kind": "cuda"}
+    cudnn = (found["cudnn"] or "").removeprefix("cudnn") or ("yes" if found["cudnn"] else "")
+    return {"kind": "cuda", "cuda": found["cuda"], "cudnn": cudnn, "flavour": found["flavour"], "os": found["os"] or ""}
+
+
+def _rocm(repository: str, tag: str) -> dict[str, object]:
+    if not repository.startswith("rocm/"):
+        return {}
+    name = repository.rpartition("/")[2]
+    found = re.search(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)", tag) or re.match(r"(\d+\.\d+(?:\.\d+)?)", tag)
+    said: dict[str, object] = {"kind": "rocm", "rocm": found[1] if found else ""}
+    python = re.search(r"py(3\.\d+)", tag)
+    if name.startswith("dev-"):
+        os = re.fullmatch(r"dev-([a-z]+)-([\d.]+)", name)
+        return {**said, "os": "".join(os.groups()) if os else ""}
+    framework = re.search(r"(pytorch|tf)[-_]?(?:release[-_])?(\d+\.\d+(?:\.\d+)?)", tag)
+    names = {"pytorch": "torch", "tf": "tensorflow"}
+    installed = {names[framework[1]]: framework[2]} if framework else {}
+    return {**said, "python": python[1] if python else "unknown", "installed": installed}
+
+
+def python_of(base: Base, matrix: Matrix) -> str:
+    """Minor version of the Python that ``apt-get install python3`` or the image itself gives; empty if not known."""
+    if base.python and base.python != "unknown":
+        return base.python
+    row = matrix.system(long_os(base.os)) if base.os and not base.python else None
+    return row.python if row else ""
+
+
+def long_os(os: str) -> str:
+    """``ubuntu2004`` and ``ubuntu20.04`` are one system."""
+    found = re.fullmatch(r"ubuntu(\d\d)(\d\d)", os)
+    return f"ubuntu{found[1]}.{found[2]}" if found else os
+
+
+def cuda_minor(base: Base) -> str:
+    """CUDA major.minor of a base, empty if it has none."""
+    return versions.minor(base.cuda) if base.cuda and versions.is_release(base.cuda) else ""

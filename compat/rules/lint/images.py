@@ -1,0 +1,191 @@
+"""Lint of base images: tags that are gone, old or floating, Python that is missing, a compiler that is shipped."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Evidence
+from compat.rules.lint import bases
+from compat.rules.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.rules.lint.scene import Scene
+
+_USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
+
+
+def tags(scene: Scene) -> Iterator[Finding]:
+    """base-tag-gone, base-tag-eol, pin-missing of the base."""
+    base = scene.base
+    if base is None or scene.stage.parent >= 0 or base.variable:
+        return
+    row = base.row
+    line = scene.stage.line
+    seen = (Evidence("base image", base.reference, f"{scene.ask.file}:{line}"),)
+    if row and row.status in {"gone", "eol"}:
+        gone = row.status == "gone"
+        detail = f"{base.reference} {'was removed from its registry' if gone else 'gets no rebuilds any more'}."
+        yield finding(
+            "base-tag-gone" if gone else "base-tag-eol",
+            scene,
+            line,
+            detail,
+            severity="error" if gone else "warning",
+            fix=successor(scene),
+            evidence=seen,
+            sources=(scene.matrix.cite(row),),
+        )
+    elif ended := _ended(scene):
+        yield finding(
+            "base-tag-eol",
+            scene,
+            line,
+            f"{base.os} left standard support on {ended}.",
+            severity="warning",
+            evidence=seen,
+        )
+    if base.floating and base.reference:
+        what = f"tag {base.tag}" if base.tag else "no tag"
+        yield finding(
+            "pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="warning", evidence=seen
+        )
+
+
+def _ended(scene: Scene) -> str:
+    """Day on which the base's system left support, if that is past."""
+    from datetime import datetime, timezone
+
+    row = scene.matrix.system(bases.long_os(scene.base.os)) if scene.base and scene.base.os else None
+    today = datetime.now(tz=timezone.utc).date().isoformat()
+    return row.eol if row and row.eol and row.eol < today else ""
+
+
+def successor(scene: Scene) -> str:
+    """The nearest maintained tag: same repository, CUDA major, flavour; newest first."""
+    from compat import versions
+
+    base = scene.base
+    assert base is not None
+    if base.row is None or not base.row.cuda:
+        return ""
+    flavour = f"cudnn-{base.flavour}" if base.cudnn else base.flavour
+    candidates = [
+        (versions.release(row.cuda), row.os, name)
+        for row in scene.matrix.table("images")
+        if row.repository == base.row.repository and row.status == "active" and row.cuda
+        for name in row.references()
+        if versions.major(row.cuda) == versions.major(base.row.cuda) and f"-{flavour}-" in name and "ubuntu" in row.os
+    ]
+    return f"Take {max(candidates)[2]}." if candidates else ""
+
+
+def python_missing(scene: Scene) -> Iterator[Finding]:
+    """base-python-missing: a pip or python command where nothing has brought one."""
+    if scene.has_python is not False or scene.base is None:
+        return
+    first = next((item for item in scene.stage.commands if _USES_PYTHON.fullmatch(item.words[0])), None)
+    if first:
+        yield finding(
+            "base-python-missing",
+            scene,
+            first.line,
+            f"`{first.text[:60]}` needs Python, and {scene.base.reference} has none.",
+            severity="error",
+            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+            fix="Install it first.",
+            commands=(
+                "RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv",
+            ),
+        )
+
+
+def musl(scene: Scene) -> Iterator[Finding]:
+    """musl-libc: wheels for glibc asked for on Alpine."""
+    if scene.base is None or not scene.base.musl:
+        return
+    for item in scene.own:
+        package = scene.matrix.package(item.request.name)
+        if package and package.kind == "framework":
+            yield finding(
+                "musl-libc",
+                scene,
+                item.request.line,
+                f"{package.title} has wheels for glibc only; {scene.base.reference} has musl.",
+                severity="error",
+                fix="Start from a Debian or Ubuntu based image.",
+            )
+
+
+def compiler_shipped(scene: Scene) -> Iterator[Finding]:
+    """devel-in-final-stage: nothing is compiled, the compiler is shipped."""
+    base = scene.base
+    if base is None or not scene.final or base.flavour != "devel":
+        return
+    why = (
+        "what is compiled could be copied to a lean stage"
+        if scene.compiles
+        else "nothing in the final stage is compiled"
+    )
+    yield finding(
+        "devel-in-final-stage",
+        scene,
+        scene.stage.line,
+        f"{base.reference} is shipped with its compilers: {why}.",
+        severity="info" if scene.compiles else "warning",
+        confidence="likely",
+    )
+
+
+def double_cuda(scene: Scene) -> Iterator[Finding]:
+    """double-cuda: libraries in the base, and the same again from wheels or conda packages."""
+    base = scene.base
+    if base is None or not base.has_cuda_libraries or not scene.final:
+        return
+    carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
+    needy = [item for item in scene.builds if item.build and item.build.cuda_from == "system"]
+    conda = [
+        item
+        for item in scene.conda
+        if item.name in {"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"}
+    ]
+    names = [
+        item.build.full_version and f"{item.request.name} {item.build.full_version}" for item in carriers if item.build
+    ]
+    names += [f"conda's {item.name}" for item in conda]
+    if names and not needy and not (base.flavour == "devel" and scene.compiles and carriers):
+        line = (carriers[0].request if carriers else conda[0]).line
+        yield finding(
+            "double-cuda",
+            scene,
+            line,
+            f"{' and '.join(names)} brings its own CUDA; the one of {base.reference} is never loaded by it.",
+            severity="warning",
+            fix=f"Start from {base.reference.replace('-' + base.flavour, '-base')} or a plain image."
+            if base.flavour in {"runtime", "devel"} and not base.cudnn
+            else "",
+        )
+
+
+def replaced(scene: Scene) -> Iterator[Finding]:
+    """double-cuda, framework-duplicate-install: a framework image whose framework is installed once more."""
+    base = scene.base
+    if base is None or not base.installed:
+        return
+    for item in scene.own:
+        version = base.installed.get(item.request.name)
+        if version is None or item.build is None or item.build.version == version:
+            continue
+        brought = f"{item.request.name} {version}".strip()
+        detail = f"{base.reference} brings {brought}; this step puts {item.build.full_version} over it."
+        if item.build.cuda_from in {"wheel", "packages"} and base.kind == "cuda":
+            detail += " Its CUDA is in the image a second time."
+            yield finding("double-cuda", scene, item.request.line, detail, severity="warning")
+        yield finding("framework-duplicate-install", scene, item.request.line, detail, severity="warning")
+        return
+
+
+RULES: Final = (replaced, tags, python_missing, musl, compiler_shipped, double_cuda)

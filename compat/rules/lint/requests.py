@@ -1,0 +1,260 @@
+"""Lint of what is installed: which build each request really gets, and whether that is the one meant."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Evidence
+from compat.rules.lint import origins
+from compat.rules.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.rules.lint.scene import Scene, Taken
+
+_NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
+_LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
+
+
+def unmet(scene: Scene) -> Iterator[Finding]:
+    """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
+    for item in scene.own:
+        if item.outcome.status != "none" or item.request.marker:
+            continue
+        local = _LOCAL_CUDA.search(item.request.exact)
+        if item.outcome.why == "version" and local and all(place.url == "" for place in item.origins):
+            yield _index_missing(item, scene)
+        elif item.outcome.why == "version" and item.request.spec:
+            yield _no_version(item, scene)
+        elif item.outcome.why == "python":
+            yield _no_python(item, scene)
+
+
+def _index_missing(item: Taken, scene: Scene) -> Finding:
+    variant = item.request.exact.rpartition("+")[2]
+    rows = [row for row in scene.matrix.table("indexes") if "{variant}" in row.url]
+    named = next((b.index for b in scene.matrix.builds(item.request.name) if b.variant == variant), "")
+    url = next((row.url.replace("{variant}", variant) for row in rows if row.name == named), "")
+    return finding(
+        "index-missing",
+        scene,
+        item.request.line,
+        f"{item.request.text} is not on the default index, and no other is named.",
+        severity="error",
+        fix=f"Add --index-url {url}" if url else "",
+        evidence=(_seen(item, scene),),
+    )
+
+
+def _no_version(item: Taken, scene: Scene) -> Finding:
+    builds = scene.matrix.builds(item.request.name)
+    near = sorted({b.version for b in builds if any(place.has(b) for place in item.origins)}, key=origins.version_of)[
+        -4:
+    ]
+    where = ", ".join(place.url or "the default index" for place in item.origins)
+    return finding(
+        "version-does-not-exist",
+        scene,
+        item.request.line,
+        f"No build of {item.request.text} is published at {where}.",
+        severity="error",
+        fix=f"Newest there: {', '.join(near)}." if near else "",
+        evidence=(_seen(item, scene),),
+        confidence="likely",
+    )
+
+
+def _no_python(item: Taken, scene: Scene) -> Finding:
+    builds = [b for b in scene.matrix.builds(item.request.name) if b.version == item.request.exact.partition("+")[0]]
+    pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
+    offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
+    return finding(
+        "python-unsupported",
+        scene,
+        item.request.line,
+        f"{item.request.text} has no wheel for Python {scene.python}{offered}.",
+        severity="error",
+        evidence=(_seen(item, scene), Evidence("python", scene.python, scene.ask.file)),
+    )
+
+
+def shadowed(scene: Scene) -> Iterator[Finding]:
+    """extra-index-shadowed: the default index answers where an extra one was meant to."""
+    for item in scene.own:
+        extra = [place for place in item.origins[1:] if place.index and place.variant]
+        loose = not _LOCAL_CUDA.search(item.request.spec)
+        if not extra or item.origins[0].url or not loose or item.build is None or item.step.manager == "uv":
+            continue
+        if (
+            item.outcome.origin in extra
+            or not _offers(item, extra, scene)
+            or item.build.runtime in _runtimes(item, extra, scene)
+        ):
+            continue
+        variants = ", ".join(place.variant for place in extra)
+        never = not any(_matching(item, place, scene) for place in extra)
+        yield finding(
+            "extra-index-shadowed",
+            scene,
+            item.request.line,
+            f"{item.request.text} resolves to the default index's {item.build.full_version} ({item.build.runtime}), "
+            f"not to a {variants} build" + (": that index has none that fits." if never else "."),
+            severity="error" if never and item.request.spec else "warning",
+            evidence=(_seen(item, scene),),
+            fix=f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}.",
+            sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _offers(item: Taken, extra: list[origins.Origin], scene: Scene) -> bool:
+    """Whether the extra places are about this package at all (``numpy`` is on no GPU index by intent)."""
+    return any(place.has(build) for build in scene.matrix.builds(item.request.name) for place in extra)
+
+
+def _runtimes(item: Taken, extra: list[origins.Origin], scene: Scene) -> set[str]:
+    """Runtimes that the extra places stand for: a default build of the same runtime is what was meant."""
+    builds = scene.matrix.builds(item.request.name)
+    return {build.runtime for build in builds if any(place.has(build) for place in extra)}
+
+
+def _matching(item: Taken, place: origins.Origin, scene: Scene) -> bool:
+    wanted = origins.specifiers(item.request.spec)
+    return wanted is not None and any(
+        place.has(build) and wanted.contains(build.full_version) and (not scene.python or scene.python in build.python)
+        for build in scene.matrix.builds(item.request.name)
+    )
+
+
+def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: a CPU build where the base or another request says GPU, and nobody asked for CPU."""
+    plugins = {item.request.name for item in scene.taken}
+    plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
+    for item in scene.own:
+        asked = any(re.match(r"cuda|rocm|gpu", extra) for extra in item.request.extras)
+        if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins):
+            continue
+        if scene.gpu not in {"cuda", "rocm"} and not asked:
+            continue
+        package = scene.matrix.package(item.request.name)
+        if package is None or package.kind != "framework":
+            continue
+        yield finding(
+            "accidental-cpu-wheel",
+            scene,
+            item.request.line,
+            f"{item.request.text} installs a CPU build ({item.build.full_version})"
+            + (
+                f": it has no extra {', '.join(item.request.extras)}."
+                if asked
+                else f" on {scene.base.reference}."
+                if scene.base
+                else "."
+            ),
+            severity="error",
+            evidence=(_seen(item, scene),),
+            sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _wanted_cpu(item: Taken, names: set[str]) -> bool:
+    """A CPU index, a CPU package or a device plugin beside it is intent, not accident."""
+    by_index = any(place.variant == "cpu" or "/cpu" in place.url for place in item.origins)
+    by_name = item.request.name.endswith(("-cpu", "-intel")) or "+cpu" in item.request.spec
+    by_local = any(re.match(r"jaxlib", name) for name in names if "+" in name)
+    by_plugin = by_local or any(
+        re.match(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|torch-npu|torch-xla|libtpu|torch-neuronx", name) for name in names
+    )
+    return by_index or by_name or by_plugin
+
+
+def wrong_vendor(scene: Scene) -> Iterator[Finding]:
+    """wrong-vendor-build: a ROCm build on a CUDA base, or the other way round."""
+    for item in scene.own:
+        kind = re.match(r"cuda|rocm", item.build.runtime) if item.build else None
+        if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu and item.build:
+            yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", "error")
+    yield from _vendor_words(scene)
+
+
+def _vendor_words(scene: Scene) -> Iterator[Finding]:
+    """A GPU index of the other vendor named in a command or setting that runs later."""
+    other = {"cuda": r"/whl/(?:nightly/)?rocm[\d.]+", "rocm": r"/whl/(?:nightly/)?cu\d{2,3}"}.get(scene.gpu)
+    if other is None:
+        return
+    for name, value in scene.stage.env.items():
+        if found := re.search(other, value):
+            line = scene.stage.env_lines.get(name, scene.stage.line)
+            yield _vendor(scene, line, f"{name} names {found.group()}", "error")
+
+
+def _vendor(scene: Scene, line: int, what: str, severity: str) -> Finding:
+    base = scene.base.reference if scene.base else ""
+    return finding(
+        "wrong-vendor-build", scene, line, f"{what}, on {base}.", severity="error" if severity == "error" else "warning"
+    )
+
+
+def floating(scene: Scene) -> Iterator[Finding]:
+    """pin-missing and nightly-unpinned."""
+    for item in scene.own:
+        package = scene.matrix.package(item.request.name)
+        nightly = any(place.nightly for place in item.origins) or _NIGHTLY.fullmatch(item.request.name) is not None
+        if nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
+            if not re.search(r"dev\d{8}", item.request.spec):
+                yield finding(
+                    "nightly-unpinned",
+                    scene,
+                    item.request.line,
+                    f"{item.request.text} is a moving nightly.",
+                    severity="warning",
+                )
+        elif (
+            package and not item.request.url and not _bounded(item.request.spec) and "--locked" not in item.step.options
+        ):
+            how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
+            yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="warning")
+
+
+def stale_nightly(scene: Scene) -> Iterator[Finding]:
+    """version-does-not-exist: a nightly index of a variant that recent releases no longer have."""
+    for item in scene.own:
+        place = next((place for place in item.origins if place.nightly), None)
+        variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url) if place else None
+        builds = [b for b in scene.matrix.builds(item.request.name) if b.variant]
+        recent = sorted({b.version for b in builds}, key=origins.version_of)[-8:]
+        known = {b.variant for b in builds}
+        if (
+            place
+            and variant
+            and variant[1] in known
+            and variant[1] not in {b.variant for b in builds if b.version in recent}
+        ):
+            detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
+            yield finding(
+                "version-does-not-exist", scene, item.request.line, detail, severity="error", confidence="likely"
+            )
+            return
+
+
+def conda_nightly(scene: Scene) -> Iterator[Finding]:
+    """nightly-unpinned: a nightly conda package."""
+    for request in scene.conda:
+        if request.name.endswith("-nightly") and not request.exact:
+            yield finding(
+                "nightly-unpinned", scene, request.line, f"{request.text} is a moving nightly.", severity="warning"
+            )
+
+
+def _bounded(spec: str) -> bool:
+    """Whether a specification stays within one release line: ``==``, ``~=``, or an upper bound."""
+    return any(mark in spec for mark in ("==", "~=", "<"))
+
+
+def _seen(item: Taken, scene: Scene) -> Evidence:
+    return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
+
+
+RULES: Final = (unmet, shadowed, cpu_by_accident, wrong_vendor, floating, stale_nightly, conda_nightly)

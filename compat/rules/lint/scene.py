@@ -1,0 +1,162 @@
+"""One environment as its steps leave it: base, Python, what each request gets, what is compiled."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from compat.rules.lint import bases, origins
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build
+    from compat.rules.lint.bases import Base
+    from compat.rules.lint.origins import Origin, Outcome
+    from compat.sources.values import Ask, Command, Install, Request, Stage
+
+_COMPILERS: Final = re.compile(
+    r"\b(nvcc|hipcc|cmake|ninja|setup\.py|make|TORCH_CUDA_ARCH_LIST|cpp_extension)\b|--no-build-isolation|install\.sh|"
+    r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
+)
+_BUILT_HERE: Final = frozenset(
+    "flash-attn deepspeed apex detectron2 mmcv-full torch-scatter torch-sparse torch-cluster xformers transformer-engine "
+    "pytorch3d nvidia-dali auto-gptq causal-conv1d mamba-ssm tiny-cuda-nn pycuda cupy cupy-cuda11x cupy-cuda12x "
+    "cupy-cuda13x numba vllm bitsandbytes triton llama-cpp-python".split()
+)
+"""Packages that compile against a toolkit when installed from source, or that use one at run time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A request and what the installer takes for it."""
+
+    request: Request
+    step: Install
+    outcome: Outcome
+    origins: tuple[Origin, ...]
+
+    @property
+    def build(self) -> Build | None:
+        """The build, if it is known."""
+        return self.outcome.build
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What lint knows of one environment.
+
+    Attributes:
+        ask: the file; ``stage`` the stage judged (the last of ``chain``).
+        base: the base image, or ``None`` outside Dockerfiles.
+        python: minor version in use, empty if not known.
+        has_python: whether something provides a Python at all; ``None`` if it cannot be told.
+        taken: pip and uv requests in order.
+        conda: conda requests in order; ``apt``: names of system packages.
+        commands: all commands of the chain.
+        final: whether this stage is shipped.
+    """
+
+    ask: Ask
+    stage: Stage
+    chain: tuple[Stage, ...]
+    matrix: Matrix
+    base: Base | None = None
+    python: str = ""
+    has_python: bool | None = None
+    taken: tuple[Taken, ...] = ()
+    conda: tuple[Request, ...] = ()
+    apt: tuple[Request, ...] = ()
+    commands: tuple[Command, ...] = ()
+    final: bool = True
+    arch: str = "x86_64"
+    own: tuple[Taken, ...] = field(default=())
+
+    @property
+    def builds(self) -> tuple[Taken, ...]:
+        """Requests whose build is known, the last one per package: a later install replaces an earlier one."""
+        latest = {item.request.name: item for item in self.taken if item.build}
+        return tuple(latest.values())
+
+    @property
+    def compiles(self) -> bool:
+        """Whether something is compiled here, or uses a compiler at run time."""
+        names = {item.request.name for item in self.taken}
+        return bool(names & _BUILT_HERE) or any(_COMPILERS.search(command.text) for command in self.commands)
+
+    @property
+    def gpu(self) -> str:
+        """What the image is meant for: ``cuda``, ``rocm``, ``jetson``, or empty if nothing tells."""
+        return self.base.kind if self.base and self.base.kind in {"cuda", "rocm", "jetson"} else ""
+
+    def build_of(self, name: str) -> Taken | None:
+        """The last request for a package whose build is known."""
+        return next((item for item in self.builds if item.request.name == name), None)
+
+
+def scenes(ask: Ask, matrix: Matrix) -> Iterator[Scene]:
+    """One scene per stage; files that are no Dockerfile have one without a base."""
+    for stage in ask.stages:
+        chain = ask.chain(stage)
+        base = bases.read(chain[0].base, matrix) if ask.kind == "dockerfile" else None
+        if base and base.reference.lower() == "scratch":
+            continue
+        yield _scene(ask, stage, chain, base, matrix)
+
+
+def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, matrix: Matrix) -> Scene:
+    steps = [(step, part is stage) for part in chain for step in part.installs]
+    python = bases.python_of(base, matrix) if base else _asked_python(ask)
+    arch = "aarch64" if (base and base.kind == "jetson") or "arm64" in stage.platform else "x86_64"
+    taken, own, conda, apt = [], [], [], []
+    for step, mine in steps:
+        python = _python_after(step, python)
+        if step.manager == "conda":
+            conda += step.requests
+        elif step.manager == "apt":
+            apt += step.requests
+        else:
+            items = [_taken(request, step, matrix, step.python or python, arch) for request in step.requests]
+            taken += items
+            own += items if mine else []
+    commands = tuple(command for part in chain for command in part.commands)
+    return Scene(
+        ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, python=python, taken=tuple(taken), own=tuple(own),
+        has_python=_has_python(chain, base, commands), conda=tuple(conda), apt=tuple(apt), commands=commands,
+        final=stage is ask.final, arch=arch,
+    )  # fmt: skip
+
+
+def _taken(request: Request, step: Install, matrix: Matrix, python: str, arch: str) -> Taken:
+    found = origins.outcome(request, step, matrix, python=python, arch=arch)
+    return Taken(request, step, found, origins.origins(step, matrix))
+
+
+def _asked_python(ask: Ask) -> str:
+    found = re.fullmatch(r"(?:==|=|~=|\^)?(3\.\d{1,2})(?:\.[\d*]+)?", ask.python)
+    return found[1] if found else ""
+
+
+def _python_after(step: Install, python: str) -> str:
+    """The Python in use after a step that installs one."""
+    for request in step.requests:
+        if step.manager == "conda" and request.name == "python":
+            found = re.search(r"3\.\d{1,2}", request.spec)
+            return found.group() if found else ""
+        if step.manager == "apt" and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
+            return found[1]
+    return python
+
+
+def _has_python(chain: tuple[Stage, ...], base: Base | None, commands: tuple[Command, ...]) -> bool | None:
+    """Whether some earlier step could have brought a Python; any doubt counts for the file."""
+    if base is None or base.python:
+        return True
+    if base.kind not in {"cuda", "plain", "rocm"} or base.variable:
+        return None
+    brings = re.compile(r"python|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b")
+    installing = [command.text for command in commands if command.words[0] not in {"pip", "pip3", "python", "python3"}]
+    copied = any(part.copies for part in chain)
+    return copied or any(brings.search(text) for text in installing)
