@@ -8,10 +8,12 @@ costs a hundredth of the import.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _DOTTED = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
 
 
+@lru_cache(maxsize=4096)
 def release(text: str) -> tuple[int, ...]:
     """The leading dotted number of ``text`` as integers, trailing zeros dropped: ``"12.8.0"`` -> ``(12, 8)``.
 
