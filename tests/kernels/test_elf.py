@@ -104,7 +104,7 @@ def test_a_floor_is_the_highest_version_needed(needs):
     for family, floor in linkage.floors([*texts, "GLIBC_PRIVATE", "CXXABI_TM_1", "OPENSSL_3.0.0"]).items():
         asked = [parts for name, parts in needs if name == family]
         trimmed = [parts[:2] if parts[2:] == [0] else parts for parts in asked]
-        assert [int(part) for part in floor.split(".")] in [parts for parts in asked]
+        assert [int(part) for part in floor.split(".")] in list(asked)
         assert max([*trimmed, [0]])[:2] == [int(part) for part in floor.split(".")][:2]
 
 
