@@ -9,8 +9,8 @@ from compat.targets import is_target, sm
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
-    from compat.matrix import Matrix
     from compat.matrix.rows import Product
+    from compat.resolve.knowledge import Knowledge
 
 SERVED: Final = frozenset({"nvidia", "amd", "intel", "apple", "google", "huawei"})
 """Vendors for whose devices some framework publishes builds; a server's display chip is not among them."""
@@ -55,7 +55,7 @@ class Found:
     unknowns: list[str] = field(default_factory=list)
 
 
-def read_devices(host: Host, matrix: Matrix, machine: int = 0) -> Found:
+def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
     """Sort a host's GPUs into those a plan must serve and those it may leave idle.
 
     A display adapter inside the processor is left idle where the machine has a card of its own, and an Intel display
@@ -64,7 +64,7 @@ def read_devices(host: Host, matrix: Matrix, machine: int = 0) -> Found:
     found = Found()
     cards: list[tuple[Device, bool]] = []
     for gpu in host["gpus"] or ():
-        product = product_of(gpu, matrix)
+        product = known.product(gpu.pci, gpu.name, gpu.target)
         device, inside = _device(gpu, product, machine), _is_integrated(gpu, product)
         if reason := _out_of_reach(gpu, device, product):
             found.idle.append(replace(device, idle=reason))
@@ -84,22 +84,6 @@ def read_devices(host: Host, matrix: Matrix, machine: int = 0) -> Found:
                 )
     found.conditions.extend(f"{device.label} is left idle: {device.idle}" for device in found.idle)
     return found
-
-
-def product_of(gpu: Gpu, matrix: Matrix) -> Product | None:
-    """The product row of a GPU, by PCI id first and by name then; of several the one whose target is the GPU's own.
-
-    A name that fits products of several targets decides nothing: guessing one of them would decide the plan.
-    """
-    from compat.matrix.products import find_gpu
-
-    for text in (gpu.pci, gpu.name):
-        rows = find_gpu(matrix, text) if text else ()
-        if gpu.target:
-            rows = tuple(row for row in rows if row.target == gpu.target.partition(":")[0])
-        if len({row.target for row in rows}) == 1:
-            return rows[0]
-    return None
 
 
 def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:

@@ -11,6 +11,7 @@ distribution rather than a standalone build; the familiar distribution; newest P
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -55,6 +56,15 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
+class Stand:
+    """An image that meets a need, its Python and its row; whether it suits the target is another question."""
+
+    python: str
+    image: BaseImage
+    row: Image
+
+
+@dataclass(frozen=True, slots=True)
 class Footing:
     """An image with its Python, and the constraints it violates; ``image`` is ``None`` where there are no containers."""
 
@@ -78,35 +88,40 @@ class Images:
         return self._found[need]
 
     def _choose(self, need: Need) -> Iterator[Footing]:
-        pythons = self._known.pythons(need.pythons)
-        if need.pythons < 0:
-            pythons = self._any_python() or pythons
-        if not pythons:
-            return
+        """The stands of a need are the same for every target and kept; what a target says against them is not."""
         if not need.place.startswith("linux"):
-            yield Footing(pythons[0], None, FITS)
+            yield from (Footing(python, None, FITS) for python in self._pythons(need)[:1])
             return
-        ranked = sorted(self._candidates(need, pythons), key=lambda pair: pair[0])
+        if need not in self._known.standing:
+            ranked = sorted(self._candidates(need, self._pythons(need)), key=lambda pair: pair[0])
+            self._known.standing[need] = tuple(stand for _, stand in ranked)
         best: dict[Alternatives, Footing] = {}
-        for _, footing in ranked:
-            best.setdefault(footing.violations, footing)
+        for stand in self._known.standing[need]:
+            violations = self._violations(stand.row)
+            best.setdefault(violations, Footing(stand.python, stand.image, violations, stand.row.require))
+            if violations == FITS:
+                break
         smallest = either(*best)
-        for violations, footing in best.items():
-            if any(bits in smallest for bits in violations):
-                yield footing
+        yield from (footing for footing in best.values() if any(bits in smallest for bits in footing.violations))
+
+    def _pythons(self, need: Need) -> tuple[str, ...]:
+        pythons = self._known.pythons(need.pythons)
+        return self._any_python() or pythons if need.pythons < 0 else pythons
 
     def _any_python(self) -> tuple[str, ...]:
         """Pythons that systems bring, newest first, for plans whose builds take any."""
         found = {row.python for row in self._known.matrix.table("systems") if row.python}
         return tuple(sorted(found, key=versions.release, reverse=True))
 
-    def _candidates(self, need: Need, pythons: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], Footing]]:
+    def _candidates(self, need: Need, pythons: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], Stand]]:
         arch = need.place.removeprefix("linux_")
+        if not pythons:
+            return
         for row, flavour, purpose, why in self._suitable(need):
-            system = self._known.matrix.system(row.os)
+            system = self._known.system(row.os)
             if arch not in row.arch or row.status not in _STATUS or not _carries_glibc(system, need.glibc):
                 continue
-            python, source = _python(row, system, pythons)
+            python, source = self._python(row, system, pythons)
             reference = f"{row.repository}:{row.tag.replace('{flavour}', flavour)}"
             image = BaseImage(
                 image=reference,
@@ -125,7 +140,26 @@ class Images:
                 tuple(-part for part in versions.release(row.cuda or row.rocm or "0")),
                 reference,
             )
-            yield rank, Footing(python, image, self._violations(row), row.require)
+            yield rank, Stand(python, image, row)
+
+    def _python(self, row: Image, system: System | None, pythons: tuple[str, ...]) -> tuple[str, str]:
+        """The Python an image runs, and where it comes from: the image, its distribution, or a standalone build.
+
+        A standalone one is the newest that some distribution has as its own: newer ones lack wheels of much else.
+        """
+        if row.python in pythons:
+            return row.python, "image"
+        if system is not None and system.python in pythons:
+            return system.python, "distribution"
+        packaged = [text for text in pythons if system is not None and text in system.pythons]
+        if packaged:
+            return packaged[0], "distribution"
+        settled = [text for text in pythons if text in self._settled]
+        return (settled or pythons)[0], "uv"
+
+    @cached_property
+    def _settled(self) -> frozenset[str]:
+        return frozenset(self._any_python())
 
     @staticmethod
     def _is_secondary(source: str, python: str, system: System | None) -> int:
@@ -215,16 +249,6 @@ class Images:
 
 def _carries_glibc(system: System | None, floor: str) -> bool:
     return not floor or system is None or not system.glibc or versions.at_least(system.glibc, floor)
-
-
-def _python(row: Image, system: System | None, pythons: tuple[str, ...]) -> tuple[str, str]:
-    """The Python an image runs, and where it comes from: the image, its distribution, or a standalone build."""
-    if row.python in pythons:
-        return row.python, "image"
-    if system is not None and system.python in pythons:
-        return system.python, "distribution"
-    packaged = [text for text in pythons if system is not None and text in system.pythons]
-    return (packaged[0], "distribution") if packaged else (pythons[0], "uv")
 
 
 def _os_rank(os: str, python: str) -> tuple[object, ...]:

@@ -58,14 +58,19 @@ class Joints:
         yield from self._shared(left, right)
 
     def _runtimes(self, left: Option, right: Option) -> Iterator[Objection]:
-        if not fits_runtime(left, right, self._follows(left, right)):
+        if not fits_runtime(left, right, self._is_twin(left, right) or self._is_twin(right, left)):
             yield Objection("runtime", "runtime", left.runtime, right.runtime)
 
-    def _follows(self, left: Option, right: Option) -> bool:
-        rows = self._known.matrix.packages
-        return (left.package in rows and rows[left.package].follows == right.package) or (
-            right.package in rows and rows[right.package].follows == left.package
-        )
+    def _is_twin(self, companion: Option, leader: Option) -> bool:
+        """Whether a companion is built once per build of its framework, so that the two must be of one runtime.
+
+        It is where both come as variants of one index (torchvision), or where a release has builds for several minors
+        of one major (bitsandbytes); a companion with one build per major runs beside any minor of it.
+        """
+        row = self._known.matrix.packages.get(companion.package)
+        if row is None or row.follows != leader.package:
+            return False
+        return self._known.shares_index(companion.package, leader.package) or self._known.has_minors(companion)
 
     @staticmethod
     def _systems(left: Option, right: Option) -> Iterator[Objection]:
@@ -96,15 +101,15 @@ class Joints:
         return self._known.applies(line, self._place, option.build.extras)
 
 
-def fits_runtime(left: Option, right: Option, follows: bool) -> bool:
+def fits_runtime(left: Option, right: Option, twins: bool) -> bool:
     """Whether two builds may live in one process, as far as their GPU runtimes go.
 
-    A companion has its framework's runtime exactly. Unrelated builds share a major, in which the CUDA libraries keep
-    their binary interface; where one takes CUDA from the system there is one copy for both, hence one minor.
+    A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
+    binary interface; where one takes CUDA from the system there is one copy for both, hence one minor.
     """
     if not left.vendor or not right.vendor or left.runtime == right.runtime:
         return True
-    if follows:
+    if twins:
         return False
     if "cpu" in {left.vendor, right.vendor}:
         return True

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from packaging.specifiers import SpecifierSet
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import CudaRelease, Image
+    from compat.matrix.rows import CudaRelease, Image, Product, System
+    from compat.resolve.images import Need, Stand
     from compat.targets import Kernels
 
 ANY_PYTHON: Final = -1
@@ -40,6 +41,9 @@ VENDORS: Final = {
 
 HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
 """Documented and measured rows are equally good; inferred ones come after both (issue: preference, second place)."""
+
+_KEPT: Final = 4096
+"""Answers about names from outside that are kept; a long-lived process must not grow with what it is asked."""
 
 _LINE = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?", re.DOTALL)
 _RUNTIME = re.compile(r"([a-z]*)([\d.]*)")
@@ -107,6 +111,13 @@ class Knowledge:
         self.matrix = matrix
         self._pythons: list[str] = []
         self._options: dict[str, tuple[Option, ...]] = {}
+        self._published: dict[tuple[str, str, bool], tuple[Option, ...]] = {}
+        self._extras: dict[str, frozenset[str]] = {}
+        self._systems: dict[str, System | None] = {}
+        self._products: dict[tuple[str, str, str], Product | None] = {}
+        self.standing: dict[Need, tuple[Stand, ...]] = {}
+        self._shares: dict[tuple[str, str], bool] = {}
+        self._minors: dict[str, dict[tuple[str, str, str], set[str]]] = {}
         self._lines: dict[str, Line] = {}
         self._specifiers: dict[str, SpecifierSet] = {}
         self._meets: dict[tuple[str, str], bool] = {}
@@ -126,9 +137,43 @@ class Knowledge:
             self._options[package] = self._make_options(package)
         return self._options[package]
 
+    def published(self, package: str, place: str, cpu: bool) -> tuple[Option, ...]:
+        """Builds for a place and of a kind: GPU builds and those without GPU code, or with ``cpu`` CPU builds instead."""
+        key = (package, place, cpu)
+        if key not in self._published:
+            self._published[key] = tuple(option for option in self.options(package) if _is_for(option, place, cpu))
+        return self._published[key]
+
+    def extras(self, package: str) -> frozenset[str]:
+        """Extras that choose a variant of a package."""
+        if package not in self._extras:
+            found = {extra for option in self.options(package) for extra in option.build.extras}
+            self._extras[package] = frozenset(found)
+        return self._extras[package]
+
     def versions(self, package: str) -> tuple[str, ...]:
         """Releases of a package, newest first."""
         return tuple(dict.fromkeys(option.version for option in self.options(package)))
+
+    def shares_index(self, package: str, other: str) -> bool:
+        """Whether both packages come as variants of one index."""
+        key = (package, other)
+        if key not in self._shares:
+            self._shares[key] = bool(self._indexes(package) & self._indexes(other))
+        return self._shares[key]
+
+    def _indexes(self, package: str) -> frozenset[str]:
+        return frozenset(option.build.index for option in self.options(package) if option.build.variant)
+
+    def has_minors(self, option: Option) -> bool:
+        """Whether a release has builds for several minors of this build's runtime major."""
+        if option.package not in self._minors:
+            found: dict[tuple[str, str, str], set[str]] = {}
+            for one in self.options(option.package):
+                found.setdefault((one.version, one.kind, one.number.partition(".")[0]), set()).add(one.number)
+            self._minors[option.package] = found
+        major = option.number.partition(".")[0]
+        return len(self._minors[option.package][option.version, option.kind, major]) > 1
 
     def _make_options(self, package: str) -> tuple[Option, ...]:
         from packaging.version import Version
@@ -275,7 +320,36 @@ class Knowledge:
             self._floors[key] = row and Floor(getattr(row, exact), getattr(row, family), row)
         return self._floors[key]
 
+    def product(self, pci: str, name: str, target: str) -> Product | None:
+        """The product of a GPU, by PCI id first and by name then; of several the one whose target is the GPU's own.
+
+        A name that fits products of several targets decides nothing: guessing one of them would decide the plan.
+        """
+        key = (pci, name, target)
+        if key not in self._products:
+            if len(self._products) > _KEPT:
+                self._products.clear()
+            self._products[key] = self._find_product(*key)
+        return self._products[key]
+
+    def _find_product(self, pci: str, name: str, target: str) -> Product | None:
+        from compat.matrix.products import find_gpu
+
+        for text in (pci, name):
+            rows = find_gpu(self.matrix, text) if text else ()
+            if target:
+                rows = tuple(row for row in rows if row.target == target.partition(":")[0])
+            if len({row.target for row in rows}) == 1:
+                return rows[0]
+        return None
+
     # --- images ---
+
+    def system(self, os: str) -> System | None:
+        """Facts about an operating-system release."""
+        if os not in self._systems:
+            self._systems[os] = self.matrix.system(os)
+        return self._systems[os]
 
     @cached_property
     def images(self) -> tuple[Image, ...]:
@@ -306,6 +380,14 @@ class Knowledge:
         from compat.matrix.drivers import driver_cuda
 
         return driver_cuda(self.matrix, driver, "windows" if windows else "linux") if driver else ""
+
+
+def _is_for(option: Option, place: str, cpu: bool) -> bool:
+    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for."""
+    platforms = option.build.platforms
+    if platforms and place not in platforms and "any" not in platforms:
+        return False
+    return option.vendor == "" or (option.vendor == "cpu") == cpu
 
 
 def split_runtime(runtime: str) -> tuple[str, str]:
@@ -346,5 +428,17 @@ def _tidy(spec: str) -> str:
 def _spelling(build: Build) -> tuple[object, ...]:
     """An order of the builds of one release that does not depend on where their rows stand."""
     kind, number = split_runtime(build.runtime)
-    fields = (build.variant, build.index, build.local, build.platforms, build.python, build.extras, build.pins)
+    fields = (
+        build.variant,
+        build.index,
+        build.local,
+        build.extras,
+        build.distribution,
+        build.published,
+        build.platforms,
+        build.python,
+        build.pins,
+        build.requires,
+        build.kernels,
+    )
     return (kind, tuple(-part for part in versions.release(number or "0")), *fields)

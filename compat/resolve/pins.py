@@ -48,13 +48,16 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     """Requirements that hold shared dependencies within what every build accepts, by name.
 
     A dependency is listed where two builds ask for it, or one bounds it from above: an installer that sees the builds
-    one after the other would else move it out of range. Exact pins of one build alone follow from that build.
+    one after the other would else move it out of range. What one build alone asks of NVIDIA's packages, or pins, follows
+    from that build.
     """
     listed = []
     for name, specs in sorted(demands(chosen, python, place, known).items()):
         told = [spec for spec in specs.values() if spec]
         asked = any(weighed.option.version == "" and name in weighed.option.lines for weighed in chosen)
-        if told and (len(told) > 1 or asked or any("<" in spec or "~=" in spec for spec in told)):
+        own = name.startswith("nvidia-") or name in known.matrix.packages
+        bounded = not own and any("<" in spec or "~=" in spec for spec in told)
+        if told and (len(told) > 1 or asked or bounded):
             listed.append(f"{name}{tightened(told, known)}")
     return tuple(listed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
 from compat.plan import BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compat.resolve.search import Assignment, Search, Variable
     from compat.resolve.weighing import Weighed
 
-_LEVEL_NAMES: Final = {level: name for name, level in LEVELS.items()}
+_LEVEL_NAMES: Final[dict[int, Literal["native", "ptx", "none", "unknown"]]] = {0: "native", 1: "ptx", 2: "unknown", 3: "none"}
 _NVIDIA_ENV: Final = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NVIDIA_VISIBLE_DEVICES": "all"}
 """What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself."""
 
@@ -55,13 +55,14 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
     """One build as the plan tells it."""
     option, build, matrix = weighed.option, weighed.option.build, search.known.matrix
     row = matrix.packages[option.package]
+    indexes = {index.name: index for index in matrix.table("indexes")}
     extra = {extra for wish, _ in variable.wishes for extra in wish.extras}
-    cpu_name = row.cpu_name if variable.cpu and option.vendor == "cpu" else ""
     return PlannedBuild(
-        name=cpu_name or row.name,
+        name=build.install_name or row.name,
         version=option.full,
         runtime=option.runtime,
         index=matrix.index_url(build),
+        links=bool(build.index) and indexes[build.index].links,
         extras=tuple(sorted({*build.extras, *extra})),
         pins=build.pins,
         cuda_from=_cuda_from(weighed),
@@ -113,13 +114,16 @@ def _minor_note(search: Search, comfortable: str) -> str:
 
 
 def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
-    """How each GPU of the target runs the plan; the weakest build decides."""
+    """How each GPU of the target runs the plan; the weakest build decides, unknown companions leave it to the others."""
     for device in search.target.devices:
-        level, why = 0, ""
-        for weighed in chosen:
-            one = _level(search, weighed, device)
-            if one > level:
-                level, why = one, _weakness(weighed, device, one)
+        levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
+        silent = LEVELS["unknown"]
+        open_ones = [weighed for level, weighed in levels if level == silent]
+        telling = [pair for pair in levels if pair[0] != silent or search.scale.is_framework(pair[1].option.package)]
+        level, weakest = max(telling, key=lambda pair: pair[0], default=(silent, chosen[0]))
+        reasons = [_weakness(weakest, device, level)] if level else []
+        reasons += [_weakness(weighed, device, silent) for weighed in open_ones if weighed is not weakest or not level]
+        why = "; ".join(dict.fromkeys(reasons))
         yield GpuVerdict(name=device.name, target=device.target, kernels=_LEVEL_NAMES[level], why=why)
     for device in search.target.idle:
         yield GpuVerdict(name=device.name, target=device.target, kernels="none", why=device.idle)
@@ -157,7 +161,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     if driver.note and any(weighed.strain for weighed in chosen):
         yield driver.note
     for verdict in verdicts(search, chosen):
-        if verdict.kernels in {"ptx", "unknown"}:
+        if verdict.why and verdict.kernels != "none":
             yield f"{verdict.name}: {verdict.why}"
     for weighed in chosen:
         if weighed.option.build.how == "inferred":

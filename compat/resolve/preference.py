@@ -6,7 +6,7 @@ all measures: a build that does not meet it is no candidate.
 
 =============== ====================================================================================================
 newest          native kernels on all GPUs; documented or measured over inferred; newest framework in the order
-                asked; comfortable driver; newest runtime
+                asked; comfortable driver; newest runtime; CUDA from wheels rather than the base image
 smallest        as newest, but CUDA from wheels (a base image without CUDA libraries) before the release
 oldest-driver   as newest, but the lowest driver floor before the release
 stable          as newest, but comfortable driver, and releases that had a bug-fix release, before the newest
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.errors import InputError
 from compat.resolve.knowledge import HOWS
+from compat.resolve.weighing import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,12 +80,26 @@ def _distance(weighed: Weighed, scale: Scale, place: str) -> int:
     return 0 if anchor is None else abs(weighed.option.rank - anchor)
 
 
+def _kernels(weighed: Weighed, scale: Scale, place: str) -> int:
+    """A companion whose kernels nobody wrote down is taken to go with its framework; the plan says that it is not known."""
+    unknown = weighed.level == LEVELS["unknown"] and not scale.is_framework(weighed.option.package)
+    return 0 if unknown else weighed.level
+
+
+def _how(weighed: Weighed, scale: Scale, place: str) -> int:
+    """Counts for frameworks: a companion's release follows from its framework's, and an old one is no better known."""
+    return HOWS[weighed.option.build.how] if scale.is_framework(weighed.option.package) else 0
+
+
+def _companion_how(weighed: Weighed, scale: Scale, place: str) -> int:
+    return 0 if scale.is_framework(weighed.option.package) else HOWS[weighed.option.build.how]
+
+
 MEASURES: Final[dict[str, Measure]] = {
     "vendor": Measure(_vendor, "worst", "builds for the likelier vendor first, where the target names no GPU"),
-    "kernels": Measure(lambda weighed, scale, place: weighed.level, "worst", "native kernels on all GPUs before PTX"),
-    "how": Measure(
-        lambda weighed, scale, place: HOWS[weighed.option.build.how], "worst", "measured or documented over inferred"
-    ),
+    "kernels": Measure(_kernels, "worst", "native kernels on all GPUs before PTX"),
+    "how": Measure(_how, "worst", "measured or documented over inferred"),
+    "companions": Measure(_companion_how, "worst", "measured or documented companions over inferred ones"),
     "release": Measure(
         lambda weighed, scale, place: weighed.option.rank, "each", "the newest release, in the order asked"
     ),
@@ -106,11 +121,11 @@ MEASURES: Final[dict[str, Measure]] = {
 }
 
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
-    "newest": ("vendor", "kernels", "how", "release", "strain", "runtime", "order"),
-    "smallest": ("vendor", "kernels", "how", "weight", "release", "strain", "runtime", "order"),
-    "oldest-driver": ("vendor", "kernels", "how", "driver", "release", "strain", "runtime", "order"),
-    "stable": ("vendor", "kernels", "how", "strain", "settled", "release", "runtime", "order"),
-    "nearest": ("vendor", "kernels", "how", "distance", "release", "strain", "runtime", "order"),
+    "newest": ("vendor", "kernels", "how", "release", "companions", "strain", "runtime", "weight", "order"),
+    "smallest": ("vendor", "kernels", "how", "weight", "release", "companions", "strain", "runtime", "order"),
+    "oldest-driver": ("vendor", "kernels", "how", "driver", "release", "companions", "strain", "runtime", "weight", "order"),
+    "stable": ("vendor", "kernels", "how", "strain", "settled", "release", "companions", "runtime", "weight", "order"),
+    "nearest": ("vendor", "kernels", "how", "distance", "release", "companions", "strain", "runtime", "weight", "order"),
 }
 
 
@@ -120,6 +135,7 @@ class Preference:
     def __init__(self, name: str, scale: Scale, place: str) -> None:
         self.names = order(name)
         self._measures = [MEASURES[measure] for measure in self.names]
+        self._worst = [measure.over == "worst" for measure in self._measures]
         self._scale, self._place = scale, place
 
     def own(self, weighed: Weighed) -> Key:
@@ -129,9 +145,11 @@ class Preference:
     def joint(self, owns: Sequence[Key]) -> Key:
         """The measures of a plan from those of its builds."""
         key: list[int] = []
-        for place, measure in enumerate(self._measures):
-            column = [own[place] for own in owns]
-            key.extend([max(column)] if measure.over == "worst" else column)
+        for is_worst, column in zip(self._worst, zip(*owns, strict=True), strict=True):
+            if is_worst:
+                key.append(max(column))
+            else:
+                key += column
         return tuple(key)
 
 

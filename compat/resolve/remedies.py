@@ -15,6 +15,7 @@ from compat.plan import Remedy
 from compat.resolve import relaxing
 from compat.resolve.corrections import singles
 from compat.resolve.planning import plan_of
+from compat.resolve.request import meets
 from compat.resolve.search import Search
 from compat.targets import sm
 
@@ -112,7 +113,7 @@ def _wish_bits(softs: Sequence[Soft]) -> int:
 
 def anchor(search: Search, wish: Wish) -> int:
     """The rank of the newest release that a wish means: what other versions are near to or far from."""
-    ranks = [option.rank for option in search.known.options(wish.package) if search.known.meets(wish.spec, option.full)]
+    ranks = [option.rank for option in search.known.options(wish.package) if meets(wish, option, search.known)]
     return min(ranks, default=0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from compat.errors import InputError
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from packaging.requirements import Requirement
 
-    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.knowledge import Knowledge, Option
 
 _LONGEST = 500
 """Characters of one requirement that are read; real ones stay far below it."""
@@ -31,6 +31,7 @@ class Wish:
         marker: environment marker; empty if it always applies.
         cpu: whether it names a CPU build itself (``+cpu``, ``tensorflow-cpu``).
         shared: whether it is about a dependency such as numpy and not about a package with builds.
+        distribution: distribution named, where it is one of several of its package (``paddlepaddle-gpu``).
     """
 
     text: str
@@ -40,6 +41,7 @@ class Wish:
     marker: str = ""
     cpu: bool = False
     shared: bool = False
+    distribution: str = ""
 
 
 def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
@@ -58,16 +60,24 @@ def _wish(text: str, known: Knowledge) -> Wish:
     parsed = _parse(text)
     name = normalise(parsed.name)
     row = known.matrix.package(name)
-    common = {"text": text.strip(), "extras": tuple(sorted(parsed.extras)), "marker": str(parsed.marker or "")}
+    bare = Wish(text.strip(), name, _specifier(parsed), tuple(sorted(parsed.extras)), str(parsed.marker or ""))
     if row is None:
         if name not in known.shared_names:
             raise _unknown(parsed.name, known)
-        return Wish(**common, package=name, spec=str(parsed.specifier), shared=True)
-    spec = _specifier(parsed)
-    cpu = name == row.cpu_name != row.name or spec.endswith("+cpu")
-    wish = Wish(**common, package=row.name, spec=spec, cpu=cpu)
+        return replace(bare, shared=True)
+    named = [option for option in known.options(row.name) if option.build.install_name == name] if name != row.name else []
+    is_cpu = all(option.kind == "cpu" for option in named) if named else name == row.cpu_name != row.name
+    distribution = name if named else ""
+    wish = replace(bare, package=row.name, cpu=is_cpu or bare.spec.endswith("+cpu"), distribution=distribution)
     _demand_version(wish, known)
     return wish
+
+
+def meets(wish: Wish, option: Option, known: Knowledge) -> bool:
+    """Whether a build is what a wish names: its release or the version published for it, of the distribution named."""
+    if wish.distribution and option.build.install_name != wish.distribution:
+        return False
+    return known.meets(wish.spec, option.full) or (option.full != option.version and known.meets(wish.spec, option.version))
 
 
 def _parse(text: str) -> Requirement:
@@ -113,7 +123,7 @@ def _unknown(name: str, known: Knowledge) -> InputError:
 def _demand_version(wish: Wish, known: Knowledge) -> None:
     """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*."""
     options = known.options(wish.package)
-    if any(known.meets(wish.spec, option.full) for option in options) or is_beyond(wish, known):
+    if any(meets(wish, option, known) for option in options) or is_beyond(wish, known):
         return
     releases = sorted({option.full for option in options if _same_release(wish, option.version)})
     shown = releases or list(dict.fromkeys(option.version for option in options))[:12]

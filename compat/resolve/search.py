@@ -18,6 +18,7 @@ from compat.resolve.joints import Joints
 from compat.resolve.knowledge import ANY_PYTHON
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
+from compat.resolve.request import meets
 from compat.resolve.weighing import FITS, Scale, Weighed
 
 if TYPE_CHECKING:
@@ -79,24 +80,21 @@ class Search:
         return Weighed(self.known.bare(wish.text), FITS, 0, 0)
 
     def _weigh(self, variable: Variable, place: str) -> Iterator[Weighed]:
-        options = self.known.options(variable.package)
-        extras = {extra for option in options for extra in option.build.extras}
-        for option in options:
-            if not _is_for(option, place, variable.cpu):
-                continue
+        extras = self.known.extras(variable.package)
+        for option in self.known.published(variable.package, place, variable.cpu):
             missed = self._missed(option, variable, extras)
             if missed == variable.bits and not variable.followers:
                 if variable.bits or option.build.yanked:
                     continue
             yield self.scale.weigh(option, place, missed)
 
-    def _missed(self, option: Option, variable: Variable, extras: set[str]) -> int:
+    def _missed(self, option: Option, variable: Variable, extras: frozenset[str]) -> int:
         """Bits of the wishes that a build does not meet; a withdrawn release only meets one that names it."""
         missed = 0
         for wish, bit in variable.wishes:
             wanted = extras.intersection(wish.extras)
             withdrawn = option.build.yanked and not wish.spec.startswith("==")
-            if withdrawn or not wanted.issubset(option.build.extras) or not self.known.meets(wish.spec, option.full):
+            if withdrawn or not wanted.issubset(option.build.extras) or not meets(wish, option, self.known):
                 missed |= bit
         return missed
 
@@ -206,14 +204,6 @@ def runtime_of(chosen: Sequence[Weighed]) -> str:
         return "cpu"
     fixed = [option for option in builds if option.build.cuda_from == "system"]
     return max(fixed or builds, key=lambda option: (option.kind, versions.release(option.number or "0"))).runtime
-
-
-def _is_for(option: Option, place: str, cpu: bool) -> bool:
-    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for."""
-    platforms = option.build.platforms
-    if platforms and place not in platforms and "any" not in platforms:
-        return False
-    return option.vendor == "" or (option.vendor == "cpu") == cpu
 
 
 def _variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:

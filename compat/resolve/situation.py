@@ -262,7 +262,7 @@ def _machines(
         if cpu:
             machines.append(machine)
             continue
-        found = read_devices(host, known.matrix, number)
+        found = read_devices(host, known, number)
         machines.append(replace(machine, vendors=frozenset(device.vendor for device in found.used)))
         builder.conditions.extend(found.conditions)
         builder.unknowns.extend(found.unknowns)

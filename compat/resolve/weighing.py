@@ -67,6 +67,11 @@ class Scale:
         self._target, self._known, self.anchors = target, known, anchors
         self._shared: dict[tuple[str, tuple[str, ...], str, str], tuple[Alternatives, int, int]] = {}
 
+    def is_framework(self, package: str) -> bool:
+        """Whether a package is a framework; shared dependencies and companions are not."""
+        row = self._known.matrix.packages.get(package)
+        return row is not None and row.kind == "framework"
+
     def weigh(self, option: Option, place: str, wish_bits: int) -> Weighed:
         """The verdict on one build at a place; ``wish_bits`` are those of its own wishes that it does not meet."""
         build = option.build

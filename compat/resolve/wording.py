@@ -8,6 +8,7 @@ from compat import versions
 from compat.plan import Conflict, Member
 from compat.resolve.corrections import conflicts
 from compat.resolve.knowledge import ANY_PYTHON
+from compat.resolve.request import meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,16 +69,12 @@ def _kept(search: Search, variable: Variable, bits: int) -> Iterator[Weighed]:
 def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     """A wish that fails by itself: published only for other places, or only as a CPU build."""
     place = search.target.place
-    named = [option for option in search.known.options(variable.package) if _meets_all(search, variable, option.full)]
+    named = [option for option in search.known.options(variable.package) if all(meets(wish, option, search.known) for wish, _ in variable.wishes)]
     kinds = sorted({option.runtime or "no GPU code" for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})
     if named:
         text = f"{variable.package} {named[0].version} is published as {', '.join(kinds)} for {', '.join(places)}, and the plan is for {place}"
         yield Member("matrix", text, search.known.matrix.cite(named[0].build))
-
-
-def _meets_all(search: Search, variable: Variable, full: str) -> bool:
-    return all(search.known.meets(wish.spec, full) for wish, _ in variable.wishes)
 
 
 def _fact_reason(search: Search, soft: Soft, variable: Variable, bits: int) -> Iterator[Member]:
