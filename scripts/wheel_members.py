@@ -1,0 +1,116 @@
+"""What a wheel of a framework carries, read from the few archive members that tell it, or from its GPU code.
+
+Where each fact lies: ``torch/version.py`` (CUDA), ``torch/lib/libtorch_python.so`` (the text that
+``torch.cuda.get_arch_list`` splits), ``tensorflow/python/platform/build_info.py`` (CUDA, cuDNN, compute capabilities),
+``paddle/version/__init__.py`` (CUDA, cuDNN). Where no member tells the targets, the GPU code itself is read by
+:mod:`compat.kernels`, which fetches no other member.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from simple_index import File, Index
+
+_FEW = 0.2  # a target with fewer images than this share of the commonest is a stray kernel of some library
+_ARCH_LIST = re.compile(rb"(?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?)(?: (?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?))+\0")
+
+
+def measure(index: Index, wheels: list[File], *, deep: bool = False) -> dict[str, Any]:
+    """Facts of one wheel per Linux platform: ``{"linux_x86_64": {"cuda", "cudnn", "targets", "file"}}``.
+
+    With ``deep`` the GPU code is read where no member tells the targets; then also ``stray``: targets of a few kernels
+    only, which do not make the build run on that device.
+    """
+    found: dict[str, Any] = {}
+    for machine in ("x86_64", "aarch64"):
+        fitting = [file for file in wheels if "linux" in file.name and file.name.endswith(f"{machine}.whl")]
+        if fitting:
+            preferred = next((file for file in fitting if "-cp311-cp311-" in file.name), fitting[-1])
+            facts = _facts(index, preferred)
+            if deep and not facts.get("targets") and facts.get("cuda") != "cpu":
+                facts |= json.loads(
+                    index.derived(preferred, "kernels.json", lambda wheel=preferred: _code(index, wheel))
+                )
+            if facts:
+                found[f"linux_{machine}"] = facts | {"file": preferred.name}
+    return found
+
+
+def _facts(index: Index, file: File) -> dict[str, str]:
+    facts: dict[str, str] = {}
+    names = set(index.names(file))
+    for member, read in _READERS.items():
+        if member in names:
+            facts |= {key: value for key, value in read(index.member(file, member)).items() if value}
+    return facts
+
+
+def _code(index: Index, file: File) -> bytes:
+    """Targets of the GPU code in a wheel as JSON; empty where it has none or where some of it could not be read."""
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    from compat.kernels import inspect_file
+    from compat.kernels.values import ordered
+    from compat.kernels.window import Stream, Window
+
+    found = inspect_file(Window(Stream(index.open(file))), file.name)
+    images: Counter[str] = Counter()
+    for code in found.objects:
+        images.update({target: count for target, count in code.images.items() if not target.startswith("lto_")})
+    if not images or not found.complete:
+        return b"{}"
+    least = _FEW * max(images.values())
+    main = ordered(target for target, count in images.items() if count >= least)
+    stray = ordered(target for target, count in images.items() if count < least)
+    facts = {"targets": " ".join(_machine_first(main)), "stray": " ".join(_machine_first(stray))}
+    return json.dumps({key: text for key, text in facts.items() if text}).encode()
+
+
+def _machine_first(names: Iterable[str]) -> list[str]:
+    return sorted(names, key=lambda name: name.startswith("compute_"))
+
+
+def _torch_version(body: bytes) -> dict[str, str]:
+    found = re.search(rb"^cuda[^=\n]*= *['\"]([\d.]+)['\"]", body, re.MULTILINE)
+    return {"cuda": found[1].decode() if found else "cpu"}
+
+
+def _torch_library(body: bytes) -> dict[str, str]:
+    found = _ARCH_LIST.search(body)
+    return {"targets": found.group()[:-1].decode() if found else ""}
+
+
+def _build_info(body: bytes) -> dict[str, str]:
+    text = body.decode("utf-8", "replace")
+
+    def value(key: str) -> str:
+        found = re.search(rf"['\"]{key}['\"]\s*:\s*['\"]?([^'\"}}\n]*?)['\"]?[,}}\n]", text)
+        return found[1] if found else ""
+
+    listed = re.search(r"['\"]cuda_compute_capabilities['\"]\s*:\s*\[([^\]]*)\]", text)
+    targets = re.findall(r"(?:sm|compute)_\d+[af]?", listed[1]) if listed else []
+    return {"cuda": value("cuda_version"), "cudnn": value("cudnn_version"), "targets": " ".join(targets)}
+
+
+def _paddle_version(body: bytes) -> dict[str, str]:
+    text = body.decode("utf-8", "replace")
+    found = {
+        key: re.search(rf"^{key}_version\s*=\s*['\"]([^'\"]*)['\"]", text, re.MULTILINE) for key in ("cuda", "cudnn")
+    }
+    return {key: "cpu" if match[1] == "False" else match[1] for key, match in found.items() if match}
+
+
+_READERS: dict[str, Callable[[bytes], dict[str, str]]] = {
+    "torch/version.py": _torch_version,
+    "torch/lib/libtorch_python.so": _torch_library,
+    "tensorflow/python/platform/build_info.py": _build_info,
+    "paddle/version/__init__.py": _paddle_version,
+}
