@@ -7,7 +7,7 @@ and builds rows only for what is asked.
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -48,6 +48,13 @@ class Matrix:
                         merged[key_of(row)] = row
             self._cache[name] = tuple(merged.values())
         return self._cache[name]
+
+    def select(self, name: str, **wanted: str) -> tuple[Any, ...]:
+        """Rows of a table whose fields have these plain values; no other row is built (a large table costs)."""
+        if len(self._stores) > 1 or name in self._cache:  # an overlay may change the very field that is asked for
+            return tuple(row for row in self.table(name) if all(getattr(row, key) == wanted[key] for key in wanted))
+        raw = [row for row in self._stores[0].rows(name) if all(row.get(key, "") == wanted[key] for key in wanted)]
+        return tuple(row for item in self._spelled_out(name, raw) for row in typed(rows.row_type(name), item, name))
 
     def _spelled_out(self, name: str, raw: list[store.Raw]) -> list[store.Raw]:
         """Image rows with the condition they name written out: it is long and shared by dozens of tags."""
@@ -149,10 +156,11 @@ def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
     """A raw row as a value of its type; for a build one value per release."""
     make = cast("Any", shape)
     tuples = _tuples(make)
-    row = make(**{key: _items(key, item) if key in tuples else item for key, item in raw.items()})
-    if isinstance(row, rows.Build):
-        return replace(row, package=table.removeprefix("builds.")).each()  # type: ignore[return-value]
-    return (row,)
+    values = {key: _items(key, item) if key in tuples else item for key, item in raw.items()}
+    if shape is not rows.Build:
+        return (make(**values),)
+    releases = values.pop("versions")
+    return [make(versions=(release,), package=table[len("builds.") :], **values) for release in releases]
 
 
 @lru_cache

@@ -1,0 +1,223 @@
+"""Tables of the matrix for reading: ``envcheck matrix list`` in rows and columns, rendering left to others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import versions
+from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a table: its cells, how the row behind it is known, the ids of its sources, the file it is from."""
+
+    cells: tuple[str, ...]
+    how: str = ""
+    source: tuple[str, ...] = ()
+    origin: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A titled table.
+
+    Attributes:
+        title: what it shows.
+        columns: names of the columns.
+        lines: the rows, each with as many cells as there are columns.
+        sources: citation of each source id that the lines name.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    sources: dict[str, str]
+
+
+def plain(table: Table) -> dict[str, Any]:
+    """A table in JSON's own types: one object per line, named by column."""
+    rows = [
+        {**dict(zip(table.columns, line.cells, strict=True)), "how": line.how, "source": list(line.source)}
+        | ({"origin": line.origin} if line.origin else {})
+        | ({"note": line.note} if line.note else {})
+        for line in table.lines
+    ]
+    return {"title": table.title, "rows": rows, "sources": table.sources}
+
+
+def table(matrix: Matrix, title: str, columns: Iterable[str], lines: Iterable[Line]) -> Table:
+    """A table with the citations that its lines name."""
+    found = tuple(lines)
+    ids = sorted({key for line in found for key in line.source})
+    return Table(title, tuple(columns), found, {key: matrix.citations.get(key, key) for key in ids})
+
+
+def line(row: Row, *cells: str) -> Line:
+    """A line about one row."""
+    return Line(cells, row.how, row.source, row.origin, row.note)
+
+
+def subjects() -> tuple[str, ...]:
+    """What can be listed, in the order of the help."""
+    return tuple(_SUBJECTS)
+
+
+def list_table(matrix: Matrix, subject: str) -> Table:
+    """The table of one subject, ``frameworks``, ``cuda``, ``gpus``, ...
+
+    Raises:
+        InputError: if there is no such subject, with those that there are.
+    """
+    if subject not in _SUBJECTS:
+        raise InputError(f"{subject[:60]!r} is not a subject", expected=f"one of {', '.join(_SUBJECTS)}")
+    make = _SUBJECTS[subject]
+    return make(matrix)
+
+
+def _of(name: str, title: str, columns: str) -> Callable[[Matrix], Table]:
+    """A listing of one table; ``columns`` are fields, each with a heading where its own name would not do."""
+    pairs = [tuple(column.split(": ")) for column in columns.split(", ")]
+
+    def make(matrix: Matrix) -> Table:
+        lines = [line(row, *(cell(getattr(row, pair[-1])) for pair in pairs)) for row in matrix.table(name)]
+        return table(matrix, title, (pair[0] for pair in pairs), lines)
+
+    return make
+
+
+def cell(value: Any) -> str:
+    """A value as a table shows it: words joined, numbers plain, nothing for what is not stated."""
+    if isinstance(value, tuple):
+        return " ".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, (int, float)):
+        return f"{value:g}" if value else ""
+    return str(value)
+
+
+def _packages(kind: str, title: str) -> Callable[[Matrix], Table]:
+    def make(matrix: Matrix) -> Table:
+        chosen = [package for package in matrix.packages.values() if package.kind == kind]
+        lines = [line(package, package.name, *_summary(matrix.builds(package.name))) for package in chosen]
+        return table(matrix, title, ("package", "releases", "oldest", "newest", "runtimes"), lines)
+
+    return make
+
+
+def _summary(builds: Sequence[Build]) -> tuple[str, str, str, str]:
+    """Number of releases, the oldest, the newest, and the runtimes that the newest comes in."""
+    releases = by_release(builds)
+    if not releases:
+        return ("0", "", "", "")
+    newest = list(releases)[-1]
+    runtimes = dict.fromkeys(build.runtime for build in releases[newest] if build.runtime)
+    return (str(len(releases)), next(iter(releases)), newest, " ".join(runtimes))
+
+
+def by_release(builds: Iterable[Build]) -> dict[str, list[Build]]:
+    """Builds by release, in PEP 440's order; releases that are not versions come first."""
+    found: dict[str, list[Build]] = {}
+    for build in builds:
+        found.setdefault(build.version, []).append(build)
+    return {version: found[version] for version in sorted(found, key=_order)}
+
+
+def _order(version: str) -> tuple[bool, Any]:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return (True, Version(version))
+    except InvalidVersion:
+        return (False, version)
+
+
+def _cuda(matrix: Matrix) -> Table:
+    columns = ("cuda", "date", "driver (Linux)", "driver (Windows)", "runs from (Linux)", "gcc", "targets")
+    lines = [
+        line(
+            row,
+            row.cuda + (" (driver value only)" if not row.toolkit else " (preview)" if row.preview else ""),
+            row.date,
+            row.driver_linux,
+            row.driver_windows,
+            row.family_linux,
+            row.gcc,
+            span(row.targets),
+        )
+        for row in sorted(matrix.table("cuda"), key=lambda row: versions.release(row.cuda))
+    ]
+    return table(matrix, "CUDA releases", columns, lines)
+
+
+def span(targets: Sequence[str]) -> str:
+    """The plain targets of a list, shortened to the first and the last where there are many."""
+    plain_ones = [target for target in targets if not target[-1:].isalpha() or target.startswith("gfx")]
+    return " ".join(plain_ones) if len(plain_ones) <= 4 else f"{plain_ones[0]} ... {plain_ones[-1]}"
+
+
+def _images(matrix: Matrix) -> Table:
+    columns = ("image", "flavours", "runtime", "cuDNN", "system", "arch", "status")
+    lines = [
+        line(
+            row,
+            f"{row.repository}:{row.tag}",
+            *map(cell, (row.flavours, row.runtime, row.cudnn, row.os, row.arch, row.status)),
+        )
+        for row in matrix.table("images")
+    ]
+    return table(matrix, "Base and framework images", columns, lines)
+
+
+_SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
+    "frameworks": _packages("framework", "Frameworks"),
+    "companions": _packages("companion", "Companions of frameworks"),
+    "libraries": _packages("library", "Libraries"),
+    "cuda": _cuda,
+    "drivers": _of(
+        "drivers",
+        "NVIDIA driver branches",
+        "branch, kind, CUDA: cuda, first, latest, Windows: windows, date, end of life: eol, drops",
+    ),
+    "capabilities": _of(
+        "capabilities",
+        "NVIDIA compute capabilities",
+        "capability: cc, architecture, first CUDA: first_cuda, last CUDA: last_cuda, last driver: last_driver, "
+        "integrated, features",
+    ),
+    "rocm": _of("rocm", "ROCm releases", "rocm, stream, date, drivers, targets, systems: os"),
+    "gfx": _of(
+        "gfx",
+        "AMD targets",
+        "target: gfx, architecture, official from: first_rocm, until: last_rocm, generic, override, features",
+    ),
+    "gpus": _of("gpus", "GPU products", "name, target, GiB: memory_gib, GB/s: bandwidth_gbs, segment, year, PCI: pci"),
+    "images": _images,
+    "systems": _of(
+        "systems",
+        "Operating systems",
+        "system: os, glibc, GLIBCXX: libstdcxx, python3: python, packaged: pythons, manager, image, end of life: eol",
+    ),
+    "cudnn": _of("cudnn", "cuDNN releases", "version, CUDA: cuda, from: first_cc, driver: driver_linux, date"),
+    "nccl": _of("nccl", "NCCL releases", "version, CUDA: cuda"),
+    "tensorrt": _of("tensorrt", "TensorRT releases", "version, CUDA: cuda, from: first_cc, date"),
+    "jetpack": _of(
+        "jetpack",
+        "JetPack releases",
+        "jetpack, L4T: l4t, CUDA: cuda, cuDNN: cudnn, TensorRT: tensorrt, system: os, capabilities, plain images: sbsa",
+    ),
+    "accelerators": _of(
+        "accelerators", "Other accelerators", "accelerator, package, versions, framework, stack, Python: python"
+    ),
+    "indexes": _of("indexes", "Package indexes", "name, url"),
+    "signals": _of("signals", "Messages of programs", "signal, program, meaning"),
+}

@@ -1,0 +1,257 @@
+"""``envcheck matrix show``: everything the matrix says of one thing, whatever kind of thing its name is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import targets, versions
+from compat.errors import InputError
+from compat.matrix import normalise, products, require
+from compat.matrix.listing import Line, Table, by_release, cell, line, subjects, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build, Image, Row
+
+_RELEASE: Final = re.compile(r"(cuda|rocm|cudnn|nccl|tensorrt|jetpack|l4t)[ =]{0,3}v?(\d[\d.]{0,30})", re.IGNORECASE)
+_PACKAGE: Final = re.compile(
+    r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?"
+)
+_BRANCH: Final = re.compile(r"(?:driver\s{0,3}|R)(\d{3})(?:\.[\d.]{1,20})?", re.IGNORECASE)
+_LAST: Final = ("inferred", "exempt", "origin")
+
+
+def show(matrix: Matrix, text: str) -> tuple[Table, ...]:
+    """Tables about ``torch==2.9.1``, ``sm_120``, ``RTX 4090``, ``cuda 12.8``, ``nvidia/cuda:12.8.1-base-ubuntu22.04``.
+
+    Raises:
+        InputError: if the matrix knows nothing by that name, with names that come near.
+    """
+    wanted = text.strip()[:200]
+    for kind in _KINDS:
+        found = tuple(kind(matrix, wanted))
+        if found:
+            return found
+    near = (*products.nearest_gpus(matrix, wanted), *_near_packages(matrix, wanted))
+    raise InputError(
+        f"nothing is known by the name {wanted!r}",
+        expected="a package, a release, a target, a GPU, an image or a system",
+        hint=f"near it: {', '.join(near[:4])}"
+        if near
+        else f"`envcheck matrix list` shows {', '.join(subjects()[:4])}, ...",
+    )
+
+
+def _near_packages(matrix: Matrix, wanted: str) -> list[str]:
+    import difflib
+
+    return difflib.get_close_matches(normalise(wanted.partition("==")[0]), list(matrix.packages), n=2, cutoff=0.6)
+
+
+def detail(matrix: Matrix, title: str, row: Row) -> Table:
+    """One row as a table of its fields; what it does not state is left out."""
+    names = [item.name for item in fields(row) if item.name not in {"source", "how", "note"}]
+    cells = [(name, cell(getattr(row, name))) for name in names if name not in _LAST]
+    lines = [line(row, name, value) for name, value in cells if value]
+    lines += [
+        line(row, name, cell(getattr(row, name))) for name in ("how", "inferred", "note") if cell(getattr(row, name))
+    ]
+    return table(matrix, title, ("field", "value"), lines)
+
+
+def _release(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    found = _RELEASE.fullmatch(wanted)
+    if found is None:
+        return
+    kind, version = found[1].lower(), found[2].rstrip(".")
+    name = "jetpack" if kind == "l4t" else kind
+    key = {"cuda": "cuda", "rocm": "rocm", "jetpack": "jetpack", "l4t": "l4t"}.get(kind, "version")
+    for row in matrix.table(name):
+        stated = getattr(row, key)
+        if (
+            stated == version
+            or stated.startswith(f"{version}.")
+            or versions.release(stated) == versions.release(version)
+        ):
+            yield detail(matrix, f"{kind} {stated}", row)
+
+
+def _branch(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    found = _BRANCH.fullmatch(wanted)
+    for row in matrix.table("drivers") if found else ():
+        if row.branch == f"R{found[1]}":  # type: ignore[index]  # the loop is empty without a match
+            yield detail(matrix, f"NVIDIA driver branch {row.branch}", row)
+
+
+def _system(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    row = matrix.system(wanted.lower())
+    if row is not None:
+        yield detail(matrix, row.os, row)
+        images = [image for image in matrix.table("images") if image.os == row.os]
+        if images:
+            yield _image_table(matrix, f"Images with {row.os}", images)
+
+
+def _image(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    repository = wanted.partition(":")[0]
+    images = matrix.select("images", repository=repository)
+    exact = [image for image in images if wanted in image.references()]
+    for image in exact:
+        yield detail(matrix, wanted, image)
+        if image.require:
+            yield _condition(matrix, image)
+    if images and not exact and ":" not in wanted:
+        yield _image_table(matrix, f"Tags of {repository}", images)
+
+
+def _image_table(matrix: Matrix, title: str, images: Iterable[Image]) -> Table:
+    lines = [
+        line(image, f"{image.repository}:{image.tag}", cell(image.flavours), image.runtime, image.os, image.status)
+        for image in images
+    ]
+    return table(matrix, title, ("image", "flavours", "runtime", "system", "status"), lines)
+
+
+def _condition(matrix: Matrix, image: Image) -> Table:
+    """The alternatives of NVIDIA_REQUIRE_CUDA, drivers of one range gathered with the brands they hold for."""
+    brands: dict[str, list[str]] = {}
+    for terms in require.parse(image.require):
+        rest = " and ".join(str(term) for term in terms if term.key != "brand")
+        brands.setdefault(rest, []).extend(term.value for term in terms if term.key == "brand")
+    lines = [line(image, rest, " ".join(names) or "any") for rest, names in brands.items()]
+    return table(matrix, "Starts if one of these holds (NVIDIA_REQUIRE_CUDA)", ("condition", "brands"), lines)
+
+
+def _target(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    sm = targets.sm(wanted)
+    name = f"sm_{sm.major}{sm.minor}" if sm else wanted.partition(":")[0]
+    row = matrix.capability(name) if sm else matrix.gfx(name) if targets.is_gfx(wanted) else None
+    if row is None:
+        return
+    yield detail(matrix, name, row)
+    found = products.find_gpu(matrix, name)
+    if found:
+        lines = [line(product, product.name, cell(product.memory_gib), product.segment) for product in found]
+        yield table(matrix, f"Products with {name}", ("name", "GiB", "segment"), lines)
+    yield from _native(matrix, name)
+
+
+def _native(matrix: Matrix, name: str) -> Iterator[Table]:
+    """First and last framework release that runs on a target without compiling PTX."""
+    lines = []
+    for package in matrix.packages.values():
+        if package.kind != "framework":
+            continue
+        runs = [build for build in matrix.builds(package.name) if _is_native(matrix, name, build)]
+        if runs:
+            found = list(by_release(runs).values())
+            lines.append(line(found[0][0], package.name, _variants(found[0]), _variants(found[-1])))
+    if lines:
+        yield table(matrix, f"Builds with code for {name}", ("package", "first known", "last known"), lines)
+
+
+def _is_native(matrix: Matrix, name: str, build: Build) -> bool:
+    return targets.kernels_for(name, build.kernels, matrix.families) == "native"
+
+
+def _variants(builds: list[Build]) -> str:
+    return f"{builds[0].version} ({' '.join(dict.fromkeys(build.runtime for build in builds))})"
+
+
+def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    found = _PACKAGE.fullmatch(wanted)
+    package = matrix.package(found[1]) if found else None
+    if found is None or package is None:
+        return
+    releases = by_release(matrix.builds(package.name))
+    version = (found[2] or "").partition("+")[0]
+    if version and version not in releases:
+        raise InputError(
+            f"{package.name} {version} is not in the matrix",
+            expected=f"one of {', '.join(list(releases)[-8:])}",
+        )
+    if version:
+        yield _builds(matrix, f"{package.title} {version}", releases[version])
+        yield from _requirements(matrix, releases[version])
+    else:
+        yield detail(matrix, package.title, package)
+        yield _releases(matrix, releases)
+
+
+def _releases(matrix: Matrix, releases: dict[str, list[Build]]) -> Table:
+    lines = [
+        line(
+            builds[0],
+            version,
+            builds[0].date,
+            " ".join(dict.fromkeys(build.runtime for build in builds if build.runtime)),
+            pythons(builds),
+        )
+        for version, builds in reversed(releases.items())
+    ]
+    return table(matrix, "Releases, newest first", ("release", "date", "runtimes", "Python"), lines)
+
+
+def pythons(builds: Iterable[Build]) -> str:
+    """The Pythons of several builds, oldest first."""
+    found = {python for build in builds for python in build.python}
+    return " ".join(sorted(found, key=lambda python: (versions.release(python.removesuffix("t")), python)))
+
+
+def _builds(matrix: Matrix, title: str, builds: Iterable[Build]) -> Table:
+    columns = ("runtime", "version", "index", "Python", "platforms", "glibc", "kernels", "CUDA from")
+    lines = [
+        line(
+            build,
+            build.runtime or "-",
+            build.full_version,
+            build.index or "default",
+            *map(cell, (build.python, build.platforms, build.glibc, build.kernels, build.cuda_from)),
+        )
+        for build in builds
+    ]
+    return table(matrix, title, columns, lines)
+
+
+def _requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
+    needs: dict[str, list[Build]] = {}
+    for build in builds:
+        for text in (*build.requires, *build.pins, *(f"from the system: {item}" for item in build.system)):
+            needs.setdefault(text, []).append(build)
+    if needs:
+        lines = [
+            Line(
+                (text, " ".join(dict.fromkeys(build.runtime or "-" for build in users))), users[0].how, users[0].source
+            )
+            for text, users in needs.items()
+        ]
+        yield table(matrix, "What they require", ("requirement", "of"), lines)
+
+
+def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    found = products.find_gpu(matrix, wanted)
+    for product in found[:3]:
+        yield detail(matrix, product.name, product)
+    if len(found) > 3:
+        lines = [line(product, product.name, product.target) for product in found[3:]]
+        yield table(matrix, "Also of that name", ("name", "target"), lines)
+    for target in dict.fromkeys(product.target for product in found[:3]):
+        row: Any = matrix.capability(target) if target.startswith("sm_") else matrix.gfx(target)
+        if row is not None:
+            yield detail(matrix, target, row)
+
+
+_KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
+    _release,
+    _branch,
+    _target,
+    _package,
+    _image,
+    _system,
+    _gpu,
+)
+"""Tried in this order: what has a form of its own comes before what may be any words."""
