@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Severity = Literal["error", "warning", "info"]
+Threshold = Literal["error", "warning", "info", "never"]
 Confidence = Literal["certain", "likely", "possible"]
 
 RANK: Final = {"error": 0, "warning": 1, "info": 2}
@@ -107,7 +108,7 @@ class Report:
         """Whether nothing is in error."""
         return self.count("error") == 0
 
-    def fails(self, threshold: Severity | Literal["never"]) -> bool:
+    def fails(self, threshold: Threshold) -> bool:
         """Whether a finding reaches ``--fail-on``."""
         return threshold != "never" and any(finding.at_least(threshold) for finding in self.findings)
 

@@ -34,13 +34,13 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
 
 
 def read_document(name: str) -> dict[str, Any]:
-    """A JSON or TOML object from a file or ``-``; JSON if it starts with a brace.
+    """A JSON or TOML object from a file or ``-``; JSON if it starts with a brace, as no TOML does.
 
     Raises:
         InputError: naming file, line and column of the fault.
     """
     text = read_text(name, limit=8 * 1024 * 1024)
-    document = _json(text, name) if text.lstrip()[:1] in {"{", "["} else _toml(text, name)
+    document = _json(text, name) if text.lstrip()[:1] == "{" else _toml(text, name)
     if not isinstance(document, dict):
         raise InputError("is not a JSON object", where=name, expected="{...}")
     return document

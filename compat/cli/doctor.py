@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech, Texts
+from compat.cli.options import Knowledge, Speech, Texts, level
 
 
 def command(
@@ -42,15 +42,21 @@ def command(
     from compat import render
     from compat.app.doctor import Question, examine
     from compat.app.knowledge import load
-    from compat.errors import InputError
 
     format_ = speech.one_of(render.REPORT_FORMATS)
-    if fail_on not in {"error", "warning", "info", "never"}:
-        raise InputError(f"level {fail_on!r} is not known", where="--fail-on", expected="error, warning, info or never")
+    threshold = level(fail_on)
     question = Question(
-        wishes=tuple(requirements or ()), python=python, host=host, report=report, image=image, error=error, log=log,
-        select=tuple(select or ()), ignore=tuple(ignore or ()), timeout=timeout,
-    )  # fmt: skip
+        wishes=tuple(requirements or ()),
+        python=python,
+        host=host,
+        report=report,
+        image=image,
+        error=error,
+        log=log,
+        select=tuple(select or ()),
+        ignore=tuple(ignore or ()),
+        timeout=timeout,
+    )
     found, machine = examine(question, load(knowledge.matrix))
     speech.say(render.report(found, machine, format_, colored=speech.colored))
-    return int(found.fails(fail_on))  # type: ignore[arg-type]
+    return int(found.fails(threshold))

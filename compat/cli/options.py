@@ -10,6 +10,7 @@ from compat.errors import InputError
 
 if TYPE_CHECKING:
     from compat.app.plans import Target
+    from compat.findings import Threshold
 
 Texts = list[str] | None
 
@@ -109,3 +110,52 @@ class TargetOptions:
             prefer=self.prefer,
             stored=self.plan,
         )
+
+
+def level(text: str) -> "Threshold":
+    """The ``--fail-on`` level.
+
+    Raises:
+        InputError: if it is none.
+    """
+    match text:
+        case "error" | "warning" | "info" | "never":
+            return text
+        case _:
+            raise InputError(
+                f"level {text!r} is not known", where="--fail-on", expected="error, warning, info or never"
+            )
+
+
+@dataclass(frozen=True)
+class ImageOptions:
+    """Wishes about an image, over those of ``[tool.envcheck.image]``."""
+
+    config: Annotated[
+        str, typer.Option(metavar="FILE", help="File with [tool.envcheck.image]; ./pyproject.toml if there.")
+    ] = ""
+    builder: Annotated[str, typer.Option(metavar="KIND", help="buildkit, or classic for engines without it.")] = ""
+    installer: Annotated[str, typer.Option(metavar="TOOL", help="pip, uv or auto.")] = ""
+    requirement: Annotated[Texts, typer.Option(metavar="REQ", help="Further requirement (repeatable).")] = None
+    apt: Annotated[Texts, typer.Option(metavar="PACKAGE", help="Further system package (repeatable).")] = None
+    digest: Annotated[str, typer.Option(metavar="SHA256", help="Digest of the base image.")] = ""
+    lock: Annotated[str, typer.Option(metavar="FILE", help="Requirements with hashes, in the build context.")] = ""
+
+    def given(self) -> "dict[str, object]":
+        """The wishes that were stated, by the names of the image settings.
+
+        Raises:
+            InputError: for a builder or installer that is none.
+        """
+        if self.builder not in {"", "buildkit", "classic"}:
+            raise InputError(f"builder {self.builder!r}", where="--builder", expected="buildkit or classic")
+        if self.installer not in {"", "pip", "uv", "auto"}:
+            raise InputError(f"installer {self.installer!r}", where="--installer", expected="pip, uv or auto")
+        return {
+            "builder": self.builder,
+            "installer": self.installer,
+            "requirements": tuple(self.requirement or ()),
+            "apt": tuple(self.apt or ()),
+            "digest": self.digest,
+            "lock": self.lock,
+        }

@@ -51,8 +51,9 @@ def test_json_and_toml_are_told_apart_by_content(tmp_path, name, text):
     [
         ('{"a": ', ":1:7"),
         ("a = [", "neither JSON nor valid TOML"),
-        ("[1]", "not a JSON object"),
-        ("[" * 100_000, "usable JSON"),
+        ("{} []", ":1:4"),
+        ('{"a":' * 100_000, "usable JSON"),
+        ("[" * 100_000, "neither JSON nor valid TOML"),
     ],
 )
 def test_faults_are_named_with_their_place(tmp_path, text, words):

@@ -1,0 +1,85 @@
+"""Dockerfiles: a plan and the person's own wishes about the image, from options and from ``[tool.envcheck]``."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compat.app.files import read_document
+from compat.app.plans import answers
+from compat.errors import InputError, NoPlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compat.app.plans import Target
+    from compat.dockerfile import Settings
+    from compat.matrix import Matrix
+    from compat.plan import Answer, Plan
+
+_TABLES = {"env", "labels"}
+_PAIRS = {"files"}
+
+
+def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan:
+    """The one plan for an image.
+
+    Raises:
+        NoPlanError: with the explanation, if there is none or more than one image would be needed.
+    """
+    given = answers(requirements, target, matrix)
+    plans = [answer.plan for answer in given if answer.plan]
+    if len(given) != 1 or not plans:
+        raise NoPlanError(_explained(given))
+    if plans[0].base_image is None:
+        raise InputError("this target has no containers", expected="a Linux target", hint="give --os ubuntu22.04")
+    return plans[0]
+
+
+def _explained(given: Sequence[Answer]) -> str:
+    from compat.render.plan import answer
+
+    return "\n\n".join(answer(item) for item in given)
+
+
+def settings(options: Mapping[str, Any], *, config: str = "") -> Settings:
+    """Image settings: ``[tool.envcheck.image]`` of a pyproject.toml, options over it.
+
+    Args:
+        options: values that were given; empty ones do not count.
+        config: file to read; ``pyproject.toml`` here, if there is one, by default.
+
+    Raises:
+        InputErrors: naming each key that is unknown or of the wrong kind.
+    """
+    from compat.dockerfile import Settings
+
+    table = _configured(config)
+    known = {item.name for item in fields(Settings)}
+    unknown = sorted(set(table) - known)
+    if unknown:
+        raise InputError(
+            f"unknown key {unknown[0]!r}", where="[tool.envcheck.image]", expected=", ".join(sorted(known))
+        )
+    values = {key: _shaped(key, value) for key, value in table.items()}
+    return Settings(**{**values, **{key: value for key, value in options.items() if value not in (None, "", ())}})
+
+
+def _configured(config: str) -> dict[str, Any]:
+    path = Path(config or "pyproject.toml")
+    if not config and not path.is_file():
+        return {}
+    table = read_document(str(path)).get("tool", {})
+    for key in ("envcheck", "image"):
+        table = table.get(key, {}) if isinstance(table, dict) else {}
+    return table if isinstance(table, dict) else {}
+
+
+def _shaped(key: str, value: Any) -> Any:
+    """TOML lists as tuples, ``{source = place}`` as pairs; everything else as it is, for the settings' own check."""
+    if key in _PAIRS and isinstance(value, dict):
+        return tuple((str(source), str(place)) for source, place in value.items())
+    if key in _TABLES:
+        return value
+    return tuple(value) if isinstance(value, list) else value

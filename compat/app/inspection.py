@@ -1,0 +1,67 @@
+"""Inspection: what GPU code a path or an installed package carries, and which devices run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from compat.app import hosts
+from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.kernels import Inspection, Verdict
+    from compat.matrix import Matrix
+
+
+def look(subject: str, *, python: str = "") -> Inspection:
+    """Inspect a path if there is one of that name, else an installed package.
+
+    Args:
+        subject: file, folder, wheel or distribution name.
+        python: interpreter or environment whose packages count; the obvious one of this machine by default.
+
+    Raises:
+        InputError: if it is neither a path nor an installed package.
+    """
+    from compat import kernels
+
+    if Path(subject).exists():
+        return kernels.inspect(subject)
+    if "/" in subject or subject.endswith((".so", ".whl", ".cubin", ".ptx", ".fatbin", ".hsaco")):
+        raise InputError("no such file or folder", where=subject)
+    for folder in _site_packages(python):
+        try:
+            return kernels.inspect_package(subject, folder)
+        except InputError:
+            continue
+    raise InputError(
+        f"{subject!r} is neither a path nor an installed package", expected="a path, or a name that pip lists"
+    )
+
+
+def _site_packages(python: str) -> tuple[Path, ...]:
+    from compat.detect.interpreter import package_folders
+
+    return tuple(Path(folder) for folder in package_folders(python))
+
+
+def verdicts(
+    inspection: Inspection, matrix: Matrix, *, gpus: Sequence[str] = (), host: str = ""
+) -> tuple[tuple[str, Verdict], ...]:
+    """A verdict per device: (name, verdict).
+
+    Raises:
+        InputError: if a GPU is not known or a host file cannot be read.
+    """
+    from compat import kernels
+    from compat.resolve.target import gpu
+
+    devices = [gpu(matrix, name) for name in gpus]
+    devices += hosts.from_file(host, matrix)["gpus"] or () if host else ()
+    return tuple(
+        (device.name or device.target, kernels.judge(inspection, device.target, matrix.families))
+        for device in devices
+        if device.target
+    )

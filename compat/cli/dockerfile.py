@@ -1,0 +1,36 @@
+"""``envcheck dockerfile``: the Dockerfile of a plan."""
+
+from typing import Annotated
+
+import typer
+
+from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts
+
+
+def command(
+    framework: Annotated[
+        Texts, typer.Option("--framework", metavar="REQ", help="What to install, torch==2.0.1 (repeatable).")
+    ] = None,
+    *,
+    target: TargetOptions,
+    image: ImageOptions,
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Write a Dockerfile that fits: the base that the build needs, Python, exact pins from the right index.
+
+    Example: envcheck dockerfile --framework torch==2.0.1 --gpu A100 --output Dockerfile
+
+    Example: envcheck dockerfile --framework jax --cpu
+    """
+    from compat import dockerfile
+    from compat.app.images import planned, settings
+    from compat.app.knowledge import load
+
+    speech.one_of(("text",))
+    wishes = settings(image.given(), config=image.config)
+    plan = planned(tuple(framework or ()), target.target(), load(knowledge.matrix))
+    speech.say(dockerfile.write(plan, wishes))
+    for condition in plan.conditions:
+        speech.note(f"assumed: {condition}")
+    return 0

@@ -1,0 +1,42 @@
+"""``envcheck inspect``: which GPU code a library, wheel or package carries."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from compat.cli.options import Knowledge, Speech, Texts
+
+
+def command(
+    subject: Annotated[
+        str, typer.Argument(metavar="PATH|PACKAGE", help="Library, wheel, folder, or installed package.")
+    ],
+    *,
+    against: Annotated[str, typer.Option(metavar="HOST", help="Host file whose GPUs are to be judged.")] = "",
+    gpu: Annotated[
+        Texts, typer.Option(metavar="NAME", help="GPU to judge, by name, sm_XX or gfxNNN (repeatable).")
+    ] = None,
+    python: Annotated[str, typer.Option(metavar="PATH", help="Interpreter or environment that has the package.")] = "",
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Show which SM, PTX and gfx targets a library, wheel or installed package carries.
+
+    Example: envcheck inspect torch --gpu "RTX 5090"
+    """
+    from compat import kernels
+    from compat.app.inspection import look, verdicts
+    from compat.app.knowledge import load
+    from compat.render import document, ink, inspection
+
+    format_ = speech.one_of(("text", "json"))
+    seen = look(subject, python=python)
+    judged = verdicts(seen, load(knowledge.matrix), gpus=tuple(gpu or ()), host=against)
+    told = [{"gpu": name, **asdict(verdict)} for name, verdict in judged]
+    body = kernels.dump(seen)
+    if format_ == "json":
+        speech.say(document.encode({**body, "verdicts": told}))
+    else:
+        speech.say(inspection.text(body, told, pen=ink.ink(colored=speech.colored)))
+    return int(any(verdict.kernels == "none" for _, verdict in judged))

@@ -1,0 +1,36 @@
+"""``envcheck lint``: conflicts in existing files."""
+
+from typing import Annotated
+
+import typer
+
+from compat.cli.options import Knowledge, Speech, Texts, level
+
+
+def command(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Dockerfile, requirements, conda, compose, pyproject or lock."),
+    ],
+    *,
+    select: Annotated[Texts, typer.Option(metavar="CODE", help="Only these findings (code or its beginning).")] = None,
+    ignore: Annotated[Texts, typer.Option(metavar="CODE", help="Not these findings.")] = None,
+    fail_on: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
+    ] = "error",
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Find conflicts in an existing Dockerfile, requirements, environment, compose, project or lock file.
+
+    Example: envcheck lint Dockerfile requirements.txt --format github
+    """
+    from compat import facts, render
+    from compat.app.knowledge import load
+    from compat.app.lint import lint_files
+
+    format_ = speech.one_of(render.REPORT_FORMATS)
+    threshold = level(fail_on)
+    found = lint_files(files, load(knowledge.matrix), select=tuple(select or ()), ignore=tuple(ignore or ()))
+    speech.say(render.report(found, facts.Host(), format_, colored=speech.colored, title="envcheck lint"))
+    return int(found.fails(threshold))

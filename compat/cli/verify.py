@@ -1,0 +1,6 @@
+"""Later."""
+
+
+def command() -> int:
+    """Later."""
+    return 3
