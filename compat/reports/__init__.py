@@ -71,7 +71,16 @@ def _claims(page: Page, found: Mapping[str, list], marks: Mapping[str, tuple[int
         for label in program.LABELS:
             speakers[label] = (*speakers.get(label, ()), program.NAME)
     for program in PROGRAMS.values():
-        mine = list(program.facts(View(page, program.NAME, found, marks, speakers)))
+        view = View(
+            page,
+            program.NAME,
+            found,
+            marks,
+            speakers,
+            fallback=program is PROGRAMS["hand"],
+            tabular=program is PROGRAMS["openmmlab"],
+        )
+        mine = list(program.facts(view))
         claims += mine
         if marks[program.NAME] and not mine:
             line = page.lines[marks[program.NAME][0]].number

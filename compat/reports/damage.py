@@ -16,6 +16,9 @@ LONGEST_LINE: Final = 4000
 """Characters kept of one line: a run-together report fits, a data dump does not."""
 
 
+MOST_LINES: Final = 300_000
+"""Lines that are read, half from either end; ten megabytes of an ordinary log have half as many."""
+
 _CHARACTERS: Final = str.maketrans(
     {
         "\t": "    ", "\xa0": " ", "\u3000": " ", "\u2007": " ", "\u202f": " ",
@@ -65,8 +68,10 @@ _LABELS: Final = (
     r"|Using distributed or parallel set-up in script\?|CUDA available|CUDA_HOME|NVCC|GCC|TorchVision|OpenCV|MMCV"
 )
 """Labels of the reports that are pasted most, by which lines that ran together are parted again."""
+_RUN_SIGNS: Final = ("version", "[conda] ", "[pip", "CUDA available", "CUDA used", "GPU models")
 _RUN_TOGETHER = re.compile(
     rf"(?<=[^\s:-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"
+    r"|(?<=[^\s:-])\s+-\s(?=\w{2,20} version(?: \([^()]{1,20}\))?: )"
 )
 _ITEM = re.compile(r"""\('([^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
 _ENTRY = re.compile(r"""'([^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^{}'",]{1,40}))(?=[,}])""")
@@ -74,8 +79,12 @@ _ENTRY = re.compile(r"""'([^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^{}'",]
 
 def clean(text: str) -> tuple[Line, ...]:
     """The lines of ``text`` without fences, quotes, markup, colours, log prefixes and wraps."""
-    lines = []
-    for number, raw in enumerate(_flat(text).split("\n"), 1):
+    lines: list[Line] = []
+    raws = _flat(text).split("\n")
+    skipped = range(MOST_LINES // 2, max(MOST_LINES // 2, len(raws) - MOST_LINES // 2))
+    for number, raw in enumerate(raws, 1):
+        if number - 1 in skipped:
+            continue
         lines.extend(Line(number, part) for part in _parts(raw[:LONGEST_LINE]))
     return tuple(unwrap(lines))
 
@@ -104,7 +113,7 @@ def _parts(raw: str) -> list[str]:
     if "{'" in raw and "'sys.platform'" in raw:
         return _spread(_ENTRY, raw)
     pieces = raw.split("\n")
-    if raw.count(": ") + raw.count("[") >= 3:
+    if len(raw) > 60 and any(sign in raw for sign in _RUN_SIGNS):
         pieces = [part for piece in pieces for part in _RUN_TOGETHER.split(piece)]
     return [_bare(piece) for piece in pieces]
 

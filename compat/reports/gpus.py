@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat.facts import Fact, Gpu, Reading
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _NOISE = re.compile(r"\b(?:nvidia|amd|intel|geforce|tesla|radeon|graphics|corporation|inc|quadro|instinct)\b|[^a-z0-9]+")
+MOST: Final = 256
+"""Devices of one report at most; eight nodes of a large machine room still fit."""
+
 _CUT: Final = "..."
 
 
@@ -51,6 +55,8 @@ def _devices(claims: list[Claim]) -> list[Gpu]:
     numbered: dict[str, Gpu] = {}
     loose: list[Gpu] = []
     for claim in claims:
+        if len(numbered) + len(loose) >= MOST:
+            break
         if not claim.key:
             loose.append(claim.value)
         elif claim.key not in numbered or not same(numbered[claim.key].name, claim.value.name):
@@ -89,6 +95,7 @@ def same(left: str, right: str) -> bool:
     return a == b or (min(len(a), len(b)) >= 4 and (a.startswith(b) or b.startswith(a)))
 
 
+@lru_cache(maxsize=512)
 def _core(name: str) -> str:
     return _NOISE.sub("", name.lower())
 

@@ -6,15 +6,17 @@ import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from compat.reports.claims import Claim, Weight
 from compat.reports.damage import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from compat.reports.wraps import Line
+
+_Item = TypeVar("_Item")
 
 LONGEST_LABEL: Final = 120
 """Characters before a colon that can still be a label; templates put whole examples into theirs."""
@@ -22,6 +24,10 @@ LONGEST_LABEL: Final = 120
 REACH: Final = 60
 """Lines within which an ambiguous label belongs to a recognised program; the longest gap inside one report is the
 processor section of collect_env, some forty lines."""
+
+READ: Final = 1000
+"""Occurrences of one label or phrase that are read from either end of the text; a report has at most some hundred,
+a log that repeats itself millions."""
 
 _TRIM: Final = " \t-*+•·●#>|_'\"~=,;.✅❌"
 _ASIDE = re.compile(r"\([^()]*\)?")
@@ -42,6 +48,7 @@ class Pair:
         index: position of its line on the page.
         devices: the numbers that ``#`` stands for (``"0,1"``).
         head: the label as printed, examples and all.
+        blank: whether only blanks part it from its value, as in a table; prose looks the same ("Python 3.8 is").
         page: the page it stands on.
     """
 
@@ -50,6 +57,7 @@ class Pair:
     index: int
     devices: str
     head: str
+    blank: bool
     page: Page = field(repr=False, compare=False)
 
     def below(self, count: int) -> list[str]:
@@ -113,11 +121,11 @@ class Page:
             text = line.text
             if not text:
                 continue
-            for head, value in _splits(text, columns):
+            for head, value, blank in _splits(text, columns):
                 label = label_of(head)
                 if label in known:
                     digits = _NUMBER.search(head) if "#" in label else None
-                    pair = Pair(label, value.strip(" \t*_'\","), index, digits.group() if digits else "", head, self)
+                    pair = Pair(label, value.strip(" \t*_'\","), index, digits.group() if digits else "", head, blank, self)
                     found.setdefault(label, []).append(pair)
                     break
         return found
@@ -128,25 +136,25 @@ class Page:
         return next((i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].text.strip()), -1)
 
 
-def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
-    """The ways to part a line into label and value, likeliest first."""
+def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str, bool]]:
+    """The ways to part a line into label and value, likeliest first, and whether only blanks parted them."""
     colon = _colon(text)
     if 0 < colon <= LONGEST_LABEL:
-        yield text[:colon], text[colon + 1 :]
+        yield text[:colon], text[colon + 1 :], False
     equals = text.find("=", 0, LONGEST_LABEL)
     if equals > 0:
-        yield text[:equals], text[equals + 1 :]
+        yield text[:equals], text[equals + 1 :], False
     word = _WORDS.search(text)
     if word and (labels := columns.get(word.group().lower())):
         rest = text[word.start() :]
         for label in labels:
             if rest[: len(label)].lower() == label and rest[len(label) : len(label) + 1].isspace():
-                yield rest[: len(label)], rest[len(label) :]
+                yield rest[: len(label)], rest[len(label) :], True
         parts = _COLUMNS.split(rest.strip(), maxsplit=1)
         if len(parts) == 2:
-            yield parts[0], parts[1]
+            yield parts[0], parts[1], True
     if colon < 0 and text.lstrip().startswith("#"):
-        yield text, ""
+        yield text, "", False
 
 
 def _colon(text: str) -> int:
@@ -170,6 +178,8 @@ class View:
         found: all pairs, by label.
         marks: program -> sorted indexes of the lines that betray it.
         speakers: label -> programs that read it.
+        fallback: whether pairs far from every program fall to this one.
+        tabular: whether this program prints tables without colons.
     """
 
     page: Page
@@ -177,17 +187,19 @@ class View:
     found: Mapping[str, list[Pair]]
     marks: Mapping[str, tuple[int, ...]]
     speakers: Mapping[str, tuple[str, ...]]
+    fallback: bool = False
+    tabular: bool = False
 
     def labelled(self, labels: Mapping[str, Callable[[Pair], Iterable[Claim]]]) -> Iterator[Claim]:
         """Claims of every pair with one of ``labels`` that belongs to this program."""
         for label, reader in labels.items():
-            for pair in self.found.get(label, ()):
+            for pair in ends(self.found.get(label, ())):
                 if self._owns(pair):
                     yield from self.stamp(pair.index, reader(pair))
 
     def lines(self, needle: str) -> Iterator[tuple[int, str]]:
         """Index and text of the lines that contain ``needle``."""
-        for index in self.page.find(needle):
+        for index in ends(list(self.page.find(needle))):
             yield index, self.page.lines[index].text
 
     def span(self, start: int, stop: int) -> Iterator[tuple[int, str]]:
@@ -208,12 +220,19 @@ class View:
             yield replace(claim, line=line, program=self.program, last=last)
 
     def _owns(self, pair: Pair) -> bool:
+        if pair.blank:
+            return self.tabular and bool(self.marks[self.program])
         speakers = self.speakers.get(pair.label, ())
         gaps = {name: _gap(self.marks[name], pair.index) for name in speakers if self.marks.get(name)}
         near = {name: gap for name, gap in gaps.items() if gap <= REACH}
         if not near:
-            return self.program not in self.marks or not self.marks[self.program]
+            return self.fallback
         return min(near, key=near.__getitem__) == self.program
+
+
+def ends(items: Sequence[_Item]) -> Sequence[_Item]:
+    """All of ``items``, or the first and last :data:`READ` of very many."""
+    return items if len(items) <= 2 * READ else [*items[:READ], *items[-READ:]]
 
 
 def _gap(marks: tuple[int, ...], index: int) -> int:

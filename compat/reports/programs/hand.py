@@ -60,8 +60,7 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
         return
     told = f"{pair.head} {value}".lower()
     if ("nvidia-smi" in told or "driver" in pair.head.lower()) and "nvcc" not in told:
-        if found := values.DOTTED.search(value):
-            yield Claim("driver_cuda", found.group(1), weight=Weight.HAND)
+        yield from _smi(value)
         return
     cuda, cudnn = _CUDA.search(value), _CUDNN.search(value)
     both = _BOTH.match(value) if "cudnn" in pair.label and not (cuda or cudnn) else None
@@ -74,6 +73,13 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
         yield Claim("cuda_toolkit", found.group(1), weight=Weight.HAND)
     if cudnn:
         yield Claim("cudnn", cudnn.group(1), weight=Weight.HAND)
+
+
+def _smi(value: str) -> Iterator[Claim]:
+    """What somebody copied from nvidia-smi's head: a driver has three digits before its dot, a CUDA release two."""
+    for number in values.DOTTED.findall(value)[:4]:
+        fact = "driver" if re.match(r"\d{3}\.", number) else "driver_cuda"
+        yield Claim(fact, number, weight=Weight.HAND)
 
 
 def _cudnn(pair: Pair) -> Iterator[Claim]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from compat.facts import Gpu
 from compat.reports import devices, values
 from compat.reports.claims import Claim, Weight
-from compat.reports.page import betrayed
+from compat.reports.page import betrayed, ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,7 +111,7 @@ def _heads(view: View) -> Iterator[Claim]:
 
 def _rows(view: View) -> Iterator[Claim]:
     seen: set[int] = set()
-    for mark in view.marks[NAME]:
+    for mark in ends(view.marks[NAME]):
         for index, line in view.span(mark, mark + 80):
             if index in seen:
                 break

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.reports import values
 from compat.reports.claims import Claim, Weight
-from compat.reports.page import betrayed
+from compat.reports.page import betrayed, ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -122,7 +122,7 @@ def _frozen(view: View) -> Iterator[Claim]:
 
 
 def _tables(view: View) -> Iterator[Claim]:
-    for mark in view.marks.get(NAME, ()):
+    for mark in ends(view.marks.get(NAME, ())):
         text = view.page.lines[mark].text
         if not _head(text):
             continue

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.reports.claims import Claim, Weight
+from compat.reports.page import ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +36,7 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
 
 def facts(view: View) -> Iterator[Claim]:
     """Each variable with a value."""
-    for index in view.marks.get(NAME, ()):
+    for index in ends(view.marks.get(NAME, ())):
         if found := _LINE.match(view.page.lines[index].text):
             name, value = found.groups()
             if value and name.startswith(STEERING):
