@@ -1,0 +1,229 @@
+"""AMD without any framework: libamdhip64 through ctypes, and a kernel that hipRTC compiles for the very device.
+
+AMD has no portable intermediate form: a code object is bound to its target, so the kernel's source travels. Where
+hipRTC is not in the image, memory is still proven and the kernel is skipped with that reason. The result codes and
+attribute numbers are those of ``hip_runtime_api.h``.
+"""
+
+import ctypes
+import os
+import re
+import struct
+from typing import Any, Dict, List
+
+from libraries import loaded, open_first
+from numerics import mixed
+from reporting import Failed, Report, Skipped
+
+SOURCE = r"""
+extern "C" __global__ void mix(unsigned int* out, unsigned int count, unsigned int seed) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  unsigned int x = (i ^ seed) * 0x9E3779B1u;
+  x ^= x >> 15;
+  x *= 0x85EBCA77u;
+  out[i] = x ^ (x >> 13);
+}
+"""
+
+_FINDINGS = {
+    2: "out-of-memory",
+    3: "rocm-version-mismatch",
+    35: "rocm-version-mismatch",
+    98: "rocm-gfx-unsupported",
+    100: "rocm-container-flags",
+    101: "devices-hidden",
+    209: "rocm-gfx-unsupported",
+}  # type: Dict[int, str]
+
+_LIBRARIES = ["libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "/opt/rocm/lib/libamdhip64.so"]
+_COMPILERS = ["libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "/opt/rocm/lib/libhiprtc.so"]
+
+
+class Hip:
+    """libamdhip64 with return codes turned into :class:`Failed`."""
+
+    def __init__(self) -> None:
+        try:
+            self.lib = open_first(_bundled("libamdhip64.so") + _LIBRARIES)
+        except OSError as error:
+            raise Failed("library-missing", "libamdhip64 cannot be loaded: %s" % error)
+        self.lib.hipGetErrorString.restype = ctypes.c_char_p
+
+    def call(self, name: str, *args: Any) -> None:
+        """Call a function; what it returns must be success.
+
+        Raises:
+            Failed: with HIP's own words and the finding that the code points to.
+        """
+        result = getattr(self.lib, name)(*args)
+        if result:
+            text = (self.lib.hipGetErrorString(result) or b"").decode("utf-8", "replace")
+            raise Failed(_FINDINGS.get(result, "probe-failed"), "%s returned %d (%s)" % (name, result, text))
+
+    def number(self, name: str, *args: Any) -> int:
+        """The int that a function writes through its first argument."""
+        out = ctypes.c_int(0)
+        self.call(name, ctypes.byref(out), *args)
+        return out.value
+
+    def allocate(self, size: int) -> ctypes.c_void_p:
+        """Device memory of ``size`` bytes."""
+        pointer = ctypes.c_void_p()
+        self.call("hipMalloc", ctypes.byref(pointer), ctypes.c_size_t(size))
+        return pointer
+
+    def download(self, pointer: ctypes.c_void_p, size: int) -> bytes:
+        """Copy bytes from the device."""
+        buffer = ctypes.create_string_buffer(size)
+        self.call("hipMemcpy", buffer, pointer, ctypes.c_size_t(size), 2)  # 2: hipMemcpyDeviceToHost
+        return buffer.raw
+
+
+def run(report: Report) -> None:
+    """All checks of the driver level, for every device."""
+    report.check("nodes", _nodes)
+    state = {}  # type: Dict[str, Any]
+    if not report.check("load", _load, state) or not report.check("init", _init, state["hip"]):
+        return
+    for ordinal in range(state["hip"].number("hipGetDeviceCount")):
+        report.check("device%d" % ordinal, _describe, state["hip"], ordinal)
+        report.check("memory%d" % ordinal, _memory, state["hip"])
+        report.check("kernel%d" % ordinal, _kernel, state["hip"], ordinal)
+
+
+def targets() -> List[str]:
+    """gfx targets of the kernel driver's nodes, before any override.
+
+    ``gfx_target_version`` is decimal, major * 10000 + minor * 100 + stepping, and is named with the last two parts as
+    hexadecimal digits; 0 is a processor (rocm_agent_enumerator of rocminfo).
+    """
+    found, root = [], "/sys/class/kfd/kfd/topology/nodes"
+    for node in sorted(os.listdir(root), key=int) if os.path.isdir(root) else []:
+        with open(os.path.join(root, node, "properties")) as lines:
+            match = re.search(r"^gfx_target_version (\d+)$", lines.read(), re.M)
+        version = int(match.group(1)) if match else 0
+        if version:
+            found.append("gfx%d%x%x" % (version // 10000, version // 100 % 100, version % 100))
+    return found
+
+
+def _bundled(name: str) -> List[str]:
+    """Copies of a library inside this Python's own packages, as torch's ROCm wheels carry them."""
+    import sysconfig
+
+    folder = os.path.join(sysconfig.get_paths()["purelib"], "torch", "lib")
+    return [os.path.join(folder, name)] if os.path.exists(os.path.join(folder, name)) else []
+
+
+def _nodes() -> Dict[str, Any]:
+    """The device nodes, and which group would have to be joined to open them."""
+    if not os.path.exists("/dev/kfd"):
+        raise Failed("rocm-container-flags", "/dev/kfd is not there")
+    folder = "/dev/dri"
+    names = [os.path.join(folder, name) for name in sorted(os.listdir(folder))] if os.path.isdir(folder) else []
+    denied = {name: _group(name) for name in ["/dev/kfd"] + _renders(names) if not os.access(name, os.R_OK | os.W_OK)}
+    if denied:
+        raise Failed("device-permission", "no right to open %s" % ", ".join(sorted(denied)), groups=denied)
+    return {"targets": targets(), "override": os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")}
+
+
+def _renders(names: List[str]) -> List[str]:
+    return [name for name in names if "renderD" in name]
+
+
+def _group(path: str) -> int:
+    return os.stat(path).st_gid
+
+
+def _load(state: Dict[str, Any]) -> Dict[str, Any]:
+    hip = state["hip"] = Hip()
+    return {"runtime": hip.number("hipRuntimeGetVersion"), "libraries": loaded().get("libamdhip64", [])}
+
+
+def _init(hip: Hip) -> Dict[str, Any]:
+    hip.call("hipInit", 0)
+    count = hip.number("hipGetDeviceCount")
+    if count == 0:
+        raise Failed("devices-hidden", "HIP works but shows no device")
+    return {"devices": count}
+
+
+def _describe(hip: Hip, ordinal: int) -> Dict[str, Any]:
+    hip.call("hipSetDevice", ordinal)
+    name, total = ctypes.create_string_buffer(256), ctypes.c_size_t()
+    hip.call("hipDeviceGetName", name, len(name), ordinal)
+    hip.call("hipDeviceTotalMem", ctypes.byref(total), ordinal)
+    known = targets()
+    target = known[ordinal] if ordinal < len(known) else ""
+    return {"name": name.value.decode("utf-8", "replace"), "target": target, "memory_mib": total.value // 2**20}
+
+
+def _memory(hip: Hip) -> Dict[str, Any]:
+    data = os.urandom(4096) * 4096
+    first, second = hip.allocate(len(data)), hip.allocate(len(data))
+    hip.call("hipMemcpy", first, data, ctypes.c_size_t(len(data)), 1)  # 1: hipMemcpyHostToDevice
+    hip.call("hipMemset", second, 0xA5, ctypes.c_size_t(len(data)))
+    back, other = hip.download(first, len(data)), hip.download(second, len(data))
+    for pointer in (first, second):
+        hip.call("hipFree", pointer)
+    if back != data or other != b"\xa5" * len(data):
+        raise Failed("probe-kernel-wrong-result", "%d MiB came back changed from the device" % (len(data) // 2**20))
+    return {"bytes": len(data)}
+
+
+def _kernel(hip: Hip, ordinal: int) -> Dict[str, Any]:
+    """The integer kernel, compiled for the device's own target, every element exact."""
+    count, seed, module, function = 1 << 16, 0x1234ABCD, ctypes.c_void_p(), ctypes.c_void_p()
+    code = _compile(ordinal)
+    hip.call("hipModuleLoadData", ctypes.byref(module), code)
+    hip.call("hipModuleGetFunction", ctypes.byref(function), module, b"mix")
+    out = hip.allocate(4 * count)
+    args = (out, ctypes.c_uint32(count), ctypes.c_uint32(seed))
+    pointers = (ctypes.c_void_p * len(args))(*[ctypes.addressof(arg) for arg in args])
+    hip.call("hipModuleLaunchKernel", function, count // 256, 1, 1, 256, 1, 1, 0, None, pointers, None)
+    hip.call("hipDeviceSynchronize")
+    got = struct.unpack("<%dI" % count, hip.download(out, 4 * count))
+    hip.call("hipFree", out)
+    wrong = [index for index in range(count) if got[index] != mixed(index, seed)]
+    if wrong:
+        raise Failed("probe-kernel-wrong-result", "%d of %d integers are wrong" % (len(wrong), count), first=wrong[0])
+    return {"checked": count, "compiler": "hiprtc"}
+
+
+def _compile(ordinal: int) -> ctypes.Array:
+    """The kernel's code object for the device's effective target.
+
+    Raises:
+        Skipped: if hipRTC is not installed.
+        Failed: if it refuses the source, with its log.
+    """
+    try:
+        compiler = open_first(_bundled("libhiprtc.so") + _COMPILERS)
+    except OSError as error:
+        raise Skipped("hipRTC is not in this image (%s): memory was checked, no kernel was run" % error)
+    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+    compiler.hiprtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"mix.hip", 0, None, None)
+    options = [b"--offload-arch=" + target.encode() for target in _effective(ordinal)]
+    result = compiler.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    if result:
+        compiler.hiprtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value + 1)
+        compiler.hiprtcGetProgramLog(program, log)
+        text = log.value.decode("utf-8", "replace")[:2000]
+        raise Failed("probe-compile-failed", "hipRTC returned %d" % result, log=text)
+    compiler.hiprtcGetCodeSize(program, ctypes.byref(size))
+    code = ctypes.create_string_buffer(size.value)
+    compiler.hiprtcGetCode(program, code)
+    return code
+
+
+def _effective(ordinal: int) -> List[str]:
+    """The target that the runtime will believe in: an override wins over what the kernel driver says."""
+    override = os.environ.get("HSA_OVERRIDE_GFX_VERSION_%d" % ordinal) or os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")
+    match = re.match(r"^(\d+)\.(\d+)\.(\d+)$", override)
+    if match:
+        high, middle, low = (int(part) for part in match.groups())
+        return ["gfx%d%x%x" % (high, middle, low)]
+    known = targets()
+    return known[ordinal : ordinal + 1]

@@ -1,0 +1,50 @@
+"""Inputs, references and limits of the numerical checks.
+
+Inputs are uniform in [-1, 1] and rounded to the tested format before the reference is computed, so that only the
+accumulation and the rounding of the output remain. The measure is the relative Frobenius error against float64.
+"""
+
+import math
+import random
+from typing import Dict, List, Sequence
+
+SIZE = 256
+"""Rows, columns and depth of the matrices: large enough for the vendor's tuned kernels, small enough for any device."""
+
+LIMITS = {
+    # About c * u of the output format, with accumulation in float32: u is 6.0e-8 for float32, 4.9e-4 for tf32 and
+    # float16, 3.9e-3 for bfloat16, 6.3e-2 for float8 e4m3 (IEEE 754; OCP 8-bit floating point specification).
+    "float64": 1e-13,
+    "float32": 1e-5,
+    "tf32": 2e-3,
+    "float16": 2e-3,
+    "bfloat16": 1.6e-2,
+    "float8": 2e-2,
+}  # type: Dict[str, float]
+"""Highest relative error that passes, by format."""
+
+
+def uniform(count: int, seed: int) -> List[float]:
+    """Pseudo-random numbers in [-1, 1], the same everywhere."""
+    source = random.Random(seed)
+    return [source.uniform(-1.0, 1.0) for _ in range(count)]
+
+
+def entry(left: Sequence[Sequence[float]], right: Sequence[Sequence[float]], row: int, column: int) -> float:
+    """One entry of a matrix product, correctly rounded: an anchor that owes nothing to any library."""
+    return math.fsum(left[row][k] * right[k][column] for k in range(len(right)))
+
+
+def spots(size: int, seed: int) -> List[List[int]]:
+    """A few (row, column) places to check against :func:`entry`, corners included."""
+    source = random.Random(seed)
+    inner = [[source.randrange(size), source.randrange(size)] for _ in range(12)]
+    return [[0, 0], [0, size - 1], [size - 1, 0], [size - 1, size - 1]] + inner
+
+
+def mixed(index: int, seed: int) -> int:
+    """What the integer kernel must compute for one index: multiply, shift and xor in 32 bits."""
+    value = ((index ^ seed) * 0x9E3779B1) & 0xFFFFFFFF
+    value ^= value >> 15
+    value = (value * 0x85EBCA77) & 0xFFFFFFFF
+    return value ^ (value >> 13)

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Runs the probes of a level, each group in a child process with a deadline, and prints JSON lines.
+
+Usage: ``python3 run.py --level driver|framework|bench|stress [--expect cuda12.6] [--frameworks torch,jax]
+[--timeout 300] [--seconds 60]``. Exit status: 0 all passed or were skipped with a reason, 1 something failed.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+from reporting import Report, say
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "paddle")
+LEVELS = ("driver", "framework", "bench", "stress")
+
+_TEXTS = (
+    ("no kernel image is available", "arch-too-new-for-build"),
+    ("invalid device function", "arch-too-new-for-build"),
+    ("out of memory", "out-of-memory"),
+    ("driver version is insufficient", "driver-too-old-for-runtime"),
+    ("driver on your system is too old", "driver-too-old-for-runtime"),
+    ("Found no NVIDIA driver", "container-no-gpu"),
+    ("no CUDA-capable device", "container-no-gpu"),
+    ("GLIBC_", "glibc-too-old"),
+    ("GLIBCXX_", "libstdcxx-too-old"),
+    ("cannot open shared object file", "library-missing"),
+    ("undefined symbol", "library-mismatch"),
+    ("No module named", "package-missing"),
+    ("numpy.core", "numpy-abi"),
+    ("_ARRAY_API", "numpy-abi"),
+)
+# What errors say and the finding that each points to; the first that fits wins.
+
+_SIGNALS = {
+    "SIGILL": ("cpu-instructions-missing", "the processor lacks an instruction that the build uses"),
+    "SIGBUS": ("shm-too-small", "shared memory ran out"),
+    "SIGKILL": ("host-memory-low", "the process was killed, as a rule because memory ran out"),
+    "SIGSEGV": ("library-mismatch", "a library crashed"),
+    "SIGABRT": ("library-mismatch", "a library gave up"),
+}
+
+
+def guess(text: str) -> str:
+    """The finding that an error's text points to."""
+    return next((code for part, code in _TEXTS if part in text), "probe-failed")
+
+
+def groups(level: str, expect: str, chosen: List[str]) -> List[str]:
+    """What to run, in order: the drivers that make sense for the plan, then the frameworks that are installed."""
+    amd = expect.startswith("rocm") or os.path.exists("/dev/kfd")
+    nvidia = expect.startswith("cuda") or (not amd and expect != "cpu") or os.path.exists("/dev/nvidiactl")
+    drivers = ["cuda"] * nvidia + ["hip"] * (amd and expect != "cpu") if expect != "cpu" else []
+    if level == "driver":
+        return drivers
+    if level in ("bench", "stress"):
+        return drivers + ["%s-%s" % (level, name) for name in drivers + (["torch"] if "torch" in chosen else [])]
+    return drivers + list(chosen)
+
+
+def installed() -> List[str]:
+    """Frameworks that this Python could import."""
+    from importlib.util import find_spec
+
+    return [name for name in FRAMEWORKS if find_spec(name) is not None]
+
+
+def main(argv: List[str]) -> int:
+    """Run the groups; 1 if any probe failed."""
+    options = _options(argv)
+    if options.group:
+        return child(options)
+    chosen = [name for name in options.frameworks.split(",") if name] or installed()
+    names = groups(options.level, options.expect, chosen)
+    say({"event": "begin", "level": options.level, "python": sys.version.split()[0], "groups": names})
+    failed = 0
+    for name in names:
+        failed |= supervise(name, options)
+    say({"event": "end", "failed": bool(failed)})
+    return 1 if failed else 0
+
+
+def _options(argv: List[str]) -> Any:
+    parser = argparse.ArgumentParser(description="Prove that the device computes.")
+    parser.add_argument("--level", choices=LEVELS, default="driver")
+    parser.add_argument("--expect", default="", help="the planned runtime: cuda12.6, rocm6.2, xpu, cpu")
+    parser.add_argument("--frameworks", default="", help="names with commas; those that are installed if not given")
+    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each group")
+    parser.add_argument("--seconds", type=float, default=60.0, help="length of the stress level")
+    parser.add_argument("--group", default="", help=argparse.SUPPRESS)
+    return parser.parse_args(argv)
+
+
+def child(options: Any) -> int:
+    """Run one group in this process."""
+    report = Report(options.group, guess)
+    _group(options.group, report, options)
+    return 1 if report.failed else 0
+
+
+def _group(name: str, report: Report, options: Any) -> None:
+    kind, _, subject = name.partition("-")
+    if kind in ("bench", "stress"):
+        importlib.import_module(kind).run(report, subject, options.seconds)
+    elif kind in ("cuda", "hip"):
+        importlib.import_module(kind + "_driver").run(report)
+    elif kind == "torch":
+        importlib.import_module("torch_checks").run(report, options.expect)
+    else:
+        adapters = {"tensorflow": "TensorFlow", "jax": "Jax", "paddle": "Paddle"}
+        adapter = getattr(importlib.import_module(kind + "_checks"), adapters[kind])
+        importlib.import_module("array_checks").run(report, options.expect, adapter())
+
+
+def supervise(name: str, options: Any) -> int:
+    """Run one group in a child, pass its lines on, and tell what became of it; 1 if anything failed."""
+    words = [sys.executable, os.path.abspath(__file__), "--group", name, "--expect", options.expect]
+    words += ["--seconds", str(options.seconds)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    limit = options.timeout + (options.seconds if options.level == "stress" else 0)
+    hurry = True
+    try:
+        state = _follow(process, time.time() + limit)
+        hurry = state["late"]
+    finally:
+        _end(process, hurry)
+    if state["late"]:
+        _verdict(name, state, "probe-timeout", "no answer within %g s" % limit)
+    elif process.returncode not in (0, 1) or state["open"]:
+        _verdict(name, state, *_crash(process.returncode))
+    return 1 if state["failed"] or state["late"] or process.returncode else 0
+
+
+def _follow(process: Any, deadline: float) -> Dict[str, Any]:
+    """Pass complete lines on until the child closes its output or the deadline passes."""
+    state = {"open": "", "failed": False, "late": False, "noise": b""}  # type: Dict[str, Any]
+    rest, sources = b"", [process.stdout, process.stderr]
+    while sources and not state["late"]:
+        ready = select.select(sources, [], [], max(0.0, deadline - time.time()))[0]
+        state["late"] = not ready
+        for source in ready:
+            data = os.read(source.fileno(), 65536)
+            if not data:
+                sources.remove(source)
+            elif source is process.stderr:
+                state["noise"] = (state["noise"] + data)[-4000:]
+            else:
+                lines = (rest + data).split(b"\n")
+                rest = lines.pop()[-100000:]
+                for line in lines:
+                    _pass_on(line, state)
+    return state
+
+
+def _pass_on(line: bytes, state: Dict[str, Any]) -> None:
+    """Forward a line of ours; whatever a framework prints beside it is dropped."""
+    try:
+        event = json.loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return
+    if not isinstance(event, dict) or event.get("event") not in ("start", "probe"):
+        return
+    state["open"] = event.get("probe", "") if event["event"] == "start" else ""
+    state["failed"] = state["failed"] or event.get("status") == "fail"
+    say(event)
+
+
+def _end(process: Any, hurry: bool) -> None:
+    """Leave no child behind, nor what it started; one that has closed its output gets a moment to leave by itself."""
+    for patience, last in ((0.0 if hurry else 20.0, signal.SIGKILL), (5.0, signal.SIGKILL)):
+        try:
+            process.wait(timeout=patience)
+        except subprocess.TimeoutExpired:
+            pass
+        try:
+            os.killpg(process.pid, last)
+        except OSError:
+            return
+
+
+def _crash(status: Optional[int]) -> List[str]:
+    names = {item.value: item.name for item in signal.Signals}
+    name = names.get(-(status or 0), "")
+    code, why = _SIGNALS.get(name, ("probe-failed", "it ended without an answer"))
+    return [code, "%s (%s)" % (why, name or "exit status %s" % status)]
+
+
+def _verdict(name: str, state: Dict[str, Any], code: str, why: str) -> None:
+    noise = state["noise"].decode("utf-8", "replace").strip().split("\n")[-8:]
+    line = {"event": "probe", "name": state["open"] or name + ".run", "status": "fail", "why": why, "code": code}
+    line.update({"figures": {"stderr": noise}, "seconds": 0.0})
+    say(line)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
+    sys.exit(main(sys.argv[1:]))
