@@ -43,9 +43,11 @@ class Matrix:
             shape = rows.row_type(name)
             merged: dict[tuple[Any, ...], rows.Row] = {}
             for source in self._stores:
-                for raw in self._spelled_out(name, source.rows(name)):
-                    for row in typed(shape, raw, name):
-                        merged[key_of(row)] = row
+                found = [row for raw in self._spelled_out(name, source.rows(name)) for row in typed(shape, raw, name)]
+                if merged and found:
+                    replaced = {_overlay_key(row) for row in found}
+                    merged = {key: row for key, row in merged.items() if _overlay_key(row) not in replaced}
+                merged.update((key_of(row), row) for row in found)
             self._cache[name] = tuple(merged.values())
         return self._cache[name]
 
@@ -152,6 +154,13 @@ def key_of(row: rows.Row) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in rows.KEYS[type(row)])
 
 
+def _overlay_key(row: rows.Row) -> tuple[Any, ...]:
+    """What an overlay's row replaces: the row of its key; for a build, every row for that variant and platform."""
+    if isinstance(row, rows.Build):
+        return (row.version, row.runtime, row.local, row.index, row.platforms, row.distribution, row.extras)
+    return key_of(row)
+
+
 def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
     """A raw row as a value of its type; for a build one value per release."""
     make = cast("Any", shape)
@@ -176,4 +185,4 @@ def matrix(*overlays: Path) -> Matrix:
     """The shipped matrix, with overlay files laid over it (later ones win)."""
     compiled = resources.compiled_dir()
     base: Store = store.Compiled(compiled) if compiled else store.Live(resources.matrix_dir().glob("*.toml"))
-    return Matrix(base, *(store.Live([path]) for path in overlays))
+    return Matrix(base, *(store.Live([path], origin=str) for path in overlays))

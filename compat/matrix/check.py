@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from compat import resources
 from compat.errors import InputError
 from compat.matrix import canonical, key_of, laws, rows, schema, store, typed
 from compat.matrix.laws.view import Breach, Placed, View, label
@@ -36,16 +37,18 @@ class _Book:
         self.faults.append((file, line, InputError(what, where=where, expected=expected, hint=hint)))
 
 
-def check(paths: Iterable[Path], *, beneath: Iterable[Path] = ()) -> list[InputError]:
+def check(paths: Iterable[Path], *, beneath: Iterable[Path] | None = None) -> list[InputError]:
     """All faults of the files in ``paths``, in the files' order; none if they are fit to be used.
 
     Args:
         paths: the files to check: those of the shipped matrix, or somebody's overlay.
-        beneath: files that an overlay lies on; their rows count for the laws, their own faults are not told.
+        beneath: files that an overlay lies on; their rows count for the laws, their own faults are not told. By
+            default the shipped files, unless one of them is itself among ``paths``.
     """
+    paths = list(paths)
     below, book = _Book(), _Book()
-    for path in sorted(beneath):
-        _read(path, below)
+    for path in sorted(_shipped_beneath(paths) if beneath is None else beneath):
+        _read(path, below, spelling=False)
     book.citations.update(below.citations)
     inherited = set(below.citations)
     for path in sorted(paths):
@@ -55,15 +58,28 @@ def check(paths: Iterable[Path], *, beneath: Iterable[Path] = ()) -> list[InputE
     return [fault for _, _, fault in sorted(book.faults, key=lambda item: item[:2])]
 
 
+def _shipped_beneath(paths: Iterable[Path]) -> list[Path]:
+    folder = resources.matrix_dir()
+    own = any(path.resolve().parent == folder for path in paths)
+    return [] if own else list(folder.glob("*.toml"))
+
+
+def shape_faults(paths: Iterable[Path]) -> list[InputError]:
+    """Faults in the shape of rows alone, for overlays in use: neither spelling nor laws, and no other file is read."""
+    book = _Book()
+    for path in paths:
+        _read(path, book, spelling=False)
+    return [fault for _, _, fault in book.faults]
+
+
 def fix(path: Path) -> bool:
     """Rewrite a file in its canonical spelling; whether that changed it. A crash leaves the old file whole.
 
     Raises:
         InputError: if the file cannot be read, written, or is not TOML.
     """
-    document = store.read_toml(path)
-    text = path.read_text("utf-8")
-    better = canonical.dump(document, canonical.layout(text).comments)
+    text = store.read_text(path)
+    better = canonical.dump(store.parse_toml(text, str(path)), canonical.layout(text).comments)
     if better == text:
         return False
     fresh = path.with_name(f".{path.name}.new")
@@ -75,19 +91,20 @@ def fix(path: Path) -> bool:
     return True
 
 
-def _read(path: Path, book: _Book) -> None:
+def _read(path: Path, book: _Book, *, spelling: bool = True) -> None:
     """Shape and spelling of one file; what is sound goes into the book."""
     try:
-        document = store.read_toml(path)
+        text = store.read_text(path)
+        document = store.parse_toml(text, str(path))
     except InputError as fault:
         book.faults.append((str(path), 0, fault))
         return
-    text = path.read_text("utf-8")
     layout = canonical.layout(text)
     _check_head(str(path), document, layout, book)
     for table, content in store.tables_of(document).items():
         _read_table(str(path), table, content, layout, book)
-    _check_spelling(str(path), text, canonical.dump(document, layout.comments), book)
+    if spelling:
+        _check_spelling(str(path), text, canonical.dump(document, layout.comments), book)
 
 
 def _check_head(file: str, document: store.Raw, layout: canonical.Layout, book: _Book) -> None:

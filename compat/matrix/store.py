@@ -8,13 +8,15 @@ it also runs inside the isolated build of the wheel.
 from __future__ import annotations
 
 import json
+import re
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from compat.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 Raw = dict[str, Any]
@@ -26,13 +28,21 @@ def read_toml(path: Path) -> Raw:
     Raises:
         InputError: naming file and place, if it cannot be read or is not TOML.
     """
+    return parse_toml(read_text(path), str(path))
+
+
+def read_text(path: Path) -> str:
+    """The text of one file.
+
+    Raises:
+        InputError: naming the file, if it cannot be read or is not UTF-8.
+    """
     try:
-        text = path.read_text("utf-8")
+        return path.read_text("utf-8")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError as error:
         raise InputError(f"not valid TOML: {error}", where=str(path)) from None
-    return parse_toml(text, str(path))
 
 
 def parse_toml(text: str, where: str) -> Raw:
@@ -104,32 +114,54 @@ class Compiled:
 
 
 class Live:
-    """Tables of a checkout or of overlay files: TOML, parsed file by file."""
+    """Tables of a checkout or of overlay files: TOML, each file parsed when a table that it may hold is asked for.
 
-    def __init__(self, paths: Iterable[Path]) -> None:
+    ``origin`` says how a row names its file: the shipped ones by name, an overlay by its path.
+    """
+
+    def __init__(self, paths: Iterable[Path], *, origin: Callable[[Path], str] = lambda path: path.name) -> None:
         self._paths = tuple(sorted(paths))
-        self._tables: dict[str, list[Raw]] | None = None
-        self._sources: dict[str, str] = {}
-
-    def _load(self) -> dict[str, list[Raw]]:
-        if self._tables is None:
-            self._tables = {}
-            for path in self._paths:
-                document = read_toml(path)
-                self._sources.update(document.get("sources", {}))
-                for name, rows in tables_of(document).items():
-                    self._tables.setdefault(name, []).extend({**row, "origin": path.name} for row in rows)
-        return self._tables
+        self._origin = origin
 
     def names(self) -> tuple[str, ...]:
         """All table names."""
-        return tuple(sorted(self._load()))
+        return tuple(sorted({name for path in self._paths for name in tables_of(_parsed(*_state(path)))}))
 
     def rows(self, table: str) -> list[Raw]:
         """Raw rows of a table; none if the table does not exist."""
-        return self._load().get(table, [])
+        heading = _heading(table)
+        return [
+            {**row, "origin": self._origin(path)}
+            for path in self._paths
+            if heading.search(_text(*_state(path)))
+            for row in tables_of(_parsed(*_state(path))).get(table, [])
+        ]
 
     def sources(self) -> dict[str, str]:
         """Source id -> citation."""
-        self._load()
-        return self._sources
+        return {key: text for path in self._paths for key, text in _parsed(*_state(path)).get("sources", {}).items()}
+
+
+def _state(path: Path) -> tuple[Path, int, int]:
+    """What a parsed file is remembered by: it is read again when it has changed."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return path, found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=64)
+def _text(path: Path, _changed: int, _size: int) -> str:
+    return read_text(path)
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, changed: int, size: int) -> Raw:
+    return parse_toml(_text(path, changed, size), str(path))
+
+
+def _heading(table: str) -> re.Pattern[str]:
+    """Finds every line that may begin a table, be it ``torch = [``, ``builds.torch = [`` or ``[[builds.torch]]``."""
+    name = re.escape(table.removeprefix("builds."))
+    return re.compile(rf"^[\s\[]{{0,8}}(?:\"?builds\"?\.)?[\"']?{name}[\"']?[\s\]]{{0,8}}(?:=|$)", re.MULTILINE)
