@@ -22,7 +22,8 @@ class Outcome:
 
     Attributes:
         code: its exit status; 127 if it is not installed, 124 if it ran past the deadline.
-        out: its standard output, cut at 4 MiB, undecodable bytes replaced.
+        out: its standard output (of a program that hung, what it had written by then), cut at 4 MiB, undecodable bytes
+            replaced.
         err: its standard error, likewise.
         why: the reason in words when the program could not be run to its end, else empty.
     """
@@ -66,9 +67,10 @@ def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | N
         return Outcome(127, why=f"{argv[0]} could not be started: {error.strerror}")
     try:
         out, err = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as late:
         _end(process)
-        return Outcome(124, why=f"{argv[0]} did not answer within {timeout:g} s")
+        why = f"{argv[0]} did not answer within {timeout:g} s"
+        return Outcome(124, _text(late.stdout or b""), _text(late.stderr or b""), why)
     except BaseException:
         _end(process)
         raise

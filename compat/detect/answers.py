@@ -11,21 +11,32 @@ from compat.facts import Unknown
 
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
+    from compat.run import Outcome
+
+FAILED: Final = "failed"
+"""Key under which an answer carries the reason why it is not complete."""
 
 _FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "children")  # noqa: PTH100, PTH118, PTH120
 
 
 def ask(machine: Machine, script: str) -> dict[str, Any] | Unknown:
-    """The object that a script printed last, or why there is none: it hung, crashed or printed rubbish."""
+    """The object that a script printed last, or why there is none: it hung, crashed or printed rubbish.
+
+    Scripts print what they know before each call that may not return, so a hang costs only what comes after it.
+    """
     outcome = machine.ask([sys.executable, os.path.join(_FOLDER, script)])  # noqa: PTH118 - no pathlib at start-up
+    line = next((line for line in reversed(outcome.out.splitlines()) if line.startswith("{")), "")
+    if not line:
+        return Unknown(_failed(outcome) or f"the question ended with status {outcome.code} and no answer", script)
+    answer = _object(line, script)
+    return answer if isinstance(answer, Unknown) else {**answer, FAILED: _failed(outcome)}
+
+
+def _failed(outcome: Outcome) -> str:
+    """Why the process did not come to its end by itself; empty if it did."""
     if outcome.why:
-        return Unknown(f"the driver's library did not answer: {outcome.why}", script)
-    if outcome.code < 0:
-        return Unknown(f"the driver's library crashed (signal {-outcome.code})", script)
-    for line in reversed(outcome.out.splitlines()):
-        if line.startswith("{"):
-            return _object(line, script)
-    return Unknown(f"the question ended with status {outcome.code} and no answer", script)
+        return f"the driver's library did not answer: {outcome.why}"
+    return f"the driver's library crashed (signal {-outcome.code})" if outcome.code < 0 else ""
 
 
 def _object(line: str, script: str) -> dict[str, Any] | Unknown:

@@ -50,7 +50,7 @@ def _all(machine: Machine) -> Iterator[Specification]:
 
 
 def _of_yaml(text: str) -> tuple[str, list[str]]:
-    """Kind and names of devices as generators write them: names at the level of the list, where nothing else has one."""
+    """Kind and names of devices as generators write them: names at the level of the list alone."""
     kind, block = _KIND.search(text), _DEVICES.search(text)
     return (kind[1] if kind else "", _NAME.findall(block[1]) if block else [])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.detect import loader
-from compat.detect.answers import ask, count, text
+from compat.detect.answers import FAILED, ask, count, text
 from compat.detect.base import ANYWHERE
 from compat.detect.nvml import bus, target
 from compat.detect.toolkits import spelled
@@ -41,7 +41,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     state = text(answer.get("init"), 80)
     gpus = tuple(_gpu(each) for each in answer.get("gpus") or () if isinstance(each, dict))
     return {
-        "cuda_init": Fact(state, "cuInit") if state else Unknown("cuInit did not return", NAME),
+        "cuda_init": Fact(state, "cuInit") if state else Unknown(answer[FAILED] or "cuInit told nothing", NAME),
         **_version(machine, answer),
         **({"gpus": Fact(gpus, NAME)} if gpus else {}),
     }

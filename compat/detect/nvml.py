@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.detect import loader
-from compat.detect.answers import ask, count, text
+from compat.detect.answers import FAILED, ask, count, text
 from compat.detect.base import ANYWHERE
 from compat.detect.toolkits import spelled
 from compat.facts import Fact, Gpu, Reading, Unknown
@@ -41,10 +41,11 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         return dict.fromkeys(FACTS, Unknown("nvidia-ml-py is not installed beside envcheck", sys.executable))
     state = text(answer.get("init"), 80)
     if state != "ok":
-        why = Unknown(f"NVML does not start: {state}", NAME)
-        return {"nvml": Fact(state, NAME), "driver_cuda": why, "driver": why}
+        why = Unknown(f"NVML does not start: {state or 'no answer'}", NAME)
+        return {"nvml": Fact(state, NAME) if state else why, "driver_cuda": why, "driver": why}
+    failed = text(answer.get(FAILED), 300)
     return {
-        "nvml": Fact("ok", NAME),
+        "nvml": Unknown(failed, NAME) if failed else Fact("ok", NAME),
         "driver": Fact(text(answer.get("driver"), 40) or None, NAME),
         "driver_cuda": _cuda(machine, answer),
         "gpus": Fact(tuple(_gpu(each) for each in answer.get("gpus") or () if isinstance(each, dict)), NAME),

@@ -178,13 +178,13 @@ class Recording(Root):
         said = {**PYTHON, **self.said.get("python", {})}
         return Interpreter(said["executable"], said["prefix"], said["prefix"], said["version"], tuple(said["paths"]))
 
-    def ask(self, socket: str, url: str, timeout: float) -> bytes:
+    def ask(self, socket: str, url: str, timeout: float) -> bytes:  # noqa: ARG002 - the shape of Root
         answer = self.sockets[self._resolved(socket)]
         if isinstance(answer, dict):
             return answer[url].encode()
         raise {"refused": ConnectionRefusedError, "denied": PermissionError, "silent": TimeoutError}[answer](5, answer)
 
-    def run(self, argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> Outcome:
+    def run(self, argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> Outcome:  # noqa: ARG002, E501
         """The recorded output of a command; a program that is not recorded is not installed."""
         line = " ".join([posixpath.basename(argv[0]), *argv[1:]])
         for name, answer in self.said.get("answers", {}).items():

@@ -11,6 +11,9 @@ import json
 import sys
 from typing import Any
 
+MOST = 64
+"""No machine has more GPUs; a driver that says so is answering rubbish."""
+
 ATTRIBUTES = {"major": 75, "minor": 76, "integrated": 18}
 """CUdevice_attribute (cuda.h)."""
 
@@ -30,7 +33,7 @@ def main() -> int:
     answer["init"] = "ok" if code == 0 else _error(cuda, code)
     if code == 0:
         count = _number(cuda, "cuDeviceGetCount") or 0
-        answer["gpus"] = [_gpu(cuda, index) for index in range(min(max(count, 0), 64))]
+        answer["gpus"] = [_gpu(cuda, index) for index in range(count if count <= MOST else 0)]
     sys.stdout.write(json.dumps(answer) + "\n")
     return 0
 

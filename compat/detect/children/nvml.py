@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
 """nvmlComputeMode_t (nvml.h)."""
 
+MOST = 64
+"""No machine has more GPUs; a driver that says so is answering rubbish."""
+
 REASONS = {
     0x1: "gpu_idle",
     0x2: "applications_clocks_setting",
@@ -40,7 +43,10 @@ def main() -> int:
     answer: dict[str, Any] = {}
     try:
         pynvml.nvmlInit()
-        answer = {"init": "ok", **_system(pynvml), "gpus": _gpus(pynvml)}
+        answer = {"init": "ok", **_system(pynvml)}
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()  # told before the calls that reach the devices
+        answer["gpus"] = _gpus(pynvml)
     except pynvml.NVMLError as error:
         answer = {"init": _name(pynvml, error)}
     except OSError as error:  # the library is there but cannot be loaded
@@ -83,7 +89,7 @@ def _system(nvml: Any) -> dict[str, Any]:
 
 def _gpus(nvml: Any) -> list[dict[str, Any]]:
     count = _try(nvml, nvml.nvmlDeviceGetCount) or 0
-    return [_gpu(nvml, index) for index in range(min(int(count), 64))]
+    return [_gpu(nvml, index) for index in range(count if count <= MOST else 0)]
 
 
 def _gpu(nvml: Any, index: int) -> dict[str, Any]:
@@ -124,6 +130,15 @@ def _remap_pending(nvml: Any, handle: Any) -> bool | None:
     return None if pages is None else bool(pages)
 
 
+def _processes(nvml: Any, handle: Any) -> int | None:
+    """Number of compute processes; the call changed its name twice."""
+    for name in ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"):
+        found = _try(nvml, lambda name=name: getattr(nvml, name)(handle))  # type: ignore[misc]
+        if found is not None:
+            return len(found)
+    return None
+
+
 _QUESTIONS: dict[str, Any] = {
     "name": lambda n, h: _text(n.nvmlDeviceGetName(h)),
     "bus": lambda n, h: _text(n.nvmlDeviceGetPciInfo(h).busId),
@@ -141,7 +156,7 @@ _QUESTIONS: dict[str, Any] = {
     "link": lambda n, h: [n.nvmlDeviceGetCurrPcieLinkGeneration(h), n.nvmlDeviceGetCurrPcieLinkWidth(h)],
     "link_max": lambda n, h: [n.nvmlDeviceGetMaxPcieLinkGeneration(h), n.nvmlDeviceGetMaxPcieLinkWidth(h)],
     "throttle": _throttle,
-    "processes": lambda n, h: len(n.nvmlDeviceGetComputeRunningProcesses(h)),
+    "processes": _processes,
 }
 
 
