@@ -148,7 +148,7 @@ class Window:
             start += _CHUNK
         return -1
 
-    def text(self, offset: int, limit: int = 4096) -> str:
+    def text(self, offset: int, limit: int = 1 << 16) -> str:
         """The NUL-terminated text at ``offset``, cut at ``limit`` bytes."""
         return self.head(limit, offset).partition(b"\0")[0].decode("utf-8", "replace")
 
