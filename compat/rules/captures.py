@@ -1,0 +1,144 @@
+"""From the values that a message names to facts: ``found version 10010`` states the driver's CUDA, 10.1.
+
+A named group of a signal's pattern is either read here or merely kept for the rule that knows it. What a text states is
+weaker than what was read on the machine, so these facts are laid *under* the host's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import Build, Fact, Gpu, Host, Library, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+SOURCE: Final = "error text"
+
+
+def dotted(code: str, *, minor: int = 1000, patch: int = 10) -> str:
+    """A packed version as CUDA prints it: ``10010`` -> ``10.1``, ``12080`` -> ``12.8``; dotted text stays as it is."""
+    if "." in code or not code.isdigit():
+        return code
+    number = int(code)
+    return f"{number // minor}.{number % minor // patch}"
+
+
+def cudnn_version(text: str) -> str:
+    """A cuDNN version in any of its spellings: ``8500``, ``90100``, ``(8, 7, 0)``, ``8.0.5`` -> dotted.
+
+    cuDNN 8 packs as major*1000 + minor*100 + patch, cuDNN 9 as major*10000 + minor*100 + patch (cudnn_version.h).
+    """
+    if not text.isdigit():
+        return ".".join(re.findall(r"\d+", text))
+    number = int(text)
+    if number < 1000:
+        return text
+    major, rest = divmod(number, 10000 if number >= 90000 else 1000)
+    return f"{major}.{rest // 100}.{rest % 100}"
+
+
+def runtime_of(tag: str) -> str:
+    """The runtime that a build tag names: ``cu118`` -> ``cuda11.8``, ``rocm5.4.2``, ``cpu``; empty if none.
+
+    jaxlib writes ``cuda11.cudnn82`` (major only) and ``cuda112``.
+    """
+    if found := re.fullmatch(r"(?:cu|cuda)(\d{1,2})(?:\.cudnn\d+)?|(?:cu|cuda)(\d{1,2})(\d)(?:\.cudnn\d+)?", tag):
+        if found[1] and not (tag.startswith("cu") and not tag.startswith("cuda") and len(found[1]) == 2):
+            return f"cuda{found[1]}"
+        digits = found[1] or found[2] + found[3]
+        return f"cuda{digits[:-1]}.{digits[-1]}"
+    if found := re.match(r"rocm(\d+(?:\.\d+){0,2})", tag):
+        return f"rocm{found[1]}"
+    return tag if tag in {"cpu", "xpu"} else ""
+
+
+def _target(text: str) -> str:
+    """``8.6``, ``86``, ``sm_86`` -> ``sm_86``."""
+    digits = text.lower().removeprefix("sm_").removeprefix("compute_").replace(".", "")
+    return f"sm_{digits}" if digits[:-1].isdigit() or digits.isdigit() else ""
+
+
+def _plain(name: str) -> Callable[[str], dict[str, Any]]:
+    return lambda text: {name: text}
+
+
+def _torch(**given: str) -> dict[str, Any]:
+    return {"builds": {"torch": given}}
+
+
+_READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
+    "driver": _plain("driver"),
+    "driver_library": _plain("driver_library"),
+    "driver_cuda": lambda text: {"driver_cuda": dotted(text)},
+    "toolkit": _plain("cuda_toolkit"),
+    "cudnn": lambda text: {"cudnn": cudnn_version(text)},
+    "torch_cuda": lambda text: _torch(runtime=f"cuda{text}"),
+    "torch_cudnn": lambda text: _torch(cudnn=cudnn_version(text)),
+    "torch_cpu": lambda _: _torch(runtime="cpu"),
+    "jax_cudnn": lambda text: {"builds": {"jax": {"cudnn": cudnn_version(text)}}},
+    "kernels": lambda text: {"kernels": re.findall(r"(?:sm|compute)_\d{2,3}[af]?|gfx[0-9a-f]{3,4}", text)},
+    "library": lambda text: {"libraries": [Library(name=text.strip("'\""))]},
+    "gcc": _plain("gcc"),
+    "python_version": _plain("python"),
+}
+"""Group name -> the facts it states. Other groups (``need``, ``symbol``, ``requirement``) are for the rules alone."""
+
+
+def facts_of(captured: Sequence[Mapping[str, str]], text: str) -> Host:
+    """The facts that captured values state together, and versions named in the text like ``2.0.1+cu118``."""
+    stated: dict[str, Any] = {"builds": {}, "libraries": []}
+    for values in captured:
+        _gpu(values, stated)
+        for name, value in values.items():
+            if reader := _READERS.get(name):
+                _merge(stated, reader(value))
+    _torch_tag(text, stated)
+    return Host(_readings(stated))
+
+
+def _torch_tag(text: str, stated: dict[str, Any]) -> None:
+    """``torch 2.0.1+rocm5.4.2`` in the text states the build of torch."""
+    found = re.search(r"(?:torch|pytorch)[^\n]{0,40}?\b\d+\.\d+[.\w]{0,20}\+(cu\d{2,3}|cpu|rocm[\d.]{1,8}\d)", text[:200_000], re.I)
+    if found:
+        stated["builds"].setdefault("torch", {}).setdefault("runtime", runtime_of(found[1].lower()))
+
+
+def _gpu(values: Mapping[str, str], stated: dict[str, Any]) -> None:
+    target = _target(values.get("sm", "")) if values.get("sm") else values.get("gfx", "").lower()
+    name = values.get("gpu", "").strip()
+    if not target and not name:
+        return
+    vendor = "amd" if target.startswith("gfx") else "nvidia"
+    gpus = stated.setdefault("gpus", [])
+    same = next((gpu for gpu in gpus if not name or not gpu.name or gpu.name == name), None)
+    if same:
+        gpus.remove(same)
+        name, target = name or same.name, target or same.target
+    gpus.append(Gpu(name=name, vendor=vendor, target=target))
+
+
+def _merge(stated: dict[str, Any], news: dict[str, Any]) -> None:
+    for name, value in news.items():
+        if name == "builds":
+            for package, given in value.items():
+                stated["builds"][package] = {**given, **stated["builds"].get(package, {})}
+        elif name == "libraries":
+            stated["libraries"].extend(value)
+        elif name == "kernels":
+            stated["builds"].setdefault("torch", {}).setdefault("kernels", tuple(value))
+        else:
+            stated.setdefault(name, value)
+
+
+def _readings(stated: dict[str, Any]) -> dict[str, Reading]:
+    builds = {package: Build(**given) for package, given in stated.pop("builds").items()}
+    libraries = tuple(dict.fromkeys(stated.pop("libraries")))
+    if builds:
+        stated["builds"] = builds
+    if libraries:
+        stated["libraries"] = libraries
+    if "gpus" in stated:
+        stated["gpus"] = tuple(stated["gpus"])
+    return {name: Fact(value, SOURCE) for name, value in stated.items()}

@@ -1,0 +1,65 @@
+"""What a command line says about the case: whether it starts a container, what it installs and from which index."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ENGINES: Final = re.compile(r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b")
+_KUBERNETES: Final = re.compile(r"\bkubectl\b|\bhelm\b")
+_SNUG: Final = re.compile(r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b")
+_COMPILES: Final = re.compile(
+    r"setup\.py|\bmake\b|\bcmake\b|\bnvcc\b|\bhipcc\b|--no-build-isolation|--no-binary|make\.sh|build_ext|"
+    r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
+)
+_INDEX: Final = re.compile(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
+_REQUIREMENT: Final = re.compile(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})")
+_INSTALLED: Final = re.compile(r"\b(?:pip3?|uv pip|conda|mamba|uv|poetry)\s+(?:install|add)\b([^\n|;&]{0,400})")
+
+
+def container_of(commands: Sequence[str]) -> str:
+    """The engine whose container a command runs in or builds; empty if none does."""
+    for command in commands:
+        if found := _ENGINES.search(command) or _SNUG.search(command):
+            return found[1]
+        if _KUBERNETES.search(command):
+            return "kubernetes"
+    return ""
+
+
+def asks_for_gpu(command: str) -> bool:
+    """Whether a container command hands over a GPU."""
+    marks = ("--gpus", "--runtime=nvidia", "--runtime nvidia", "nvidia.com/gpu", "/dev/kfd", "NVIDIA_VISIBLE_DEVICES", "--nv", "--rocm")
+    return any(mark in command for mark in marks)
+
+
+def builds_image(commands: Sequence[str]) -> bool:
+    """Whether a command builds an image, whose steps get no GPU."""
+    return any(re.search(r"\b(?:docker|podman)\b[^\n]{0,40}\bbuild\b", command) for command in commands)
+
+
+def compiles(commands: Sequence[str]) -> bool:
+    """Whether a command compiles GPU code on this machine."""
+    return any(_COMPILES.search(command) for command in commands)
+
+
+def index_variant(commands: Sequence[str]) -> str:
+    """The variant of the index that a command installs from: ``cu118``, ``rocm5.4.2``; empty if none is named."""
+    return next((found[1] for command in commands if (found := _INDEX.search(command))), "")
+
+
+def requirements(commands: Sequence[str]) -> dict[str, str]:
+    """Package -> version (empty if unpinned) that the commands install."""
+    found: dict[str, str] = {}
+    for command in commands:
+        for rest in _INSTALLED.findall(command):
+            for word in rest.split():
+                plain = word.strip("\"'")
+                if match := _REQUIREMENT.match(plain):
+                    found[match[1].lower()] = match[4]
+                elif re.fullmatch(r"[A-Za-z][\w.-]*(\[[\w,-]*\])?", plain):
+                    found.setdefault(plain.partition("[")[0].lower(), "")
+    return found

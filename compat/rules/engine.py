@@ -1,0 +1,271 @@
+"""Facts and messages in, a report out: asks every rule, lets facts choose among what a message may mean, folds.
+
+The order of a report: worst first; what explains the given error text before what does not; certain before possible;
+then from the hardware up. A finding whose cause is found too is told under that cause.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import CATALOGUE, Unknown
+from compat.findings import RANK, SURENESS, Evidence, Finding, Fix, Report, Unchecked
+from compat.rules.pages import page_of
+from compat.rules.preparation import prepared
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, code_of
+from compat.rules.signals import Hearing, recognise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from compat.facts import Host
+    from compat.findings import Confidence
+    from compat.matrix import Matrix
+    from compat.rules.signals import Heard
+
+_MANY: Final = 3  # alternatives that are told when facts leave a message open; more would be noise
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is judged: the machine, the message, and what the person wants to run."""
+
+    host: Host
+    matrix: Matrix
+    signals: Hearing
+    wishes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    def special(self, name: str) -> Any:
+        """The value of a parameter that is no fact; ``KeyError`` if ``name`` is none of these."""
+        return {"host": self.host, "matrix": self.matrix, "signals": self.signals, "wishes": self.wishes, "commands": self.commands}[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A rule could not be asked: the facts in ``names`` are unknown."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One rule and its answer."""
+
+    code: str
+    rule: Rule
+    layer: int
+    answer: Outcome | Missing
+    facts: tuple[str, ...] = ()
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the facts were there and the fault is not."""
+        return self.answer is None or isinstance(self.answer, Fits)
+
+
+def judge_with(
+    rules: Mapping[str, type[Rule]],
+    host: Host,
+    matrix: Matrix,
+    *,
+    error: str = "",
+    wishes: Sequence[str] = (),
+    commands: Sequence[str] = (),
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Report:
+    """Judge a machine by the rules of a table; see :func:`compat.rules.judge`."""
+    signals = recognise(error, matrix)
+    host = prepared(host, signals, matrix, tuple(commands))
+    case = Case(host, matrix, signals, tuple(wishes), tuple(commands))
+    asked = [_ask(code, rule, layer, case) for layer, (code, rule) in enumerate(rules.items())]
+    wanted, unwanted = frozenset(select), frozenset(ignore)
+    findings = [*_by_facts(asked, case), *_by_messages(asked, case)]
+    kept = [item for item in findings if (not wanted or item.code in wanted) and item.code not in unwanted]
+    ordered = _ordered(kept, asked, case)
+    return Report(
+        findings=_folded(ordered, rules),
+        fine=tuple(item.answer.text for item in asked if isinstance(item.answer, Fits) and item.answer.text),
+        unchecked=(*_questions(asked, ordered, case), *_unjudged(asked)),
+    )
+
+
+def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
+    """Ask one rule, if the facts that its ``check`` names are known."""
+    instance = rule()
+    names, required = parameters(rule)
+    facts = tuple(name for name in names if name in CATALOGUE)
+    if not _concerns(rule, case.host):
+        return Asked(code, instance, layer, None, facts)
+    unknown = tuple(name for name in facts if name in required and not case.host.known(name))
+    if unknown:
+        return Asked(code, instance, layer, Missing(unknown), facts)
+    if any(name in required and case.host.absent(name) for name in facts):
+        return Asked(code, instance, layer, None, facts)
+    values = {name: case.host[name] if name in CATALOGUE else case.special(name) for name in names}
+    given = {name: value for name, value in values.items() if value is not None or name in required}
+    return Asked(code, instance, layer, instance.check(**given), facts)
+
+
+def parameters(rule: type[Rule]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Names of the parameters of a rule's ``check``, and which of them have no default."""
+    code = rule.check.__code__
+    names = code.co_varnames[1 : code.co_argcount]
+    return names, frozenset(names[: len(names) - len(rule.check.__defaults__ or ())])
+
+
+def _concerns(rule: type[Rule], host: Host) -> bool:
+    """Whether a rule is about this kind of machine, as far as that is known."""
+    if rule.platforms and host["platform"] and host["platform"] not in rule.platforms:
+        return False
+    vendors = {gpu.vendor for gpu in host["gpus"] or () if gpu.vendor}
+    return not (rule.vendors and vendors and not vendors & set(rule.vendors))
+
+
+# --- findings -----------------------------------------------------------------------------------------------------------
+
+
+def _by_facts(asked: Iterable[Asked], case: Case) -> list[Finding]:
+    return [_finding(item, item.answer, case) for item in asked if isinstance(item.answer, Found)]
+
+
+def _finding(item: Asked, found: Found, case: Case) -> Finding:
+    """Complete what a rule found: no finding lacks evidence, deed or source."""
+    page = page_of(type(item.rule))
+    heard = case.signals.pointing(item.code)
+    quote = (Evidence("error", heard.line, "error text"),) if heard else ()
+    facts = found.facts or tuple(name for name in item.facts if case.host[name] is not None)
+    return Finding(
+        code=item.code,
+        severity=found.severity or item.rule.severity,
+        title=page.title,
+        detail=found.detail,
+        confidence=found.confidence,
+        evidence=(*(evidence(case.host, name) for name in facts), *found.extra, *quote),
+        fix=found.fix or item.rule.mend(case.host),
+        sources=tuple(dict.fromkeys((*found.sources, *page.sources))),
+    )
+
+
+def evidence(host: Host, name: str) -> Evidence:
+    """A fact as evidence; ``builds.torch`` cites one entry of a table."""
+    table, _, entry = name.partition(".")
+    value = host[table]
+    if entry:
+        value = value.get(entry) if isinstance(value, dict) else None
+    return Evidence(name, value, host.source(table))
+
+
+def _by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
+    """Findings that rest on a message alone, where no rule's facts explain it."""
+    by_code = {item.code: item for item in asked}
+    found = {item.code for item in asked if isinstance(item.answer, Found)}
+    told: dict[str, Finding] = {}
+    for heard in case.signals.harmful:
+        codes = [code for code in heard.signal.candidates if code in by_code]
+        if not codes or found & set(codes):
+            continue
+        for finding in _candidates(heard, [by_code[code] for code in codes], case):
+            old = told.get(finding.code)
+            if old is None or SURENESS[finding.confidence] < SURENESS[old.confidence]:
+                told[finding.code] = finding
+    return list(told.values())
+
+
+def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Finding]:
+    """The candidates that facts leave open: the first as what it means, the next ones as what it may mean instead."""
+    left = [item for item in items if not item.refuted]
+    if not left:
+        return [_told(heard, items[0], case, "possible")]
+    sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) <= _MANY) else "possible"
+    first = _told(heard, left[0], case, sure)
+    others = [replace(_told(heard, item, case, "possible"), severity="info") for item in left[1:_MANY]]
+    return [first, *others]
+
+
+def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Finding:
+    page = page_of(type(item.rule))
+    facts = [name for name in dict.fromkeys((*item.facts, *item.rule.asks)) if case.host[name] not in (None, {}, ())]
+    return Finding(
+        code=item.code,
+        severity=item.rule.severity,
+        title=page.title,
+        detail=f"{heard.signal.meaning} {page.why}".strip(),
+        confidence=confidence,
+        evidence=(Evidence("error", heard.line, "error text"), *(evidence(case.host, name) for name in facts[:_MANY])),
+        fix=item.rule.mend(case.host),
+        sources=(*page.sources, *(case.matrix.citations.get(key, key) for key in heard.signal.source)),
+    )
+
+
+# --- order and folding ----------------------------------------------------------------------------------------------------
+
+
+def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) -> tuple[Finding, ...]:
+    layers = {item.code: item.layer for item in asked}
+
+    def key(finding: Finding) -> tuple[int, int, int, int, int, int]:
+        heard = case.signals.pointing(finding.code)
+        candidates = heard.signal.candidates if heard else ()
+        place = candidates.index(finding.code) if heard else 0
+        explains = 0 if heard or not case.signals.harmful else 1
+        return (RANK[finding.severity], explains, SURENESS[finding.confidence], len(candidates), place, layers[finding.code])
+
+    return tuple(sorted(findings, key=key))
+
+
+def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tuple[Finding, ...]:
+    """Each finding under the cause that its rule names, if that cause was found and is at least as sure."""
+    by_code = {finding.code: finding for finding in findings}
+    parents = {code: _parent(finding, by_code, rules) for code, finding in by_code.items()}
+    roots = {code: _root(code, parents) for code in by_code}
+    return tuple(
+        replace(root, consequences=tuple(item for item in findings if roots[item.code] == root.code and item is not root))
+        for root in findings
+        if roots[root.code] == root.code
+    )
+
+
+def _parent(finding: Finding, by_code: Mapping[str, Finding], rules: Mapping[str, type[Rule]]) -> str:
+    causes = (by_code[code] for code in rules[finding.code].requires if code in by_code)
+    sure = (cause.code for cause in causes if SURENESS[cause.confidence] <= SURENESS[finding.confidence])
+    return next(sure, "")
+
+
+def _root(code: str, parents: Mapping[str, str]) -> str:
+    seen = {code}
+    while parents[code] and parents[code] not in seen:
+        code = parents[code]
+        seen.add(code)
+    return code
+
+
+# --- what was not judged --------------------------------------------------------------------------------------------------
+
+
+def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) -> tuple[Unchecked, ...]:
+    """For a message that facts leave open: exactly the facts that would decide it."""
+    unsure = {finding.code for finding in findings if finding.confidence != "certain"}
+    questions = {}
+    for item in asked:
+        wanted = item.answer.names if isinstance(item.answer, Missing) else ()
+        names = [name for name in dict.fromkeys((*wanted, *item.rule.asks)) if not case.host.known(name)]
+        if item.code in unsure and case.signals.pointing(item.code) and names:
+            questions[item.code] = Unchecked(f"whether it is {item.code}", _ask_for(names))
+    return tuple(questions.values())
+
+
+def _ask_for(names: Sequence[str]) -> str:
+    return "would be decided by: " + "; ".join(f"{name} ({CATALOGUE[name].meaning})" for name in names)
+
+
+def _unjudged(asked: Sequence[Asked]) -> tuple[Unchecked, ...]:
+    """Rules that could not be asked, grouped by the fact that was missing, and those that do not know."""
+    waiting: dict[str, list[str]] = {}
+    for item in asked:
+        if isinstance(item.answer, Missing):
+            waiting.setdefault(item.answer.names[0], []).append(item.code)
+    missing = [Unchecked(", ".join(codes), f"{name} is unknown") for name, codes in waiting.items()]
+    return (*missing, *(Unchecked(item.code, item.answer.why) for item in asked if isinstance(item.answer, Unsure)))

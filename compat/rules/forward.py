@@ -1,0 +1,151 @@
+"""Forward compatibility: a libcuda from an image or a cuda-compat package beside the host's driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules.knowledge import cuda_of_driver, is_version
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import installed, packages_of
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host, Library
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+_CONSUMER: Final = ("geforce", "gtx", "titan", "rtx 20", "rtx 30", "rtx 40", "rtx 50", "mx1", "mx2", "mx3", "mx4")
+_DATA_CENTER: Final = ("tesla", "a100", "h100", "h200", "b200", "b300", "a10", "a30", "a40", "l4", "l40", "v100", "t4", "p100", "gh200", "gb200")
+
+
+def consumer(gpu: Gpu) -> bool:
+    """Whether a GPU's name is of the consumer line, for which NVIDIA grants no forward compatibility."""
+    return any(word in gpu.name.lower() for word in _CONSUMER)
+
+
+def data_center(gpu: Gpu) -> bool:
+    """Whether a GPU's name is of the data-center line."""
+    return not consumer(gpu) and any(word in gpu.name.lower().replace("-", " ").split() for word in _DATA_CENTER)
+
+
+class ForwardCompatConflict(Rule):
+    """A cuda-compat libcuda is active where it does not apply.
+
+    What:
+        The loader picks libcuda from a compat folder although the GPU is of the consumer line, or the host's
+        driver is newer than that libcuda.
+    Why:
+        Forward compatibility is limited to data-center GPUs, some workstation cards and Jetson. Errors 803 and 804 mean
+        that two driver generations met in one process.
+    Fix:
+        Take the compat folder out of LD_LIBRARY_PATH and ld.so.conf.d, or upgrade the host's driver.
+    Sources:
+        - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
+        - https://github.com/NVIDIA/nvidia-container-toolkit/blob/HEAD/cmd/nvidia-cdi-hook/cudacompat/cudacompat.go
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    asks = ("libraries", "gpus", "driver", "env", "image")
+    remedy = Fix(
+        "Take the compat folder off the loader's path, or upgrade the host's driver.",
+        ("unset LD_LIBRARY_PATH", "sudo rm -f /etc/ld.so.conf.d/*compat*.conf && sudo ldconfig"),
+    )
+
+    def check(
+        self,
+        host: Host,
+        signals: Hearing,
+        libraries: tuple[Library, ...] | None = None,
+        gpus: tuple[Gpu, ...] | None = None,
+        env: dict[str, str] | None = None,
+        image: str | None = None,
+    ) -> Outcome:
+        active = next((item for item in libraries or () if item.origin == "compat" and item.loaded), None)
+        geforce = next((gpu for gpu in gpus or () if consumer(gpu)), None)
+        if active and (geforce or _older(active.version, host["driver"])):
+            where = geforce.name if geforce else f"driver {host['driver']}"
+            return Found(detail=f"{active.path or active.name} is loaded as the driver, but {where} may not use it.")
+        told = signals.get("compat-804", "combination-803")
+        if not told:
+            return None if libraries else self._untold()
+        compat = next((name for name in packages_of(host) if name.startswith("cuda-compat")), "")
+        path = (env or {}).get("LD_LIBRARY_PATH", "")
+        if compat or "compat" in path or told.signal.signal == "compat-804":
+            facts = tuple(name for name in (f"packages.{compat}" if compat else "", "gpus", "image") if name and host[name.partition(".")[0]])
+            return Found(detail=f"{told.signal.meaning} {compat}".strip(), facts=facts)
+        if image or host["container"]:
+            detail = "The program runs in an image, whose libcuda differs from the driver of the host."
+            return Found(detail=detail, facts=("image",) if image else ("container",), confidence="likely")
+        return None
+
+    @staticmethod
+    def _untold() -> Outcome:
+        return None
+
+
+def _older(compat: str, driver: str | None) -> bool:
+    """Whether the compat library is not newer than the host's driver, so that it is of no use."""
+    return is_version(compat) and is_version(driver) and versions.release(compat) <= versions.release(driver or "")
+
+
+class ForwardCompatAvailable(Rule):
+    """A cuda-compat package could make this build run.
+
+    What:
+        The driver is of an older CUDA major than the build, and the GPU is a data-center part.
+    Why:
+        There, a newer CUDA user space may run on an older kernel driver without touching the host.
+    Fix:
+        Add cuda-compat of the build's CUDA to the image and let the container toolkit enable it.
+    Sources:
+        - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
+    """
+
+    severity = "info"
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("driver-too-old-for-runtime",)
+    remedy = Fix("Add the package cuda-compat-<major>-<minor> to the image.")
+
+    def check(self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...]) -> Outcome:
+        have = cuda_of_driver(matrix, driver, host["platform"])
+        if not have or not gpus or not all(data_center(gpu) for gpu in gpus):
+            return None
+        for item in installed(host, matrix):
+            if item.cuda and versions.major(item.cuda) > versions.major(have):
+                name = f"cuda-compat-{item.cuda.replace('.', '-')}"
+                fix = Fix(f"Add {name} to the image.", (f"apt-get install -y {name}",))
+                return Found(detail=f"{gpus[0].name} may run {item.label} with {name}.", facts=("driver", "gpus", item.fact), fix=fix)
+        return None
+
+
+class ImageShipsDriver(Rule):
+    """The image contains NVIDIA driver libraries.
+
+    What:
+        Inside a container, libcuda or libnvidia-ml of another version than the host's driver comes from the image.
+    Why:
+        The driver's libraries must be injected from the host, so that they match the kernel module.
+    Fix:
+        Remove driver packages from the Dockerfile: install cuda-toolkit or cuda-libraries, never the cuda or
+        cuda-drivers meta packages.
+    Sources:
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
+    """
+
+    area = "container"
+    vendors = ("nvidia",)
+    asks = ("driver_packages", "libraries", "container")
+    remedy = Fix("Remove the driver packages from the Dockerfile.", ('RUN apt-get purge -y "nvidia-driver*" "libnvidia-*" "cuda-drivers*"',))
+    _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
+
+    def check(self, container: str, driver_packages: tuple[str, ...]) -> Outcome:
+        found = [name for name in driver_packages if name.startswith(self._MARKS)]
+        if not found:
+            return None
+        return Found(detail=f"Inside {container}: {', '.join(found[:3])} is installed in the image.", facts=("container", "driver_packages"))
+
+
+RULES = family(ImageShipsDriver, ForwardCompatConflict, ForwardCompatAvailable)

@@ -1,0 +1,69 @@
+"""Questions that several rules put to the matrix: driver floors, what a driver supports, how old a capability is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat import versions
+from compat.matrix.drivers import driver_cuda, driver_floor, support
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from compat.matrix import Matrix, rows
+    from compat.matrix.drivers import Floor, Platform, Support
+
+
+def is_version(text: str | None) -> bool:
+    """Whether a text starts with a dotted number that can be compared."""
+    try:
+        versions.release(text or "")
+    except ValueError:
+        return False
+    return True
+
+
+def supported(matrix: Matrix, cuda: str, driver: str, platform: str | None) -> Support:
+    """How a driver runs programs of a CUDA release (or of a whole major, given as ``12``); ``unknown`` if unclear."""
+    if not is_version(cuda) or not is_version(driver):
+        return "unknown"
+    return support(matrix, versions.minor(cuda), driver, driver_platform(platform))
+
+
+def floor_of(matrix: Matrix, cuda: str, platform: str | None) -> Floor:
+    """Lowest drivers of a CUDA release."""
+    return driver_floor(matrix, versions.minor(cuda) if is_version(cuda) else cuda, driver_platform(platform))
+
+
+def driver_platform(platform: str | None) -> Platform:
+    """Whose driver numbers count on a host: WSL2 reports those of Windows."""
+    return "windows" if platform == "windows" else "wsl2" if platform == "wsl2" else "linux"
+
+
+def cuda_of_driver(matrix: Matrix, driver: str | None, platform: str | None = None) -> str:
+    """The CUDA version that a driver reports; empty if its branch is unknown."""
+    return driver_cuda(matrix, driver or "", driver_platform(platform)) if is_version(driver) else ""
+
+
+def too_old(matrix: Matrix, target: str) -> bool:
+    """Whether a target belongs to a capability that current toolkits no longer compile for."""
+    device = sm(target)
+    row = matrix.capability(device.capability) if device else None
+    return bool(row and row.last_cuda)
+
+
+def knows(matrix: Matrix, cuda: str, target: str) -> str:
+    """How a CUDA release stands to a device: ``known``, ``too new`` (the device is), ``too old``; empty if unknown."""
+    device = sm(target)
+    row = matrix.capability(device.capability) if device else None
+    if row is None or not is_version(cuda) or "." not in cuda:
+        return ""
+    if row.first_cuda and versions.release(cuda) < versions.release(versions.minor(row.first_cuda)):
+        return "too new"
+    if row.last_cuda and versions.release(versions.minor(cuda)) > versions.release(versions.minor(row.last_cuda)):
+        return "too old"
+    return "known"
+
+
+def cite(matrix: Matrix, *found: rows.Row | None) -> tuple[str, ...]:
+    """The sources of matrix rows, written out, for a finding."""
+    return tuple(dict.fromkeys(matrix.cite(row) for row in found if row is not None))

@@ -1,0 +1,287 @@
+"""Shared libraries: missing ones, and copies of another version that the loader finds first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules.knowledge import is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import found_cudnn, installed, packages_of
+
+if TYPE_CHECKING:
+    from compat.facts import Host, Library
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+_DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-ml.so", "libnvidia-ptxjitcompiler.so")
+_SHIPS: Final = {
+    "libcudnn": "nvidia-cudnn-cu{major}",
+    "libcublas": "nvidia-cublas-cu{major}",
+    "libcudart": "nvidia-cuda-runtime-cu{major}",
+    "libcufft": "nvidia-cufft-cu{major}",
+    "libcusparse": "nvidia-cusparse-cu{major}",
+    "libcusolver": "nvidia-cusolver-cu{major}",
+    "libcurand": "nvidia-curand-cu{major}",
+    "libnvrtc": "nvidia-cuda-nvrtc-cu{major}",
+    "libnccl": "nvidia-nccl-cu{major}",
+    "libcupti": "nvidia-cuda-cupti-cu{major}",
+    "libnvJitLink": "nvidia-nvjitlink-cu{major}",
+}
+"""Library -> the distribution that ships it (names of NVIDIA's wheels)."""
+
+
+def shipped_by(library: str, cuda_major: str) -> str:
+    """The distribution that ships a library; empty if none is known."""
+    stem = next((stem for stem in sorted(_SHIPS, key=len, reverse=True) if library.startswith(stem)), "")
+    own = re.search(r"\.so\.(1[1-9])\b", library)
+    major = own[1] if own and not library.startswith(("libcudnn", "libnccl")) else cuda_major
+    return _SHIPS[stem].format(major=major) if stem and major else ""
+
+
+class LibraryMissing(Rule):
+    """A shared library that the framework needs cannot be found.
+
+    What:
+        The loader finds no file for a library that the framework links to or opens at run time.
+    Why:
+        TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty list
+        of GPUs. The number after ``.so`` is part of the name: another major is another library.
+    Fix:
+        Install the distribution that ships it, or put its folder on the loader's path; never link another major.
+    Sources:
+        - https://www.tensorflow.org/install/pip
+        - https://man7.org/linux/man-pages/man8/ld.so.8.html
+    """
+
+    area = "libraries"
+    requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel")
+    asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
+    remedy = Fix("Install the package that ships the library, or put its folder on the loader's path.", ("sudo ldconfig", "ldconfig -p | grep libcu"))
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, libraries: tuple[Library, ...]) -> Outcome:
+        missing = [item for item in libraries if not item.path and not item.version and not item.name.startswith(_DRIVER_PARTS)]
+        missing = [item for item in missing if not self._benign(item.name)]
+        if not missing:
+            return Fits("the libraries that were looked for can be loaded") if not signals.harmful else None
+        first = missing[0]
+        builds = [item for item in installed(host, matrix) if item.cuda]
+        package = shipped_by(first.name, builds[0].cuda.partition(".")[0] if builds else "12")
+        fix = Fix(f"Install {package}.", (f"pip install {package}",)) if package else None
+        other = self._other_major(first.name, host)
+        return Found(detail=f"{first.name} cannot be found.{other}", facts=("libraries",), fix=fix)
+
+    @staticmethod
+    def _benign(name: str) -> bool:
+        return name.startswith("libnvinfer")  # TensorRT is optional; TensorFlow names it on every start
+
+    @staticmethod
+    def _other_major(name: str, host: Host) -> str:
+        """The copy of another major that is there instead."""
+        found = re.fullmatch(r"libcudnn\w*\.so\.(\d+)", name)
+        have = found_cudnn(host)
+        if found and is_version(have) and versions.release(have)[0] != int(found[1]):
+            return f" cuDNN {have} is installed, which is another library."
+        toolkit = host["cuda_toolkit"]
+        asked = re.search(r"\.so\.(\d+\.\d+|1[0-9])$", name)
+        if asked and toolkit and not toolkit.startswith(asked[1]) and not name.startswith(("libcudnn", "libnccl")):
+            return f" CUDA {toolkit} is installed, whose libraries have other numbers."
+        return ""
+
+
+class LibraryMismatch(Rule):
+    """A different version of a bundled library is loaded.
+
+    What:
+        cuDNN, cuBLAS, NCCL or nvJitLink comes from elsewhere than the framework's own copy, and is of another major, or
+        older than what the framework was built with.
+    Why:
+        LD_LIBRARY_PATH beats the path inside the wheel, so that a system copy shadows the one that was tested.
+    Fix:
+        Unset LD_LIBRARY_PATH, or remove CUDA's folders from it, and uninstall the system's copy.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/backends/cudnn/__init__.py
+        - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
+    """
+
+    area = "libraries"
+    requires = ("frameworks-conflict",)
+    asks = ("cudnn", "libraries", "env", "builds")
+    remedy = Fix("Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library.", ("unset LD_LIBRARY_PATH",))
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, env: dict[str, str] | None = None) -> Outcome:
+        shadow = " LD_LIBRARY_PATH names CUDA folders." if re.search(r"cuda|cudnn", (env or {}).get("LD_LIBRARY_PATH", ""), re.I) else ""
+        have = found_cudnn(host)
+        told = signals.value("cudnn_want") or signals.value("torch_cudnn") or signals.value("jax_cudnn")
+        if told and have:
+            return Found(detail=f"cuDNN {have} is loaded; the framework was built with {_spelled(told)}.{shadow}", facts=("cudnn",))
+        for item in installed(host, matrix):
+            if not signals.pointing("library-mismatch") or not is_version(have) or not is_version(item.cudnn):
+                continue
+            if _cannot_serve(have, item.cudnn):
+                return Found(detail=f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}", facts=("cudnn", item.fact))
+        return self._nccl(host, signals)
+
+    @staticmethod
+    def _nccl(host: Host, signals: Hearing) -> Outcome:
+        heard = signals.get("nccl-symbol", "nvjitlink")
+        packages = packages_of(host)
+        part = next((name for name in packages if heard and re.search("nccl" if heard.signal.signal == "nccl-symbol" else "nvjitlink", name)), "")
+        return Found(detail=f"{heard.signal.meaning} {part} {packages[part]} is installed.", facts=(f"packages.{part}",)) if heard and part else None
+
+
+def _spelled(version: str) -> str:
+    return ".".join(re.findall(r"\d+", version)) if not version.isdigit() else version
+
+
+def _cannot_serve(have: str, built: str) -> bool:
+    """cuDNN's rule: same major, and a minor that is not older (torch/backends/cudnn)."""
+    mine, own = versions.release(have), versions.release(built)
+    return mine[0] != own[0] or (len(mine) > 1 and len(own) > 1 and mine[1] < own[1])
+
+
+class LdLibraryPathShadow(Rule):
+    """LD_LIBRARY_PATH has CUDA folders although the wheels bundle CUDA.
+
+    What:
+        The variable names a folder of a CUDA toolkit, and an installed framework brings its own CUDA libraries.
+    Why:
+        Even a compatible copy of today becomes a mismatch after the next upgrade of either side.
+    Fix:
+        Unset it, or keep only the driver's folders.
+    Sources:
+        - https://docs.jax.dev/en/latest/installation.html
+    """
+
+    severity = "warning"
+    area = "libraries"
+    vendors = ("nvidia",)
+    requires = ("library-mismatch", "library-missing", "jax-plugin-init-failed", "frameworks-conflict")
+    asks = ("env",)
+    remedy = Fix("Unset LD_LIBRARY_PATH, or keep only the driver's folders.", ("unset LD_LIBRARY_PATH",))
+
+    def check(self, env: dict[str, str], host: Host, matrix: Matrix) -> Outcome:
+        path = env.get("LD_LIBRARY_PATH", "")
+        folders = [part for part in path.split(":") if re.search(r"/cuda(?:[-/]|$)|cudnn|nccl", part) and "compat" not in part]
+        bundled = [item for item in installed(host, matrix) if item.cuda and item.row and item.row.cuda_from in {"wheel", "packages"}]
+        if not folders or not bundled:
+            return None
+        return Found(detail=f"{folders[0]} stands before the libraries of {bundled[0].label}.", facts=("env.LD_LIBRARY_PATH", bundled[0].fact))
+
+
+class NcclVersionMixed(Rule):
+    """Two NCCL versions can be loaded.
+
+    What:
+        libnccl.so.2 of more than one version can be loaded in one environment.
+    Why:
+        The first library loaded serves everybody in the process.
+    Fix:
+        Keep a single nvidia-nccl package and remove the system's libnccl2.
+    Sources:
+        - https://github.com/NVIDIA/nccl/blob/HEAD/src/init.cc
+    """
+
+    severity = "warning"
+    area = "libraries"
+    requires = ("library-mismatch",)
+    asks = ("libraries", "packages")
+    remedy = Fix("Keep one nvidia-nccl package, and remove the system's libnccl2.")
+
+    def check(self, libraries: tuple[Library, ...]) -> Outcome:
+        found = sorted({item.version for item in libraries if item.name.startswith(("libnccl", "librccl")) and item.version})
+        return Found(detail=f"NCCL {' and '.join(found)} can be loaded.", facts=("libraries",)) if len(found) > 1 else None
+
+
+class LibraryKnownBad(Rule):
+    """A library version with a known defect is installed.
+
+    What:
+        The installed cuDNN is one that its users start with a warning about.
+    Why:
+        JAX carries these versions as start-up checks; one of them breaks binary compatibility.
+    Fix:
+        Upgrade the library.
+    Sources:
+        - https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
+    """
+
+    severity = "warning"
+    area = "libraries"
+    vendors = ("nvidia",)
+    asks = ("cudnn",)
+    remedy = Fix("Upgrade cuDNN.", ("pip install --upgrade nvidia-cudnn-cu12",))
+
+    def check(self, cudnn: str, matrix: Matrix) -> Outcome:
+        bad = [row for row in matrix.table("cudnn") if row.version == cudnn and "defect" in row.note.lower()]
+        return Found(detail=f"cuDNN {cudnn}: {bad[0].note}", facts=("cudnn",)) if bad else None
+
+
+class AbiMismatch(Rule):
+    """An extension was compiled against another framework ABI.
+
+    What:
+        A compiled package asks for a symbol that the installed framework does not have.
+    Why:
+        C++ symbols change with the framework's release and with libstdc++'s string ABI, which torch changed
+        between releases, per build.
+    Fix:
+        Install the wheel for exactly this framework, CUDA major, Python and ABI, or rebuild it here.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+        - https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
+    """
+
+    area = "abi"
+    requires = ("framework-pair-mismatch", "python-tag-mismatch")
+    asks = ("packages", "builds")
+    remedy = Fix("Install the wheel for exactly this framework, or rebuild it here.", ("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>",))
+    _EXTENSIONS: Final = ("flash-attn", "xformers", "vllm", "mmcv-full", "mmcv", "detectron2", "apex", "deepspeed", "torch-scatter", "torch-sparse", "causal-conv1d", "mamba-ssm")
+
+    def check(self, host: Host, matrix: Matrix) -> Outcome:
+        builds = host["builds"] or {}
+        torch = next((item for item in installed(host, matrix) if item.name == "torch"), None)
+        if not builds:
+            return None
+        for name, build in builds.items():
+            if torch and build.torch and torch.version and not torch.version.startswith(".".join(build.torch.split(".")[:2])):
+                return Found(detail=f"{name} was built for torch {build.torch}; torch {torch.version} is installed.", facts=(f"builds.{name}", torch.fact))
+            own = builds.get("torch")
+            if own and name != "torch" and None not in {own.cxx11_abi, build.cxx11_abi} and own.cxx11_abi != build.cxx11_abi:
+                return Found(detail=f"{name} and torch use different string ABIs of libstdc++.", facts=(f"builds.{name}", "builds.torch"))
+        return None
+
+
+class PythonTagMismatch(Rule):
+    """A compiled extension is for another Python version.
+
+    What:
+        An installed build carries the tag of another interpreter.
+    Why:
+        Extension modules are tied to one minor version unless they use the stable ABI.
+    Fix:
+        Reinstall the package with this interpreter.
+    Sources:
+        - https://peps.python.org/pep-3149/
+    """
+
+    area = "python"
+    asks = ("python", "builds")
+    remedy = Fix("Reinstall the package with this interpreter; never copy site-packages between versions.")
+
+    def check(self, python: str, builds: dict[str, object]) -> Outcome:
+        if not is_version(python):
+            return None
+        own = "cp" + "".join(python.split(".")[:2])
+        for name, build in builds.items():
+            tag = getattr(build, "python_tag", "")
+            if re.fullmatch(r"cp\d{2,3}", tag) and tag != own:
+                return Found(detail=f"{name} is built for {tag}; this is Python {python}.", facts=("python", f"builds.{name}"))
+        return None
+
+
+RULES = family(
+    LibraryMissing, LibraryMismatch, PythonTagMismatch, AbiMismatch, LdLibraryPathShadow, NcclVersionMixed, LibraryKnownBad
+)

@@ -1,0 +1,64 @@
+"""A rule's docstring as its page: title, what, why, how to fix, sources. ``explain``, the docs and SARIF read these."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from compat.rules.rule import Rule, code_of
+
+if TYPE_CHECKING:
+    from compat.findings import Severity
+
+HEADINGS: Final = ("What", "Why", "Fix", "Sources")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What there is to say about a code when no machine is at hand."""
+
+    code: str
+    title: str
+    severity: Severity
+    area: str
+    what: str
+    why: str
+    fix: str
+    sources: tuple[str, ...]
+    requires: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=512)
+def page_of(rule: type[Rule]) -> Page:
+    """The page of a rule.
+
+    Raises:
+        ValueError: if the docstring lacks a heading (a slip in our own code, caught by the tests).
+    """
+    title, _, body = (rule.__doc__ or "").strip().partition("\n")
+    parts = dict(_sections(body))
+    if tuple(parts) != HEADINGS:
+        raise ValueError(f"{code_of(rule)}: headings {tuple(parts)}, expected {HEADINGS}")
+    return Page(
+        code=code_of(rule),
+        title=" ".join(title.split()).rstrip("."),
+        severity=rule.severity,
+        area=rule.area,
+        what=_flowed(parts["What"]),
+        why=_flowed(parts["Why"]),
+        fix=_flowed(parts["Fix"]),
+        sources=tuple(_flowed(item) for item in parts["Sources"].split("- ") if item.strip()),
+        requires=rule.requires,
+    )
+
+
+def _sections(body: str) -> list[tuple[str, str]]:
+    """Heading and text of each section, in order."""
+    pieces = re.split(rf"^\s*({'|'.join(HEADINGS)}):", body, flags=re.MULTILINE)
+    return list(zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+def _flowed(text: str) -> str:
+    return " ".join(text.split())

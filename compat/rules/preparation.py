@@ -1,0 +1,87 @@
+"""The host as the rules see it: what a message states is laid under what was read, and names are completed.
+
+Three things are added, each with its own source: facts that the error text states, kernel targets of GPUs that are
+known by name alone, and "inside a container" where the command that failed is a container's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from compat.facts import Build, Fact, Gpu, Host, Reading
+from compat.matrix.products import find_gpu
+from compat.rules import commands as told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+T = TypeVar("T", Build, Gpu)
+
+
+def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, ...]) -> Host:
+    """The host with what the message and the commands state laid under it."""
+    readings: dict[str, Reading] = {**host.readings}
+    stated = signals.host.readings
+    merged = {**stated, **{name: reading for name, reading in readings.items() if isinstance(reading, Fact)}}
+    unknown = {name: reading for name, reading in readings.items() if name not in merged}
+    merged.update(unknown)
+    for name, merge in (("builds", _builds), ("gpus", _gpus), ("libraries", _libraries)):
+        ours, theirs = readings.get(name), stated.get(name)
+        if isinstance(ours, Fact) and isinstance(theirs, Fact) and ours.value:
+            merged[name] = Fact(merge(ours.value, theirs.value), f"{ours.source}; {theirs.source}")
+    if "container" not in merged and (kind := told.container_of(commands)):
+        merged["container"] = Fact(kind, "command")
+    return _with_targets(Host(merged), matrix)
+
+
+def _filled(ours: T, theirs: T) -> T:
+    """A record with its blanks filled from another's."""
+    blanks = {item.name: getattr(theirs, item.name) for item in fields(ours) if getattr(ours, item.name) in ("", None, ())}
+    return replace(ours, **blanks)
+
+
+def _builds(ours: Mapping[str, Build], theirs: Mapping[str, Build]) -> dict[str, Build]:
+    both = {name: _filled(build, theirs[name]) for name, build in ours.items() if name in theirs}
+    return {**theirs, **ours, **both}
+
+
+def _gpus(ours: tuple[Gpu, ...], theirs: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
+    """Our GPUs, with the targets that the text states for a GPU of that name, or for the only one."""
+    named = {gpu.name: gpu for gpu in theirs}
+    only = theirs[0] if len(theirs) == 1 and not theirs[0].name and len({gpu.name for gpu in ours}) == 1 else None
+    return tuple(_filled(gpu, found) if (found := named.get(gpu.name) or only) else gpu for gpu in ours)
+
+
+def _libraries(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+    known = {library.name for library in ours}
+    return (*ours, *(library for library in theirs if library.name not in known))
+
+
+def _with_targets(host: Host, matrix: Matrix) -> Host:
+    gpus = host["gpus"]
+    if not gpus or all(gpu.target and gpu.vendor for gpu in gpus):
+        return host
+    done = tuple(_completed(gpu, matrix) for gpu in gpus)
+    return Host({**host.readings, "gpus": Fact(done, host.source("gpus"))})
+
+
+def _completed(gpu: Gpu, matrix: Matrix) -> Gpu:
+    """A GPU with vendor and target of the product of its name, where the name tells them."""
+    products = find_gpu(matrix, gpu.pci or gpu.name) if (gpu.pci or gpu.name) and not gpu.target else ()
+    targets = {product.target for product in products}
+    vendors = {product.vendor for product in products}
+    vendor = gpu.vendor or (vendors.pop() if len(vendors) == 1 else "") or _vendor(gpu)
+    return replace(gpu, vendor=vendor, target=gpu.target or (targets.pop() if len(targets) == 1 else ""))
+
+
+def _vendor(gpu: Gpu) -> str:
+    """The vendor that a target or a name betrays."""
+    if gpu.target.startswith(("sm_", "gfx")):
+        return "nvidia" if gpu.target.startswith("sm_") else "amd"
+    words = gpu.name.lower()
+    marks = {"nvidia": ("nvidia", "geforce", "tesla", "quadro"), "amd": ("amd", "radeon", "instinct"), "intel": ("intel", "arc(tm)")}
+    return next((vendor for vendor, signs in marks.items() if any(sign in words for sign in signs)), "")

@@ -1,0 +1,101 @@
+"""What a rule is, and what it may answer.
+
+A rule is a class named by its code (``DriverTooOldForRuntime`` is ``driver-too-old-for-runtime``). Its docstring is
+its page: the title, then the headings *What*, *Why*, *Fix* and *Sources*. The parameters of its ``check`` name the
+facts it needs; the engine reads them from there, so that a rule cannot use a fact it did not ask for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from compat.findings import Confidence, Evidence, Fix, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compat.facts import Host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The fault is there.
+
+    Attributes:
+        detail: what is wrong, with this machine's values in it.
+        facts: names of the facts it rests on; ``builds.torch`` or ``env.PATH`` name one entry of a table.
+        extra: evidence that is no fact of the catalogue, such as a line of the error text.
+        fix: the deed, where it is more exact than the rule's own.
+        sources: matrix rows and addresses beyond those of the rule's page.
+        severity: where this instance is milder or worse than the rule's usual one.
+    """
+
+    detail: str
+    facts: tuple[str, ...] = ()
+    extra: tuple[Evidence, ...] = ()
+    fix: Fix | None = None
+    sources: tuple[str, ...] = ()
+    confidence: Confidence = "certain"
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """It was checked and is in order; ``text`` says what fits, for the reader's peace of mind."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """The facts are there but nothing known decides; ``why`` is shown under "not checked"."""
+
+    why: str
+
+
+Outcome = Found | Fits | Unsure | None
+"""What ``check`` may answer; ``None`` is "does not apply here"."""
+
+
+class Rule:
+    """Base of all rules.
+
+    Attributes:
+        severity: how bad the fault is when it is there.
+        area: the layer it belongs to, as the page groups it.
+        requires: codes of causes; when one of them is found, this finding is told as its consequence.
+        vendors: vendors of GPU it is about; it does not apply where all GPUs are known and none is theirs.
+        platforms: values of the fact ``platform`` it applies to; empty for all.
+        asks: facts that would decide when only a message points here.
+        remedy: the deed that mends it in general.
+    """
+
+    severity: ClassVar[Severity] = "error"
+    area: ClassVar[str] = ""
+    requires: ClassVar[tuple[str, ...]] = ()
+    vendors: ClassVar[tuple[str, ...]] = ()
+    platforms: ClassVar[tuple[str, ...]] = ()
+    asks: ClassVar[tuple[str, ...]] = ()
+    remedy: ClassVar[Fix]
+    check: Callable[..., Outcome]
+
+    def mend(self, host: Host) -> Fix:  # noqa: ARG002 - rules whose deed depends on the system use it
+        """The deed on this system."""
+        return self.remedy
+
+
+def code_of(rule: type[Rule]) -> str:
+    """The code of a rule: its name in small letters with hyphens.
+
+    >>> class ArchTooNewForBuild(Rule): ...
+    >>> code_of(ArchTooNewForBuild)
+    'arch-too-new-for-build'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", rule.__name__).lower()
+
+
+def family(*rules: type[Rule]) -> dict[str, type[Rule]]:
+    """A family's literal table, code -> rule, in the order given (the hardware first)."""
+    return {code_of(rule): rule for rule in rules}

@@ -1,0 +1,112 @@
+"""Messages that programs print in general, found in a text of any size.
+
+The patterns are rows of ``matrix/signals.toml``. A text of 10 MB has to pass in seconds, so each pattern first gives a
+literal piece of itself that must occur; the regular expression then sees only a window around an occurrence. Each
+step is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Host
+from compat.rules.captures import facts_of
+from compat.rules.literals import literals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Signal
+
+_BEFORE: Final = 600  # characters of a window before the literal: the longest line head that patterns look back on
+_AFTER: Final = 1500  # and after it: a list of kernel targets is the longest tail
+_TRIES: Final = 12  # occurrences of one literal that are looked at; a log repeats its message
+_LIMIT: Final = 64 * 1024 * 1024  # characters; what is longer is cut, so that memory stays bounded
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One message that was recognised: its row, the ``line`` it was read from, and the ``values`` captured."""
+
+    signal: Signal
+    line: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """All messages recognised in a text, in the order of the table: specific before general.
+
+    Attributes:
+        heard: the messages.
+        host: facts that the messages state, with the source ``error text``.
+        text: the text itself, cut at 64 million characters.
+    """
+
+    heard: tuple[Heard, ...] = ()
+    host: Host = field(default_factory=Host)
+    text: str = ""
+
+    def __iter__(self) -> Iterator[Heard]:
+        return iter(self.heard)
+
+    def __contains__(self, signal: object) -> bool:
+        return any(item.signal.signal == signal for item in self.heard)
+
+    def get(self, *signals: str) -> Heard | None:
+        """The first message recognised among ``signals``."""
+        return next((item for item in self.heard if item.signal.signal in signals), None)
+
+    def value(self, name: str) -> str:
+        """The first value captured under ``name``; empty if none was."""
+        return next((item.values[name] for item in self.heard if item.values.get(name)), "")
+
+    def pointing(self, code: str) -> Heard | None:
+        """The most specific message (fewest candidates) that has ``code`` among its candidates."""
+        fits = [item for item in self.heard if code in item.signal.candidates and not item.signal.benign]
+        return min(fits, key=lambda item: len(item.signal.candidates), default=None)
+
+    @property
+    def harmful(self) -> tuple[Heard, ...]:
+        """Messages that are not mere noise."""
+        return tuple(item for item in self.heard if not item.signal.benign)
+
+
+def recognise(text: str, matrix: Matrix) -> Hearing:
+    """Every known message in ``text``, and the facts they state; linear in the text's length."""
+    text = text[:_LIMIT].replace("\r\n", "\n").replace("\x00", " ")
+    if not text.strip():
+        return Hearing()
+    lowered = text.replace("İ", "I").lower()  # the one letter whose small form is longer; offsets must stay
+    heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered)))
+    return Hearing(heard, facts_of([item.values for item in heard], text), text)
+
+
+def _hear(row: Signal, text: str, lowered: str) -> Heard | None:
+    for literal in literals(row.pattern):
+        at = lowered.find(literal)
+        for _ in range(_TRIES):
+            if at < 0:
+                break
+            start = max(0, at - _BEFORE)
+            if found := _compiled(row.pattern).search(text, start, at + _AFTER):
+                values = {name: value for name, value in found.groupdict().items() if value}
+                return Heard(row, _line(text, found.start(), found.end()), values)
+            at = lowered.find(literal, at + max(len(literal), 1))
+    return None
+
+
+def _line(text: str, start: int, end: int) -> str:
+    """The line or lines that a match covers, at most 400 characters."""
+    begin = text.rfind("\n", max(0, start - 300), start) + 1 or max(0, start - 300)
+    stop = text.find("\n", end, end + 300)
+    return text[begin : stop if stop >= 0 else min(end + 300, len(text))].strip()[:400]
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

@@ -1,0 +1,192 @@
+"""What is installed, as far as facts and matrix tell: one record per framework, with the row of its build.
+
+A build's runtime is taken from, in this order: what it says of itself, its local version tag, nvidia-* packages beside
+it, and the build that the default index gives for this platform. The last is an inference and marked as such.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.facts import Build
+from compat.rules.captures import cudnn_version, runtime_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.facts import Host
+    from compat.matrix import Matrix, rows
+
+FRAMEWORKS: Final = ("torch", "tensorflow", "jax", "paddlepaddle", "onnxruntime-gpu", "cupy", "mxnet", "tensorflow-rocm")
+"""Distributions that carry or choose a GPU runtime, in the order in which a reader cares."""
+
+_ALIASES: Final = {
+    "pytorch": "torch",
+    "tensorflow-gpu": "tensorflow",
+    "tensorflow-cpu": "tensorflow",
+    "tensorflow-rocm": "tensorflow",
+    "jaxlib": "jax",
+    "paddlepaddle-gpu": "paddlepaddle",
+    "paddle": "paddlepaddle",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """One framework of the interpreter in question.
+
+    Attributes:
+        name: canonical distribution name.
+        version: release without local tag; empty if unknown.
+        runtime: ``cuda11.8``, ``rocm5.4``, ``cpu``; empty if unknown.
+        kernels: GPU targets it carries; empty if unknown.
+        cudnn: cuDNN it was built for; empty if unknown.
+        fact: the fact that says so, for the evidence.
+        inferred: whether the runtime is merely what the default index gives.
+        row: the matrix row of the build.
+    """
+
+    name: str
+    version: str = ""
+    runtime: str = ""
+    kernels: tuple[str, ...] = ()
+    cudnn: str = ""
+    fact: str = ""
+    inferred: bool = False
+    row: rows.Build | None = None
+
+    @property
+    def cuda(self) -> str:
+        """Its CUDA version (``11.8``, or only the major); empty if it is no CUDA build or does not say."""
+        return self.runtime.removeprefix("cuda") if self.runtime.startswith("cuda") else ""
+
+    @property
+    def rocm(self) -> str:
+        """Its ROCm version; empty if it is no ROCm build."""
+        return self.runtime.removeprefix("rocm") if self.runtime.startswith("rocm") else ""
+
+    @property
+    def label(self) -> str:
+        """How to name it in a sentence: ``torch 2.0.1 (cuda11.8)``."""
+        return " ".join(part for part in (self.name, self.version, f"({self.runtime})" if self.runtime else "") if part)
+
+
+def plain(version: str) -> str:
+    """A version without local tag: ``2.0.1+cu118`` -> ``2.0.1``."""
+    return version.partition("+")[0]
+
+
+def packages_of(host: Host) -> dict[str, str]:
+    """Distribution -> version from pip and conda together, names canonical, pip winning."""
+    found = {**(host["conda_packages"] or {}), **(host["packages"] or {})}
+    return {name.lower().replace("_", "-"): version for name, version in found.items()}
+
+
+def installed(host: Host, matrix: Matrix) -> tuple[Installed, ...]:
+    """Every framework that is known to be there."""
+    return tuple(_frameworks(host, matrix))
+
+
+def framework(host: Host, matrix: Matrix, name: str) -> Installed | None:
+    """One framework, if it is known to be there."""
+    return next((item for item in installed(host, matrix) if item.name == name), None)
+
+
+def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
+    packages = packages_of(host)
+    builds: dict[str, Build] = {_ALIASES.get(name, name): build for name, build in (host["builds"] or {}).items()}
+    seen = set()
+    for raw in (*packages, *(host["builds"] or {})):
+        name = _ALIASES.get(raw, raw)
+        if name in seen or name not in FRAMEWORKS:
+            continue
+        seen.add(name)
+        yield _one(name, raw, packages, builds.get(name, Build()), host, matrix)
+
+
+def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host, matrix: Matrix) -> Installed:
+    full = packages.get("jaxlib", packages.get("jax", "")) if name == "jax" else packages.get(raw, "")
+    tag = runtime_of(full.partition("+")[2].lower())
+    runtime = build.runtime or tag or ("cpu" if raw == "tensorflow-cpu" else "") or _by_companions(name, packages)
+    row = row_of(matrix, name, plain(full), runtime, host)
+    inferred = not runtime and row is not None
+    exact = row if row is not None and (not runtime or _same_runtime(row.runtime, runtime)) else None
+    return Installed(
+        name=name,
+        version=plain(full),
+        runtime=runtime or (exact.runtime if exact else ""),
+        kernels=build.kernels or (tuple(item for item in exact.kernels if item != "-") if exact else ()),
+        cudnn=build.cudnn or _tagged_cudnn(full) or (exact.cudnn if exact else ""),
+        fact=f"builds.{raw}" if raw in (host["builds"] or {}) else f"packages.{raw}",
+        inferred=inferred,
+        row=exact,
+    )
+
+
+def _tagged_cudnn(full: str) -> str:
+    """``0.1.74+cuda11.cudnn82`` -> ``8.2``."""
+    found = re.search(r"\+cuda[\d]+\.cudnn(\d)(\d{0,2})$", full)
+    return ".".join(part for part in found.groups() if part) if found else ""
+
+
+def _by_companions(name: str, packages: dict[str, str]) -> str:
+    """The runtime that packages beside a framework give away; only JAX keeps its GPU code in plugins."""
+    if name != "jax":
+        return ""
+    plugin = next((found for item in packages if (found := re.fullmatch(r"jax-(cuda|rocm)(\d+)-(?:plugin|pjrt)", item))), None)
+    return f"{plugin[1]}{plugin[2]}" if plugin else ""
+
+
+def _same_runtime(ours: str, theirs: str) -> bool:
+    """Whether two runtimes agree as far as both say: ``cuda12`` and ``cuda12.1`` do."""
+    mine, other = re.match(r"([a-z]+)([\d.]*)", ours), re.match(r"([a-z]+)([\d.]*)", theirs)
+    if not mine or not other or mine[1] != other[1]:
+        return False
+    left, right = mine[2].split("."), other[2].split(".")
+    return all(a == b for a, b in zip(left[:2], right[:2], strict=False)) or "" in (mine[2], other[2])
+
+
+def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) -> rows.Build | None:
+    """The matrix row of a build: of that runtime, or where it is unknown of the default index for this platform."""
+    if not version:
+        return None
+    fits = [row for row in matrix.builds(name) if same_version(row.version, version)]
+    here = [row for row in fits if on_platform(row, host)] or fits
+    if runtime:
+        return next((row for row in here if _same_runtime(row.runtime, runtime)), None)
+    return next((row for row in here if not row.index and row.runtime != "cpu"), next((row for row in here if not row.index), None))
+
+
+def same_version(left: str, right: str) -> bool:
+    """Whether two releases are one; ``2.1`` stands for ``2.1.0``."""
+    try:
+        return versions.release(left) == versions.release(right) and not re.search(r"[a-z]", right)
+    except ValueError:
+        return left == right
+
+
+def platform_tag(host: Host) -> str:
+    """The platform as the matrix writes it (``linux_x86_64``); empty as far as unknown."""
+    system = host["platform"] or ""
+    arch = {"amd64": "x86_64", "arm64": "aarch64"}.get(host["arch"] or "", host["arch"] or "")
+    if system.startswith(("linux", "wsl")):
+        return f"linux_{arch}" if arch else "linux_"
+    if system == "windows":
+        return "win_amd64" if arch in {"", "x86_64"} else "win_arm64"
+    if system == "darwin":
+        return f"macosx_{'arm64' if arch == 'aarch64' else arch}" if arch else "macosx_"
+    return ""
+
+
+def on_platform(row: rows.Build, host: Host) -> bool:
+    """Whether a build exists for the host's platform, as far as that is known (unknown counts as Linux on x86_64)."""
+    tag = platform_tag(host) or "linux_x86_64"
+    return not row.platforms or any(item == "any" or item.startswith(tag) for item in row.platforms)
+
+
+def found_cudnn(host: Host) -> str:
+    """The cuDNN in force, dotted."""
+    return cudnn_version(host["cudnn"] or "")
