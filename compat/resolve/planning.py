@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from compat.resolve.search import Assignment, Search, Variable
     from compat.resolve.weighing import Weighed
 
-_LEVEL_NAMES: Final[dict[int, Literal["native", "ptx", "none", "unknown"]]] = {0: "native", 1: "ptx", 2: "unknown", 3: "none"}
+_LEVEL_NAMES: Final[dict[int, Literal["native", "ptx", "none", "unknown"]]] = {
+    0: "native",
+    1: "ptx",
+    2: "unknown",
+    3: "none",
+}
 _NVIDIA_ENV: Final = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NVIDIA_VISIBLE_DEVICES": "all"}
 """What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself."""
 

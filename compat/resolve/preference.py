@@ -123,9 +123,31 @@ MEASURES: Final[dict[str, Measure]] = {
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "newest": ("vendor", "kernels", "how", "release", "companions", "strain", "runtime", "weight", "order"),
     "smallest": ("vendor", "kernels", "how", "weight", "release", "companions", "strain", "runtime", "order"),
-    "oldest-driver": ("vendor", "kernels", "how", "driver", "release", "companions", "strain", "runtime", "weight", "order"),
+    "oldest-driver": (
+        "vendor",
+        "kernels",
+        "how",
+        "driver",
+        "release",
+        "companions",
+        "strain",
+        "runtime",
+        "weight",
+        "order",
+    ),
     "stable": ("vendor", "kernels", "how", "strain", "settled", "release", "companions", "runtime", "weight", "order"),
-    "nearest": ("vendor", "kernels", "how", "distance", "release", "companions", "strain", "runtime", "weight", "order"),
+    "nearest": (
+        "vendor",
+        "kernels",
+        "how",
+        "distance",
+        "release",
+        "companions",
+        "strain",
+        "runtime",
+        "weight",
+        "order",
+    ),
 }
 
 

@@ -90,21 +90,26 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     softs = softs_of(search, bits)
     if any(soft.subject == "no-gpu" for soft in softs):
         return
-    target, anchors = search.target, {}
-    loosened = relaxing.relaxed(target, bits & ~_wish_bits(softs))
-    for wish, bit in target.wishes:
-        if bit & bits:
-            if wish.shared:
-                loosened = relaxing.relaxed(loosened, bit)
-                continue
-            anchors[wish.package] = anchor(search, wish)
-            loosened = relaxing.with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
+    anchors = {
+        wish.package: anchor(search, wish) for wish, bit in search.target.wishes if bit & bits and not wish.shared
+    }
     prefer = "oldest-driver" if any(soft.subject == "driver" for soft in softs) and not anchors else "nearest"
-    plan = solve(loosened, search, prefer, anchors)
-    if plan is not None and (remedy := _told(search, softs, loosened, plan)):
+    plan = solve(_without(search.target, softs, bits), search, prefer, anchors)
+    if plan is not None and (remedy := _told(search, softs, plan)):
         yield remedy
     if len(softs) == 1 and _subject(softs[0]) == "gpu":
         yield from _override(search, softs[0])
+
+
+def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
+    """The target without some constraints, where a wish gives up its version before the package as such."""
+    loosened = relaxing.relaxed(target, bits & ~_wish_bits(softs))
+    for wish, bit in target.wishes:
+        if bit & bits and wish.shared:
+            loosened = relaxing.relaxed(loosened, bit)
+        elif bit & bits:
+            loosened = relaxing.with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
+    return loosened
 
 
 def _wish_bits(softs: Sequence[Soft]) -> int:
@@ -117,22 +122,19 @@ def anchor(search: Search, wish: Wish) -> int:
     return min(ranks, default=0)
 
 
-def _told(search: Search, softs: Sequence[Soft], loosened: Situation, plan: Plan) -> Remedy | None:
-    """The change in words, checked by solving with the concrete values."""
-    texts, changes, checked = [], {}, loosened
-    for soft in softs:
-        said = _change(search, soft, plan)
-        if said is None:
-            continue
-        text, key, value = said
-        texts.append(text)
-        changes[key] = value
-        if soft.subject == "driver" and soft.kind != "wish":
-            checked = relaxing.with_driver(search.target if len(softs) == 1 else checked, value, soft.bit)
-    if not texts:
+def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
+    """The change in words, checked by solving with the new driver in place; ``None`` if a part of it cannot be said."""
+    said = [_change(search, soft, plan) for soft in softs]
+    texts = [text for text, _, _ in filter(None, said)]
+    if len(texts) < len(softs):
         return None
-    if checked is not loosened and solve(checked, search) is None:
-        return None
+    changes = {key: value for _, key, value in filter(None, said)}
+    drivers = sum(soft.bit for soft in softs if soft.subject == "driver")
+    if drivers:
+        others = [soft for soft in softs if soft.subject != "driver"]
+        rest = _without(search.target, others, sum(soft.bit for soft in others))
+        if solve(relaxing.with_driver(rest, changes["driver"], drivers), search) is None:
+            return None
     return Remedy(text=" and ".join(texts), changes=changes, command=_command(search, softs, changes), plans=(plan,))
 
 

@@ -65,7 +65,9 @@ def _wish(text: str, known: Knowledge) -> Wish:
         if name not in known.shared_names:
             raise _unknown(parsed.name, known)
         return replace(bare, shared=True)
-    named = [option for option in known.options(row.name) if option.build.install_name == name] if name != row.name else []
+    named = (
+        [option for option in known.options(row.name) if option.build.install_name == name] if name != row.name else []
+    )
     is_cpu = all(option.kind == "cpu" for option in named) if named else name == row.cpu_name != row.name
     distribution = name if named else ""
     wish = replace(bare, package=row.name, cpu=is_cpu or bare.spec.endswith("+cpu"), distribution=distribution)
@@ -77,7 +79,9 @@ def meets(wish: Wish, option: Option, known: Knowledge) -> bool:
     """Whether a build is what a wish names: its release or the version published for it, of the distribution named."""
     if wish.distribution and option.build.install_name != wish.distribution:
         return False
-    return known.meets(wish.spec, option.full) or (option.full != option.version and known.meets(wish.spec, option.version))
+    return known.meets(wish.spec, option.full) or (
+        option.full != option.version and known.meets(wish.spec, option.version)
+    )
 
 
 def _parse(text: str) -> Requirement:

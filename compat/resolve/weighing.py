@@ -125,17 +125,20 @@ class Scale:
         """How one device runs a build's kernels."""
         if device.vendor != option.vendor:
             return (device.bit,), NEVER
-        code = option.build.kernels
-        if code == ("-",) or not device.target:
-            return FITS, 0
-        if not code:
-            return FITS, LEVELS["unknown"]
-        how = self._known.kernels(device.target, code)
+        how = self._how(option, device)
         if how == "none":
             return (device.bit,), NEVER
-        if how == "ptx" and not self.compiles_ptx(option, self._target.machines[device.machine], place):
-            return either((device.bit,), (self._target.machines[device.machine].bit,)), LEVELS["ptx"]
+        machine = self._target.machines[device.machine]
+        if how == "ptx" and not self.compiles_ptx(option, machine, place):
+            return either((device.bit,), (machine.bit,)), LEVELS["ptx"]
         return self._served(device, place), LEVELS[how]
+
+    def _how(self, option: Option, device: Device) -> str:
+        """How a device of the build's vendor runs its kernels; kernels from elsewhere are that package's business."""
+        code = option.build.kernels
+        if code == ("-",) or not device.target:
+            return "native"
+        return self._known.kernels(device.target, code) if code else "unknown"
 
     def compiles_ptx(self, option: Option, machine: Machine, place: str) -> bool:
         """Whether a driver can compile a build's PTX: it must know the PTX of that toolkit, hence be as new as it.

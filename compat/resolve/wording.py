@@ -69,7 +69,11 @@ def _kept(search: Search, variable: Variable, bits: int) -> Iterator[Weighed]:
 def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     """A wish that fails by itself: published only for other places, or only as a CPU build."""
     place = search.target.place
-    named = [option for option in search.known.options(variable.package) if all(meets(wish, option, search.known) for wish, _ in variable.wishes)]
+    named = [
+        option
+        for option in search.known.options(variable.package)
+        if all(meets(wish, option, search.known) for wish, _ in variable.wishes)
+    ]
     kinds = sorted({option.runtime or "no GPU code" for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})
     if named:

@@ -1,0 +1,8 @@
+"""Lets the modules beside the tests (worlds, oracle) be imported by them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
