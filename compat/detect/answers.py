@@ -54,6 +54,11 @@ def text(value: Any, longest: int) -> str:
     return "".join(each for each in value[:longest] if each.isprintable()).strip()
 
 
+def items(value: Any) -> list[Any]:
+    """The elements of a JSON list; none for anything else."""
+    return value if isinstance(value, list) else []
+
+
 def count(value: Any, most: int) -> int | None:
     """A whole number between 0 and ``most``; ``None`` for anything else: drivers return all ones for "not told"."""
     return value if type(value) is int and 0 <= value <= most else None

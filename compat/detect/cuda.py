@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.detect import loader
-from compat.detect.answers import FAILED, ask, count, text
+from compat.detect.answers import FAILED, ask, count, items, text
 from compat.detect.base import ANYWHERE
 from compat.detect.nvml import bus, target
 from compat.detect.toolkits import spelled
@@ -39,7 +39,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     if "missing" in answer:
         return {"cuda_init": Unknown(f"libcuda.so.1 cannot be loaded: {text(answer['missing'], 200)}", NAME)}
     state = text(answer.get("init"), 80)
-    gpus = tuple(_gpu(each) for each in answer.get("gpus") or () if isinstance(each, dict))
+    gpus = tuple(_gpu(each) for each in items(answer.get("gpus")) if isinstance(each, dict))
     return {
         "cuda_init": Fact(state, "cuInit") if state else Unknown(answer[FAILED] or "cuInit told nothing", NAME),
         **_version(machine, answer),
@@ -58,7 +58,7 @@ def _version(machine: Machine, answer: dict[str, Any]) -> dict[str, Reading]:
 
 def _gpu(said: dict[str, Any]) -> Gpu:
     """One GPU; an integrated one (Jetson) has no PCI address worth the name."""
-    integrated = {0: False, 1: True}.get(said.get("integrated", -1))
+    integrated = {0: False, 1: True}.get(count(said.get("integrated"), 1))
     memory = count(said.get("memory"), 1 << 50)
     return Gpu(
         name=text(said.get("name"), 120),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.detect import cdi
+from compat.detect.answers import items
 from compat.detect.base import LINUX
 from compat.detect.system_packages import versions
 from compat.facts import Fact, Reading, Unknown
@@ -126,7 +127,7 @@ def _asked(machine: Machine, name: str, socket: str) -> Engine:
     except OSError:
         return Engine(name, socket, "unreachable")
     found = _VERSION.match(str(version.get("Version") or ""))
-    podman = any("podman" in str(part).lower() for part in version.get("Components") or ())
+    podman = any("podman" in str(part).lower() for part in items(version.get("Components")))
     return Engine("podman" if podman else name, socket, "running", found[1] if found else "", info)
 
 
@@ -158,7 +159,7 @@ def _client_version(machine: Machine, name: str) -> str:
 def _flavour(machine: Machine, engine: Engine) -> Reading:
     """Desktop, snap and rootless engines each keep GPUs away in their own manner."""
     info, program = engine.info, machine.real(machine.which(engine.name))
-    options = " ".join(str(option) for option in info.get("SecurityOptions") or ())
+    options = " ".join(str(option) for option in items(info.get("SecurityOptions")))
     rootless_socket = engine.socket.startswith("/run/user/") and "desktop" not in engine.socket
     marks = (
         ("desktop", "Docker Desktop" in str(info.get("OperatingSystem")) or "/.docker/" in engine.socket),

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.detect import loader
-from compat.detect.answers import FAILED, ask, count, text
+from compat.detect.answers import FAILED, ask, count, items, text
 from compat.detect.base import ANYWHERE
 from compat.detect.toolkits import spelled
 from compat.facts import Fact, Gpu, Reading, Unknown
@@ -48,7 +48,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "nvml": Unknown(failed, NAME) if failed else Fact("ok", NAME),
         "driver": Fact(text(answer.get("driver"), 40) or None, NAME),
         "driver_cuda": _cuda(machine, answer),
-        "gpus": Fact(tuple(_gpu(each) for each in answer.get("gpus") or () if isinstance(each, dict)), NAME),
+        "gpus": Fact(tuple(_gpu(each) for each in items(answer.get("gpus")) if isinstance(each, dict)), NAME),
     }
 
 
@@ -84,7 +84,7 @@ def _gpu(said: dict[str, Any]) -> Gpu:
         remap_pending=_flag(said.get("remap_pending")),
         pcie=_link(said.get("link")),
         pcie_max=_link(said.get("link_max")),
-        throttle=tuple(text(each, 40) for each in said.get("throttle") or () if isinstance(each, str)),
+        throttle=tuple(text(each, 40) for each in items(said.get("throttle")) if isinstance(each, str)),
         processes=count(said.get("processes"), 100_000),
         lost=lost if lost or said.get("denied") else False,
     )

@@ -184,7 +184,7 @@ class Recording(Root):
             return answer[url].encode()
         raise {"refused": ConnectionRefusedError, "denied": PermissionError, "silent": TimeoutError}[answer](5, answer)
 
-    def run(self, argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> Outcome:  # noqa: ARG002, E501
+    def run(self, argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> Outcome:  # noqa: ARG002
         """The recorded output of a command; a program that is not recorded is not installed."""
         line = " ".join([posixpath.basename(argv[0]), *argv[1:]])
         for name, answer in self.said.get("answers", {}).items():

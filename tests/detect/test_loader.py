@@ -1,0 +1,131 @@
+"""Loader emulation: against ldconfig and the loader themselves, and over damaged caches."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat.detect import ldcache, loader
+from compat.detect.machine import Machine
+from compat.detect.root import Root
+
+CACHE = Path(loader.CACHE)
+
+
+@pytest.fixture
+def machine(replay):
+    def make(**said):
+        recording = replay.Recording(said)
+        return Machine(recording, recording.run, time.monotonic() + 5)
+
+    return make
+
+
+@pytest.mark.skipif(shutil.which("ldconfig", path="/sbin:/usr/sbin:/usr/bin") is None, reason="needs ldconfig")
+@pytest.mark.skipif(not CACHE.exists(), reason="this system has no loader cache")
+def test_cache_reads_as_ldconfig_prints_it():
+    ldconfig = shutil.which("ldconfig", path="/sbin:/usr/sbin:/usr/bin")
+    printed = subprocess.run([ldconfig, "-p"], check=True, capture_output=True, text=True).stdout
+    arch = Root().system().machine
+    word = {"x86_64": "x86-64", "aarch64": "AArch64"}.get(arch, "")
+    lines = re.findall(r"^\t(\S+) \((.*?)\) => (.+)$", printed, re.MULTILINE)
+    expected = [(name, path) for name, kind, path in lines if word in kind]
+    assert list(ldcache.entries(CACHE.read_bytes(), arch)) == expected
+
+
+def test_old_table_in_front_is_skipped(replay):
+    new = replay.ld_so_cache({"libcuda.so.1": "/usr/lib64/libcuda.so.1"})
+    old = b"ld.so-1.7.0\0" + struct.pack("=I", 3) + bytes(3 * 12)
+    padded = old + bytes(-len(old) % 8) + new
+    assert list(ldcache.entries(padded, "x86_64")) == [("libcuda.so.1", "/usr/lib64/libcuda.so.1")]
+
+
+def test_entries_of_another_word_size_are_left_out(replay):
+    assert list(ldcache.entries(replay.ld_so_cache({"libcuda.so.1": "/x"}, "aarch64"), "x86_64")) == []
+
+
+@given(data=st.binary(max_size=300), cut=st.integers(0, 400))
+def test_damaged_cache_is_never_an_error(replay, data, cut):
+    whole = replay.ld_so_cache({"libcuda.so.1": "/usr/lib/libcuda.so.1", "libm.so.6": "/lib/libm.so.6"})
+    damaged = (whole[: len(whole) // 2] + data + whole[len(whole) // 2 :])[: cut or None]
+    for name, path in ldcache.entries(damaged, "x86_64"):
+        assert isinstance(name, str)
+        assert isinstance(path, str)
+
+
+LIBC = {"libx.so.1": "/usr/lib/libx.so.1"}
+
+
+def test_library_path_comes_before_the_cache(machine):
+    found = loader.find(
+        machine(loader=LIBC, env={"LD_LIBRARY_PATH": "/none:/opt/x/"}, files={"/opt/x/libx.so.1": ""}), "libx.so.1"
+    )
+    assert found == loader.Found("/opt/x/libx.so.1", "LD_LIBRARY_PATH")
+
+
+def test_cache_comes_before_the_built_in_folders(machine):
+    said = machine(loader={"libx.so.1": "/opt/y/libx.so.1"}, files={"/usr/lib/libx.so.1": ""})
+    assert loader.find(said, "libx.so.1").path == "/opt/y/libx.so.1"
+
+
+def test_stale_line_of_the_cache_is_skipped(machine):
+    said = machine(files={"/usr/lib/libx.so.1": ""}, binary={"/etc/ld.so.cache": ""}, links={})
+    assert loader.find(said, "libx.so.1").path == "/usr/lib/libx.so.1"
+    assert loader.find(said, "liby.so.1") is None
+
+
+def test_musl_searches_its_own_folders(machine):
+    said = machine(files={"/lib/ld-musl-x86_64.so.1": "", "/usr/local/lib/libx.so.1": ""})
+    assert loader.find(said, "libx.so.1").path == "/usr/local/lib/libx.so.1"
+
+
+def test_version_is_that_of_the_real_file(machine):
+    said = machine(
+        files={"/usr/lib/libcuda.so.535.54.03": ""},
+        links={"/usr/lib/libcuda.so.1": "libcuda.so", "/usr/lib/libcuda.so": "libcuda.so.535.54.03"},
+    )
+    assert loader.version_of(said, "/usr/lib/libcuda.so.1") == "535.54.03"
+
+
+@pytest.mark.parametrize(
+    ("files", "env", "want"),
+    [
+        ({"/usr/lib/libcudnn.so.9.1.0": ""}, {}, "9.1.0"),
+        ({"/usr/lib/libcudnn.so.9.1.0": "", "/opt/c/libcudnn.so.9": ""}, {"LD_LIBRARY_PATH": "/opt/c"}, None),
+        ({}, {}, None),
+    ],
+)
+def test_cudnn_is_the_copy_that_the_loader_picks(recorded, files, env, want):
+    links = {"/usr/lib/libcudnn.so.9": "libcudnn.so.9.1.0"} if "/usr/lib/libcudnn.so.9.1.0" in files else {}
+    host = recorded({"files": files, "links": links, "env": env})
+    assert host["cudnn"] == (want or ("9" if env else None))
+
+
+def test_copies_are_listed_once_and_only_one_wins(recorded):
+    host = recorded(
+        {
+            "files": {"/usr/lib/libnccl.so.2.18.3": "", "/opt/n/libnccl.so.2.20.5": ""},
+            "links": {
+                "/usr/lib/libnccl.so.2": "libnccl.so.2.18.3",
+                "/opt/n/libnccl.so.2": "libnccl.so.2.20.5",
+                "/opt/m": "n",
+            },
+            "env": {"LD_LIBRARY_PATH": "/opt/m:/opt/n"},
+        }
+    )
+    found = [(each.version, each.loaded, each.origin) for each in host["libraries"]]
+    assert found == [("2.20.5", True, "LD_LIBRARY_PATH"), ("2.18.3", False, "system")]
+
+
+def test_libstdcxx_is_measured_from_its_symbols(recorded):
+    text = b"\x7fELF\x02" + b"\0".join([b"GLIBCXX_3.4", b"GLIBCXX_3.4.9", b"GLIBCXX_3.4.30", b"GLIBCXX_3.4.21", b""])
+    host = recorded({"binary": {"/usr/lib/libstdc++.so.6": text.hex()}})
+    assert host["libstdcxx"] == "3.4.30"
