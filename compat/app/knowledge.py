@@ -1,4 +1,4 @@
-"""The matrix a command asks: the shipped one under the user's own rows."""
+"""The matrix a command asks: the shipped one under the user's own rows; checks and comparisons of its files."""
 
 from __future__ import annotations
 
@@ -6,30 +6,73 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from compat.errors import InputErrors
-from compat.matrix import Matrix, matrix
+from compat import resources
+from compat.errors import InputError, InputErrors
+from compat.matrix import overlays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compat.matrix import Matrix
+    from compat.matrix.diff import Change
 
-def load(overlays: Sequence[str] | None = None) -> Matrix:
+
+def load(files: Sequence[str] | None = None) -> Matrix:
     """The shipped matrix, the user's configuration folder over it, the files named over both.
 
     Raises:
         InputErrors: listing every fault of the files laid over it.
     """
-    paths = [*user_overlays(), *(Path(name) for name in overlays or ())]
-    if paths:
-        from compat.matrix.check import check
-
-        faults = check(paths)
-        if faults:
-            raise InputErrors(faults)
-    return matrix(*paths)
+    return overlays.load((Path(name) for name in files or ()), os.environ)
 
 
-def user_overlays() -> list[Path]:
-    """``envcheck/matrix/*.toml`` in the user's configuration folder (XDG Base Directory Specification)."""
-    base = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return sorted((base / "envcheck" / "matrix").glob("*.toml"))
+def check(files: Sequence[str]) -> tuple[Path, ...]:
+    """Check matrix files, the shipped ones if none is named, and return what was checked.
+
+    Raises:
+        InputErrors: with every fault of every file.
+    """
+    from compat.matrix.check import check as faults_of
+
+    paths = _paths(files)
+    faults = faults_of(paths)
+    if faults:
+        raise InputErrors(faults)
+    return tuple(paths)
+
+
+def mend(files: Sequence[str]) -> tuple[Path, ...]:
+    """Rewrite files in the canonical spelling, and return those that changed."""
+    from compat.matrix.check import fix
+
+    return tuple(path for path in _paths(files) if fix(path))
+
+
+def changes(old: str, new: str) -> tuple[Change, ...]:
+    """What changed from one matrix (folder or file) to another.
+
+    Raises:
+        InputError: if one cannot be read.
+    """
+    from compat.matrix.diff import diff
+
+    return diff(_matrix_at(old), _matrix_at(new))
+
+
+def _paths(files: Sequence[str]) -> list[Path]:
+    paths = [Path(name) for name in files] or sorted(resources.matrix_dir().glob("*.toml"))
+    missing = next((path for path in paths if not path.is_file()), None)
+    if missing:
+        raise InputError("no such file", where=str(missing))
+    return paths
+
+
+def _matrix_at(name: str) -> Matrix:
+    from compat.matrix import Matrix
+    from compat.matrix.store import Live
+
+    path = Path(name)
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    if not files or not all(file.is_file() for file in files):
+        raise InputError("holds no matrix", where=name, expected="a folder with *.toml, or one such file")
+    return Matrix(Live(files))

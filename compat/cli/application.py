@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
+from types import ModuleType
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -26,11 +27,19 @@ def application(names: Iterable[str]) -> typer.Typer:
     app.callback()(_root)
     for name in names:
         module = importlib.import_module(COMMANDS[name])
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=name)
+        if hasattr(module, "COMMANDS"):
+            app.add_typer(_group(module), name=name)
         else:
             app.command(name)(expanded(module.command))
     return app
+
+
+def _group(module: ModuleType) -> typer.Typer:
+    """A command that has commands of its own."""
+    group = typer.Typer(help=module.TITLE, no_args_is_help=True, rich_markup_mode=None)
+    for name, function in module.COMMANDS.items():
+        group.command(name)(expanded(function))
+    return group
 
 
 def _root(

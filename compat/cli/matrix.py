@@ -1,6 +1,118 @@
-"""Later."""
+"""``envcheck matrix``: look at the data, check it, compare it."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compat.cli.options import Knowledge, Speech, Texts
+
+if TYPE_CHECKING:
+    from compat.matrix.listing import Table
+
+TITLE = "Look at the compatibility matrix and check it."
 
 
-def command() -> int:
-    """Later."""
-    return 3
+def list_(
+    subject: Annotated[str, typer.Argument(metavar="[SUBJECT]", help="frameworks, cuda, rocm, gpus, images, ...")] = "",
+    *,
+    sources: Annotated[bool, typer.Option("--sources", help="Name the source of each row.")] = False,
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """List a subject of the matrix; without one, the subjects.
+
+    Example: envcheck matrix list cuda
+    """
+    from compat.app.knowledge import load
+    from compat.matrix import listing
+
+    format_ = speech.one_of(("text", "json"))
+    if not subject:
+        speech.say("\n".join(listing.subjects()))
+        return 0
+    _say((listing.list_table(load(knowledge.matrix), subject),), format_, speech, sources=sources)
+    return 0
+
+
+def show(
+    subject: Annotated[
+        list[str], typer.Argument(metavar="SUBJECT", help='torch==2.9.1, sm_120, "RTX 4090", cuda 12.8, ...')
+    ],
+    *,
+    sources: Annotated[bool, typer.Option("--sources", help="Name the source of each row.")] = False,
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Show all that is known of one thing.
+
+    Example: envcheck matrix show torch==2.9.1 --sources
+    """
+    from compat.app.knowledge import load
+    from compat.matrix.showing import show as tables_of
+
+    format_ = speech.one_of(("text", "json"))
+    _say(tables_of(load(knowledge.matrix), " ".join(subject)), format_, speech, sources=sources)
+    return 0
+
+
+def check(
+    files: Annotated[
+        Texts, typer.Argument(metavar="[FILE]...", help="Matrix files; the shipped ones by default.")
+    ] = None,
+    *,
+    fix: Annotated[bool, typer.Option("--fix", help="Rewrite the files in their canonical spelling first.")] = False,
+    speech: Speech,
+) -> int:
+    """Validate matrix files: schema, laws, spelling; every fault is told at once.
+
+    Example: envcheck matrix check my-rows.toml
+    """
+    from compat.app import knowledge
+
+    names = tuple(files or ())
+    if fix:
+        for path in knowledge.mend(names):
+            speech.note(f"rewritten: {path}")
+    checked = knowledge.check(names)
+    speech.say(f"{len(checked)} files are sound: {', '.join(path.name for path in checked)}")
+    return 0
+
+
+def diff(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Folder or file of the older matrix.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Folder or file of the newer one.")],
+    *,
+    speech: Speech,
+) -> int:
+    """Tell in words what changed between two matrices.
+
+    Example: envcheck matrix diff ../before/matrix matrix
+    """
+    from dataclasses import asdict
+
+    from compat.app.knowledge import changes
+    from compat.render import document
+
+    format_ = speech.one_of(("text", "json"))
+    found = changes(old, new)
+    if format_ == "json":
+        body = {"schema": "envcheck.matrix-diff/1", "changes": [asdict(change) for change in found]}
+        speech.say(document.encode(body))
+    else:
+        speech.say("\n".join(str(change) for change in found) or "nothing changed")
+    return 0
+
+
+def _say(tables: "tuple[Table, ...]", format_: str, speech: Speech, *, sources: bool) -> None:
+    from compat.matrix import listing
+    from compat.render import document, ink
+    from compat.render.tables import text
+
+    if format_ == "json":
+        body = {"schema": "envcheck.matrix/1", "tables": [listing.plain(table) for table in tables]}
+        speech.say(document.encode(body))
+    else:
+        speech.say(text(tables, pen=ink.ink(colored=speech.colored), sources=sources))
+
+
+COMMANDS = {"list": list_, "show": show, "check": check, "diff": diff}

@@ -1,0 +1,74 @@
+"""An explanation told to a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from compat.render.ink import Ink
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Topic(Protocol):
+    """A page, as the application hands it over."""
+
+    code: str
+    title: str
+    what: str
+    why: str
+    fix: str
+    severity: str
+    sources: tuple[str, ...]
+
+
+class Message(Protocol):
+    """A recognised message, as the application hands it over."""
+
+    program: str
+    meaning: str
+    benign: bool
+    candidates: tuple[str, ...]
+
+
+class Explanation(Protocol):
+    """Topics and messages together."""
+
+    @property
+    def topics(self) -> Sequence[Topic]: ...  # noqa: D102 - see compat.app.explain
+
+    @property
+    def messages(self) -> Sequence[Message]: ...  # noqa: D102
+
+
+def text(told: Explanation, *, pen: Ink | None = None) -> str:
+    """The messages first, then a page per code; with several codes, short pages."""
+    pen = pen or Ink()
+    lines: list[str] = []
+    for message in told.messages:
+        noise = pen("green", "  harmless") if message.benign else ""
+        lines += (
+            [*pen.wrap(f"{message.program}: {message.meaning}"), noise]
+            if noise
+            else pen.wrap(f"{message.program}: {message.meaning}")
+        )
+        if len(message.candidates) > 1:
+            lines += pen.wrap(
+                "It may point to several causes; `envcheck doctor --error TEXT` weighs them with the facts.", "  "
+            )
+        lines.append("")
+    for topic in told.topics:
+        lines += _page(topic, pen, brief=len(told.topics) > 1)
+    return "\n".join(lines).rstrip()
+
+
+def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
+    lines = [pen("bold", topic.title) + pen("dim", f"  {topic.code} {topic.severity}".rstrip())]
+    parts = (
+        [("", topic.what), ("Fix", topic.fix)] if brief else [("", topic.what), ("Why", topic.why), ("Fix", topic.fix)]
+    )
+    for label, body in parts:
+        lines += pen.wrap(f"{label}: {body}" if label else body, "  ", "  ")
+    if not brief:
+        lines += [pen("dim", line) for source in topic.sources for line in pen.wrap(source, "  - ", "    ")]
+    return [*lines, ""]

@@ -1,0 +1,69 @@
+"""Tables of the matrix for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from compat.render.ink import Ink, printable, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+class Line(Protocol):
+    """One line of a table: its cells, how it is known, the ids of its sources."""
+
+    @property
+    def cells(self) -> Sequence[str]: ...  # noqa: D102 - see compat.matrix.listing
+
+    @property
+    def how(self) -> str: ...  # noqa: D102
+
+    @property
+    def source(self) -> Sequence[str]: ...  # noqa: D102
+
+    @property
+    def origin(self) -> str: ...  # noqa: D102
+
+
+class Table(Protocol):
+    """A titled table with the citations of its sources."""
+
+    @property
+    def title(self) -> str: ...  # noqa: D102
+
+    @property
+    def columns(self) -> Sequence[str]: ...  # noqa: D102
+
+    @property
+    def lines(self) -> Sequence[Line]: ...  # noqa: D102
+
+    @property
+    def sources(self) -> Mapping[str, str]: ...  # noqa: D102
+
+
+def text(tables: Iterable[Table], *, pen: Ink | None = None, sources: bool = False) -> str:
+    """The tables one below the other.
+
+    How lines are known stands beside them, or once below where all are known alike; with ``sources`` so do the ids of
+    their sources, and the citations follow.
+    """
+    pen = pen or Ink()
+    lines: list[str] = []
+    for item in tables:
+        alike = len({(line.how, tuple(line.source)) for line in item.lines}) == 1
+        head = (*item.columns, *(() if alike else ("how", "source") if sources else ("how",)))
+        rows = [_row(line, len(head) - len(item.columns)) for line in item.lines]
+        lines += [pen("bold", item.title), "", *table(rows, pen, head=head, indent="  "), ""]
+        lines += [pen("dim", f"  {item.lines[0].how}"), ""] if alike else []
+        lines += _citations(item, pen) if sources else []
+    return "\n".join(lines).rstrip()
+
+
+def _row(line: Line, extra: int) -> tuple[str, ...]:
+    cells = tuple(printable(cell) for cell in line.cells)
+    return (*cells, *(line.how, " ".join(line.source))[:extra])
+
+
+def _citations(item: Table, pen: Ink) -> list[str]:
+    return [found for key, said in item.sources.items() for found in pen.wrap(f"{key}: {said}", "  ", "    ")] + [""]

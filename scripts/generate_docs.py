@@ -1,0 +1,150 @@
+"""Writes the parts of the documentation that code already says: README blocks, pages of findings, JSON Schemas.
+
+Usage: generate_docs.py [--check]
+
+With ``--check`` nothing is written; a file that is not fresh is named and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from compat import cli, rules
+from compat.app.knowledge import load
+from compat.rules.lint import RULES as LINT
+from compat.schemas import schemas
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = {
+    "doctor": ["doctor", "--host", "docs/example-host.toml"],
+    "resolve": ["resolve", "torch==2.0.1", "tensorflow==2.12.0", "--gpu", "NVIDIA A100", "--driver", "525.85.12"],
+    "conflict": ["resolve", "torch==2.6.0", "--gpu", "RTX 5090", "--driver", "570.26", "--python", "3.12"],
+}
+
+
+def main() -> None:
+    """Write or check every generated file."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    stale = [path for path, text in files().items() if not _fresh(ROOT / path, text, write=not given.check)]
+    for path in stale:
+        print(f"{'not fresh' if given.check else 'written'}: {path}")
+    sys.exit(1 if given.check and stale else 0)
+
+
+def _fresh(path: Path, text: str, *, write: bool) -> bool:
+    if path.is_file() and path.read_text("utf-8") == text:
+        return True
+    if write:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return False
+
+
+def files() -> dict[str, str]:
+    """Path from the root -> what it should hold."""
+    made = {"README.md": readme(), "docs/findings.md": findings()}
+    for name, schema in schemas().items():
+        made[f"docs/schemas/{name.replace('/', '-')}.json"] = json.dumps(schema, indent=2) + "\n"
+    return made
+
+
+def readme() -> str:
+    """The README with its generated blocks filled in."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    blocks = {"commands": commands(), "matrix": breadth(), **{name: example(argv) for name, argv in EXAMPLES.items()}}
+    for name, block in blocks.items():
+        pattern = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
+        text = re.sub(pattern, lambda found, block=block: found[1] + block + found[2], text, flags=re.DOTALL)
+    return text
+
+
+def commands() -> str:
+    """A table of the commands: the first line of each one's help."""
+    rows = []
+    for name, path in cli.COMMANDS.items():
+        module = import_module(path)
+        said = getattr(module, "TITLE", "") or module.command.__doc__.strip().splitlines()[0]
+        rows.append(f"| `envcheck {name}` | {said} |")
+    return "\n".join(["| command | does |", "| --- | --- |", *rows]) + "\n"
+
+
+def example(argv: list[str]) -> str:
+    """What a command prints, as a fenced block."""
+    shown = " ".join(f"'{word}'" if " " in word else word for word in argv)
+    out = io.StringIO()
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.chdir(ROOT) if sys.version_info >= (3, 11) else contextlib.nullcontext(),
+    ):
+        cli.run(argv)
+    return f"```console\n$ envcheck {shown}\n{out.getvalue().rstrip()}\n```\n"
+
+
+def breadth() -> str:
+    """How much the matrix holds, counted."""
+    matrix = load()
+    rows = []
+    for kind, title in (("framework", "Frameworks"), ("companion", "Companions"), ("library", "Libraries")):
+        for package in (row for row in matrix.packages.values() if row.kind == kind and kind == "framework"):
+            builds = matrix.builds(package.name)
+            releases = list(dict.fromkeys(build.version for build in builds))
+            rows.append((package.title, f"{len(releases)} releases, {len(builds)} builds"))
+        if kind == "companion":
+            names = [row.name for row in matrix.packages.values() if row.kind != "framework"]
+            rows.append((title, f"{len(names)} packages, {sum(len(matrix.builds(name)) for name in names)} builds"))
+    for table, title in (
+        ("cuda", "CUDA releases"),
+        ("rocm", "ROCm releases"),
+        ("gpus", "GPU products"),
+        ("signals", "Messages"),
+    ):
+        rows.append((title, str(len(matrix.table(table)))))
+    tags = sum(len(row.references()) for row in matrix.table("images"))
+    rows.append(("Image tags", str(tags)))
+    rows.append(("Findings", str(len({*rules.RULES, *LINT}))))
+    return (
+        "\n".join(["| subject | known |", "| --- | --- |", *(f"| {name} | {count} |" for name, count in rows)]) + "\n"
+    )
+
+
+def findings() -> str:
+    """One section per code, from the rules' own docstrings."""
+    lines = [
+        "# Findings",
+        "",
+        "Made from the rules by `scripts/generate_docs.py`; `envcheck explain CODE` says the same.",
+        "",
+    ]
+    pages = {code: rules.page(code) for code in sorted(rules.RULES)}
+    for area in sorted({page.area for page in pages.values()}):
+        lines += [f"## {area}", ""]
+        for code, page in pages.items():
+            if page.area == area:
+                lines += [
+                    f"### {code}",
+                    "",
+                    f"**{page.title}** ({page.severity})",
+                    "",
+                    page.what,
+                    "",
+                    f"*Why.* {page.why}",
+                    "",
+                ]
+                lines += [f"*Fix.* {page.fix}", "", *(f"- {source}" for source in page.sources), ""]
+    lines += ["## files (lint)", ""]
+    for code, rule in sorted(LINT.items()):
+        lines += [f"### {code}", "", f"**{rule.title}**", "", rule.why, "", f"*Fix.* {rule.fix}", ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    main()
