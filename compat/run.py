@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _LIMIT: Final = 4 * 1024 * 1024  # more output than any tool we ask prints; a runaway tool is cut here
 
@@ -75,6 +75,69 @@ def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | N
         _end(process)
         raise
     return Outcome(process.returncode, _text(out), _text(err))
+
+
+def stream(
+    argv: Sequence[str],
+    hear: Callable[[str], None],
+    *,
+    text: str = "",
+    timeout: float = 3600.0,
+    env: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run a program that takes long, and hear each line as it comes; both outputs are one stream.
+
+    Args:
+        argv: the program and its words.
+        hear: called with every line, without its end.
+        text: its standard input.
+        timeout: deadline in seconds.
+        env: environment over ours.
+
+    Returns:
+        What it did; ``out`` holds the last 4 MiB of what was heard.
+    """
+    import tempfile
+
+    with tempfile.TemporaryFile() as source:
+        source.write(text.encode())
+        source.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603 - argv is ours, never a shell line
+                list(argv),
+                stdin=source,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "LC_ALL": "C", **(env or {})},
+                start_new_session=True,
+            )
+        except OSError as error:
+            return Outcome(127, why=f"{argv[0]} could not be started: {error.strerror}")
+        return _heard(process, argv[0], hear, timeout)
+
+
+def _heard(process: subprocess.Popen[bytes], name: str, hear: Callable[[str], None], timeout: float) -> Outcome:
+    """Pass lines on until the program closes its output or the deadline comes; end it whatever happens."""
+    import select
+    import time
+
+    assert process.stdout is not None
+    until, kept, rest = time.monotonic() + timeout, b"", b""
+    try:
+        while select.select([process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
+            data = os.read(process.stdout.fileno(), 65536)
+            if not data:
+                return Outcome(process.wait(timeout=10), _text(kept))
+            kept = (kept + data)[-_LIMIT:]
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                hear(_text(line.rstrip(b"\r")))
+            rest = rest[-_LIMIT:]
+        return Outcome(124, _text(kept), why=f"{name} did not end within {timeout:g} s")
+    finally:
+        if process.poll() is None:
+            _end(process)
+        process.stdout.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

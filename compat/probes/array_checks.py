@@ -99,7 +99,7 @@ def _build(adapter: Adapter, expect: str) -> Dict[str, Any]:
     if expect and expect != "cpu" and have == "cpu":
         raise Failed("cpu-only-build", "the plan is for %s and this is a CPU build" % expect, **figures)
     if expect and have and not (have.startswith(expect) or expect.startswith(have)):
-        raise Failed("plan-mismatch", "built for %s, planned %s" % (have, expect), **figures)
+        raise Failed("framework-build-tag-mismatch", "built for %s, planned %s" % (have, expect), **figures)
     return figures
 
 

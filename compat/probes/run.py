@@ -33,9 +33,9 @@ _TEXTS = (
     ("GLIBCXX_", "libstdcxx-too-old"),
     ("cannot open shared object file", "library-missing"),
     ("undefined symbol", "library-mismatch"),
-    ("No module named", "package-missing"),
-    ("numpy.core", "numpy-abi"),
-    ("_ARRAY_API", "numpy-abi"),
+    ("No module named", "probe-failed"),
+    ("numpy.core", "numpy-abi-mismatch"),
+    ("_ARRAY_API", "numpy-abi-mismatch"),
 )
 # What errors say and the finding that each points to; the first that fits wins.
 

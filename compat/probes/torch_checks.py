@@ -55,7 +55,7 @@ def _build(state: Dict[str, Any]) -> Dict[str, Any]:
     if expect and expect != "cpu" and have == "cpu":
         raise Failed("cpu-only-build", "the plan is for %s and this is a CPU build" % expect, **figures)
     if expect and not have.startswith(expect):
-        raise Failed("plan-mismatch", "built for %s, planned %s" % (have, expect), **figures)
+        raise Failed("framework-build-tag-mismatch", "built for %s, planned %s" % (have, expect), **figures)
     return figures
 
 

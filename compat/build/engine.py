@@ -1,0 +1,133 @@
+"""The engine through its SDK, with its failures in our words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.errors import CannotCheckError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_GIB: Final = 1024**3
+
+
+def connect(timeout: float) -> Any:
+    """A client of the engine that DOCKER_HOST or the default socket names.
+
+    Raises:
+        CannotCheckError: if no engine answers, with what to do.
+    """
+    import docker
+    from docker.errors import DockerException
+
+    try:
+        client = docker.from_env(timeout=int(timeout))
+        client.ping()
+    except DockerException as error:
+        raise CannotCheckError(f"no container engine answers: {_plain(error)}", hint=_hint(str(error))) from None
+    return client
+
+
+def _hint(text: str) -> str:
+    if "Permission" in text or "denied" in text:
+        return "your user may not use the socket: join the group docker, or run as root"
+    return "start it (systemctl start docker), or set DOCKER_HOST to where it listens"
+
+
+def _plain(error: Exception) -> str:
+    """The innermost cause in one line: the SDK wraps it several times."""
+    cause: BaseException = error
+    while cause.__context__ is not None:
+        cause = cause.__context__
+    return " ".join(str(cause).split())[:300]
+
+
+def image_of(client: Any, name: str) -> Any:
+    """A local image.
+
+    Raises:
+        InputError: if the name cannot be one.
+        CannotCheckError: if it is not on this machine.
+    """
+    from docker.errors import APIError, ImageNotFound
+
+    try:
+        return client.images.get(name)
+    except ImageNotFound:
+        raise CannotCheckError(
+            f"there is no image {name!r} on this machine",
+            hint=f"build it, or fetch it with: docker pull {name}",
+        ) from None
+    except APIError as error:
+        raise InputError(_plain(error), where=name[:80], expected="an image name or id") from None
+
+
+def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:
+    """How a container gets the devices of a plan.
+
+    NVIDIA: the engine's ``--gpus`` request, or CDI names where the engine knows only those. AMD: the kernel's nodes and
+    the numeric groups that own them (ROCm documentation, "Running ROCm Docker containers"). Intel: ``/dev/dri``.
+
+    Args:
+        client: the engine.
+        runtime: the plan's runtime; empty if unknown.
+        gpus: ``all``, ``none``, or ids with commas.
+    """
+    if gpus == "none" or runtime == "cpu":
+        return {}
+    if runtime.startswith(("rocm", "xpu")):
+        return _nodes(("/dev/kfd", "/dev/dri") if runtime.startswith("rocm") else ("/dev/dri",))
+    if not _has_nvidia(client):
+        return {}
+    from docker.types import DeviceRequest
+
+    capabilities = [["compute", "utility"]]
+    if _has_cdi_only(client):
+        names = ["nvidia.com/gpu=" + item for item in ("all",)] if gpus == "all" else gpus.split(",")
+        return {"device_requests": [DeviceRequest(driver="cdi", device_ids=names)]}
+    if gpus == "all":
+        return {"device_requests": [DeviceRequest(count=-1, capabilities=capabilities)]}
+    return {"device_requests": [DeviceRequest(device_ids=gpus.split(","), capabilities=capabilities)]}
+
+
+def _has_nvidia(client: Any) -> bool:
+    """Whether the engine can hand out NVIDIA GPUs at all; asking one that cannot fails the whole start."""
+    from pathlib import Path
+
+    local = Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists()
+    return local or "nvidia" in (client.info().get("Runtimes") or {}) or _has_cdi_only(client)
+
+
+def _has_cdi_only(client: Any) -> bool:
+    info = client.info()
+    found = any("nvidia" in str(item) for item in info.get("DiscoveredDevices") or ())
+    return found and "nvidia" not in (info.get("Runtimes") or {})
+
+
+def _nodes(paths: tuple[str, ...]) -> Mapping[str, Any]:
+    from pathlib import Path
+
+    there = [path for path in paths if Path(path).exists()]
+    members = [item for path in there for item in ([Path(path), *Path(path).glob("renderD*")])]
+    groups = sorted({str(item.stat().st_gid) for item in members})
+    return {"devices": [f"{path}:{path}:rwm" for path in there], "group_add": groups}
+
+
+def confinement(memory: int) -> Mapping[str, Any]:
+    """Least privilege: no network, nothing writable but memory, no capability, no new ones, bounded in all.
+
+    Args:
+        memory: limit in bytes; shared memory and ``/tmp`` count towards it.
+    """
+    return {
+        "network_mode": "none",
+        "read_only": True,
+        "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={memory // 4}"},  # noqa: S108 - the container's own
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "mem_limit": memory,
+        "memswap_limit": memory,
+        "shm_size": min(_GIB, memory // 4),
+        "pids_limit": 4096,
+    }

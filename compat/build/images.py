@@ -1,0 +1,169 @@
+"""Building an image through the engine's own command line, with the failing step named."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compat import run as runner
+from compat.build.clients import client
+from compat.errors import CannotCheckError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from compat.run import Outcome
+
+_UNREACHABLE: Final = (
+    "Cannot connect to the Docker daemon",
+    "permission denied while trying to connect",
+    "error during connect",
+)
+_TAG: Final = re.compile(r"[a-z0-9][\w.\-/:]{0,254}")
+_KEPT: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What became of a build.
+
+    Attributes:
+        tag: the name that was asked for.
+        ok: whether the image is there.
+        seconds: wall-clock time.
+        step: the instruction that failed, as the builder names it.
+        why: its last lines, where the reason is.
+        log: everything the builder said.
+    """
+
+    tag: str
+    ok: bool
+    seconds: float
+    step: str = ""
+    why: str = ""
+    log: str = ""
+
+
+def build_image(
+    dockerfile: str,
+    *,
+    tag: str,
+    context: Path | str = ".",
+    builder: str = "buildkit",
+    platforms: Sequence[str] = (),
+    push: bool = False,
+    labels: Mapping[str, str] | None = None,
+    build_args: Mapping[str, str] | None = None,
+    secrets: Mapping[str, str] | None = None,
+    network: str = "",
+    sbom: bool = False,
+    provenance: bool = False,
+    cache_from: Sequence[str] = (),
+    cache_to: Sequence[str] = (),
+    no_cache: bool = False,
+    hear: Callable[[str], None] = lambda _line: None,
+    timeout: float = 7200.0,
+) -> Built:
+    """Build an image from the text of a Dockerfile.
+
+    Args:
+        dockerfile: its text; it travels through standard input, so nothing is left in the context.
+        tag: name of the image.
+        context: folder whose files the Dockerfile may copy.
+        builder: ``buildkit`` or ``classic``.
+        platforms: ``linux/arm64``; several need buildx and ``push``.
+        push: whether the image goes to its registry.
+        labels: further labels.
+        build_args: values of ``ARG``.
+        secrets: secret id -> file on this machine, mounted for single steps.
+        network: network of the ``RUN`` steps, ``host``.
+        sbom: attest a bill of materials; ``provenance`` likewise the build's origin.
+        provenance: see ``sbom``.
+        cache_from: caches to import, as ``docker buildx build --cache-from`` takes them; ``cache_to`` to export.
+        cache_to: see ``cache_from``.
+        no_cache: build every step anew.
+        hear: called with each line of progress.
+        timeout: deadline in seconds.
+
+    Raises:
+        InputError: if the tag or the context cannot be used.
+        CannotCheckError: if there is no engine or no client that can do this.
+    """
+    _demand(tag, Path(context))
+    buildx = bool(sbom or provenance or cache_to or len(platforms) > 1)
+    words = [*client(runner.run, buildkit=builder == "buildkit", buildx=buildx), "--file", "-", "--tag", tag]
+    words += _options("--platform", [",".join(platforms)] if platforms else [])
+    words += _options("--label", [f"{key}={text}" for key, text in (labels or {}).items()])
+    words += _options("--build-arg", [f"{key}={text}" for key, text in (build_args or {}).items()])
+    words += _options("--secret", [f"id={key},src={path}" for key, path in (secrets or {}).items()])
+    words += _options("--network", [network] if network else [])
+    words += _options("--cache-from", cache_from) + _options("--cache-to", cache_to)
+    words += ["--no-cache"] * no_cache + ["--sbom=true"] * sbom + ["--provenance=true"] * provenance
+    words += ["--progress=plain"] if builder == "buildkit" else []
+    words += (["--push"] if push else ["--load"]) if buildx else []
+    began = time.monotonic()
+    switch = {"DOCKER_BUILDKIT": "1" if builder == "buildkit" else "0"}
+    outcome = runner.stream([*words, str(context)], hear, text=dockerfile, timeout=timeout, env=switch)
+    built = _built(outcome, tag, time.monotonic() - began)
+    return _pushed(built, words[0], hear, timeout) if built.ok and push and not buildx else built
+
+
+def _demand(tag: str, context: Path) -> None:
+    if not _TAG.fullmatch(tag):
+        raise InputError(f"{tag[:80]!r} is not an image name", where="--tag", expected="lower case, such as mine/app:1")
+    if not context.is_dir():
+        raise InputError("there is no such folder", where=str(context), expected="the build context")
+
+
+def _options(name: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (name, value)]
+
+
+def _built(outcome: Outcome, tag: str, seconds: float) -> Built:
+    text = outcome.out
+    if outcome.code == 127:
+        raise CannotCheckError(outcome.why)
+    if outcome.code and any(words in text for words in _UNREACHABLE):
+        line = next(line for line in text.splitlines() if any(words in line for words in _UNREACHABLE))
+        raise CannotCheckError(line.strip(), hint="start the engine, or join the group that may use its socket")
+    if outcome.ok:
+        return Built(tag=tag, ok=True, seconds=seconds, log=text)
+    why = outcome.why or "\n".join(failure(text))
+    return Built(tag=tag, ok=False, seconds=seconds, step=failing_step(text), why=why, log=text)
+
+
+def _pushed(built: Built, docker: str, hear: Callable[[str], None], timeout: float) -> Built:
+    """Push what was built where the builder does not do that itself."""
+    outcome = runner.stream([docker, "push", built.tag], hear, timeout=timeout)
+    if outcome.ok:
+        return built
+    return Built(
+        tag=built.tag,
+        ok=False,
+        seconds=built.seconds,
+        step=f"push {built.tag}",
+        why=outcome.why or "\n".join(outcome.out.splitlines()[-_KEPT:]),
+        log=built.log + outcome.out,
+    )
+
+
+def failing_step(log: str) -> str:
+    """The instruction that a build log names as the one that failed; empty if it names none.
+
+    BuildKit repeats it as `` > [stage 3/7] RUN ...:``; the classic builder just stops after ``Step 3/7 : RUN ...``.
+    """
+    marked = re.findall(r"^ > (\[[^\]\n]{1,200}\][^\n]{0,2000}):?$", log, re.MULTILINE)
+    if marked:
+        return str(marked[-1]).rstrip(":")
+    steps = re.findall(r"^(Step \d+/\d+ : [^\n]{0,2000})$", log, re.MULTILINE)
+    return str(steps[-1]) if steps else ""
+
+
+def failure(log: str) -> list[str]:
+    """The lines of a build log that tell why: the failing step's own output, without the builder's repetition."""
+    block = re.search(r"^------\n > [^\n]*\n(.*?)^------$", log, re.MULTILINE | re.DOTALL)
+    lines = (block[1] if block else log).splitlines()
+    return [re.sub(r"^#\d+ (\d+\.\d+ )?", "", line) for line in lines if line.strip()][-_KEPT:]

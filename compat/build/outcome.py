@@ -1,0 +1,132 @@
+"""What the probes said, and the findings that follow."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from compat.build.codes import advice
+from compat.findings import Evidence, Finding, ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SCHEMA: Final = "envcheck.verify/1"
+
+Status = Literal["pass", "fail", "skip"]
+_LINE: Final = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One probe's result; ``why`` is empty for a pass, ``code`` the finding that a failure points to."""
+
+    name: str
+    status: Status
+    why: str = ""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    code: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """All results of one run.
+
+    Attributes:
+        image: what was tested; empty for this machine itself.
+        level: ``driver``, ``framework``, ``bench`` or ``stress``.
+        probes: results in the order in which they came.
+        findings: what follows, worst first.
+    """
+
+    image: str
+    level: str
+    probes: tuple[Probe, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is in error."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+
+def dump(result: Verification) -> dict[str, Any]:
+    """The ``envcheck.verify/1`` document; JSON-ready."""
+    from compat.findings import plain
+
+    probes = [
+        {"name": item.name, "status": item.status, "why": item.why, "figures": dict(item.figures)}
+        for item in result.probes
+    ]
+    findings = [plain(finding) for finding in result.findings]
+    return {"schema": SCHEMA, "image": result.image, "level": result.level, "probes": probes, "findings": findings}
+
+
+def read(lines: Iterable[str]) -> tuple[tuple[Probe, ...], str]:
+    """Results from the lines that the scripts printed, and the probe that was begun and never ended.
+
+    An image may print anything; what is not one of our lines is passed over, and no field is trusted to be of its kind.
+    """
+    probes: list[Probe] = []
+    begun = ""
+    for line in lines:
+        event = _event(line)
+        if event.get("event") == "start":
+            begun = str(event.get("probe", ""))[:200]
+        elif event.get("event") == "probe" and event.get("status") in {"pass", "fail", "skip"}:
+            begun = ""
+            probes.append(_probe(event))
+        elif event.get("event") == "end":
+            begun = ""
+    return tuple(probes), begun
+
+
+def is_complete(lines: Iterable[str]) -> bool:
+    """Whether the scripts came to their end."""
+    return any(_event(line).get("event") == "end" for line in lines)
+
+
+def _event(line: str) -> dict[str, Any]:
+    if len(line) > _LINE or not line.startswith("{"):
+        return {}
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _probe(event: Mapping[str, Any]) -> Probe:
+    figures, seconds = event.get("figures"), event.get("seconds")
+    return Probe(
+        name=str(event.get("name", ""))[:200],
+        status=cast("Status", event["status"]),
+        why=str(event.get("why", ""))[:2000],
+        figures=figures if isinstance(figures, dict) else {},
+        code=str(event.get("code", ""))[:80],
+        seconds=float(seconds) if isinstance(seconds, (int, float)) else 0.0,
+    )
+
+
+def findings(probes: Iterable[Probe], where: str) -> tuple[Finding, ...]:
+    """One finding for each code that failed; later failures of the same code are its evidence, not news."""
+    failed: dict[str, list[Probe]] = {}
+    for item in probes:
+        if item.status == "fail":
+            failed.setdefault(item.code or "probe-failed", []).append(item)
+    return ranked(_finding(code, items, where) for code, items in failed.items())
+
+
+def _finding(code: str, items: list[Probe], where: str) -> Finding:
+    told = advice(code)
+    return Finding(
+        code=told.code,
+        severity=told.severity,
+        title=told.title,
+        detail=f"{items[0].name}: {items[0].why}" if items[0].why else items[0].name,
+        evidence=tuple(Evidence(f"probe {item.name}", item.why or item.status, where) for item in items),
+        fix=told.fix,
+        sources=told.sources,
+    )

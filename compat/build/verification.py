@@ -1,0 +1,213 @@
+"""Running the probes: in a container of an image, or right here; the same scripts, the same answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import run as runner
+from compat.build import engine, parcel
+from compat.build.outcome import Probe, Verification, findings, is_complete, read
+from compat.errors import CannotCheckError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from compat.plan import Plan
+
+LEVELS: Final = ("driver", "framework", "bench", "stress")
+PLAN_LABEL: Final = "dev.envcheck.plan"
+_MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
+_PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
+_MISSING: Final = (126, 127)
+_GRACE: Final = 30.0
+
+
+def verify(
+    image: str,
+    *,
+    level: str = "framework",
+    gpus: str = "all",
+    timeout: float = 600.0,
+    memory: int = 8 * 1024**3,
+    seconds: float = 60.0,
+    expect: str = "",
+    frameworks: Sequence[str] = (),
+) -> Verification:
+    """Run the probes in a fresh container of an image, and leave nothing of it behind.
+
+    What the image should be is read from its plan label; ``expect`` and ``frameworks`` win over it.
+
+    Args:
+        image: name or id of a local image.
+        level: one of :data:`LEVELS`.
+        gpus: ``all``, ``none`` or device ids with commas.
+        timeout: deadline in seconds for the whole run.
+        memory: limit in bytes.
+        seconds: length of the stress level.
+        expect: planned runtime, ``cuda12.6``.
+        frameworks: modules to test; those installed if empty.
+
+    Raises:
+        InputError: if the level is unknown.
+        CannotCheckError: if no engine answers, or the image is not there.
+    """
+    _demand(level)
+    client = engine.connect(timeout=timeout + 2 * _GRACE)
+    try:
+        found = engine.image_of(client, image)
+        plan = planned(found.labels or {})
+        runtime = expect or (plan.runtime if plan else "")
+        modules = tuple(frameworks) or _modules(plan)
+        words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds)
+        limits = {**engine.confinement(memory), **engine.devices(client, runtime, gpus)}
+        lines, status = _in_container(client, found, words, limits, timeout + seconds * (level == "stress"))
+        probes = _concluded(lines, status, timeout)
+        return _verification(image, level, probes, f"container of {image}")
+    finally:
+        client.close()
+
+
+def probe(
+    level: str = "driver",
+    *,
+    python: str = "",
+    expect: str = "",
+    frameworks: Sequence[str] = (),
+    timeout: float = 600.0,
+    seconds: float = 60.0,
+) -> Verification:
+    """Run the probes on this machine, under this Python or another one.
+
+    Raises:
+        InputError: if the level or the interpreter cannot be used.
+    """
+    _demand(level)
+    interpreter = python or sys.executable
+    words = parcel.options(level, expect=expect, frameworks=frameworks, timeout=timeout, seconds=seconds)
+    limit = 5 * timeout + seconds
+    lines: list[str] = []
+    outcome = runner.stream([interpreter, str(parcel.FOLDER / "run.py"), *words], lines.append, timeout=limit)
+    if outcome.code in _MISSING and not lines:
+        raise InputError(outcome.why or "cannot be started", where=interpreter, expected="a Python interpreter")
+    return _verification("", level, tuple(map(_outside, _concluded(lines, outcome.code, limit))), "this machine")
+
+
+def planned(labels: Mapping[str, str]) -> Plan | None:
+    """The plan that an image's label holds; ``None`` if there is none or it cannot be read."""
+    from compat.plan import load
+
+    try:
+        return load(json.loads(labels.get(PLAN_LABEL, "")), PLAN_LABEL).plan
+    except (ValueError, RecursionError, InputError):
+        return None
+
+
+def _demand(level: str) -> None:
+    if level not in LEVELS:
+        raise InputError(f"level {level!r} is not known", where="--level", expected=", ".join(LEVELS))
+
+
+def _modules(plan: Plan | None) -> tuple[str, ...]:
+    builds = plan.builds if plan else ()
+    return tuple(build.module for build in builds if build.module in _MODULES)
+
+
+def _verification(image: str, level: str, probes: tuple[Probe, ...], where: str) -> Verification:
+    return Verification(image=image, level=level, probes=probes, findings=findings(probes, where))
+
+
+def _outside(item: Probe) -> Probe:
+    """Outside a container, a missing driver is the machine's and not the container's."""
+    if item.code == "container-no-gpu" and not any(
+        Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")
+    ):
+        return replace(item, code="no-driver")
+    return item
+
+
+def _in_container(
+    client: Any, image: Any, words: Sequence[str], limits: Mapping[str, Any], timeout: float
+) -> tuple[list[str], int]:
+    """Start, wait, read and remove; whatever happens in between, a Ctrl-C too, the container goes.
+
+    Returns:
+        The lines that the scripts printed, and the exit status: 124 past the deadline, 127 without a Python.
+    """
+    for python in _PYTHONS:
+        container = _created(client, image, [python, *words], limits)
+        try:
+            outcome = _waited(container, timeout)
+        finally:
+            container.remove(force=True, v=True)
+        if outcome is not None:
+            return outcome
+    return [], 127
+
+
+def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[str, Any]) -> Any:
+    from docker.errors import APIError
+
+    try:
+        return client.containers.create(
+            image.id,
+            command[1:],
+            entrypoint=[command[0]],
+            environment={"HOME": "/tmp", "XDG_CACHE_HOME": "/tmp/cache", "PYTHONDONTWRITEBYTECODE": "1"},  # noqa: S108
+            labels={"dev.envcheck.probe": "1"},
+            **limits,
+        )
+    except APIError as error:
+        raise CannotCheckError(f"the engine refused the container: {error.explanation or error}") from None
+
+
+def _waited(container: Any, timeout: float) -> tuple[list[str], int] | None:
+    """The outcome of one container; ``None`` if it has not the Python that was asked for."""
+    from docker.errors import APIError
+
+    try:
+        container.start()
+    except APIError as error:
+        if _is_absent(str(error)):
+            return None
+        raise CannotCheckError(_refusal(str(error)), hint="see `envcheck doctor`") from None
+    try:
+        status = int(container.wait(timeout=timeout)["StatusCode"])
+    except OSError:  # the SDK passes its transport's timeouts on, which are all OSErrors
+        container.kill()
+        status = 124
+    lines = container.logs(stdout=True, stderr=False).decode("utf-8", "replace").splitlines()
+    if status in _MISSING and not lines:
+        return None
+    container.reload()
+    if container.attrs.get("State", {}).get("OOMKilled"):
+        status = 137
+    return lines, status
+
+
+def _is_absent(text: str) -> bool:
+    return "executable file not found" in text or "no such file or directory" in text.lower()
+
+
+def _refusal(text: str) -> str:
+    """Why the engine could not start the container; the commonest reason in plain words."""
+    if "could not select device driver" in text:
+        return "the engine has no GPU runtime: it cannot give a container its GPU"
+    return f"the engine could not start the container: {' '.join(text.split())[:400]}"
+
+
+def _concluded(lines: Sequence[str], status: int, timeout: float) -> tuple[Probe, ...]:
+    """All results, with one more where the scripts did not come to their own end."""
+    probes, begun = read(lines)
+    if is_complete(lines):
+        return probes
+    endings = {
+        124: ("probe-timeout", f"no end within {timeout:g} s"),
+        127: ("image-without-python", "none of " + ", ".join(_PYTHONS) + " can be started"),
+        137: ("host-memory-low", "it was killed: the memory limit was reached, or somebody stopped it"),
+    }
+    code, why = endings.get(status, ("probe-failed", f"the scripts ended with status {status}"))
+    return (*probes, Probe(begun or "container", "fail", why, {}, code))
