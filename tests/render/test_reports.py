@@ -58,7 +58,7 @@ def hostile_report():
 def test_text_tells_what_why_where_and_what_to_type():
     text = render.report(REPORT, HOST, "text")
     for words in (
-        "2 x NVIDIA A100 · Tesla T4", "✗ The driver is too old", "driver = 470.82.01  (/proc/driver/nvidia/version)", "$ sudo apt install nvidia-driver-580",
+        "2 x NVIDIA A100, Tesla T4", "✗ The driver is too old", "driver = 470.82.01  (/proc/driver/nvidia/version)", "$ sudo apt install nvidia-driver-580",
         "Runs on the CPU (cpu-fallback)", "(likely)", "✓ glibc 2.36 is new enough", "? driver branch: kernel log is not readable", "1 error, 1 warning.",
     ):  # fmt: skip
         assert words in text

@@ -108,6 +108,11 @@ RULES: Final[Mapping[str, Rule]] = {
         "The container toolkit belongs to the host; inside an image it has no effect on GPU access.",
         "Remove it from the image and install it on the host.",
     ),
+    "root-user": Rule(
+        "The container runs as root",
+        "A process that escapes, or a volume that is written to, does so as root.",
+        "Set a numeric USER in the final stage.",
+    ),
     "wish-unsatisfiable": Rule(
         "What was asked for cannot run on this machine",
         "Some wishes, facts of the machine and rows of the matrix exclude each other.",
@@ -149,4 +154,4 @@ def _title_of(code: str) -> str:
     """The title of a code that the doctor's rules document."""
     from compat import rules
 
-    return rules.page(code).title
+    return rules.page(code).title if code in rules.RULES else code
