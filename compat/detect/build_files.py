@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 _VALUE: Final = r"""(?::[^=\n]*)?\s*=\s*(?:['"]([^'"\n]*)['"]|None|False)"""
+# xla_cuda12 (PJRT plugin), jax_cuda12_plugin (kernels); ROCm's carry major and minor: xla_rocm60
+_JAX_PLUGIN: Final = re.compile(r"(?:xla|jax)_(cuda|rocm)(\d{1,2})(?:_plugin)?")
 _DIGITS: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}")
 
 
-def merged(build: Build, label: Build | None) -> Build:
+def merged(build: Build, label: Build) -> Build:
     """A build as its own files tell it, completed by what its labels say."""
-    if label is None:
-        return build
     blank = {item.name: item.default for item in fields(Build)}
     gaps = {key: getattr(label, key) for key, default in blank.items() if getattr(build, key) == default}
     # a local tag is finer than the HIP number in version.py: rocm6.2.4 against 6.2
@@ -34,8 +34,9 @@ def torch(machine: Machine, site: str) -> Build | None:
     text = machine.text(path)
     if "__version__" not in text:
         return None
-    cuda, hip, xpu = (_assigned(text, name) for name in ("cuda", "hip", "xpu"))
-    runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(hip)}" if hip else "xpu" if xpu else "cpu"
+    cuda, hip, rocm, xpu = (_assigned(text, name) for name in ("cuda", "hip", "rocm", "xpu"))
+    amd = rocm or _minor(hip)  # releases that state ROCm itself do so beside HIP, whose number has a patch of its own
+    runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{amd}" if amd else "xpu" if xpu else "cpu"
     return Build(runtime=runtime, cudnn=_bundled_cudnn(machine, site), cxx11_abi=_torch_abi(machine, site), path=path)
 
 
@@ -73,9 +74,10 @@ def jax(machine: Machine, site: str) -> Build | None:
     """Plugins carry the accelerators (jax_plugins/xla_cuda12, xla_rocm60); jaxlib itself is then for the processor."""
     if not machine.exists(f"{site}/jaxlib"):
         return None
-    for name in machine.names(f"{site}/jax_plugins"):
-        if found := re.fullmatch(r"xla_(cuda|rocm)(\d{0,2})", name):
-            return Build(runtime=found[1] + found[2], path=f"{site}/jax_plugins/{name}")
+    for folder in (f"{site}/jax_plugins", site):
+        for name in machine.names(folder):
+            if found := _JAX_PLUGIN.fullmatch(name):
+                return Build(runtime="".join(filter(None, found.groups())), path=f"{folder}/{name}")
     in_jaxlib = machine.names(f"{site}/jaxlib/cuda")  # until the plugins, kernels lay here
     return Build(runtime="" if in_jaxlib else "cpu", path=f"{site}/jaxlib")
 
@@ -89,7 +91,9 @@ def paddle(machine: Machine, site: str) -> Build | None:
     cuda, cudnn = _number(_assigned(text, "cuda_version")), _number(_assigned(text, "cudnn_version"))
     rocm = _number(_assigned(text, "hip_version"))
     runtime = f"cuda{_minor(cuda)}" if cuda else f"rocm{_minor(rocm)}" if rocm else "cpu"
-    return Build(runtime=runtime, cudnn=cudnn, path=path)
+    listed = re.search(r"^compiled_cuda_archs\s*=\s*\[([^\]]*)\]", text, re.MULTILINE)
+    kernels = tuple(f"sm_{number}" for number in re.findall(r"\d{2,3}", listed[1])) if listed else ()
+    return Build(runtime=runtime, cudnn=cudnn, kernels=kernels, path=path)
 
 
 def onnxruntime(machine: Machine, site: str) -> Build | None:
@@ -124,7 +128,7 @@ def _arches(listed: str) -> tuple[str, ...]:
     targets = []
     for high, low, ptx in re.findall(r"(\d{1,2})\.(\d[af]?)(\+PTX)?", listed):
         targets += [f"sm_{high}{low}", *([f"compute_{high}{low}"] if ptx else [])]
-    return tuple(targets)
+    return tuple(dict.fromkeys(targets))
 
 
 def deepspeed(machine: Machine, site: str) -> Build | None:
@@ -135,8 +139,10 @@ def deepspeed(machine: Machine, site: str) -> Build | None:
     if "version" not in said:
         return None
     cuda = _number(said.get("cuda_version"))
-    runtime = f"cuda{_minor(cuda)}" if cuda.strip("0.") else ""
-    return Build(runtime=runtime, torch=_number(said["version"]), path=path)
+    torch_release = _number(said["version"])  # 0.0 where its kernels are compiled on first use
+    return (
+        Build(runtime=f"cuda{_minor(cuda)}" if cuda else "", torch=torch_release, path=path) if torch_release else None
+    )
 
 
 READERS: Final[Mapping[str, Callable[[Machine, str], Build | None]]] = {

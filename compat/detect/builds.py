@@ -48,12 +48,15 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     """One :class:`compat.facts.Build` per framework or companion that says something."""
     found: dict[str, Build] = {}
     for name in installed(machine).folders:
-        if _TAGGED.fullmatch(name) and (build := _from_labels(machine, name)) is not None:
-            found[name] = build
+        said = _from_labels(machine, name) if _TAGGED.fullmatch(name) else Build()
+        if said.runtime or said.torch:
+            found[name] = said
     for name, reader in build_files.READERS.items():
         read = (reader(machine, site) for site in _roots(machine))
         if (build := next((each for each in read if each is not None), None)) is not None:
-            found[name] = build_files.merged(build, found.get(_LABELLED.get(name, name)))
+            label = _LABELLED.get(name, name)
+            labels = _from_labels(machine, label) if label in installed(machine).folders else Build()
+            found[name] = build_files.merged(build, labels)
     return {"builds": Fact(found, ", ".join(environment(machine).sites) or SOUGHT)}
 
 
@@ -63,12 +66,12 @@ def _roots(machine: Machine) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*held, *environment(machine).sites)))
 
 
-def _from_labels(machine: Machine, name: str) -> Build | None:
+def _from_labels(machine: Machine, name: str) -> Build:
     """From version, distribution name, wheel tags and the address it was installed from."""
     known, folder = installed(machine), installed(machine).folders[name]
     label = known.versions[name].partition("+")[2] + " " + _wheel_name(machine, folder)
     tag = _TAG.search(machine.text(f"{folder}/WHEEL", 4096))
-    build = Build(
+    return Build(
         runtime=runtime(label) or _named(name),
         torch=_dotted(_TORCH.search(label)),
         python_tag=tag[1] if tag else "",
@@ -76,7 +79,6 @@ def _from_labels(machine: Machine, name: str) -> Build | None:
         path=folder,
         location=environment(machine).kind,
     )
-    return build if build.runtime or build.torch else None
 
 
 def _wheel_name(machine: Machine, folder: str) -> str:

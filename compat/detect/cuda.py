@@ -58,7 +58,8 @@ def _version(machine: Machine, answer: dict[str, Any]) -> dict[str, Reading]:
 
 def _gpu(said: dict[str, Any]) -> Gpu:
     """One GPU; an integrated one (Jetson) has no PCI address worth the name."""
-    integrated = {0: False, 1: True}.get(count(said.get("integrated"), 1))
+    flag = count(said.get("integrated"), 1)
+    integrated = None if flag is None else flag == 1
     memory = count(said.get("memory"), 1 << 50)
     return Gpu(
         name=text(said.get("name"), 120),

@@ -34,6 +34,14 @@ _STUB: Final = re.compile(r"/stubs(?:/|$)")
 _COMPAT: Final = re.compile(r"/compat(?:/|$)|/compat_\w+/")
 _GLIBCXX: Final = re.compile(rb"GLIBCXX_(3\.4\.\d{1,2})\0")
 _MOST: Final = 400
+# Library -> distribution, where NVIDIA's wheel is not called like the library itself
+_SHIPPED_BY: Final = {
+    "cudart": "cuda-runtime",
+    "cupti": "cuda-cupti",
+    "nvrtc": "cuda-nvrtc",
+    "cublaslt": "cublas",
+    "nvshmem_host": "nvshmem",
+}
 
 
 def present(machine: Machine) -> bool:
@@ -113,22 +121,18 @@ def _library(machine: Machine, soname: str, path: str, origin: str) -> Library:
     same = winner is not None and machine.real(winner.path) == machine.real(path)
     version = loader.version_of(machine, path)
     if origin == "wheel" and version.count(".") < 1:
-        version = _wheel_version(machine, path) or version
+        version = _wheel_version(machine, soname) or version
     return Library(name=soname, version=version, path=path, origin=origin, loaded=same)
 
 
-def _wheel_version(machine: Machine, path: str) -> str:
-    """Wheels name files by soname alone; their distribution, nvidia-cudnn-cu12 for nvidia/cudnn, has the version."""
-    found = re.search(r"/nvidia/(\w+)/lib/", path)
-    if found is None:
-        return ""
-    stem = f"nvidia-{found[1].replace('_', '-')}"
-    owners = [version for name, version in installed(machine).versions.items() if name in {stem, *_cu(stem)}]
-    return owners[0] if len(owners) == 1 else ""
-
-
-def _cu(stem: str) -> tuple[str, ...]:
-    return tuple(f"{stem}-cu{major}" for major in range(10, 20))
+def _wheel_version(machine: Machine, soname: str) -> str:
+    """Wheels name files by soname alone: the version is that of the distribution that ships the library."""
+    stem = soname.split(".so", maxsplit=1)[0].removeprefix("lib").lower()
+    owner = f"nvidia-{_SHIPPED_BY.get(stem, stem)}"
+    for name, version in installed(machine).versions.items():
+        if name == owner or (name.startswith(f"{owner}-cu") and name[len(owner) + 3 :].isdigit()):
+            return version
+    return ""
 
 
 def _driver(machine: Machine, found: tuple[Library, ...]) -> Reading:

@@ -153,6 +153,8 @@ TF_OLD = (
     [
         ("torch/version.py", "__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\nhip: Optional[str] = None\n", "torch", {"runtime": "cuda12.8"}),
         ("torch/version.py", "__version__ = '2.5'\ncuda = None\nhip = '6.2.41133-dd7f95766'\n", "torch", {"runtime": "rocm6.2"}),
+        ("torch/version.py", "__version__ = '2.15.0'\ncuda: Optional[str] = None\nhip: Optional[str] = '7.1.2'\nrocm: Optional[str] = '7.14.0'\n", "torch", {"runtime": "rocm7.14.0"}),
+        ("paddle/version/__init__.py", "full_version     = '3.3.1'\ncuda_version     = '12.6'\ncudnn_version    = '9.5.1'\nhip_version      = None\ncompiled_cuda_archs     = [75, 80, 90]\n", "paddle", {"runtime": "cuda12.6", "kernels": ("sm_75", "sm_80", "sm_90")}),
         ("torch/version.py", "__version__ = '2.5'\ncuda = None\nhip = None\nxpu = '20250000'\n", "torch", {"runtime": "xpu"}),
         ("tensorflow/python/platform/build_info.py", TF_NEW, "tensorflow", {"runtime": "cuda12.5", "cudnn": "9", "kernels": ("sm_60", "sm_80", "compute_90")}),
         ("tensorflow/python/platform/build_info.py", TF_OLD, "tensorflow", {"runtime": "cuda10.1", "cudnn": "7"}),
