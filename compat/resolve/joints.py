@@ -19,13 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """Why two builds do not share an environment on the Pythons of ``bits``; ``name`` is the dependency they dispute."""
+    """Why two builds do not share an environment on the Pythons of ``bits``.
+
+    ``name`` is what they dispute, ``left`` and ``right`` what each has or asks; where one asks it of the other
+    (``requires``), ``asker`` says which.
+    """
 
     kind: Literal["runtime", "requires", "shared", "system", "python"]
     name: str
     left: str
     right: str
     bits: int = ANY_PYTHON
+    asker: str = ""
 
 
 class Joints:
@@ -85,7 +90,8 @@ class Joints:
         """What one build requires of the other's package."""
         for line in left.lines.get(right.package, ()):
             if not self._known.meets(line.spec, right.full):
-                yield Objection("requires", right.package, line.spec, right.full, self._bits(left, line))
+                asker = f"{left.package} {left.full}"
+                yield Objection("requires", right.package, line.spec, right.full, self._bits(left, line), asker)
 
     def _shared(self, left: Option, right: Option) -> Iterator[Objection]:
         """Dependencies of which no version suits both."""

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.matrix import normalise
 from compat.matrix.rows import Build
-from compat.targets import kernels_for
+from compat.targets import kernels_for, sm
 
 if TYPE_CHECKING:
     from packaging.ranges import VersionRange
     from packaging.specifiers import SpecifierSet
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import CudaRelease, Image, Product, System
+    from compat.matrix.rows import CudaRelease, Image, LibraryRelease, Product, System
     from compat.resolve.images import Need, Stand
     from compat.targets import Kernels
 
@@ -127,6 +127,9 @@ class Knowledge:
         self._kernels: dict[tuple[str, tuple[str, ...]], Kernels] = {}
         self._images: dict[str, tuple[Image, ...]] = {}
         self._admits: dict[tuple[str, str, str, str], bool] = {}
+        self._rocm_targets: dict[str, tuple[str, ...]] = {}
+        self._first_cuda: dict[str, str] = {}
+        self._ceilings: dict[tuple[str, str], tuple[int, ...]] = {}
         self._floors: dict[tuple[str, str], Floor | None] = {}
 
     # --- packages ---
@@ -311,6 +314,44 @@ class Knowledge:
             self._kernels[key] = kernels_for(device, code, self.matrix.families)
         return self._kernels[key]
 
+    def cudnn_ceiling(self, cudnn: str, cuda: str) -> tuple[int, ...]:
+        """The highest compute capability that a cuDNN major has code for: as documented, else as its CUDA can target.
+
+        Where the cuDNN is not known, any that is made for that CUDA counts. Empty if nothing is known.
+        """
+        key = (cudnn.partition(".")[0], cuda)
+        if key not in self._ceilings:
+            rows = [row for row in self.matrix.table("cudnn") if _is_cudnn(row, *key)]
+            told = [versions.release(row.last_cc) for row in rows if row.last_cc]
+            release = self.matrix.cuda(cuda) if cuda and not told else None
+            told += [(one.major, one.minor) for one in map(sm, release.targets if release else ()) if one]
+            self._ceilings[key] = max(told, default=())
+        return self._ceilings[key]
+
+    def first_cuda(self, target: str) -> str:
+        """The first CUDA release that can make machine code which a device runs: the device's own or an older kin's.
+
+        Empty if the device is not in the matrix.
+        """
+        if target not in self._first_cuda:
+            wanted = sm(target)
+            kin = [
+                row.first_cuda
+                for row in self.matrix.table("capabilities")
+                if wanted and versions.release(f"{row.cc}.1")[0] == wanted.major and int(row.cc.partition(".")[2]) <= wanted.minor
+            ]
+            self._first_cuda[target] = min(kin, key=versions.release, default="")
+        return self._first_cuda[target]
+
+    def rocm_targets(self, rocm: str) -> tuple[str, ...]:
+        """Targets that a ROCm release's libraries are built for; of a release without a list, those of the one before it."""
+        if rocm not in self._rocm_targets:
+            number = versions.release(rocm)
+            told = [row for row in self.matrix.table("rocm") if row.targets and versions.release(row.rocm)[: len(number)] <= number]
+            newest = max(told, key=lambda row: versions.release(row.rocm), default=None)
+            self._rocm_targets[rocm] = newest.targets if newest else ()
+        return self._rocm_targets[rocm]
+
     def floor(self, cuda: str, windows: bool = False) -> Floor | None:
         """Driver floors of a CUDA release; ``None`` if the matrix has no such release."""
         key = (cuda, "windows" if windows else "linux")
@@ -380,6 +421,13 @@ class Knowledge:
         from compat.matrix.drivers import driver_cuda
 
         return driver_cuda(self.matrix, driver, "windows" if windows else "linux") if driver else ""
+
+
+def _is_cudnn(row: LibraryRelease, major: str, cuda: str) -> bool:
+    """Whether a cuDNN release is of a major, or where none is given made for a CUDA release."""
+    if major:
+        return row.version.partition(".")[0] == major
+    return bool({cuda, cuda.partition(".")[0]}.intersection(row.cuda))
 
 
 def _is_for(option: Option, place: str, cpu: bool) -> bool:

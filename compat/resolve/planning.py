@@ -135,12 +135,7 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
 
 
 def _level(search: Search, weighed: Weighed, device: Device) -> int:
-    option = weighed.option
-    if option.vendor in {"", "cpu"} or option.build.kernels == ("-",):
-        return 0
-    if not option.build.kernels:
-        return LEVELS["unknown"]
-    return LEVELS[search.known.kernels(device.target, option.build.kernels)]
+    return 0 if weighed.option.vendor in {"", "cpu"} else LEVELS[search.scale.how(weighed.option, device)]
 
 
 def _weakness(weighed: Weighed, device: Device, level: int) -> str:
@@ -168,9 +163,23 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     for verdict in verdicts(search, chosen):
         if verdict.why and verdict.kernels != "none":
             yield f"{verdict.name}: {verdict.why}"
+    yield from _unread_pins(chosen)
     for weighed in chosen:
         if weighed.option.build.how == "inferred":
             yield f"{weighed.option.package} {weighed.option.full} is known by inference only ({search.known.matrix.cite(weighed.option.build)})"
     image = found.footing.image
     if image is not None and image.python_from == "uv":
         yield f"Python {found.footing.python} comes as a standalone build, since {image.os} has none of that version"
+
+
+def _unread_pins(chosen: Sequence[Weighed]) -> Iterator[str]:
+    """Builds that take CUDA from packages which nobody wrote down, beside others that pin theirs: not checked."""
+    packaged = [weighed.option for weighed in chosen if weighed.option.build.cuda_from == "packages"]
+    told = [option for option in packaged if any(name.startswith(("nvidia-", "cuda-toolkit")) for name in option.lines)]
+    for option in packaged:
+        if told and option not in told:
+            names = ", ".join(f"{one.package} {one.full}" for one in told)
+            yield (
+                f"which NVIDIA packages {option.package} {option.full} pins is not known, "
+                f"so whether they agree with those of {names} is not checked"
+            )

@@ -50,7 +50,10 @@ def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
     found = [
         remedy for bits in sorted(sets, key=lambda bits: _distance(search, bits)) for remedy in _mend(search, bits)
     ]
-    found += _split(search)
+    found += [*_per_gpu(search, sets), *_split(search)]
+    packages = {wish.package for wish, _ in search.target.wishes}
+    if not any(packages.intersection(remedy.changes) for remedy in found):
+        found += _pairs(search, sets)
     unlike = {tuple(sorted(remedy.changes.items())): remedy for remedy in reversed(found)}
     kept = [remedy for remedy in found if unlike[tuple(sorted(remedy.changes.items()))] is remedy][:MOST]
     return (*kept, *_cpu(search))
@@ -224,6 +227,31 @@ def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
         env = {**(plan.env or {}), "HSA_OVERRIDE_GFX_VERSION": row.override}
         text = f"let {device.label} borrow the code of {row.borrows} by HSA_OVERRIDE_GFX_VERSION={row.override}, which AMD does not support"
         yield Remedy(text=text, changes={"HSA_OVERRIDE_GFX_VERSION": row.override}, plans=(replace(plan, env=env),))
+
+
+def _pairs(search: Search, sets: Sequence[int]) -> Iterator[Remedy]:
+    """Where no other version alone helps: another version together with one other change that costs little."""
+    near = [soft for soft in search.target.softs if _subject(soft) in {"python", "os", "runtime", "glibc", "driver"}]
+    for wish, bit in search.target.wishes:
+        if bit not in sets or wish.shared:
+            continue
+        for remedy in (remedy for soft in near for remedy in _mend(search, bit | soft.bit)):
+            if not search.known.meets(wish.spec, remedy.changes.get(wish.package, "")):
+                yield remedy
+
+
+def _per_gpu(search: Search, sets: Sequence[int]) -> list[Remedy]:
+    """One image per GPU, where each can be served and not both by one."""
+    devices = [device for device in search.target.devices if device.bit in sets]
+    if len(devices) < 2 or len(devices) != len(search.target.devices):
+        return []
+    every = sum(device.bit for device in devices)
+    plans = [solve(relaxing.relaxed(search.target, every & ~device.bit), search, "newest") for device in devices]
+    whole = tuple(plan for plan in plans if plan)
+    if len(whole) < len(devices):
+        return []
+    told = ", ".join(f"{plan.runtime} for {device.label}" for plan, device in zip(whole, devices, strict=True))
+    return [Remedy(text=f"make one image per GPU: {told}", changes={"images": str(len(whole))}, plans=whole)]
 
 
 def _split(search: Search) -> list[Remedy]:

@@ -289,7 +289,8 @@ def _nothing(hosts: Sequence[Host], builder: _Builder) -> int:
     host = hosts[0]
     reading = host.reading("gpus")
     if isinstance(reading, Fact):
-        seen = f"no GPU that a GPU build can use ({len(reading.value)} seen)" if reading.value else "no GPU"
+        names = ", ".join(gpu.name or gpu.pci or gpu.vendor for gpu in reading.value or ())
+        seen = f"no GPU that a GPU build can use (only {names})" if names else "no GPU"
         return builder.fact("no-gpu", "none", seen, host.source("gpus"))
     assert isinstance(reading, Unknown)
     why = "" if reading.why == "not given" else f" (its GPUs are unknown: {reading.why})"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -125,7 +126,7 @@ class Scale:
         """How one device runs a build's kernels."""
         if device.vendor != option.vendor:
             return (device.bit,), NEVER
-        how = self._how(option, device)
+        how = self.how(option, device)
         if how == "none":
             return (device.bit,), NEVER
         machine = self._target.machines[device.machine]
@@ -133,12 +134,39 @@ class Scale:
             return either((device.bit,), (machine.bit,)), LEVELS["ptx"]
         return self._served(device, place), LEVELS[how]
 
-    def _how(self, option: Option, device: Device) -> str:
+    def how(self, option: Option, device: Device) -> str:
         """How a device of the build's vendor runs its kernels; kernels from elsewhere are that package's business."""
         code = option.build.kernels
         if code == ("-",) or not device.target:
             return "native"
-        return self._known.kernels(device.target, code) if code else "unknown"
+        if not code:
+            return "unknown" if self._may_have_code(option, device) and not self.is_past_cudnn(option, device) else "none"
+        how = self._known.kernels(device.target, code)
+        return "none" if how == "ptx" and self.is_past_cudnn(option, device) else how
+
+    def _may_have_code(self, option: Option, device: Device) -> bool:
+        """Whether a build of unknown kernels could run on a device at all.
+
+        Code for a Jetson is made for it alone, so a build that does not name it has none; a CUDA build holds no machine
+        code that its toolkit could not yet make; and a ROCm build holds none for targets that its ROCm release's own
+        libraries are not built for.
+        """
+        if device.target in self._known.matrix.families.integrated:
+            return False
+        if option.kind == "cuda":
+            first = self._known.first_cuda(device.target)
+            return not first or versions.release(option.number) >= versions.release(first)
+        targets = self._known.rocm_targets(option.number) if option.kind == "rocm" else ()
+        return not targets or device.target.partition(":")[0] in targets
+
+    def is_past_cudnn(self, option: Option, device: Device) -> bool:
+        """Whether a device is newer than anything the build's cuDNN has code for: PTX of the build alone does not help.
+
+        Source: cuDNN support matrices, supported architectures (rows of ``cudnn``).
+        """
+        last = self._known.cudnn_ceiling(option.build.cudnn, option.number) if option.kind == "cuda" else ()
+        number = sm(device.target)
+        return bool(last) and number is not None and (number.major, number.minor) > last
 
     def compiles_ptx(self, option: Option, machine: Machine, place: str) -> bool:
         """Whether a driver can compile a build's PTX: it must know the PTX of that toolkit, hence be as new as it.

@@ -13,6 +13,7 @@ from compat.resolve.request import meets
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from compat.resolve.devices import Device
     from compat.resolve.joints import Objection
     from compat.resolve.search import Search, Variable
     from compat.resolve.situation import Soft
@@ -130,20 +131,38 @@ def _gpu_reason(search: Search, soft: Soft, variable: Variable, weighed: Sequenc
         yield Member(
             "matrix", f"{device.label} is served by drivers up to branch R{last}", _capability(search, device.target)
         )
+    yield from _code_reasons(search, device, variable, weighed)
+
+
+def _code_reasons(search: Search, device: Device, variable: Variable, weighed: Sequence[Weighed]) -> Iterator[Member]:
+    """Builds for the device's vendor and why their code does not run on it, one per runtime; or that there are none."""
     by_runtime: dict[str, Weighed] = {}
     for one in weighed:
-        if one.option.vendor == device.vendor and one.option.build.kernels not in {(), ("-",)}:
+        if one.option.vendor == device.vendor and search.scale.how(one.option, device) != "native":
             by_runtime.setdefault(one.option.runtime, one)
-    if not by_runtime:
+    if not any(one.option.vendor == device.vendor for one in weighed):
         text = f"{variable.package}{_spec(variable)} has no build for {device.vendor} GPUs on {search.target.place}"
         yield Member("matrix", text, search.known.matrix.cite(weighed[0].option.build))
+    elif {one.option.vendor for one in weighed} - {device.vendor, ""} and len(search.target.vendors) > 1:
+        text = f"a build of {variable.package} serves the GPUs of one vendor: {device.label} needs one for {device.vendor}"
+        yield Member("matrix", text)
     for one in list(by_runtime.values())[:_MOST]:
-        how = search.known.kernels(device.target, one.option.build.kernels)
-        if how == "native":
-            continue
-        text = f"{variable.package} {one.option.full} ({one.option.runtime}) carries {' '.join(one.option.build.kernels)}, "
-        text += f"which {'only a newer driver could compile' if how == 'ptx' else 'cannot run'} on {device.target}"
-        yield Member("matrix", text, search.known.matrix.cite(one.option.build))
+        yield Member("matrix", _code_reason(search, device, one), search.known.matrix.cite(one.option.build))
+
+
+def _code_reason(search: Search, device: Device, one: Weighed) -> str:
+    option = one.option
+    name = f"{option.package} {option.full} ({option.runtime})"
+    code = " ".join(option.build.kernels)
+    if not code:
+        kin = "a Jetson runs only code made for it" if device.segment == "jetson" else f"its runtime is not made for {device.target}"
+        return f"{name} names no code for {device.target}, and {kin}"
+    if search.known.kernels(device.target, option.build.kernels) == "ptx":
+        if search.scale.is_past_cudnn(option, device):
+            cudnn = f"cuDNN {option.build.cudnn}".strip()
+            return f"{name} carries PTX, but its {cudnn} has no code for {device.target}"
+        return f"{name} carries {code}, which only a newer driver could compile for {device.target}"
+    return f"{name} carries {code}, which cannot run on {device.target}"
 
 
 def _capability(search: Search, target: str) -> str:
@@ -280,9 +299,7 @@ def _objection(objection: Objection, left: str, right: str) -> str:
         case "system":
             return f"{left} takes {objection.left} from the system and {right} {objection.right}: an image holds one"
         case "requires":
-            return (
-                f"one of {left} and {right} requires {objection.name}{objection.left}, the other is {objection.right}"
-            )
+            return f"{objection.asker} requires {objection.name}{objection.left}"
         case "python":
             return f"{left} has wheels for Python {objection.left}, {right} for {objection.right}"
         case _:

@@ -161,7 +161,7 @@ class Oracle:
         if self._vendor(device) != row.vendor:
             return 3
         if not row.kernels:
-            return 2
+            return 3 if device.startswith("sm_") and number(row.series) < self._first(device) else 2
         code = row.kernels.split()
         if device.startswith("gfx"):
             return 0 if device in code else 3
@@ -169,6 +169,11 @@ class Oracle:
         native = any(one.startswith("sm_") and one[3] == major and one[4] <= minor for one in code)
         ptx = any(one.startswith("compute_") and one[8:] <= device[3:] for one in code)
         return 0 if native else 1 if ptx else 3
+
+    def _first(self, device: str) -> tuple[int, ...]:
+        """The first CUDA that could make machine code for a device or an older one of its major."""
+        kin = [row for row in self.tables["capabilities"] if row["cc"][0] == device[3] and row["cc"][2] <= device[4]]
+        return min(number(row["first_cuda"]) for row in kin)
 
     def _runs(self, row: Row, device: str, driver: str | None) -> bool:
         level = self.level(row, device)
