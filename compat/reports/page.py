@@ -29,7 +29,7 @@ READ: Final = 1000
 """Occurrences of one label or phrase that are read from either end of the text; a report has at most some hundred,
 a log that repeats itself millions."""
 
-_TRIM: Final = " \t-*+•·●#>|_'\"~=,;.✅❌"
+_TRIM: Final = " \t-*+•·●#>|_'\"~=,;.✅❌🤗⚡🚀"
 _ASIDE = re.compile(r"\([^()]*\)?")
 _INDEXES = re.compile(r"\b(gpu|device|gpus) ?\[?\d+(?:[,\-] ?\d+)*\]?")
 _NUMBER = re.compile(r"\d+(?:[,\-] ?\d+)*")
@@ -67,6 +67,8 @@ class Pair:
 
 def label_of(head: str) -> str:
     """A label as tables of readers spell it: ``"- **GPU 0,1 (count)**"`` -> ``"gpu #"``."""
+    if "__" in head:
+        return head  # conda's virtual packages and numba's titles share their words with labels
     if "(" in head:
         head = _ASIDE.sub(" ", head)
     label = " ".join(_CHECKBOX.sub("", head).strip(_TRIM).lower().split())
@@ -142,7 +144,7 @@ def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple
     if 0 < colon <= LONGEST_LABEL:
         yield text[:colon], text[colon + 1 :], False
     equals = text.find("=", 0, LONGEST_LABEL)
-    if equals > 0:
+    if equals > 0 and text[equals + 1 : equals + 2] != "=":
         yield text[:equals], text[equals + 1 :], False
     word = _WORDS.search(text)
     if word and (labels := columns.get(word.group().lower())):

@@ -21,7 +21,7 @@ NAME: Final = "numba or cupy"
 _MARKS: Final = (
     "llvmlite version", "numba version", "cuda device initialized", "os specific version", "cupy version",
     "cupy platform", "cuda build version", "cudnn build version", "nccl build version", "cuda root",
-    "device # compute capability", "cuda detect output", "platform release",
+    "device # compute capability", "cuda detect output", "platform release", "cuda runtime version",
 )  # fmt: skip
 _FOUND = re.compile(r"^\W*id (\d+)\s+b?'([^']+)'")
 _CAPABILITY = re.compile(r"^\W*[Cc]ompute [Cc]apability\s*:\s*(\d+)\.(\d)")
@@ -69,7 +69,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Labels that only these two print."""
-    return betrayed(page, found, _MARKS, ("__CUDA Information__", "__Hardware Information__"))
+    return betrayed(page, found, _MARKS[:-1], ("__CUDA Information__", "__Hardware Information__"))
 
 
 def facts(view: View) -> Iterator[Claim]:

@@ -20,7 +20,7 @@ NAME: Final = "ds_report"
 _MARKS: Final = (
     "torch install path", "torch cuda version", "torch hip version", "deepspeed info", "deepspeed install path",
     "deepspeed wheel compiled w.", "nvcc version", "op name", "shared memory size", "async_io", "fused_adam",
-    "cpu_adam", "sparse_attn", "transformer_inference", "fused_lamb", "cuda available",
+    "cpu_adam", "sparse_attn", "transformer_inference", "fused_lamb",
 )  # fmt: skip
 _UNTESTED = re.compile(r"untested triton version \((\d[\w.+]*)\)")
 _DETECTED = re.compile(r"requires a torch version .{0,60}but detected (\d+\.\d+[\w.+]*)")

@@ -104,7 +104,20 @@ def facts(view: View) -> Iterator[Claim]:
         for index, line in view.lines(needle):
             if found := _OWN.search(line):
                 yield from view.stamp(index, [Claim("packages", found.group(2), key=found.group(1).lower())])
+    yield from _related(view)
     yield from _lightning(view)
+
+
+def _related(view: View) -> Iterator[Claim]:
+    """bitsandbytes lists the packages it works with under a title."""
+    for start, _ in view.lines("Related packages:"):
+        for index, line in view.span(start + 1, start + 20):
+            found = _ENTRY.match(line)
+            if found is None and ":" not in line:
+                break
+            if found:
+                claim = Claim("packages", found.group(2), key=found.group(1), weight=Weight.LISTED)
+                yield from view.stamp(index, [claim])
 
 
 def _bare(target: str, key: str = "") -> Claim:

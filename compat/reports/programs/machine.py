@@ -67,9 +67,10 @@ def _flags(pair: Pair) -> Iterator[Claim]:
 
 def _name(pair: Pair) -> Iterator[Claim]:
     """os-release's NAME and VERSION_ID, when PRETTY_NAME is not among the lines."""
-    near = [text for text in pair.below(12) if text.startswith("VERSION_ID")]
-    if near and not any(text.startswith("PRETTY_NAME") for text in pair.below(12)):
-        yield from values.system_claims(f"{pair.value} {near[0].partition('=')[2].strip(chr(34))}")
+    lines = [line.text for line in pair.page.lines[max(0, pair.index - 4) : pair.index + 12]]
+    release = next((text for text in lines if text.startswith("VERSION_ID")), "")
+    if release and not any(text.startswith("PRETTY_NAME") for text in lines):
+        yield from values.system_claims(f"{pair.value} {release.partition('=')[2].strip(chr(34))}")
 
 
 LABELS: Final[Mapping[str, values.Reader]] = {

@@ -74,7 +74,10 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Its name in capitals, a log's title, or the rows of ``-q`` and ``-L``."""
     marks = betrayed(
-        page, found, ("attached gpus", "product name", "product brand"), ("NVIDIA-SMI", "NVSMI LOG", "(UUID: GPU-")
+        page,
+        found,
+        ("attached gpus", "product name", "product brand"),
+        ("NVIDIA-SMI", "NVSMI LOG", "(UUID: GPU-", "driver_version", "Failed to initialize NVML", "NVML library version"),
     )
     rows = {index for needle in ("Off |", "On |", "WDDM", "| 0000") for index in page.find(needle)}
     marks += [index for index in rows if _ROW.match(page.lines[index].text.strip())]

@@ -78,12 +78,13 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
         page,
         found,
         ("virtual packages", "conda version", "active environment", "base environment"),
-        ("==", "Successfully installed ", "packages in environment at", "Uninstalling ", "Using CPython"),
+        ("Successfully installed ", "packages in environment at", "Uninstalling ", "Using CPython"),
     )
     heads = [i for needle in ("Package ", "# Name", "Name") for i in page.find(needle) if _head(page.lines[i].text)]
     shown = [index for index in page.find("Version:") if _VERSION.match(page.lines[index].text)]
+    frozen = [index for index in page.find("==") if _FROZEN.match(page.lines[index].text)]
     rows = [index for index in page.find("ii  ") if _DPKG.match(page.lines[index].text)]
-    return sorted({*marks, *heads, *shown, *rows})
+    return sorted({*marks, *heads, *shown, *frozen, *rows})
 
 
 def facts(view: View) -> Iterator[Claim]:

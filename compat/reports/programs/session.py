@@ -85,7 +85,7 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Prompts, Python's banner, version sentences."""
     marks = betrayed(page, found, (), (">>> ", "__version__", "torch.version.", "torch.cuda.get_device"))
     banners = [index for index in page.find("Python ") if _BANNER.match(page.lines[index].text)]
-    return sorted({*marks, *banners, *page.find("[GCC ")})
+    return sorted({*marks, *banners})
 
 
 def facts(view: View) -> Iterator[Claim]:

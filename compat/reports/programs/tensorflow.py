@@ -19,7 +19,7 @@ NAME: Final = "tensorflow"
 _MARKS: Final = (
     "tf.version.version", "tf.version", "tf.version.git_version", "tf.git_version", "tf.compiler_version",
     "tf.version.compiler_version", "os kernel version", "os release version", "os platform", "linux distribution",
-    "linux os distribution", "python implementation", "sanity check",
+    "linux os distribution", "sanity check",
 )  # fmt: skip
 _NEEDLES: Final = (
     "== check python", "== check os platform", "== tensorflow import", "== cuda libs", "== check pips", "== nvidia-smi",

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 NAME: Final = "collect_env"
 
 _MARKS: Final = (
-    "is debug build", "cuda used to build pytorch", "rocm used to build pytorch", "libc version", "python platform",
+    "is debug build", "cuda used to build pytorch", "rocm used to build pytorch", "rocm sdk used to build pytorch", "hip used to build pytorch", "libc version", "python platform",
     "is cuda available", "cuda_module_loading set to", "hip runtime version", "miopen runtime version",
-    "is xnnpack available", "is xpu available", "cuda runtime version", "versions of relevant libraries",
+    "is xnnpack available", "is xpu available", "versions of relevant libraries",
     "vllm build flags", "rocm version", "gpu topology",
 )  # fmt: skip
 _NEEDLES: Final = ("[pip3] ", "[conda] ", "[pip] ", "Collecting environment information")
@@ -83,6 +83,9 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "vllm version": values.package("vllm"),
     "cuda used to build pytorch": _built_with_cuda,
     "rocm used to build pytorch": _built_with_rocm,
+    "rocm sdk used to build pytorch": values.runtime("rocm"),
+    "hip used to build pytorch": values.hip_version,
+    "hip compiler version": values.silent,
     "os": values.system,
     "gcc version": values.number("gcc"),
     "clang version": values.number("clang"),

@@ -1,0 +1,121 @@
+"""What happens to a report on its way into an issue must not change what is read from it."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from compat import facts, reports
+from compat.reports.damage import clean
+
+HERE = Path(__file__).parent
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*/*.txt"))}
+
+
+def prefixed(prefix: str):
+    return lambda text: "".join(f"{prefix}{line}" for line in text.splitlines(keepends=True))
+
+
+def stamped(form: str):
+    """A logger's prefix with a running clock."""
+    return lambda text: "".join(
+        form.format(n=number % 60) + line for number, line in enumerate(text.splitlines(keepends=True))
+    )
+
+
+DAMAGES = {
+    "quoted": prefixed("> "),
+    "quoted twice": prefixed("> > "),
+    "indented as code": prefixed("    "),
+    "fenced": lambda text: f"Hello,\n\n```shell\n{text}\n```\n\nThanks!",
+    "fence never closed": lambda text: f"It fails.\n```\n{text}",
+    "indented fence in a list": lambda text: "1. run it\n   ```text\n" + textwrap.indent(text, "   ") + "   ```\n",
+    "details": lambda text: f"<details>\n<summary>The output of `x`</summary>\n\n{text}\n\n</details>",
+    "details without lines": lambda text: f"<details><summary>environment</summary><pre>{text}</pre></details>",
+    "windows line ends": lambda text: text.replace("\n", "\r\n"),
+    "entities": lambda text: html.escape(text, quote=True),
+    "no-break spaces": lambda text: text.replace("  ", "\xa0 "),
+    "padded by a terminal": lambda text: "\n".join(line.ljust(170) for line in text.splitlines()),
+    "coloured": lambda text: "\n".join(f"\x1b[32m{line}\x1b[0m" for line in text.splitlines()),
+    "zero-width": lambda text: "\u200b" + text + "\ufeff",
+    "python logger": stamped("2023-08-03 05:56:{n:02d},714 - mmdet - INFO - "),
+    "mmengine logger": stamped("08/03 05:56:{n:02d} - mmengine - INFO - "),
+    "vllm logger": stamped("INFO 04-11 09:49:{n:02d} [__init__.py:239] "),
+    "comfyui logger": stamped("2025-03-21T19:14:{n:02d}.837017 - "),
+    "compose": prefixed("worker-1  | "),
+    "kubectl": stamped("2024-05-01T10:00:{n:02d}.123456789Z stdout F "),
+    "syslog": stamped("Mar  3 12:00:{n:02d} box app[123]: "),
+    "syslog in German": stamped("Dez 13 12:00:{n:02d} box app[123]: "),
+    "bracketed clock": stamped("[2024-05-01 12:00:{n:02d}.123] "),
+}
+
+
+ROWS = ("nvidia_smi", "pip_", "conda", "lspci", "numba", "container_cli", "docker", "rocm_smi_concise")
+
+
+def read(text: str) -> dict:
+    document = facts.dump(reports.read(text).host)
+    return {key: value for key, value in document.items() if key not in {"read", "unknown"}}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_reads_the_same_through_damage(name, damage):
+    if name.startswith(ROWS) and any(word in damage for word in ("logger", "compose", "kubectl", "syslog", "clock")):
+        pytest.skip("this output is not logged line by line")
+    assert read(DAMAGES[damage](TEXTS[name])) == read(TEXTS[name])
+
+
+CLEANED = {
+    "> > Driver: 535": "Driver: 535",
+    ">>> import torch": ">>> import torch",
+    "> >>> import torch": ">>> import torch",
+    "`torch` version: 2.0": "torch version: 2.0",
+    "**OS:** posix": "OS: posix",
+    "驱动：430.64": "驱动:430.64",
+    "CUDA\\_HOME: /usr": "CUDA_HOME: /usr",
+    "torch version .................... 1.10": "torch version: 1.10",
+    "** Python version: [2024-07-09 17:54:23.484] 3.11.8": " Python version: 3.11.8",
+    "[WARNING] torch: old": "torch: old",
+    "2024-01-01 00:00:00 [INFO] root: GPU: x": "root: GPU: x",
+    "| 0  Tesla T4 Off |": "| 0  Tesla T4 Off |",
+}
+
+
+@pytest.mark.parametrize("line", CLEANED)
+def test_cleans_a_line(line):
+    assert clean(line)[0].text == CLEANED[line]
+
+
+def test_parts_lines_that_ran_together():
+    text = "PyTorch version: 2.0.1 Is debug build: False CUDA used to build PyTorch: 11.8 OS: Ubuntu 22.04 LTS (x86_64)"
+    host = reports.read(text).host
+    assert (host["packages"], host["os"], host["builds"]["torch"].runtime) == ({"torch": "2.0.1"}, "ubuntu22.04", "cuda11.8")
+
+
+def test_joins_what_a_terminal_broke():
+    whole = TEXTS["torch_collect_env_cuda"]
+    broken = "\n".join(part for line in whole.splitlines() for part in (textwrap.wrap(line, 80, drop_whitespace=False,
+        break_on_hyphens=False) if False else [line[i : i + 80] for i in range(0, max(len(line), 1), 80)]))  # fmt: skip
+    assert read(broken) == read(whole)
+
+
+def test_joins_what_a_mail_program_wrapped():
+    text = "GPU models and configuration: first one is a GPU 0:\nIs debug build: False\n"
+    wrapped = "Python version: 3.8.10 (default, May 26 2023, 14:05:08)  with a long tail\nof words\n" + text
+    assert reports.read(wrapped).host["python"] == "3.8.10"
+
+
+def test_reads_a_printed_dictionary():
+    text = (
+        "OrderedDict([('sys.platform', 'linux'), ('Python', '3.7.9 (default) [GCC 7.3.0]'), ('CUDA available', True), "
+        "('GPU 0,1', 'Tesla V100-SXM2-32GB'), ('NVCC', 'Cuda compilation tools, release 10.2, V10.2.89'), "
+        "('PyTorch', '1.6.0'), ('PyTorch compiling details', 'PyTorch built with:\\n  - CUDA Runtime 10.2\\n')])"
+    )
+    host = reports.read(text).host
+    assert host["python"] == "3.7.9"
+    assert [gpu.name for gpu in host["gpus"]] == ["Tesla V100-SXM2-32GB"] * 2
+    assert (host["cuda_toolkit"], host["builds"]["torch"].runtime) == ("10.2.89", "cuda10.2")
