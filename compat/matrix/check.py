@@ -99,11 +99,12 @@ def _read(path: Path, book: _Book, *, spelling: bool = True) -> None:
     except InputError as fault:
         book.faults.append((str(path), 0, fault))
         return
+    known = len(book.faults)
     layout = canonical.layout(text)
     _check_head(str(path), document, layout, book)
     for table, content in store.tables_of(document).items():
         _read_table(str(path), table, content, layout, book)
-    if spelling:
+    if spelling and len(book.faults) == known:  # what has no shape has no spelling
         _check_spelling(str(path), text, canonical.dump(document, layout.comments), book)
 
 

@@ -57,7 +57,7 @@ def parse_toml(text: str, where: str) -> Raw:
         import tomli as tomllib
     try:
         document: Raw = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number with thousands of digits
         raise InputError(f"not valid TOML: {error}", where=where) from None
     return document
 

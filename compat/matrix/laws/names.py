@@ -50,7 +50,18 @@ def _build_names(view: View, item: Placed) -> Iterator[Breach]:
         yield Breach(item, "index", f"{row.index} is not in indexes", "a name of indexes")
     if row.package not in {package.row.name for package in view.of("packages")}:
         yield Breach(item, "package", f"{row.package} is not in packages", "a name of packages")
+    for name in row.kernels:
+        if name != "-" and not _is_known_code(view, name):
+            yield Breach(
+                item, "kernels", f"{name} is no known target", "a target of capabilities or gfx, or its variant"
+            )
     yield from _runtime(view, item, row.runtime)
+
+
+def _is_known_code(view: View, name: str) -> bool:
+    found = targets.sm(name)
+    known = view.capabilities if found else view.gfx
+    return not known or (f"sm_{found.major}{found.minor}" if found else name.partition(":")[0]) in known
 
 
 def _runtime(view: View, item: Placed, runtime: str) -> Iterator[Breach]:
@@ -216,8 +227,3 @@ def needless_exemptions(
                     yield "exemptions", Breach(item, "exempt", f"the row keeps {name}", "no exemption")
             if not item.row.note:
                 yield "exemptions", Breach(item, "note", "is missing", "why the law does not hold here")
-
-
-def is_code(target: str) -> bool:
-    """Whether ``target`` is something that a build may carry."""
-    return targets.sm(target) is not None or targets.is_gfx(target)

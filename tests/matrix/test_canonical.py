@@ -1,0 +1,125 @@
+"""One spelling: writing a matrix file changes no fact, loses no comment, and is its own fixed point."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat import resources
+from compat.errors import InputError
+from compat.matrix import canonical, rows, store, typed
+
+MESSY = """\
+# head of the file
+# in two lines
+
+schema = 'envcheck.matrix/1'
+# about toolkits
+cuda = [
+  # the first row
+  { how = "documented", cuda="11.8.0", targets = ["sm_35", "sm_90"], toolkit = true, source = [ "nv" ] }, # beside it
+  {cuda = "12.0.0",note = "say \\"hi\\" \\\\ bye", targets = "sm_50   sm_90a", source = "nv", how = "measured", gcc = ""},
+]
+[[gpus]] # a product
+name = "X"
+vendor = "nvidia"
+# its target
+target = "sm_90"
+memory_gib = 24.0
+source = "nv"
+how = "documented"
+[builds]
+# the framework
+torch = [ { versions = ["2.0.0", "2.0.1"], runtime = "cpu", requires = ["triton==2.0.0; platform_system == 'Linux'"], source = "nv", how = "measured" } ]
+[sources]
+# where from
+nv = "NVIDIA # not a comment"
+"a b" = "quoted"
+# the end
+"""
+
+
+def facts(text):
+    """What a file says, however it is spelled: typed rows and sources."""
+    document = store.parse_toml(text, "text")
+    tables = store.tables_of(document)
+    found = {
+        name: [row for raw in items for row in typed(rows.row_type(name), raw, name)] for name, items in tables.items()
+    }
+    return found, document.get("sources")
+
+
+def test_rewriting_keeps_every_fact_and_is_a_fixed_point():
+    better = canonical.canonical(MESSY)
+    assert facts(better) == facts(MESSY)
+    assert canonical.canonical(better) == better
+
+
+def test_rewriting_keeps_every_comment_above_what_it_is_about():
+    lines = canonical.canonical(MESSY).splitlines()
+    assert lines[:2] == ["# head of the file", "# in two lines"]
+    above = {line.strip(): below.strip() for line, below in zip(lines, lines[1:], strict=False)}
+    assert above["# about toolkits"] == "cuda = ["
+    assert above["# the first row"] == "# beside it"
+    assert above["# beside it"].startswith('{ cuda = "11.8.0"')
+    assert above["# the framework"] == "builds.torch = ["
+    assert above["# where from"].startswith("nv = ")
+    assert lines[-1] == "# the end"
+    assert sum(line.strip().startswith("#") for line in lines) == MESSY.count("# ") - 1  # one is inside a text
+
+
+def test_the_spelling_is_short():
+    better = canonical.canonical(MESSY)
+    assert '{ cuda = "11.8.0", targets = "sm_35 sm_90", source = "nv", how = "documented" }' in better
+    assert "memory_gib = 24," in better
+    assert "gcc" not in better
+    assert """note = 'say "hi" \\ bye'""" in better
+
+
+def test_lines_of_rows_are_found_for_messages():
+    layout = canonical.layout(MESSY)
+    lines = MESSY.splitlines()
+    assert 'cuda="11.8.0"' in lines[layout.lines["row", "cuda", 0] - 1]
+    assert 'cuda = "12.0.0"' in lines[layout.lines["row", "cuda", 1] - 1]
+    assert lines[layout.lines["row", "gpus", 0] - 1].startswith("[[gpus]]")
+    assert lines[layout.lines["row", "builds.torch", 0] - 1].startswith("torch = [")
+    assert lines[layout.lines["source", "nv"] - 1].startswith("nv = ")
+
+
+@pytest.mark.parametrize("path", sorted(resources.matrix_dir().glob("*.toml")), ids=lambda path: path.name)
+def test_shipped_files_are_their_own_spelling_and_every_row_has_its_line(path):
+    text = path.read_text("utf-8")
+    assert canonical.canonical(text) == text
+    lines, layout = text.splitlines(), canonical.layout(text)
+    for name, items in store.tables_of(store.parse_toml(text, "text")).items():
+        for number in range(len(items)):
+            assert lines[layout.lines["row", name, number] - 1].lstrip().startswith("{ ")
+
+
+texts = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=20)
+words = st.lists(st.from_regex(r"[a-z0-9_.]{1,8}", fullmatch=True), unique=True, max_size=4)
+cuda_rows = st.fixed_dictionaries(
+    {"cuda": texts, "source": words, "how": st.just("measured")},
+    optional={"note": texts, "toolkit": st.booleans(), "targets": words, "inferred": words.map(" ".join), "gcc": texts},
+)
+product_rows = st.fixed_dictionaries(
+    {"name": texts, "vendor": texts, "target": texts, "source": words, "how": st.just("inferred")},
+    optional={"memory_gib": st.floats(0, 1e6, allow_nan=False) | st.integers(0, 10**6), "aliases": texts, "pci": words},
+)
+comments = st.lists(st.from_regex(r"# [a-z ]{0,12}[a-z]", fullmatch=True), max_size=2)
+
+
+@given(cuda=st.lists(cuda_rows, max_size=4), gpus=st.lists(product_rows, max_size=3), above=comments, beside=comments)
+def test_any_rows_survive_writing_and_reading(cuda, gpus, above, beside):
+    sources = {key: "a citation" for row in [*cuda, *gpus] for key in row["source"]}
+    notes = {("table", "cuda"): above, ("end",): beside} | ({("row", "cuda", 0): beside} if cuda else {})
+    text = canonical.dump({"schema": canonical.SCHEMA, "cuda": cuda, "gpus": gpus, "sources": sources}, notes)
+    found, cited = facts(text)
+    assert found["cuda"] == [row for raw in cuda for row in typed(rows.CudaRelease, raw, "cuda")]
+    assert found["gpus"] == [row for raw in gpus for row in typed(rows.Product, raw, "gpus")]
+    assert (cited or {}) == sources
+    assert canonical.canonical(text) == text
+
+
+def test_what_is_not_toml_is_refused():
+    with pytest.raises(InputError, match="not valid TOML"):
+        canonical.canonical("cuda = [")

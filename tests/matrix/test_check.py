@@ -1,0 +1,257 @@
+"""``matrix check``: one slip each in a matrix that is otherwise sound, and what the person is told."""
+
+import re
+
+import pytest
+
+from compat import resources
+from compat.errors import InputError
+from compat.matrix.check import check, fix
+from compat.matrix.laws import LAWS
+
+
+def told(tmp_path, text, name="small.toml"):
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    return [str(fault).replace(f"{tmp_path}/", "") for fault in check([path], beneath=[])]
+
+
+def line_of(text, fragment):
+    return text[: text.index(fragment)].count("\n") + 1
+
+
+def test_the_small_matrix_keeps_every_law(small, tmp_path):
+    assert told(tmp_path, small) == []
+
+
+SHAPE = {
+    "unknown key": ('title = "PyTorch"', 'title = "PyTorch", colour = "red"', "packages torch: colour is not a key"),
+    "missing key": ('title = "PyTorch", ', "", "packages torch: title is missing"),
+    "missing source": (
+        'capabilities = "8.0", images = "ubuntu:22.04", source = "doc"',
+        'capabilities = "8.0", images = "ubuntu:22.04"',
+        "jetpack 6.2 36.4.3: source is missing",
+    ),
+    "wrong type": ("toolkit = false", 'toolkit = "no"', "cuda 12.7.0: toolkit is 'no'; expected true or false"),
+    "number for text": ('glibc = "2.35"', "glibc = 2.35", "systems ubuntu22.04: glibc is 2.35; expected a text"),
+    "bad version": (
+        'driver_linux = "570.26"',
+        'driver_linux = ">=570.26"',
+        "driver_linux is '>=570.26'; expected a dotted",
+    ),
+    "bad release": ('cuda = "12.8.0", driver', 'cuda = "12.8", driver', "cuda is '12.8'; expected a full release"),
+    "bad target": ("sm_90a sm_120", "sm_90a 12.0", "targets is '12.0'; expected sm_90"),
+    "bad gfx": ('targets = "gfx1030", os = "ubuntu', 'targets = "1030", os = "ubuntu', "targets is '1030'"),
+    "bad python": ('python = "3.8 3.9"', 'python = "3.8 39"', "python is '39'; expected a Python minor"),
+    "bad date": ('date = "2022-10-12"', 'date = "12.10.2022"', "date is '12.10.2022'; expected a day"),
+    "bad month": ('date = "2022-10"', 'date = "2022-13"', "date is '2022-13'"),
+    "bad os": ('os = "rhel9.4"', 'os = "RHEL 9.4"', "os is 'RHEL'"),
+    "bad how": ('how = "inferred"', 'how = "guessed"', "how is 'guessed'; expected measured or documented or inferred"),
+    "bad kind": ('kind = "companion"', 'kind = "friend"', "kind is 'friend'; expected framework or companion"),
+    "bad pci": ("10de:20b0", "10DE:20B0", "pci is '10DE:20B0'"),
+    "bad platform": ('"linux_x86_64", kernels = "gfx1030"', '"linux", kernels = "gfx1030"', "platforms is 'linux'"),
+    "item twice": ('targets = "sm_80 sm_90"', 'targets = "sm_80 sm_90 sm_80"', "targets names sm_80 twice"),
+    "text for list": (
+        'requires = ["torch==2.0.0"]',
+        'requires = "torch==2.0.0"',
+        "requires is 'torch==2.0.0'; expected a list",
+    ),
+    "uncited id": (
+        'packages = [\n  { name = "torch", title = "PyTorch", kind = "framework", module = "torch", aliases = "pytorch", source = "doc"',
+        'packages = [\n  { name = "torch", title = "PyTorch", kind = "framework", module = "torch", aliases = "pytorch", source = "doc web"',
+        "source web has no citation",
+    ),
+    "unused source": ('doc = "A document"', 'doc = "A document"\nold = "Another"', "source old is cited by no row"),
+    "empty citation": ('doc = "A document"', 'doc = ""', "source doc is ''; expected a citation"),
+    "unknown table": ("jetpack = [", "jetpacks = [", "jetpacks is not a table"),
+    "bad schema": ("envcheck.matrix/1", "envcheck.matrix/9", "schema is 'envcheck.matrix/9'"),
+    "row not a table": ("jetpack = [\n", "jetpack = [\n  7,\n", "jetpack: a row is 7"),
+    "table not a list": (
+        "cudnn = [\n  { version",
+        "cudnn = 5\nnccl = [\n  { version",
+        "cudnn is 5; expected a list of rows",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "words"), SHAPE.values(), ids=SHAPE)
+def test_a_slip_in_the_shape_is_told_with_its_place(small, tmp_path, before, after, words):
+    assert before in small
+    broken = small.replace(before, after, 1)
+    faults = told(tmp_path, broken)
+    assert any(words in fault for fault in faults), faults
+    assert all(fault.startswith("small.toml") for fault in faults)
+
+
+def test_every_fault_is_told_at_once_with_file_line_row_and_key(small, tmp_path):
+    broken = small.replace('glibc = "2.35"', 'glibc = "new"').replace('stream = "classic"', 'stream = "jazz"', 1)
+    broken = broken.replace('driver_linux = "520.61.05"', 'driver_linux = "580.61.05"')
+    faults = told(tmp_path, broken)
+    assert [fault for fault in faults if "systems ubuntu22.04: glibc is 'new'" in fault]
+    assert [fault for fault in faults if "rocm 6.0.0: stream is 'jazz'" in fault]
+    assert [fault for fault in faults if "driver-floors" in fault]
+    lines = [int(fault.split(":")[1]) for fault in faults]
+    assert lines == sorted(lines)
+    line = line_of(broken, 'stream = "jazz"')
+    assert f"small.toml:{line}: rocm 6.0.0" in "\n".join(faults)
+
+
+LAW = {
+    "one-row-per-key": ('version = "8.9.7.29", cuda = "11 12", first_cc = "7.0", source = "doc", how = "documented" },', 'version = "8.9.7.29", cuda = "11 12", first_cc = "7.0", source = "doc", how = "documented" },\n  { version = "8.9.7.29", cuda = "11 12", first_cc = "8.0", source = "doc", how = "documented" },', "cudnn 8.9.7.29"),
+    "names-exist: index": ('index = "wheels", python = "3.8 3.9", platforms = "linux_x86_64", kernels = "sm_80 sm_90"', 'index = "lost", python = "3.8 3.9", platforms = "linux_x86_64", kernels = "sm_80 sm_90"', "index lost is not in indexes"),
+    "names-exist: toolkit": ('runtime = "cuda12.8", python', 'runtime = "cuda12.7", python', "cuda has no release 12.7"),
+    "names-exist: rocm": ('runtime = "rocm6.0"', 'runtime = "rocm6.1"', "rocm has no release 6.1"),
+    "names-exist: system": ('cuda = "12.8.0", os = "ubuntu22.04"', 'cuda = "12.8.0", os = "ubuntu23.04"', "ubuntu23.04 is not in systems"),
+    "names-exist: cuda of image": ('cuda = "12.8.0", os', 'cuda = "12.9.0", os', "12.9.0 is not in cuda"),
+    "names-exist: product": ('target = "sm_80", pci', 'target = "sm_81", pci', "sm_81 is not known"),
+    "names-exist: follows": ('follows = "torch"', 'follows = "jax"', "follows jax is not in packages"),
+    "names-exist: condition": ('require = "12.8.0"', 'require = "12.9.0"', "require 12.9.0 is not in requires"),
+    "names-exist: package": ("builds.torchvision = [", "builds.torchtext = [", "torchtext is not in packages"),
+    "names-exist: kernel": ('kernels = "sm_80 sm_120"', 'kernels = "sm_80 sm_130"', "sm_130 is no known target"),
+    "names-exist: own python": ('python = "3.10", pythons = "3.10 3.11"', 'python = "3.9", pythons = "3.10 3.11"', "lacks 3.9"),
+    "images-exist": ('image = "ubuntu:22.04"', 'image = "ubuntu:24.04"', "ubuntu:24.04 is not in images"),
+    "requirement-grammar": ("driver>=535,driver<536", "driver=>535", "'driver=>535' is not a condition"),
+    "reachable": ('require = "12.8.0", ', "", "12.8.0 is used by no row"),
+    "driver-floors": ('driver_windows = "570.65"', 'driver_windows = "510.65"', "cuda 12.8.0: driver_windows is 510.65"),
+    "family-floors": ('driver_windows = "570.65", family_linux = "525.60.13"', 'driver_windows = "570.65", family_linux = "535.60.13"', "family_linux is 535.60.13"),
+    "driver-branch": ('branch = "R520", targets', 'branch = "R570", targets', "R570 reports CUDA 12.8"),
+    "driver-branch: unknown": ('branch = "R520", targets', 'branch = "R521", targets', "R521 is not in drivers"),
+    "branches: order": ('date = "2024-10-29"', 'date = "2026-10-29"', "drivers R570: date is 2025-01-27"),
+    "branches: end": ('eol = "2023-10-01"', 'eol = "2021-10-01"', "eol is 2021-10-01"),
+    "branches: newest": ('latest = "520.61.05"', 'latest = "520.01.05"', "latest is 520.01.05"),
+    "capability-bounds: lacks": ('targets = "sm_80 sm_90"', 'targets = "sm_80"', "lacks sm_90"),
+    "capability-bounds: has": ('targets = "sm_80 sm_90"', 'targets = "sm_70 sm_80 sm_90"', "has sm_70"),
+    "capability-bounds: variant": ("sm_90 sm_90a sm_120", "sm_90 sm_103a sm_120", "has sm_103a"),
+    "dropped-architectures": (', drops = "Volta"', "", "drivers R570: drops does not drop Volta"),
+    "rocm-targets": ('targets = "gfx1030", os = "rhel9.4"', 'targets = "gfx1030 gfx1031", os = "rhel9.4"', "lists gfx1031"),
+    "rocm-targets: unknown": ('targets = "gfx1030", os = "rhel9.4"', 'targets = "gfx1030 gfx1032", os = "rhel9.4"', "gfx1032 is not in gfx"),
+    "rocm-drivers": ('drivers = "5.6.0 6.2", targets = "gfx1030", os = "rhel9.4"', 'drivers = "6.3.0 6.2", targets = "gfx1030", os = "rhel9.4"', "rocm 6.0.2: drivers is 6.3.0 6.2"),
+    "gfx-override": ('override = "10.3.0"', 'override = "11.0.0"', "override is 11.0.0 [gfx-override]; expected 10.3.0"),
+    "gfx-override: alone": (', borrows = "gfx1030"', "", "both or neither"),
+    "toolkit-dates": ('date = "2024-01-31"', 'date = "2022-01-31"', "rocm 6.0.2: date is 2022-01-31"),
+    "kernels-possible": ('kernels = "sm_80 sm_90"', 'kernels = "sm_80 sm_120"', "torch 2.0.1 cuda11.8: kernels has sm_120"),
+    "kernels-possible: ptx": ('kernels = "sm_80 compute_90"', 'kernels = "sm_80 compute_120"', "has compute_120"),
+    "kernels-possible: vendor": ('kernels = "gfx1030", date', 'kernels = "sm_80", date', "has sm_80 in a rocm6.0 build"),
+    "companions": ('requires = ["torch==2.0.0"]', 'requires = ["torch==2.0.9"]', "pins torch==2.0.9"),
+    "followed": ('versions = "0.15.0 0.15.1", runtime = "cuda11.8"', 'versions = "0.15.0 0.15.1", runtime = "cuda12.8"', "torchvision 0.15.0 cuda12.8: runtime is cuda12.8"),
+    "build-dates": ('date = "2023-05-08"', 'date = "2023-01-08"', "torch 2.0.1 cuda11.8: date is 2023-01-08"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LAW)
+def test_a_broken_law_is_named_with_row_and_key(small, tmp_path, case):
+    before, after, words = LAW[case]
+    assert before in small
+    faults = [fault for fault in told(tmp_path, small.replace(before, after, 1)) if "canonical" not in fault]
+    law = case.partition(":")[0]
+    assert any(words in fault and f"[{law}]" in fault for fault in faults), faults
+
+
+def test_each_law_has_a_case_that_breaks_it():
+    assert {case.partition(":")[0] for case in LAW} | {"python-dropped"} == set(LAWS)  # that one has a test of its own
+
+
+def test_two_images_of_one_tag_are_told(small, tmp_path):
+    row = next(line for line in small.splitlines() if "12.8.0-{flavour}" in line)
+    twin = row.replace("-{flavour}-", "-base-").replace('flavours = "base devel", ', "")
+    faults = told(tmp_path, small.replace(row, f"{row}\n{twin}"))
+    assert any("stands in small.toml" in fault and "one-row-per-key" in fault for fault in faults), faults
+
+
+def test_a_python_that_comes_back_is_told_and_a_backport_is_not(small, tmp_path):
+    row = next(line for line in small.splitlines() if 'versions = "2.7.0", runtime = "cuda12.8"' in line)
+    newer = row.replace("2.7.0", "2.8.0").replace('"3.9 3.10"', '"3.8 3.9 3.10"').replace("2025-04-23", "2025-08-06")
+    faults = told(tmp_path, small.replace(row, f"{row}\n{newer}"))
+    assert any("builds.torch 2.8.0 cuda12.8: python 3.8 is back [python-dropped]" in fault for fault in faults), faults
+    backport = row.replace("2.7.0", "2.0.2").replace("12.8", "11.8").replace(" sm_120", "").replace("3.9 3.10", "3.9")
+    assert told(tmp_path, small.replace(row, f"{backport.replace('2025-04-23', '2025-08-06')}\n{row}")) == []
+
+
+def test_an_exemption_silences_its_law_and_needs_a_reason(small, tmp_path):
+    broken = small.replace('kernels = "sm_80 sm_90", date = "2023-05-08", source = "doc", how = "documented" }',
+                           'kernels = "sm_80 sm_120", date = "2023-05-08", source = "doc", how = "documented"EXTRA }')  # fmt: skip
+    assert told(tmp_path, broken.replace("EXTRA", ', exempt = "kernels-possible", note = "a backport"')) == []
+    without = told(tmp_path, broken.replace("EXTRA", ', exempt = "kernels-possible"'))
+    assert any("note is missing" in fault for fault in without)
+
+
+def test_an_exemption_that_nothing_needs_is_a_fault(small, tmp_path):
+    row = 'cc = "8.0", architecture = "Ampere", first_cuda = "11.0", source = "doc", how = "documented"'
+    for exempt, words in (("driver-floors", "the row keeps driver-floors"), ("gravity", "gravity is not a law")):
+        text = small.replace(row, f'{row}, exempt = "{exempt}", note = "because"')
+        assert any(words in fault for fault in told(tmp_path, text))
+
+
+HOSTILE = {
+    "not toml": "torch = [",
+    "binary": "\x00\x01\x02",
+    "empty": "",
+    "nested": "a = " + "[" * 3000 + "]" * 3000,
+    "sources a list": 'schema = "envcheck.matrix/1"\nsources = [1]\n',
+    "huge number": "cuda = 1" + "0" * 5000,
+    "rows of rows": 'schema = "envcheck.matrix/1"\nbuilds.torch = [ [ { a = 1 } ] ]\n',
+    "builds a list": 'schema = "envcheck.matrix/1"\nbuilds = [ 1 ]\n',
+    "dates": "cuda = [ { cuda = 2020-01-01, date = 07:32:00, source = 1979-05-27T07:32:00Z, how = 3 } ]\n",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_anything_that_is_not_a_matrix_is_one_clear_fault_or_more(tmp_path, text):
+    faults = told(tmp_path, text, "hostile.toml")
+    assert faults
+    assert all("hostile.toml" in fault for fault in faults)
+
+
+def test_a_file_that_cannot_be_read_is_a_fault(tmp_path):
+    assert "cannot be read" in str(check([tmp_path / "none.toml"], beneath=[])[0])
+    bad = tmp_path / "latin.toml"
+    bad.write_bytes(b'schema = "\xe9"\n')
+    assert "not valid TOML" in str(check([bad], beneath=[])[0])
+
+
+def test_an_overlay_is_checked_against_the_matrix_beneath(small, tmp_path):
+    base = tmp_path / "base.toml"
+    base.write_text(small)
+    overlay = tmp_path / "mine.toml"
+    overlay.write_text(
+        'schema = "envcheck.matrix/1"\n\nbuilds.torch = [\n'
+        '  { versions = "2.7.0", runtime = "cuda12.8", local = "corp", index = "wheels", source = "us", how = "measured" },\n'
+        '  { versions = "2.7.0", runtime = "cuda12.8", local = "lost", index = "lost", source = "us", how = "measured" },\n'
+        ']\n\n[sources]\nus = "Our pipeline"\n'
+    )
+    faults = [str(fault) for fault in check([overlay], beneath=[base])]
+    assert len(faults) == 1, faults
+    assert re.search(r"mine\.toml:5: builds\.torch 2\.7\.0 cuda12\.8: index lost is not in indexes", faults[0])
+
+
+def test_a_source_id_means_one_thing_across_files(small, tmp_path):
+    (tmp_path / "a.toml").write_text(small)
+    (tmp_path / "b.toml").write_text(
+        'schema = "envcheck.matrix/1"\n\nnccl = [\n  { version = "2.20.5", cuda = "12", source = "doc", how = "measured" },\n]\n\n[sources]\ndoc = "Something else"\n'
+    )
+    faults = [str(fault) for fault in check(tmp_path.glob("*.toml"), beneath=[])]
+    assert len(faults) == 1
+    assert "source doc differs from that of" in faults[0]
+
+
+def test_fix_rewrites_the_spelling_and_nothing_else(small, tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(small.replace('targets = "sm_80 sm_90"', 'targets = [ "sm_80",   "sm_90" ]'))
+    assert any("canonical" in str(fault) for fault in check([path], beneath=[]))
+    assert fix(path)
+    assert path.read_text() == small
+    assert not fix(path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_fix_refuses_what_is_not_toml(tmp_path):
+    path = tmp_path / "broken.toml"
+    path.write_text("torch = [")
+    with pytest.raises(InputError, match="not valid TOML"):
+        fix(path)
+    assert path.read_text() == "torch = ["
+
+
+def test_the_shipped_matrix_has_no_fault():
+    faults = check(resources.matrix_dir().glob("*.toml"))
+    assert not faults, "\n".join(map(str, faults[:20]))

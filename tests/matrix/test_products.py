@@ -1,0 +1,123 @@
+"""Finding GPUs by whatever people and programs call them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat.matrix import matrix
+from compat.matrix.products import find_gpu, names_of, nearest_gpus
+
+MATRIX = matrix()
+
+# Targets as NVIDIA's CUDA GPU list, AMD's GPU specification page and the LLVM AMDGPU guide have them.
+KNOWN = {
+    "Tesla K80": "sm_37",
+    "GTX 980 Ti": "sm_52",
+    "Tesla P100-PCIE-16GB": "sm_60",
+    "NVIDIA GeForce GTX 1080 Ti": "sm_61",
+    "Tesla V100-SXM2-32GB": "sm_70",
+    "TITAN V": "sm_70",
+    "Tesla T4": "sm_75",
+    "NVIDIA GeForce RTX 2080 Ti": "sm_75",
+    "GTX 1660": "sm_75",
+    "NVIDIA A100-SXM4-80GB": "sm_80",
+    "A30": "sm_80",
+    "NVIDIA GeForce RTX 3090": "sm_86",
+    "NVIDIA A10G": "sm_86",
+    "NVIDIA RTX A6000": "sm_86",
+    "NVIDIA L4": "sm_89",
+    "NVIDIA L40S": "sm_89",
+    "NVIDIA GeForce RTX 4090": "sm_89",
+    "NVIDIA H100 80GB HBM3": "sm_90",
+    "NVIDIA H200": "sm_90",
+    "NVIDIA GH200 480GB": "sm_90",
+    "NVIDIA B200": "sm_100",
+    "NVIDIA GB10": "sm_121",
+    "NVIDIA GeForce RTX 5090": "sm_120",
+    "NVIDIA RTX PRO 6000 Blackwell Workstation Edition": "sm_120",
+    "Jetson AGX Xavier": "sm_72",
+    "Jetson Orin Nano 8GB": "sm_87",
+    "AMD Instinct MI300X": "gfx942",
+    "MI250X": "gfx90a",
+    "MI100": "gfx908",
+    "AMD Radeon RX 7900 XTX": "gfx1100",
+    "RX 7600": "gfx1102",
+    "RX 6800 XT": "gfx1030",
+    "RX 9070 XT": "gfx1201",
+    "RX 9060 XT": "gfx1200",
+    "Radeon VII": "gfx906",
+    "Intel Arc B580": "bmg",
+}
+
+
+@pytest.mark.parametrize(("name", "target"), KNOWN.items())
+def test_well_known_products_have_their_target(name, target):
+    found = find_gpu(MATRIX, name)
+    assert found, name
+    assert found[0].target == target
+
+
+SPELLINGS = [
+    "NVIDIA GeForce RTX 4090",
+    "nvidia geforce rtx 4090",
+    "GeForce RTX 4090",
+    "RTX 4090",
+    "rtx4090",
+    "RTX-4090",
+    "  RTX 4090 ",
+    "NVIDIA RTX 4090",
+    "NVIDIA Corporation AD102 [GeForce RTX 4090] (rev a1)",
+    "10de:2684",
+    "10DE:2684",
+    "0x10de2684",
+]
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_one_card_in_many_spellings(text):
+    assert [product.name for product in find_gpu(MATRIX, text)] == ["NVIDIA GeForce RTX 4090"]
+
+
+def test_a_bare_number_brings_the_plain_card_first_and_its_kin_after():
+    names = [product.name for product in find_gpu(MATRIX, "4090")]
+    assert names[0] == "NVIDIA GeForce RTX 4090"
+    assert "NVIDIA GeForce RTX 4090 Laptop GPU" in names
+
+
+def test_a_name_that_several_generations_share_is_not_decided_silently():
+    assert {product.target for product in find_gpu(MATRIX, "RTX 6000")} == {"sm_75", "sm_89", "sm_120"}
+    assert {product.target for product in find_gpu(MATRIX, "Radeon 840M")} == {"gfx1152", "gfx1153"}
+
+
+@pytest.mark.parametrize(("text", "target"), [("sm_89", "sm_89"), ("8.9", "sm_89"), ("gfx90a:xnack-", "gfx90a")])
+def test_a_target_brings_all_its_products(text, target):
+    found = find_gpu(MATRIX, text)
+    assert found
+    assert {product.target for product in found} == {target}
+
+
+def test_mig_slices_are_their_gpu():
+    assert find_gpu(MATRIX, "NVIDIA A100-SXM4-40GB MIG 1g.5gb")[0].name == "NVIDIA A100-SXM4-40GB"
+
+
+@pytest.mark.parametrize("product", MATRIX.table("gpus"), ids=lambda product: f"{product.name}-{product.target}")
+def test_every_product_is_found_by_each_of_its_names_and_ids(product):
+    for name in (*names_of(product), *product.pci):
+        assert product in find_gpu(MATRIX, name), name
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "NVIDIA", "GeForce", "[]", "no such card", "gfx", "sm_", "GPU", "\x00", "٣٠٩٠"]
+)
+def test_what_names_no_product_finds_none(text):
+    assert find_gpu(MATRIX, text) == ()
+
+
+def test_a_slip_of_the_pen_is_answered_with_near_names():
+    assert "NVIDIA GeForce RTX 4090" in nearest_gpus(MATRIX, "RTX 4O90")
+    assert nearest_gpus(MATRIX, "zzzzzzzzzzzz") == ()
+
+
+@given(st.text(max_size=400))
+def test_no_text_breaks_the_search(text):
+    assert isinstance(find_gpu(MATRIX, text), tuple)
