@@ -46,11 +46,17 @@ class Paddle(Adapter):
         return tensor.astype(format)
 
     def matmul(self, left: Any, right: Any) -> Any:
-        """Paddle's processor code has no product in half precision."""
-        half = "float16" in str(left.dtype)
-        if half and self.device == "cpu":
-            raise Skipped("paddle has no product in this format on a processor")
-        return self.module.matmul(left, right)
+        """A product, where the build has a kernel for the format.
+
+        Raises:
+            Skipped: if it has none: Paddle registers fewer formats for the processor than for a GPU.
+        """
+        try:
+            return self.module.matmul(left, right)
+        except (RuntimeError, NotImplementedError) as error:
+            if self.device == "cpu" and "not registered" in str(error):
+                raise Skipped("this build's processor code has no product in this format")
+            raise
 
     def exact(self, tensor: Any) -> Any:
         """32-bit integers wrap as they do in C."""
@@ -69,10 +75,12 @@ class Paddle(Adapter):
 
     def compiled(self, tensor: Any) -> Any:
         """``paddle.jit.to_static``."""
-        return self.module.jit.to_static(self._smooth)(tensor)
+        paddle = self.module
 
-    def _smooth(self, data: Any) -> Any:
-        return (self.module.sin(data) * data + self.module.exp(-data * data)).sum(1)
+        def smooth(data: Any) -> Any:
+            return (paddle.sin(data) * data + paddle.exp(-data * data)).sum(1)
+
+        return paddle.jit.to_static(smooth)(tensor)
 
     def losses(self, data: Any, target: Any) -> List[float]:
         """Plain gradient descent."""

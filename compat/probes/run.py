@@ -54,15 +54,39 @@ def guess(text: str) -> str:
 
 
 def groups(level: str, expect: str, chosen: List[str]) -> List[str]:
-    """What to run, in order: the drivers that make sense for the plan, then the frameworks that are installed."""
-    amd = expect.startswith("rocm") or os.path.exists("/dev/kfd")
-    nvidia = expect.startswith("cuda") or (not amd and expect != "cpu") or os.path.exists("/dev/nvidiactl")
-    drivers = ["cuda"] * nvidia + ["hip"] * (amd and expect != "cpu") if expect != "cpu" else []
+    """What to run, in order: the drivers of the plan or of the devices that are there, then the frameworks."""
+    drivers = drivers_of(expect)
     if level == "driver":
         return drivers
     if level in ("bench", "stress"):
         return drivers + ["%s-%s" % (level, name) for name in drivers + (["torch"] if "torch" in chosen else [])]
     return drivers + list(chosen)
+
+
+def drivers_of(expect: str) -> List[str]:
+    """Driver probes that make sense: by the plan, or without one by what is on the PCI bus and in /dev."""
+    if expect:
+        return ["cuda"] * expect.startswith("cuda") + ["hip"] * expect.startswith("rocm")
+    nvidia = _has_vendor("0x10de") or any(os.path.exists(name) for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu"))
+    amd = os.path.exists("/dev/kfd") or (_has_vendor("0x1002") and not nvidia)
+    return ["cuda"] * bool(nvidia) + ["hip"] * bool(amd)
+
+
+def _has_vendor(vendor: str) -> bool:
+    """Whether a display or accelerator of this PCI vendor is on the bus (classes 0x03 and 0x12, PCI code list)."""
+    root = "/sys/bus/pci/devices"
+    for name in os.listdir(root) if os.path.isdir(root) else []:
+        if _line(root, name, "vendor") == vendor and _line(root, name, "class")[:4] in ("0x03", "0x12"):
+            return True
+    return False
+
+
+def _line(*parts: str) -> str:
+    try:
+        with open(os.path.join(*parts)) as text:
+            return text.read().strip()
+    except OSError:
+        return ""
 
 
 def installed() -> List[str]:
@@ -80,6 +104,9 @@ def main(argv: List[str]) -> int:
     chosen = [name for name in options.frameworks.split(",") if name] or installed()
     names = groups(options.level, options.expect, chosen)
     say({"event": "begin", "level": options.level, "python": sys.version.split()[0], "groups": names})
+    if not drivers_of(options.expect):
+        why = "the plan needs no GPU" if options.expect else "there is no GPU on this machine"
+        Report("driver", guess).skip("load", why)
     failed = 0
     for name in names:
         failed |= supervise(name, options)

@@ -1,0 +1,65 @@
+#!/bin/sh
+# A container engine for the engine tests: `engine.sh start` uses the one that answers, or starts a private dockerd
+# (as root), makes the stand-in base images and prints the variables to export; `engine.sh stop` ends what it started.
+# Nothing outside its own folder is touched; images are kept there, so that a second start is quick.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+folder=${ENVCHECK_ENGINE_DIR:-/tmp/envcheck-engine}
+socket=$folder/docker.sock
+
+say() { echo "engine: $*" >&2; }
+
+answers() { docker version >/dev/null 2>&1; }
+
+start_daemon() {
+  command -v dockerd >/dev/null || { say "no dockerd is installed"; exit 3; }
+  [ "$(id -u)" = 0 ] || { say "dockerd needs root, and no engine answers"; exit 3; }
+  mkdir -p "$folder"
+  # No bridge and no firewall rules: builds use the machine's own network, probes use none.
+  for driver in overlay2 vfs; do
+    setsid dockerd --data-root "$folder/data" --exec-root "$folder/exec" --pidfile "$folder/pid" --host "unix://$socket" \
+      --bridge none --iptables=false --ip6tables=false --storage-driver "$driver" >"$folder/dockerd-$driver.log" 2>&1 &
+    for _ in $(seq 60); do
+      answers && { say "dockerd with $driver on $socket"; return 0; }
+      kill -0 $! 2>/dev/null || break
+      sleep 0.5
+    done
+    end_daemon
+  done
+  tail -n 5 "$folder"/dockerd-*.log >&2
+  say "dockerd did not come up"
+  exit 3
+}
+
+end_daemon() {
+  [ -s "$folder/pid" ] || return 0
+  pid=$(cat "$folder/pid")
+  kill "$pid" 2>/dev/null || return 0
+  for _ in $(seq 40); do
+    kill -0 "$pid" 2>/dev/null || return 0
+    sleep 0.5
+  done
+  kill -9 "$pid" 2>/dev/null || true
+}
+
+case ${1:-} in
+  start)
+    if ! answers; then
+      DOCKER_HOST=unix://$socket
+      export DOCKER_HOST
+      answers || start_daemon
+    fi
+    "$here/standin_images.sh" "$folder" >&2 || say "no stand-in images: the tests that need them will say so"
+    [ -z "${DOCKER_HOST:-}" ] || echo "DOCKER_HOST=$DOCKER_HOST"
+    ;;
+  stop)
+    DOCKER_HOST=unix://$socket
+    export DOCKER_HOST
+    end_daemon
+    ;;
+  *)
+    echo "usage: engine.sh start|stop" >&2
+    exit 2
+    ;;
+esac
