@@ -72,13 +72,15 @@ class ArchTooNewForBuild(Rule):
     remedy = Fix("Install a build whose CUDA knows this GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU.")
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
-        uncovered = _uncovered(host, matrix, gpus)
+        uncovered = _uncovered(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if _newer(device, item.kernels):
                 return self._found(gpu, device, item, host, matrix)
-        if uncovered or not _nvidia(gpus):
+        if uncovered:
+            return Fits("")
+        if not _nvidia(gpus):
             return None
-        return self._by_release(host, matrix, signals, gpus) or _all_covered(host, matrix, gpus)
+        return self._by_release(host, matrix, signals, gpus) or self._elsewhere(matrix, signals, gpus) or _all_covered(host, matrix, gpus)
 
     @staticmethod
     def _found(gpu: Gpu, device: Sm, item: Installed, host: Host, matrix: Matrix) -> Outcome:
@@ -104,6 +106,29 @@ class ArchTooNewForBuild(Rule):
                     detail = f"{gpu.name or 'The GPU'} is {device}, which CUDA {cuda} does not know yet."
                     return Found(detail=detail, facts=("gpus", fact), extra=_quote(signals), confidence="likely")
         return None
+
+
+    @staticmethod
+    def _elsewhere(matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """Code is missing for a GPU that current toolkits compile for: a package is older than the GPU."""
+        heard = signals.get(*_PLAIN, "ptxas-not-defined", "llvm-unknown-target", "nvrtc-arch", "xla-ptxas-arch", "conditional-mma")
+        new = next(((gpu, device) for gpu, device in _nvidia(gpus) if not too_old(matrix, gpu.target)), None)
+        if not heard or not new:
+            return None
+        gpu, device = new
+        detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}; a compiled package was made without code for it."
+        return Found(detail=detail, facts=("gpus",), confidence="likely")
+
+
+def _refused(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
+    """GPUs that PyTorch itself names as not covered: it counts machine code only, never PTX."""
+    if not signals.get("not-compatible-torch", "torch-supports-list", "torch-cc-list"):
+        return []
+    torch = framework(host, matrix, "torch")
+    if torch is None or not torch.kernels:
+        return []
+    code = tuple(text for text in torch.kernels if text.startswith("sm_"))
+    return [(gpu, device, torch) for gpu, device in _nvidia(gpus) if kernels_for(gpu.target, code, matrix.families) == "none"]
 
 
 def _newer_build(item: Installed, device: Sm, host: Host, matrix: Matrix) -> Fix:
@@ -146,13 +171,13 @@ class ArchTooOldForBuild(Rule):
     remedy = Fix("Use a build for an older CUDA or an older release of the framework, or a newer GPU.")
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
-        uncovered = _uncovered(host, matrix, gpus)
+        uncovered = _uncovered(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if not _newer(device, item.kernels):
                 return self._found(gpu, device, item, matrix)
-        if uncovered or not _nvidia(gpus):
-            return None
-        return self._by_age(host, matrix, signals, gpus)
+        if uncovered:
+            return Fits("")
+        return self._by_age(host, matrix, signals, gpus) if _nvidia(gpus) else None
 
     @staticmethod
     def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Outcome:

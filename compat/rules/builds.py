@@ -134,7 +134,7 @@ class WrongVendorBuild(Rule):
         vendors = {gpu.vendor for gpu in usable(host)}
         for item in installed(host, matrix):
             speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
-            if speaks and vendors and speaks not in vendors and not (item.inferred and not signals.harmful):
+            if speaks and vendors and speaks not in vendors and (not item.inferred or self._blind(signals)):
                 shown = usable(host)[0].name or usable(host)[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
                 return Found(detail=detail, facts=("gpus", item.fact), fix=reinstall(item, host, matrix))
@@ -142,6 +142,12 @@ class WrongVendorBuild(Rule):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
         return self._two_vendors(gpus or (), signals)
+
+    @staticmethod
+    def _blind(signals: Hearing) -> bool:
+        """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
+        spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
+        return not spoken and bool(signals.get(*_SILENT) and signals.pointing("wrong-vendor-build"))
 
     @staticmethod
     def _amd(host: Host) -> bool:

@@ -14,13 +14,13 @@ from compat.findings import RANK, SURENESS, Evidence, Finding, Fix, Report, Unch
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, code_of
-from compat.rules.signals import Hearing, recognise
+from compat.rules.signals import WORDS, Hearing, recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from compat.facts import Host
-    from compat.findings import Confidence
+    from compat.findings import Confidence, Severity
     from compat.matrix import Matrix
     from compat.rules.signals import Heard
 
@@ -61,8 +61,8 @@ class Asked:
 
     @property
     def refuted(self) -> bool:
-        """Whether the facts were there and the fault is not."""
-        return self.answer is None or isinstance(self.answer, Fits)
+        """Whether the facts were there and the fault is not; ``None`` as an answer is no verdict."""
+        return isinstance(self.answer, Fits)
 
 
 def judge_with(
@@ -98,12 +98,12 @@ def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
     names, required = parameters(rule)
     facts = tuple(name for name in names if name in CATALOGUE)
     if not _concerns(rule, case.host):
-        return Asked(code, instance, layer, None, facts)
+        return Asked(code, instance, layer, Fits(""), facts)
     unknown = tuple(name for name in facts if name in required and not case.host.known(name))
     if unknown:
         return Asked(code, instance, layer, Missing(unknown), facts)
     if any(name in required and case.host.absent(name) for name in facts):
-        return Asked(code, instance, layer, None, facts)
+        return Asked(code, instance, layer, Fits(""), facts)
     values = {name: case.host[name] if name in CATALOGUE else case.special(name) for name in names}
     given = {name: value for name, value in values.items() if value is not None or name in required}
     return Asked(code, instance, layer, instance.check(**given), facts)
@@ -178,11 +178,19 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
     """The candidates that facts leave open: the first as what it means, the next ones as what it may mean instead."""
     left = [item for item in items if not item.refuted]
     if not left:
-        return [_told(heard, items[0], case, "possible")]
+        return [replace(_told(heard, items[0], case, "possible"), severity="warning")]
+    if heard.signal.program == WORDS:
+        return [replace(_told(heard, item, case, "possible"), severity="warning" if item is left[0] else "info") for item in left[:_MANY]]
     sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) <= _MANY) else "possible"
     first = _told(heard, left[0], case, sure)
+    first = first if sure == "likely" else replace(first, severity=_milder(first.severity))
     others = [replace(_told(heard, item, case, "possible"), severity="info") for item in left[1:_MANY]]
     return [first, *others]
+
+
+def _milder(severity: Severity) -> Severity:
+    """What a mere possibility may claim at most."""
+    return "warning" if severity == "error" else severity
 
 
 def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Finding:
@@ -207,7 +215,7 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
     layers = {item.code: item.layer for item in asked}
 
     def key(finding: Finding) -> tuple[int, int, int, int, int, int]:
-        heard = case.signals.pointing(finding.code)
+        heard = case.signals.hinting(finding.code)
         candidates = heard.signal.candidates if heard else ()
         place = candidates.index(finding.code) if heard else 0
         explains = 0 if heard or not case.signals.harmful else 1
@@ -230,8 +238,14 @@ def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tup
 
 def _parent(finding: Finding, by_code: Mapping[str, Finding], rules: Mapping[str, type[Rule]]) -> str:
     causes = (by_code[code] for code in rules[finding.code].requires if code in by_code)
-    sure = (cause.code for cause in causes if SURENESS[cause.confidence] <= SURENESS[finding.confidence])
-    return next(sure, "")
+    fits = (cause.code for cause in causes if _bears(cause, finding))
+    return next(fits, "")
+
+
+def _bears(cause: Finding, finding: Finding) -> bool:
+    """Whether a cause is sure and severe enough that the other may be told under it."""
+    surer = SURENESS[cause.confidence] <= SURENESS[finding.confidence]
+    return surer and RANK[cause.severity] <= RANK[finding.severity]
 
 
 def _root(code: str, parents: Mapping[str, str]) -> str:
@@ -252,7 +266,7 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
     for item in asked:
         wanted = item.answer.names if isinstance(item.answer, Missing) else ()
         names = [name for name in dict.fromkeys((*wanted, *item.rule.asks)) if not case.host.known(name)]
-        if item.code in unsure and case.signals.pointing(item.code) and names:
+        if item.code in unsure and case.signals.hinting(item.code) and names:
             questions[item.code] = Unchecked(f"whether it is {item.code}", _ask_for(names))
     return tuple(questions.values())
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from compat.errors import InputError
 from compat.facts import Host
 from compat.rules.captures import facts_of
 from compat.rules.literals import literals
@@ -26,6 +27,10 @@ _BEFORE: Final = 600  # characters of a window before the literal: the longest l
 _AFTER: Final = 1500  # and after it: a list of kernel targets is the longest tail
 _TRIES: Final = 12  # occurrences of one literal that are looked at; a log repeats its message
 _LIMIT: Final = 64 * 1024 * 1024  # characters; what is longer is cut, so that memory stays bounded
+
+
+WORDS: Final = "words"
+"""Program of the rows that match mere words of the field; they count only where no message was recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,12 @@ class Hearing:
         return next((item.values[name] for item in self.heard if item.values.get(name)), "")
 
     def pointing(self, code: str) -> Heard | None:
-        """The most specific message (fewest candidates) that has ``code`` among its candidates."""
+        """The most specific message (fewest candidates) that has ``code`` among its candidates; no mere words."""
+        found = self.hinting(code)
+        return found if found and found.signal.program != WORDS else None
+
+    def hinting(self, code: str) -> Heard | None:
+        """The same, mere words of the field included."""
         fits = [item for item in self.heard if code in item.signal.candidates and not item.signal.benign]
         return min(fits, key=lambda item: len(item.signal.candidates), default=None)
 
@@ -83,11 +93,13 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
         return Hearing()
     lowered = text.replace("İ", "I").lower()  # the one letter whose small form is longer; offsets must stay
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered)))
+    if any(item.signal.program != WORDS and (item.signal.candidates or item.signal.benign) for item in heard):
+        heard = tuple(item for item in heard if item.signal.program != WORDS)
     return Hearing(heard, facts_of([item.values for item in heard], text), text)
 
 
 def _hear(row: Signal, text: str, lowered: str) -> Heard | None:
-    for literal in literals(row.pattern):
+    for literal in _needed(row):
         at = lowered.find(literal)
         for _ in range(_TRIES):
             if at < 0:
@@ -98,6 +110,21 @@ def _hear(row: Signal, text: str, lowered: str) -> Heard | None:
                 return Heard(row, _line(text, found.start(), found.end()), values)
             at = lowered.find(literal, at + max(len(literal), 1))
     return None
+
+
+def _needed(row: Signal) -> tuple[str, ...]:
+    """The literals of a row.
+
+    Raises:
+        InputError: if the pattern of an overlay's row is no usable expression.
+    """
+    try:
+        _compiled(row.pattern)
+        return literals(row.pattern)
+    except (ValueError, re.error) as error:
+        where = f"{row.origin or 'signals'}, signal {row.signal!r}"
+        expected = "a regular expression with a literal piece in each alternative"
+        raise InputError(f"pattern: {error}", where=where, expected=expected) from None
 
 
 def _line(text: str, start: int, end: int) -> str:
