@@ -4,11 +4,11 @@
 
 Oracles, each asked object by object:
 
-- NVIDIA: ``cuobjdump --list-elf --list-ptx`` (the CUDA toolkit has it, and the nvidia-cuda-cuobjdump wheel): the
-  number of cubins and PTX texts for each target. It calls family-specific machine code (``sm_100f``) by its base
-  name (``sm_100``), so both are counted together.
-- AMD: ``objcopy`` cuts ``.hip_fatbin`` out, the ``zstd`` program decompresses each bundle whole, and the ids are counted
-  in the plain text of the result. Bundles compressed with zlib go through Python's own.
+- NVIDIA: ``cuobjdump --list-elf --list-ptx`` (of the CUDA toolkit or the nvidia-cuda-cuobjdump wheel): the number of
+  cubins and PTX texts for each target. It calls family-specific machine code (``sm_100f``) by its base name
+  (``sm_100``), so both are counted together.
+- AMD: ``objcopy`` cuts ``.hip_fatbin`` out, the ``zstd`` program decompresses each bundle whole, and ids are counted in
+  the plain text of the result. Bundles compressed with zlib go through Python's own.
 - Linkage: ``readelf --dynamic --version-info``: NEEDED, RPATH, RUNPATH and version floors.
 
 Exit status: 0 if all agree, 1 if anything differs, 2 if an oracle is missing.

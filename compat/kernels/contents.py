@@ -92,8 +92,8 @@ def _guarded(reader: Callable[[Window, str, _Tally], Code], window: Window, path
         return tally.code(path, "")
 
 
-def _elf(window: Window, path: str, tally: _Tally) -> Code:
-    file = elf.read(window)
+def _elf(whole: Window, path: str, tally: _Tally) -> Code:
+    file = elf.read(whole)
     match file.machine:
         case elf.EM_CUDA:
             if image := cubin.image(file):
@@ -103,9 +103,10 @@ def _elf(window: Window, path: str, tally: _Tally) -> Code:
             return _code_object(file, path, tally)
     relocatable = file.kind == elf.ET_REL and any(True for _ in file.named(RELOCATABLE))
     for section in file.named(*CUDA_SECTIONS, *HIP_SECTIONS, *([RELOCATABLE] if relocatable else [])):
-        if section.cut:
-            tally.problems.add(f"{section.name} claims {section.size} bytes, of which {section.window.size} are there")
-        _section(section.name, section.window, tally)
+        window = section.window
+        if window.size < section.size and section.kind != elf.SHT_NOBITS:
+            tally.problems.add(f"{section.name} claims {section.size} bytes, of which {window.size} are there")
+        _section(section.name, window, tally)
     links, abi = linkage.Linkage(), None
     try:
         links = linkage.read(file)

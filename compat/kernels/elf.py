@@ -57,18 +57,19 @@ _LAYOUTS: Final = {
 
 
 class Section(NamedTuple):
-    """One section header; ``window`` holds its contents as far as the file has them."""
+    """One section header; ``size`` is what it claims, ``window`` its contents as far as the file has them."""
 
     name: str
     kind: int
     link: int
+    offset: int
     size: int
-    window: Window
+    file: Window
 
     @property
-    def cut(self) -> bool:
-        """Whether the file ends before the section does."""
-        return self.window.size < self.size
+    def window(self) -> Window:
+        """The contents, clipped to the file; empty for a section that takes no room in it."""
+        return self.file.part(self.offset, 0 if self.kind == SHT_NOBITS else self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def _section(window: Window, row: tuple[int, ...], texts: bytes) -> Section:
     name, kind, _, _, offset, size, link, *_ = row
     end = texts.find(b"\0", name)
     label = texts[name : end if end >= 0 else len(texts)][:256].decode("utf-8", "replace")
-    return Section(label, kind, link, size, window.part(offset, 0 if kind == SHT_NOBITS else size))
+    return Section(label, kind, link, offset, size, window)
 
 
 def strings(elf: Elf, section: Section) -> Window | None:

@@ -13,25 +13,9 @@ from typing import Final
 
 from compat.kernels.amdgpu import PROCESSORS
 
-_SUFFIXES: Final = frozenset(
-    [
-        ".so",
-        ".dll",
-        ".pyd",
-        ".a",
-        ".o",
-        ".cubin",
-        ".fatbin",
-        ".ptx",
-        ".hsaco",
-        ".co",
-        ".hipfb",
-        ".exe",
-        ".dylib",
-        ".nvgpu",
-        ".ltoir",
-    ]
-)
+_LOADED: Final = (".so", ".dll", ".pyd", ".exe", ".dylib", ".a", ".o")
+_GPU: Final = (".cubin", ".fatbin", ".ptx", ".nvgpu", ".ltoir", ".hsaco", ".co", ".hipfb")
+_SUFFIXES: Final = frozenset((*_LOADED, *_GPU))
 _VERSIONED = re.compile(r"\.so(?:\.\d+)+$")
 _DATA: Final = frozenset([".co", ".hsaco", ".dat", ".kdb", ".db", ".fdb", ".hipfb"])
 _GFX = re.compile(r"(?<![a-z0-9])gfx(9-generic|[0-9]{1,2}-[0-9]-generic|[0-9]{1,2}-generic|[0-9a-f]{3,4})(?![a-z])")
@@ -41,7 +25,8 @@ _LEADING = re.compile(r"gfx([0-9a-f]{3,7})\.")
 
 def is_binary(name: str) -> bool:
     """Whether a file of this name may hold GPU code and is worth opening."""
-    return PurePosixPath(name).suffix in _SUFFIXES or _VERSIONED.search(name) is not None
+    dot = name.rfind(".")
+    return name[dot:] in _SUFFIXES or (".so." in name and _VERSIONED.search(name) is not None)
 
 
 def target(name: str) -> str:
@@ -50,7 +35,7 @@ def target(name: str) -> str:
     >>> target("TensileLibrary_Type_HH_gfx90a.co"), target("Kernels.so-000-gfx90a-xnack+.hsaco"), target("gfx90a6e.kdb")
     ('gfx90a', 'gfx90a:xnack+', 'gfx90a')
     """
-    if not set(PurePosixPath(name).suffixes) & _DATA:
+    if "gfx" not in name or not _DATA.intersection(PurePosixPath(name).suffixes):
         return ""
     if found := _LEADING.match(name):
         return _without_units(found[1])

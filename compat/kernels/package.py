@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
 from compat.kernels import names, places
+from compat.kernels.values import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.kernels.values import Code, Inspection
 
-_FEW: Final = 10
 _LARGEST_RECORD: Final = 64 << 20
 
 
@@ -75,13 +75,8 @@ def build_kernels(site_packages: Path | str, package: str) -> Kernels:
 
 
 def _usual(code: Code) -> tuple[str, ...]:
-    """Targets that at least a tenth of the fat binaries have: single kernels are built for others besides."""
-    share: dict[str, int] = {}
-    for group, count in code.binaries.items():
-        for target in group:
-            share[target] = share.get(target, 0) + count
-    total = sum(code.binaries.values())
-    return tuple(target for target in code.targets if share.get(target, 0) * _FEW >= total)
+    """Targets without those of single kernels, where the library has a core to tell them from."""
+    return tuple(target for target in code.targets if not code.has_core or code.shares[target] >= FEW)
 
 
 def _record(root: Path, name: str) -> Path | None:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "envcheck.inspect/1"
 _AMD_LAST: Final = 100
+_NEARLY_ALL: Final = 0.9
+
+FEW: Final = 0.1
+"""A target that fewer fat binaries have is not supported: single kernels are built for others besides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,25 @@ class Code:
     def targets(self) -> tuple[str, ...]:
         """All of these, as ``compat.targets.kernels_for`` takes them."""
         return (*self.sass, *self.ptx, *self.gfx)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Target -> the part of the fat binaries that have code for it."""
+        total = sum(self.binaries.values())
+        found: dict[str, float] = {}
+        for group, count in self.binaries.items():
+            for target in group:
+                found[target] = found.get(target, 0) + count / total
+        return found
+
+    @property
+    def has_core(self) -> bool:
+        """Whether some target is in nearly every fat binary.
+
+        So it is in what one compiler call after another made for one list of architectures (torch, an extension). A
+        library assembled architecture by architecture, as cuBLASLt is, has none, and there a small share says nothing.
+        """
+        return max(self.shares.values(), default=0) >= _NEARLY_ALL
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
+from compat.kernels.values import FEW
 from compat.targets import kernels_for
 from compat.versions import release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from compat.kernels.values import Code, Inspection
     from compat.targets import Families
 
 
 Kernels = Literal["native", "ptx", "none", "unknown"]
-
-_FEW: Final = 10
-"""A device that fewer than one in so many fat binaries serve is not served: nearly every call would fail."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,58 +40,82 @@ class Verdict:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """How many of an object's fat binaries a device runs, and how."""
+
+    path: str
+    native: int
+    ptx: int
+    total: int
+    core: bool
+
+    @property
+    def served(self) -> int:
+        """Fat binaries with code for the device."""
+        return self.native + self.ptx
+
+    @property
+    def serves(self) -> bool:
+        """Whether the object supports the device: with a core, by more than single kernels."""
+        return self.served > 0 and (not self.core or self.served >= FEW * self.total)
+
+
 def judge(inspection: Inspection, target: str, families: Families) -> Verdict:
     """Weigh an inspection for a device.
 
-    A runtime picks its code within each fat binary, so each is weighed by itself: native if one serves natively and
-    no greater part goes through PTX or is missing.
+    A runtime picks its code within each fat binary, so each is weighed by itself, object by object.
 
     Args:
         inspection: what was found.
         target: the device's target, ``sm_89`` or ``gfx90a:xnack-``.
         families: kinship of targets, from the matrix.
     """
-    tally = dict.fromkeys(("native", "ptx", "none"), 0)
-    for code in inspection.objects:
-        for group, count in code.binaries.items():
-            if _is_vendors(group, target):
-                tally[kernels_for(target, group, families)] += count
-    served, total = tally["native"] + tally["ptx"], sum(tally.values())
-    kernels, why = _weigh(inspection, target, tally)
+    found = [_share(code, target, families) for code in inspection.objects]
+    shares = [share for share in found if share.total]
+    kernels, why = _weigh(inspection, target, shares)
     return Verdict(
         target=target,
         kernels=kernels,
-        served=served,
-        total=total,
+        served=sum(share.served for share in shares),
+        total=sum(share.total for share in shares),
         isa=_isa(inspection, target, families) if kernels == "ptx" else "",
-        lacking=tuple(code.path for code in inspection.objects if _is_lacking(code, target, families)),
+        lacking=tuple(share.path for share in shares if not share.serves),
         why=why,
     )
 
 
-def _weigh(inspection: Inspection, target: str, tally: dict[str, int]) -> tuple[Kernels, str]:
-    served, total = tally["native"] + tally["ptx"], sum(tally.values())
-    share = "" if served == total else f" in {served} of {total} fat binaries"
-    if served * _FEW >= total > 0:
-        if tally["native"] >= tally["ptx"]:
+def _share(code: Code, target: str, families: Families) -> _Share:
+    tally = dict.fromkeys(("native", "ptx", "none"), 0)
+    for group, count in code.binaries.items():
+        if any(name.startswith("gfx") == target.startswith("gfx") for name in group):
+            tally[kernels_for(target, group, families)] += count
+    return _Share(code.path, tally["native"], tally["ptx"], sum(tally.values()), code.has_core)
+
+
+def _weigh(inspection: Inspection, target: str, shares: list[_Share]) -> tuple[Kernels, str]:
+    serving = [share for share in shares if share.serves]
+    if serving and _is_enough(serving, shares):
+        native, ptx = sum(share.native for share in serving), sum(share.ptx for share in serving)
+        total = sum(share.total for share in serving)
+        share = "" if native + ptx == total else f" in {native + ptx} of {total} fat binaries"
+        if native >= ptx:
             return "native", f"it carries machine code that {target} runs{share}"
         return "ptx", f"its driver must compile PTX for {target}{share}"
     if not inspection.complete:
         return "unknown", f"no code for {target} was found, but not everything could be read"
     if not inspection.targets:
         return "unknown", "it carries no GPU code: it takes its kernels from elsewhere, or has none"
-    if served:
+    if served := sum(share.served for share in shares):
+        total = sum(share.total for share in shares)
         return "none", f"only {served} of {total} fat binaries have code that {target} runs"
     return "none", f"it carries {' '.join(inspection.targets)}, none of which {target} runs"
 
 
-def _is_vendors(group: Iterable[str], target: str) -> bool:
-    """Whether a fat binary is for GPUs of the same vendor."""
-    return any(name.startswith("gfx") == target.startswith("gfx") for name in group)
-
-
-def _is_lacking(code: Code, target: str, families: Families) -> bool:
-    return _is_vendors(code.targets, target) and kernels_for(target, code.targets, families) == "none"
+def _is_enough(serving: list[_Share], shares: list[_Share]) -> bool:
+    """Whether the largest object serves the device, or those that do are no mere sideline."""
+    largest = max(shares, key=lambda share: share.total)
+    return largest.serves or sum(share.total for share in serving) >= FEW * sum(share.total for share in shares)
 
 
 def _isa(inspection: Inspection, target: str, families: Families) -> str:

@@ -70,6 +70,31 @@ def test_kernels_for_one_generation_only_do_not_hide_the_rest():
     assert "300 of 360" in judge(mixed, "sm_80", FAMILIES).why
 
 
+def test_a_library_built_architecture_by_architecture_serves_all_of_them():
+    """As cuBLASLt 13: hardly a fat binary is for more than two targets, so that none is in most of them."""
+    blas = carrying(
+        ("sm_90a sm_120f", 868), ("sm_100", 614), ("sm_90a", 273), ("sm_75 sm_80 sm_86 compute_120", 63), ("sm_75", 34)
+    )
+    assert [judge(blas, device, FAMILIES).kernels for device in ("sm_75", "sm_86", "sm_100", "sm_120")] == [
+        "native"
+    ] * 4
+
+
+def test_a_library_that_nearly_leaves_a_device_out_is_named():
+    """As torch 2.15's linear algebra on sm_75: one fat binary of 33 has code for it."""
+    main = carrying(("sm_75 sm_80 sm_90", 476)).objects
+    algebra = carrying(("sm_80 sm_90", 32), ("sm_75 sm_80 sm_90", 1), path="linalg.so").objects
+    verdict = judge(Inspection(path="torch", objects=main + algebra), "sm_75", FAMILIES)
+    assert (verdict.kernels, verdict.lacking) == ("native", ("linalg.so",))
+
+
+def test_a_sideline_does_not_make_a_package_support_a_device():
+    main = carrying(("sm_80 sm_90", 476)).objects
+    side = carrying(("sm_75 sm_80", 6), path="side.so").objects
+    verdict = judge(Inspection(path="torch", objects=main + side), "sm_75", FAMILIES)
+    assert (verdict.kernels, verdict.lacking) == ("none", ("lib.so",))
+
+
 def test_mostly_ptx_is_ptx():
     assert judge(carrying(("compute_80", 9), ("sm_120", 1)), "sm_120", FAMILIES).kernels == "ptx"
 
