@@ -50,7 +50,7 @@ def merge(claims: Iterable[Claim]) -> tuple[Host, list[str]]:
 
 def _cut(claim: Claim, claims: list[Claim]) -> bool:
     """Whether a value may lack its end: on the last line of a long report, and unlike its siblings."""
-    if not claim.last or claim.program not in CUT_PRONE or claim.fact in {"packages", "conda_packages", "env"}:
+    if not claim.last or claim.program not in CUT_PRONE or claim.fact in {"packages", "conda_packages", "env", "builds"}:
         return False
     others = [other for other in claims if other.program == claim.program and not other.last]
     if claim.fact == "gpus" and any(other.value == claim.value for other in others):

@@ -27,7 +27,9 @@ _NVCC_LABEL = re.compile(r"^\W*NVCC\s*:", re.IGNORECASE)
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Its own sentences."""
-    return betrayed(page, found, (), ("Cuda compiler driver", "compilation tools, release", "CUDNN_MAJOR", "CUDA Version "))
+    marks = betrayed(page, found, (), ("Cuda compiler driver", "compilation tools, release", "CUDNN_MAJOR"))
+    texts = [index for index in page.find("CUDA Version ") if _TEXT.match(page.lines[index].text)]
+    return sorted({*texts, *(index for index in marks if not _NVCC_LABEL.match(page.lines[index].text))})
 
 
 def facts(view: View) -> Iterator[Claim]:
