@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.reports.claims import Claim
-    from compat.reports.page import Page
+    from compat.reports.page import Page, Pair
 
 __all__ = ["Reading", "read"]
 
@@ -60,7 +60,9 @@ def read(text: str) -> Reading:
     return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]))
 
 
-def _claims(page: Page, found: Mapping[str, list], marks: Mapping[str, tuple[int, ...]]) -> tuple[list[Claim], list[str]]:
+def _claims(
+    page: Page, found: Mapping[str, list[Pair]], marks: Mapping[str, tuple[int, ...]]
+) -> tuple[list[Claim], list[str]]:
     from compat.reports.page import View
     from compat.reports.programs import PROGRAMS
 

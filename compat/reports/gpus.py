@@ -14,7 +14,9 @@ from compat.reports.claims import Claim, Weight
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_NOISE = re.compile(r"\b(?:nvidia|amd|intel|geforce|tesla|radeon|graphics|corporation|inc|quadro|instinct)\b|[^a-z0-9]+")
+_NOISE = re.compile(
+    r"\b(?:nvidia|amd|intel|geforce|tesla|radeon|graphics|corporation|inc|quadro|instinct)\b|[^a-z0-9]+"
+)
 MOST: Final = 256
 """Devices of one report at most; eight nodes of a large machine room still fit."""
 
@@ -117,8 +119,7 @@ def _targeted(found: list[Gpu], bare: list[Claim]) -> list[Gpu]:
     by_key = {claim.key: claim.value for claim in bare if claim.key}
     lone = list(dict.fromkeys(claim.value.target for claim in bare if not claim.key and claim.value.target))
     if not found:
-        rows = list(by_key.values()) or [Gpu(target=target, vendor=_maker(target)) for target in lone]
-        return rows
+        return list(by_key.values()) or [Gpu(target=target, vendor=_maker(target)) for target in lone]
     if by_key and len(by_key) == len(found):
         ordered = sorted(by_key, key=lambda key: (len(key), key))
         return [_joined(gpu, by_key[key]) for gpu, key in zip(found, ordered, strict=True)]

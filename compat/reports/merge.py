@@ -50,7 +50,11 @@ def merge(claims: Iterable[Claim]) -> tuple[Host, list[str]]:
 
 def _cut(claim: Claim, claims: list[Claim]) -> bool:
     """Whether a value may lack its end: on the last line of a long report, and unlike its siblings."""
-    if not claim.last or claim.program not in CUT_PRONE or claim.fact in {"packages", "conda_packages", "env", "builds"}:
+    if (
+        not claim.last
+        or claim.program not in CUT_PRONE
+        or claim.fact in {"packages", "conda_packages", "env", "builds"}
+    ):
         return False
     others = [other for other in claims if other.program == claim.program and not other.last]
     if claim.fact == "gpus" and any(other.value == claim.value for other in others):
@@ -91,7 +95,11 @@ def agree(left: Any, right: Any) -> bool:
 
 def refines(fine: Any, coarse: Any) -> bool:
     """Whether ``fine`` continues the dotted number ``coarse``, or spells its local tag out."""
-    return isinstance(fine, str) and isinstance(coarse, str) and fine.startswith((f"{coarse}.", f"{coarse}+", f"{coarse}-"))
+    return (
+        isinstance(fine, str)
+        and isinstance(coarse, str)
+        and fine.startswith((f"{coarse}.", f"{coarse}+", f"{coarse}-"))
+    )
 
 
 def _table(claims: list[Claim], notes: list[str]) -> Reading:
@@ -163,7 +171,7 @@ def _builds(claims: list[Claim]) -> Reading:
 
 
 def _add_local_runtime(readings: dict[str, Reading]) -> None:
-    """torch's local version tag names its runtime (``+cu121``) where the report does not."""
+    """The local version tag of torch names its runtime (``+cu121``) where the report does not."""
     packages, builds = readings.get("packages"), readings.get("builds")
     version = packages.value.get("torch", "") if isinstance(packages, Fact) else ""
     known = dict(builds.value) if isinstance(builds, Fact) else {}

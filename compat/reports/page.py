@@ -127,7 +127,9 @@ class Page:
                 label = label_of(head)
                 if label in known:
                     digits = _NUMBER.search(head) if "#" in label else None
-                    pair = Pair(label, value.strip(" \t*_'\","), index, digits.group() if digits else "", head, blank, self)
+                    pair = Pair(
+                        label, value.strip(" \t*_'\","), index, digits.group() if digits else "", head, blank, self
+                    )
                     found.setdefault(label, []).append(pair)
                     break
         return found

@@ -75,7 +75,7 @@ def split_architecture(text: str) -> tuple[str, str]:
     inside = found.group(1).strip().lower()
     if inside in _ARCHITECTURES:
         return text[: found.start()].strip(), inside
-    if inside.endswith("-bit") or inside.endswith(" bit"):
+    if inside.endswith(("-bit", " bit")):
         return text[: found.start()].strip(), ""
     return text.strip(), ""
 

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Pair], Iterator[Claim]]
 
-EMPTY: Final = frozenset(
-    "|n/a|na|none|null|no|yes|true|false|unknown|could not collect|no cuda|not found|not installed|not available"
-    "|not installed (na)|_no response_|no response|<fill in>|<fill>|fill in|not set|<not set>|module not found"
-    "|none - invalid!|not applicable|not used|todo|-|?|cpu|auto|undefined|failed|disabled|enabled".split("|")
-)
+EMPTY: Final = frozenset({
+    "", "n/a", "na", "none", "null", "no", "yes", "true", "false", "unknown", "could not collect", "no cuda", "not found",
+    "not installed", "not available", "not installed (na)", "_no response_", "no response", "<fill in>", "<fill>", "fill in",
+    "not set", "<not set>", "module not found", "none - invalid!", "not applicable", "not used", "todo", "-", "?", "cpu",
+    "auto", "undefined", "failed", "disabled", "enabled",
+})  # fmt: skip
 """What programs and people write where there is no value."""
 
 DOTTED = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?![\d])")
@@ -252,7 +253,7 @@ def unpacked_cudnn(value: int) -> str:
 
 
 def cudnn_packed(pair: Pair) -> Iterator[Claim]:
-    """cuDNN as a packed number or a dotted one."""
+    """Version of cuDNN as a packed number or a dotted one."""
     if found := re.match(r"\d{4,6}\b", pair.value):
         yield Claim("cudnn", unpacked_cudnn(int(found.group())))
     elif value := dotted(pair.value):

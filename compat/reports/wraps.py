@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
 class Line(NamedTuple):
     """One cleaned line and ``number``, its line in the pasted text (from 1)."""
 

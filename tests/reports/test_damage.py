@@ -92,7 +92,11 @@ def test_cleans_a_line(line):
 def test_parts_lines_that_ran_together():
     text = "PyTorch version: 2.0.1 Is debug build: False CUDA used to build PyTorch: 11.8 OS: Ubuntu 22.04 LTS (x86_64)"
     host = reports.read(text).host
-    assert (host["packages"], host["os"], host["builds"]["torch"].runtime) == ({"torch": "2.0.1"}, "ubuntu22.04", "cuda11.8")
+    assert (host["packages"], host["os"], host["builds"]["torch"].runtime) == (
+        {"torch": "2.0.1"},
+        "ubuntu22.04",
+        "cuda11.8",
+    )
 
 
 def test_joins_what_a_terminal_broke():

@@ -23,7 +23,12 @@ def test_any_text_is_safe(text):
     facts.dump(reports.read(text).host)
 
 
-@given(st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from([": ", " = ", "  ", "："]), st.text(max_size=40)), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(LABELS), st.sampled_from([": ", " = ", "  ", "："]), st.text(max_size=40)),
+        max_size=12,
+    )
+)
 @settings(deadline=None, max_examples=200)
 def test_any_value_of_a_known_label_is_safe(rows):
     reading = reports.read("\n".join(label + mark + value for label, mark, value in rows))

@@ -30,7 +30,20 @@ EMPTY = {
     "virtual package names": "__archspec=1=zen3\n",
 }  # fmt: skip
 
-GPU_FACTS = {"gpus", "driver", "driver_cuda", "cuda_toolkit", "cudnn", "python", "os", "arch", "glibc", "kernel", "amdgpu", "rocm"}
+GPU_FACTS = {
+    "gpus",
+    "driver",
+    "driver_cuda",
+    "cuda_toolkit",
+    "cudnn",
+    "python",
+    "os",
+    "arch",
+    "glibc",
+    "kernel",
+    "amdgpu",
+    "rocm",
+}
 
 
 @pytest.mark.parametrize("case", EMPTY)
@@ -72,9 +85,17 @@ def test_reads_past_the_trap(case):
 
 
 SESSIONS = {
-    "two prompts": (">>> import torch\n>>> torch.__version__\n'1.12.1'\n>>> torch.version.cuda\n'11.3'\n", "1.12.1", "cuda11.3"),
+    "two prompts": (
+        ">>> import torch\n>>> torch.__version__\n'1.12.1'\n>>> torch.version.cuda\n'11.3'\n",
+        "1.12.1",
+        "cuda11.3",
+    ),
     "ipython": ("In [1]: torch.__version__\nOut[1]: '2.0.1+cpu'\n", "2.0.1+cpu", "cpu"),
-    "one print": ('$ python -c "import torch; print(torch.__version__, torch.version.cuda)"\n2.1.0 12.1\n', "2.1.0", "cuda12.1"),
+    "one print": (
+        '$ python -c "import torch; print(torch.__version__, torch.version.cuda)"\n2.1.0 12.1\n',
+        "2.1.0",
+        "cuda12.1",
+    ),
     "two prints": (
         'python3 -c "import torch; print(torch.__version__); print(torch.version.cuda)"\n2.1.0\nNone\n',
         "2.1.0",

@@ -41,8 +41,13 @@ if TYPE_CHECKING:
 class Format(Protocol):
     """What a module of this package offers."""
 
-    NAME: Final[str]
-    LABELS: Final[Mapping[str, Reader]]
+    @property
+    def NAME(self) -> str:  # noqa: N802
+        """What sources cite."""
+
+    @property
+    def LABELS(self) -> Mapping[str, Reader]:  # noqa: N802
+        """Label -> reader of its value."""
 
     def recognise(self, page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
         """Sorted indexes of the lines that only this format prints."""
@@ -71,7 +76,7 @@ PROGRAMS: Final[Mapping[str, Format]] = {
     "session": session,
     "variables": variables,
     "hand": hand,
-}  # type: ignore[dict-item]
+}
 """Every format, programs before people: where two read a line the same, the first is cited."""
 
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {

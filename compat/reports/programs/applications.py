@@ -12,7 +12,7 @@ from compat.reports.page import betrayed
 from compat.reports.programs.variables import STEERING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from compat.reports.page import Page, Pair, View
 
@@ -88,34 +88,28 @@ def facts(view: View) -> Iterator[Claim]:
     if not view.marks.get(NAME):
         return
     yield from view.labelled(LABELS)
-    for index, line in view.lines("inference compute"):
-        yield from view.stamp(index, _ollama(dict(_FIELD.findall(line))))
-    for index, line in view.lines("using device "):
-        if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
-            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(1))])
-    for index, line in view.lines("map["):
-        if found := _MAP.search(line):
-            yield from view.stamp(index, _mapped(found.group(1)))
-    for index, line in view.lines("Device "):
-        if found := _LLAMA.search(line):
-            yield from view.stamp(index, _llama(found))
-    for index, line in view.lines("torch-"):
-        if found := _YOLO.search(line):
-            yield from view.stamp(index, _yolo(*found.groups()))
-    for index, line in view.lines("torch: "):
-        if found := _WEBUI.search(line):
-            yield from view.stamp(index, _webui(*found.groups()))
-    for index, line in view.lines("gpu_type="):
-        if found := _GFX_TYPE.search(line):
-            yield from view.stamp(index, [_bare(found.group(1))])
+    for needle, read in _SUMMARIES.items():
+        for index, line in view.lines(needle):
+            yield from view.stamp(index, read(line))
+
+
+def _using(line: str) -> Iterator[Claim]:
+    if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
+        yield Claim("gpus", gpu, key=found.group(1))
+
+
+def _gfx_type(line: str) -> Iterator[Claim]:
+    if found := _GFX_TYPE.search(line):
+        yield _bare(found.group(1))
 
 
 def _bare(target: str) -> Claim:
     return Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
 
 
-def _ollama(fields: Mapping[str, str]) -> Iterator[Claim]:
+def _ollama(line: str) -> Iterator[Claim]:
     """Fields of Ollama's "inference compute"; ``driver`` is the CUDA version the driver offers, 0.0 if unknown."""
+    fields = dict(_FIELD.findall(line))
     library, compute, driver, name, description = (
         fields.get(key, "").strip('"') for key in ("library", "compute", "driver", "name", "description")
     )
@@ -132,14 +126,18 @@ def _ollama(fields: Mapping[str, str]) -> Iterator[Claim]:
         yield Claim("driver_cuda", values.dotted(driver))
 
 
-def _mapped(text: str) -> Iterator[Claim]:
+def _mapped(line: str) -> Iterator[Claim]:
     """Ollama prints its configuration as a Go map; only variables with a value count."""
-    for name, value in _MAPPED.findall(text):
+    found = _MAP.search(line)
+    for name, value in _MAPPED.findall(found.group(1)) if found else ():
         if value and name.startswith(STEERING):
             yield Claim("env", value, key=name)
 
 
-def _llama(found: re.Match[str]) -> Iterator[Claim]:
+def _llama(line: str) -> Iterator[Claim]:
+    found = _LLAMA.search(line)
+    if found is None:
+        return
     number, name, major, minor, target = found.groups()
     maker = devices.vendor(name)
     # Older builds print "compute capability 11.0" for gfx1100; that is no NVIDIA target.
@@ -148,7 +146,11 @@ def _llama(found: re.Match[str]) -> Iterator[Claim]:
         yield Claim("gpus", gpu, key=number)
 
 
-def _yolo(python: str, torch: str, rest: str) -> Iterator[Claim]:
+def _yolo(line: str) -> Iterator[Claim]:
+    found = _YOLO.search(line)
+    if found is None:
+        return
+    python, torch, rest = found.groups()
     yield Claim("python", python)
     yield Claim("packages", values.package_version(torch), key="torch")
     for number, name in _YOLO_GPU.findall(rest):
@@ -156,8 +158,24 @@ def _yolo(python: str, torch: str, rest: str) -> Iterator[Claim]:
             yield Claim("gpus", gpu, key=number)
 
 
-def _webui(python: str, torch: str, xformers: str | None) -> Iterator[Claim]:
+def _webui(line: str) -> Iterator[Claim]:
+    found = _WEBUI.search(line)
+    if found is None:
+        return
+    python, torch, xformers = found.groups()
     yield Claim("python", python)
     yield Claim("packages", values.package_version(torch), key="torch")
     if xformers:
         yield Claim("packages", values.package_version(xformers), key="xformers")
+
+
+_SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
+    "inference compute": _ollama,
+    "using device ": _using,
+    "map[": _mapped,
+    "Device ": _llama,
+    "torch-": _yolo,
+    "torch: ": _webui,
+    "gpu_type=": _gfx_type,
+}
+"""Words that a summary contains -> its reader."""

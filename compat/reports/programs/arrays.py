@@ -83,5 +83,3 @@ def facts(view: View) -> Iterator[Claim]:
             target = next((devices.sm(*match.groups()) for match in below), "")
             named = Claim("gpus", Gpu(name=gpu.name, vendor=gpu.vendor, target=target), key=found.group(1))
             yield from view.stamp(index, [named])
-
-

@@ -23,7 +23,9 @@ _MARKS: Final = (
 )  # fmt: skip
 _VERSION = re.compile(r"Docker version (\d+\.\d+[\w.+-]*)")
 _ENGINE = re.compile(r"^\s*Version:\s*(\d+\.\d+[\w.+-]*)")
-_CLI = re.compile(r"(?:cli-version|nvidia-container-toolkit version|NVIDIA Container Toolkit CLI version):?\s*(\d+\.\d+[\w.]*)")
+_CLI = re.compile(
+    r"(?:cli-version|nvidia-container-toolkit version|NVIDIA Container Toolkit CLI version):?\s*(\d+\.\d+[\w.]*)"
+)
 
 
 def _engine(pair: Pair) -> Iterator[Claim]:

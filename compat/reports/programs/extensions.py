@@ -1,4 +1,4 @@
-"""Packages with kernels of their own that describe their surroundings: bitsandbytes, xFormers, Lightning, MONAI, fastai."""
+"""Packages that describe their surroundings: bitsandbytes, xFormers, Lightning, MONAI, fastai."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _CAPABILITY = re.compile(r"[Hh]ighest [Cc]ompute [Cc]apability(?: among GPUs det
 _SPECS = re.compile(r"highest_compute_capability=\((\d+), (\d+)\)")
 _PER_GPU = re.compile(r"\['(\d+\.\d)'(?:, '(\d+\.\d)')*\]")
 _OWN = re.compile(r"\b(bitsandbytes|xFormers) v?(\d+\.\d+(?:\.\d+)?[\w.+]*)")
-_ENTRIES: Final = frozenset(
-    "torch torchvision torchaudio torchmetrics lightning pytorch-lightning lightning-utilities lightning-fabric numpy"
-    " tqdm tensorboard transformers deepspeed triton jax tensorflow accelerate nvidia-cudnn-cu12 nvidia-nccl-cu12"
-    " nvidia-cuda-runtime-cu12 nvidia-cublas-cu12".split()
-)
+_ENTRIES: Final = frozenset({
+    "torch", "torchvision", "torchaudio", "torchmetrics", "lightning", "pytorch-lightning", "lightning-utilities",
+    "lightning-fabric", "numpy", "tqdm", "tensorboard", "transformers", "deepspeed", "triton", "jax", "tensorflow",
+    "accelerate", "nvidia-cudnn-cu12", "nvidia-nccl-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12",
+})  # fmt: skip
 _ENTRY = re.compile(r"^\W*([A-Za-z][\w-]+):\s+(\d[\w.+]*)\s*$")
 
 
 def _built(pair: Pair) -> Iterator[Claim]:
-    """xFormers' own build, which is not torch's: 1208 is CUDA 12.8."""
+    """The build of xFormers itself, which is not that of torch: 1208 is CUDA 12.8."""
     if found := re.match(r"(\d{1,2})(\d\d)\b", pair.value):
         runtime = f"cuda{found.group(1)}.{int(found.group(2))}"
         yield Claim("builds", Build(runtime=runtime), key="xformers")
@@ -109,7 +109,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _related(view: View) -> Iterator[Claim]:
-    """bitsandbytes lists the packages it works with under a title."""
+    """The list that bitsandbytes prints of the packages it works with under a title."""
     for start, _ in view.lines("Related packages:"):
         for index, line in view.span(start + 1, start + 20):
             found = _ENTRY.match(line)

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 NAME: Final = "issue template"
 
-_COUNT = re.compile(r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z])|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE)
+_COUNT = re.compile(
+    r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z])|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
+)
 _MEMORY = re.compile(
     r"[,;(/|\s-]*\b\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?|HBM\d\w?))?\)?.*$|\s+with\s+\d+.*$",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"[,;]\s*(?:nvidia )?(?:driver|cuda|cudnn|memory|vram)\b.*$|\s*\((?:driver|laptop|single).*$", re.IGNORECASE)
+_ASIDE = re.compile(
+    r"[,;]\s*(?:nvidia )?(?:driver|cuda|cudnn|memory|vram)\b.*$|\s*\((?:driver|laptop|single).*$", re.IGNORECASE
+)
 _DRIVER = re.compile(r"\b(?:driver(?: version)?|驱动)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)

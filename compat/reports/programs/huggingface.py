@@ -40,7 +40,7 @@ def _torch(pair: Pair) -> Iterator[Claim]:
 
 
 def _accelerator(pair: Pair) -> Iterator[Claim]:
-    """diffusers prints what nvidia-smi answers: one ``name, memory`` per line."""
+    """What diffusers prints is what nvidia-smi answers: one ``name, memory`` per line."""
     for text in (pair.value, *pair.below(16)):
         if ", " not in text or "MiB" not in text:
             break

@@ -54,5 +54,3 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
 def facts(view: View) -> Iterator[Claim]:
     """Labels; nvidia-smi's table, which it appends, is read as such."""
     return view.labelled(LABELS)
-
-

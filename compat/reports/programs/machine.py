@@ -116,14 +116,16 @@ def _controllers(view: View) -> Iterator[Claim]:
             maker = next((name for word, name in _MAKERS if found and word in found.group(3)), "")
             if found and maker:
                 below = "\n".join(text for _, text in view.span(index + 1, index + 5))
-                yield from view.stamp(index, [Claim("gpus", _card(*found.groups(), maker, below), weight=Weight.HINT)])
+                yield from view.stamp(
+                    index, [Claim("gpus", _card(found.group(1), found.group(3), maker, below), weight=Weight.HINT)]
+                )
 
 
-def _card(bus: str, _kind: str, rest: str, maker: str, below: str) -> Gpu:
+def _card(bus: str, rest: str, maker: str, below: str) -> Gpu:
     """The name in brackets behind the chip's code name, which lspci prints without the maker."""
     brackets = [name for name, _ in _BRACKETS.findall(rest) if "AMD/ATI" not in name and not _ID.fullmatch(f"[{name}]")]
     code = _ID.search(rest)
-    driver = _IN_USE.search(below.split("controller")[0])
+    driver = _IN_USE.search(below.partition("controller")[0])
     return Gpu(
         name=brackets[-1] if brackets else "",
         vendor=maker,

@@ -77,11 +77,18 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
         page,
         found,
         ("attached gpus", "product name", "product brand"),
-        ("NVIDIA-SMI", "NVSMI LOG", "(UUID: GPU-", "driver_version", "Failed to initialize NVML", "NVML library version"),
+        (
+            "NVIDIA-SMI",
+            "NVSMI LOG",
+            "(UUID: GPU-",
+            "driver_version",
+            "Failed to initialize NVML",
+            "NVML library version",
+        ),
     )
     rows = {index for needle in ("Off |", "On |", "WDDM", "| 0000") for index in page.find(needle)}
     marks += [index for index in rows if _ROW.match(page.lines[index].text.strip())]
-    return sorted(set(marks) | {index for index in page.find("NVRM version:")})
+    return sorted(set(marks) | set(page.find("NVRM version:")))
 
 
 def facts(view: View) -> Iterator[Claim]:

@@ -57,11 +57,6 @@ def _hipcc(pair: Pair) -> Iterator[Claim]:
     yield from values.hip_version(pair)
 
 
-def _available(pair: Pair) -> Iterator[Claim]:
-    """detectron2 prints ``GPU available  Yes``; nothing but the device rows names a device."""
-    yield from ()
-
-
 def _platform(pair: Pair) -> Iterator[Claim]:
     names = {"linux": "linux", "linux2": "linux", "win32": "windows", "darwin": "darwin"}
     if kind := names.get(pair.value.lower()):
@@ -121,10 +116,8 @@ def _detail(found: re.Match[str]) -> Iterator[Claim]:
 
 
 def _true_cudnn(printed: str) -> str:
-    """torch divides cuDNN 9's 90100 by 1000 and prints 90.1; nobody has had a cuDNN above 20."""
+    """The number behind the one torch prints: it divides cuDNN 9's 90100 by 1000 and prints 90.1; nobody has had a cuDNN above 20."""
     parts = [int(part) for part in printed.split(".")]
     if parts[0] < 80:
         return printed
     return f"{parts[0] // 10}.{parts[1]}.{parts[2] if len(parts) > 2 else 0}"
-
-

@@ -46,7 +46,7 @@ LONGEST: Final = 1500
 
 
 def _virtual(pair: Pair) -> Iterator[Claim]:
-    """conda's virtual packages state the driver's CUDA and the C library."""
+    """Virtual packages of conda state the driver's CUDA and the C library."""
     for text in (pair.value, *pair.below(5)):
         for name, version in _VIRTUAL.findall(text):
             if name == "cuda":
@@ -56,7 +56,13 @@ def _virtual(pair: Pair) -> Iterator[Claim]:
 
 
 def _conda_platform(pair: Pair) -> Iterator[Claim]:
-    names = {"linux-64": "x86_64", "linux-aarch64": "aarch64", "win-64": "x86_64", "osx-64": "x86_64", "osx-arm64": "arm64"}
+    names = {
+        "linux-64": "x86_64",
+        "linux-aarch64": "aarch64",
+        "win-64": "x86_64",
+        "osx-64": "x86_64",
+        "osx-arm64": "arm64",
+    }
     if arch := names.get(pair.value):
         yield Claim("arch", arch, weight=Weight.LISTED)
 
@@ -127,16 +133,12 @@ def _tables(view: View) -> Iterator[Claim]:
         text = view.page.lines[mark].text
         if not _head(text):
             continue
-        fact = "conda_packages" if _CONDA_HEAD.match(text) else "packages"
+        conda = _CONDA_HEAD.match(text) is not None
         misses = 0
         for index, line in view.span(mark + 1, mark + 1 + LONGEST):
             if found := _ROW.match(line) or _OLD.match(line):
-                name, version, build, channel = (*found.groups(), None, None)[:4]
                 misses = 0
-                # conda lists what pip installed too, with "pypi" where the channel stands.
-                conda = fact == "conda_packages"
-                rows = _conda(name, version, build or "", channel) if conda else [_package(name, version)]
-                yield from view.stamp(index, rows)
+                yield from view.stamp(index, _listed(found, conda=conda))
             elif misses > 2 or _head(line):
                 break
             else:
@@ -147,17 +149,27 @@ def _rows(view: View) -> Iterator[Claim]:
     """Rows that stand without a head, as ``pip list | grep torch`` leaves them: known names, or conda's build strings."""
     for index, line in enumerate(view.page.lines):
         text = line.text
-        # Two or three words with a digit after the first: cheap to see, and true of every row.
-        if not 5 < len(text) < 140 or ":" in text or "=" in text or not 2 <= text.count(" ") or not text[-1:].strip():
-            if not text or text.count(" ") != 1:
-                continue
+        # Short, with a blank and no label: cheap to see, and true of every row.
+        if not 5 < len(text) < 140 or ":" in text or "=" in text or " " not in text:
+            continue
         if found := _KNOWN_ROW.match(text):
             yield from view.stamp(index, [_package(found.group(1), found.group(2))])
         elif found := _CONDA_ROW.match(text):
             yield from view.stamp(index, _conda(*found.groups()))
 
 
+def _listed(found: re.Match[str], *, conda: bool) -> Iterator[Claim]:
+    """One row of a list under a head; the old pip format has two columns only."""
+    name, version, *rest = found.groups()
+    if conda:
+        build, channel = (*rest, None, None)[:2]
+        yield from _conda(name, version, build or "", channel)
+    else:
+        yield _package(name, version)
+
+
 def _conda(name: str, version: str, build: str, channel: str | None) -> Iterator[Claim]:
+    """One row of conda, which lists what pip installed too, with "pypi" where the channel stands."""
     if name == "python":
         yield Claim("python", version, weight=Weight.LISTED)
     elif name == "cudnn":

@@ -25,7 +25,6 @@ _STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
 _GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
 
 
-
 def _version(name: str) -> Callable[[str], Iterator[Claim]]:
     def read(answer: str) -> Iterator[Claim]:
         if version := values.package_version(answer.strip("'\"")):

@@ -124,5 +124,3 @@ def _pips(view: View) -> Iterator[Claim]:
             if found:
                 claim = Claim("packages", found.group(2), key=found.group(1), weight=Weight.LISTED)
                 yield from view.stamp(index, [claim])
-
-

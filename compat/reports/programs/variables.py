@@ -25,7 +25,9 @@ STEERING: Final = (
 )  # fmt: skip
 """Beginnings of the variables' names."""
 
-_LINE = re.compile(r"^\s*(?:[$#%]\s+)?(?:export\s+|set\s+|ENV\s+|[-*]\s+|Environment=\"?)?([A-Z][A-Z0-9_]{2,60})=(\"[^\"]*\"|'[^']*'|[^\s\"]+)?\"?\s*$")
+_LINE = re.compile(
+    r"^\s*(?:[$#%]\s+)?(?:export\s+|set\s+|ENV\s+|[-*]\s+|Environment=\"?)?([A-Z][A-Z0-9_]{2,60})=(\"[^\"]*\"|'[^']*'|[^\s\"]+)?\"?\s*$"
+)
 
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
