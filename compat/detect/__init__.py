@@ -1,6 +1,14 @@
 """From a machine to facts: every detector at once, each with a deadline, none with an opinion.
 
 A detector is a module of the shape of :class:`compat.detect.base.Detector`, registered in :data:`DETECTORS`.
+
+How a reading comes to be: every detector runs in a thread of its own against one :class:`Machine`; what has not
+answered by the deadline becomes :class:`compat.facts.Unknown` with that reason; where two detectors tell one fact, a
+value beats a reason and a reason beats an absence. GPUs are the exception: each detector tells what it sees of them and
+:mod:`compat.detect.gpus` joins the sights by PCI address.
+
+What this layer does not do: it looks nothing up in the matrix (a card without a driver keeps its PCI id and no name)
+and it does not open the kernels inside binaries (:mod:`compat.kernels` does, for whoever asks).
 """
 
 from __future__ import annotations
@@ -107,6 +115,7 @@ def detect(
 
 
 def _question(detector: Detector, machine: Machine) -> Any:
+    """Bind a detector to the machine, for a thread to ask."""
     return lambda: look(detector, machine)
 
 
@@ -133,12 +142,14 @@ def combined(sights: list[Mapping[str, Reading]]) -> dict[str, Reading]:
 
 
 def _best(told: list[Reading]) -> Reading:
+    """The reading that counts among several of one fact."""
     if not told:
         return Unknown("not read on this system")
     return min(told, key=_rank)
 
 
 def _rank(reading: Reading) -> int:
+    """Order of trust: a value, a reason why there is none, a known absence."""
     if isinstance(reading, Unknown):
         return 1
     return 2 if reading.value is None else 0

@@ -1,4 +1,11 @@
-"""Accelerators that announce themselves by other means than a graphics driver: Ascend, TPU, WSL's adapter."""
+"""Accelerators that announce themselves by other means than a graphics driver: Ascend, TPU, WSL's adapter.
+
+A PCI entry may be hidden (containers of Ascend see only device nodes) or say too little (a TPU virtual machine names
+its slice in a variable). What is told here has no PCI address and is matched by vendor and order.
+
+Sources: Huawei, CANN installation guide (``version.cfg`` below the toolkit's ``latest`` folder); Google Cloud TPU
+documentation (``TPU_ACCELERATOR_TYPE``).
+"""
 
 from __future__ import annotations
 
@@ -38,6 +45,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _cann(machine: Machine) -> Reading:
+    """CANN's release from the first version file that names one; its files moved over the releases."""
     for path in _CANN:
         if found := _VERSION.search(machine.text(path, 65536)):
             return Fact(found[1], path)

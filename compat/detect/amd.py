@@ -1,4 +1,13 @@
-"""AMD GPUs through KFD's topology, the amdgpu driver, and ROCm on disk."""
+"""AMD GPUs through KFD's topology, the amdgpu driver, and ROCm on disk.
+
+``/sys/class/kfd/kfd/topology/nodes/N/properties`` holds one ``key value`` pair a line. Processors are nodes too: they
+have no SIMDs and a ``gfx_target_version`` of zero. The number is decimal, its last two parts print as hexadecimal
+digits: 90402 is gfx942, 90010 is gfx90a, 110003 is gfx1103. ``HSA_OVERRIDE_GFX_VERSION`` changes what programs see and
+not what is told here: it is an environment variable and a fact of its own.
+
+Sources: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c; ROCm, rocm_agent_enumerator and libhsakmt topology.c;
+libdrm, data/amdgpu.ids (``device, revision, name`` with hexadecimal ids).
+"""
 
 from __future__ import annotations
 
@@ -64,6 +73,7 @@ def _gpus(machine: Machine) -> list[Gpu]:
 
 
 def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
+    """One GPU: target and address from KFD, memory from amdgpu's own files, name from the board or libdrm."""
     bus = address(said.get("domain", 0), said.get("location_id", 0))
     device = f"{_PCI}/{bus}"
     memory, used = (machine.text(f"{device}/mem_info_vram_{which}") for which in ("total", "used"))
@@ -130,6 +140,7 @@ def _driver(machine: Machine) -> Reading:
 
 
 def _installs(machine: Machine) -> dict[str, str]:
+    """Folder -> release of every ROCm below /opt, links followed so that none counts twice."""
     found: dict[str, str] = {}
     inside = [f"/opt/rocm/{name}" for name in machine.names("/opt/rocm") if _CORE.fullmatch(name)]
     for folder in (*(f"/opt/{name}" for name in machine.names("/opt") if _ROCM.fullmatch(name)), *inside):
@@ -139,6 +150,7 @@ def _installs(machine: Machine) -> dict[str, str]:
 
 
 def _version(machine: Machine, folder: str) -> str:
+    """The release that a ROCm folder states; packages append a build number, which is dropped."""
     for name in _VERSION_FILES:
         if said := _RELEASE.match(machine.text(f"{folder}/{name}")):
             return said[0]

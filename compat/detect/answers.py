@@ -1,4 +1,9 @@
-"""Asking the scripts in ``children``: run one in its own process, read one JSON object back, trust nothing in it."""
+"""Asking the scripts in ``children``: run one in its own process, read one JSON object back, trust nothing in it.
+
+The scripts load vendors' driver libraries. Such a library may hang in the kernel, crash on a broken installation or
+return rubbish; in a process of its own none of that reaches the doctor. The cost is the start of one interpreter, and
+only on machines that have the library.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +45,7 @@ def _failed(outcome: Outcome) -> str:
 
 
 def _object(line: str, script: str) -> dict[str, Any] | Unknown:
+    """A JSON object from one line of output."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,10 @@
-"""What was decided at boot: signed modules, SELinux, address translation."""
+"""What was decided at boot: signed modules, SELinux, address translation.
+
+Each of these explains failures that no GPU tool names: Secure Boot refuses an unsigned kernel module without a word to
+the user, SELinux hides device nodes from containers, and an IOMMU in translating mode stalls copies between AMD GPUs.
+
+Sources: Linux, Documentation/filesystems/efivarfs.rst; selinuxfs(5); Linux, kernel-parameters.txt (``iommu=``).
+"""
 
 from __future__ import annotations
 
@@ -49,6 +55,7 @@ def _secure_boot(machine: Machine) -> Reading:
 
 
 def _selinux(machine: Machine) -> Reading:
+    """Mode from selinuxfs; without that file system SELinux is not running."""
     reading = machine.read(_ENFORCE)
     if not isinstance(reading, Fact):
         return reading
@@ -57,6 +64,7 @@ def _selinux(machine: Machine) -> Reading:
 
 
 def _iommu(machine: Machine) -> Reading:
+    """``pt``, ``on``, ``off`` ...: the general setting before the vendors' own."""
     reading = machine.read(_CMDLINE)
     if not isinstance(reading, Fact) or reading.value is None:
         return Unknown("the kernel command line could not be read", _CMDLINE)

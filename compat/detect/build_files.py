@@ -1,4 +1,20 @@
-"""Readers of the files in which frameworks record their build; each takes a site-packages folder."""
+"""Readers of the files in which frameworks record their build; each takes a site-packages folder.
+
+Files are read as text and never run: a broken or hostile package can therefore not do anything here. Each reader takes
+the machine and a folder and answers ``None`` where its package is not in that folder.
+
+=====================================  =====================================================================
+file                                   what its build wrote there
+=====================================  =====================================================================
+torch/version.py                       ``cuda``, ``hip``, ``rocm``, ``xpu``: texts or None
+tensorflow/.../build_info.py           one dict: CUDA, cuDNN, compute capabilities
+jax_plugins/xla_*, jax_*_plugin        the plugin's folder name carries the runtime's major
+paddle/version/__init__.py             CUDA, cuDNN, HIP and, in late releases, compiled_cuda_archs
+onnxruntime/capi/build_and_*.py        package name, CUDA and ROCm
+xformers/cpp_lib.json                  CUDA, torch and the arch list of the build's environment
+deepspeed/git_version_info_*.py        torch and CUDA when kernels were compiled at installation
+=====================================  =====================================================================
+"""
 
 from __future__ import annotations
 
@@ -50,6 +66,7 @@ def _bundled_cudnn(machine: Machine, site: str) -> str:
 
 
 def _torch_abi(machine: Machine, site: str) -> bool | None:
+    """Which libstdc++ string ABI torch was built with, from the flags it hands to extensions."""
     text = machine.text(f"{site}/torch/share/cmake/Torch/TorchConfig.cmake")
     found = re.search(r"_GLIBCXX_USE_CXX11_ABI=([01])", text)
     return None if found is None else found[1] == "1"
@@ -158,6 +175,7 @@ READERS: Final[Mapping[str, Callable[[Machine, str], Build | None]]] = {
 
 
 def _assigned(text: str, name: str) -> str:
+    """The text assigned to a name at the left margin; empty for None, False or no assignment."""
     found = re.search(rf"^{name}{_VALUE}", text, re.MULTILINE)
     return (found[1] or "") if found else ""
 
@@ -174,6 +192,7 @@ def _minor(version: str) -> str:
 
 
 def _json(text: str) -> dict[str, Any]:
+    """A JSON object; empty for anything else."""
     if not text.startswith("{"):
         return {}
     import json

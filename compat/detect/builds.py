@@ -2,6 +2,10 @@
 
 Kernel targets inside the binaries are read by :mod:`compat.kernels`, which costs more than all of this: whoever needs
 them asks it with the ``path`` told here.
+
+Two kinds of evidence are joined: files that the build wrote (:mod:`compat.detect.build_files`), and labels on the
+distribution (PEP 440 local versions such as ``+cu118``, wheel names kept in direct_url.json, names such as
+``cupy-cuda12x``). Files win; a label fills their gaps and may be finer (``rocm6.2.4`` where the file has 6.2).
 """
 
 from __future__ import annotations
@@ -115,5 +119,6 @@ def _dotted(found: re.Match[str] | None) -> str:
 
 
 def _abi(label: str) -> bool | None:
+    """The string ABI that a wheel's name states, ``cxx11abiFALSE`` (flash-attn and its kin)."""
     found = _ABI.search(label)
     return None if found is None else found[1].upper() == "TRUE"

@@ -1,4 +1,13 @@
-"""CDI specifications: which devices an engine can hand out by name, and the driver they were written for."""
+"""CDI specifications: which devices an engine can hand out by name, and the driver they were written for.
+
+A specification written for one driver release mounts files of that release by name; after a driver update these are
+gone. The release is therefore read from the path of libcuda in the specification.
+
+There is no YAML reader in the standard library, and importing one costs more than this whole detector. Generators write
+block style, of which two things are needed: the top-level ``kind`` and the ``name`` of each item of ``devices``.
+
+Source: CDI specification, SPEC.md; NVIDIA Container Toolkit, ``nvidia-ctk cdi generate``.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +46,7 @@ def specifications(machine: Machine) -> tuple[Specification, ...]:
 
 
 def _all(machine: Machine) -> Iterator[Specification]:
+    """Each readable specification of both folders."""
     for folder in FOLDERS:
         for name in machine.names(folder):
             if name.endswith((".yaml", ".yml", ".json")):
@@ -56,6 +66,7 @@ def _of_yaml(text: str) -> tuple[str, list[str]]:
 
 
 def _of_json(text: str) -> tuple[str, list[str]]:
+    """Kind and names of devices of a JSON specification; nothing if it is damaged."""
     import json
 
     try:

@@ -1,4 +1,12 @@
-"""Whether this is a container, which kind, and whether a scheduler started it."""
+"""Whether this is a container, which kind, and whether a scheduler started it.
+
+Engines leave marks of their own: Docker a file ``/.dockerenv``, Podman ``/run/.containerenv``, Kubernetes a service
+variable and mounted secrets, Apptainer variables and ``/.singularity.d``. Where all are missing, the path of process
+1's control group may still name the engine. Schedulers are known by the variables they set for each job.
+
+Sources: systemd, "Container Interface"; Kubernetes, "Container environment"; Apptainer user guide, "Environment";
+Slurm, sbatch(1), output environment variables; Linux, cgroups(7).
+"""
 
 from __future__ import annotations
 
@@ -64,6 +72,7 @@ def container_kind(machine: Machine) -> tuple[str, str] | None:
 
 
 def _kind(machine: Machine) -> tuple[str, str] | None:
+    """By the engines' own marks, then by process 1's control group, then by systemd's word."""
     for kind, variable, path in _MARKS:
         if variable and variable in machine.env:
             return kind, variable
@@ -79,6 +88,7 @@ def _kind(machine: Machine) -> tuple[str, str] | None:
 
 
 def _scheduler(machine: Machine) -> Reading:
+    """The scheduler whose job variable is set."""
     for name, variable in _SCHEDULERS:
         if variable in machine.env:
             return Fact(name, variable)

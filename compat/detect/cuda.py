@@ -1,4 +1,12 @@
-"""What the CUDA driver library answers to its first call, asked in a process of its own."""
+"""What the CUDA driver library answers to its first call, asked in a process of its own.
+
+NVML tells what the kernel driver manages; only libcuda tells whether a CUDA program would start, and why not:
+``CUDA_ERROR_NO_DEVICE`` (hidden or missing), ``SYSTEM_DRIVER_MISMATCH`` (library and module differ),
+``SYSTEM_NOT_READY`` (fabric manager), ``COMPAT_NOT_SUPPORTED_ON_DEVICE``, ``STUB_LIBRARY``, ``UNKNOWN``. It is also
+the only source on Jetson modules without NVML, and it honours ``CUDA_VISIBLE_DEVICES`` as any program would.
+
+Source: CUDA driver API reference, "Initialization" and "Version Management".
+"""
 
 from __future__ import annotations
 

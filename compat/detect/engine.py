@@ -1,4 +1,12 @@
-"""The container engine: asked over its socket, without its SDK and mostly without its client."""
+"""The container engine: asked over its socket, without its SDK and mostly without its client.
+
+Sockets are asked for ``/version`` and ``/info``; connecting tells most by itself: refused means a stopped daemon,
+denied a user outside its group, silence one that hangs. Clients are run only for the version of an engine that does
+not answer. What ``/info`` says of the host's name, its registries and its containers is not looked at.
+
+Sources: Docker Engine API reference (``GET /version``, ``GET /info``); Docker, "Rootless mode"; NVIDIA Container
+Toolkit installation guide (runtimes in daemon.json, the hook behind ``--gpus``); Podman, podman-system-service(1).
+"""
 
 from __future__ import annotations
 
@@ -117,6 +125,7 @@ def _find(machine: Machine) -> Engine | None:
 
 
 def _asked(machine: Machine, name: str, socket: str) -> Engine:
+    """One engine as its socket shows it; the kind of failure to connect is its status."""
     try:
         version = _document(machine, socket, "/version")
         info = _document(machine, socket, "/info")
@@ -174,6 +183,7 @@ def _flavour(machine: Machine, engine: Engine) -> Reading:
 
 
 def _podman_rootless(machine: Machine, engine: Engine) -> bool:
+    """Podman without a daemon is rootless for everybody but root."""
     if engine.name != "podman" or engine.info:
         return False
     try:
@@ -200,6 +210,7 @@ def _gpu_runtime(machine: Machine, engine: Engine, devices: tuple[str, ...]) -> 
 
 
 def _configured(machine: Machine) -> tuple[set[str], str]:
+    """Names of runtimes in Docker's configuration file, for an engine that does not answer."""
     import json
 
     try:

@@ -1,4 +1,8 @@
-"""Environment variables that steer GPU software. An allow-list: nothing else leaves the machine."""
+"""Environment variables that steer GPU software. An allow-list: nothing else leaves the machine.
+
+A name is on the list if a driver, a GPU library or a framework reads it. A value is hidden if its name speaks of
+credentials, accounts or hosts. Everything else in the environment is nobody's business.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +56,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _value(name: str, value: str) -> str:
+    """The value, or ``(set)`` where its name says that it may be private."""
     if _SECRET.search(name) is None:
         return value
     return "(set)" if name not in _MEANS_NO_SECRET or "@" in value or name.startswith("KUBERNETES") else value

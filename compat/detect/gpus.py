@@ -1,4 +1,9 @@
-"""One list of GPUs from the partial sights of several detectors."""
+"""One list of GPUs from the partial sights of several detectors.
+
+Which detector sees what: the PCI bus has ids, addresses and bound drivers even without any driver; NVML has names,
+capabilities and health; libcuda has Jetson's and what is visible to programs; KFD has AMD's gfx targets. Order of
+precedence is the order of :data:`compat.detect.DETECTORS`.
+"""
 
 from __future__ import annotations
 

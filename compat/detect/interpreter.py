@@ -1,4 +1,12 @@
-"""Which Python is in question, found without starting it wherever a file tells enough."""
+"""Which Python is in question, found without starting it wherever a file tells enough.
+
+Environments are recognised by what their makers leave behind: ``pyvenv.cfg`` (venv, virtualenv, uv, pipx, poetry),
+``conda-meta`` (conda and mamba). Only a bare installed interpreter has to be run, for the last part of its version and
+for its real import path, and only if it turns out to be the one in question.
+
+Sources: PEP 405 (pyvenv.cfg); sysconfig, "Installation paths"; Debian Python policy (dist-packages); conda
+documentation, "conda-meta"; pyenv README, "Understanding shims".
+"""
 
 from __future__ import annotations
 
@@ -70,14 +78,17 @@ def choose(machine: Machine) -> Environment:
 
 
 def _folder(path: str) -> str:
+    """The folder of a path."""
     return path.rpartition("/")[0]
 
 
 def _has_framework(machine: Machine, environment: Environment) -> bool:
+    """Whether any of its package folders holds a framework; one look per name, nothing is read."""
     return any(machine.exists(f"{site}/{name}") for site in environment.sites for name in _FRAMEWORKS)
 
 
 def _own(machine: Machine) -> Environment:
+    """The environment of the interpreter that runs us, from its own import path."""
     own = machine.interpreter
     sites = tuple(path for path in own.paths if path.rstrip("/").endswith(("site-packages", "dist-packages")))
     kind = _kind(machine, own.prefix)
@@ -158,6 +169,7 @@ def _system(machine: Machine, python: str, prefix: str, chosen: str, *, ask: boo
 
 
 def _lib_version(machine: Machine, prefix: str) -> str:
+    """Major and minor from the name of the library folder, ``lib/python3.11``."""
     names = (re.fullmatch(r"python(\d+\.\d+)t?", name) for name in machine.names(f"{prefix}/lib"))
     return next((name[1] for name in names if name), "")
 
@@ -178,6 +190,7 @@ def _same(machine: Machine, prefix: str, tail: str) -> bool:
 
 
 def _kind(machine: Machine, prefix: str) -> str:
+    """Who made the environment, by place and by its configuration file."""
     config = machine.text(f"{prefix}/pyvenv.cfg")
     marks = (
         ("pipx", "/pipx/" in prefix),

@@ -1,4 +1,10 @@
-"""NVIDIA Jetson: L4T, JetPack and the integrated GPU's board."""
+"""NVIDIA Jetson: L4T, JetPack and the integrated GPU's board.
+
+The GPU of a Jetson is part of the chip: it has no PCI entry, and older releases have no NVML for it. L4T's release file
+is on the board and, through the container runtime's mounts, in containers too.
+
+Source: NVIDIA Jetson Linux developer guide; JetPack installation notes (meta package ``nvidia-jetpack``).
+"""
 
 from __future__ import annotations
 
@@ -44,6 +50,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _gpu(machine: Machine) -> Reading:
+    """The board's model stands for its GPU, whose own name (``Orin``) is shared by several modules."""
     model = machine.text("/proc/device-tree/model", 4096).strip("\0 ")
     return Fact((Gpu(name=model, vendor="nvidia", integrated=True),), "/proc/device-tree/model")
 

@@ -1,4 +1,10 @@
-"""Loaded kernel modules that concern GPUs."""
+"""Loaded kernel modules that concern GPUs.
+
+Xid numbers are the kernel module's own error reports ("NVRM: Xid (PCI:0000:41:00): 79, ..."). Only the numbers are
+kept: the lines also hold process names. Reading the log may need privileges; that is then the reason.
+
+Sources: Linux, proc(5); Linux, Documentation/ABI/testing/dev-kmsg; NVIDIA, "Xid errors".
+"""
 
 from __future__ import annotations
 
@@ -43,6 +49,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _modules(machine: Machine) -> Reading:
+    """Loaded and built-in modules of our concern."""
     reading = machine.read("/proc/modules")
     if isinstance(reading, Unknown):
         return reading
@@ -54,6 +61,7 @@ def _modules(machine: Machine) -> Reading:
 
 
 def _xids(machine: Machine) -> Reading:
+    """Xid numbers in the order they first appeared."""
     try:
         log = machine.root.records(_LOG, _LOG_LIMIT)
     except OSError as error:

@@ -2,6 +2,8 @@
 
 Formats (glibc, sysdeps/generic/dl-cache.h): the new one begins with ``glibc-ld.so.cache1.1``; old glibc puts a
 ``ld.so-1.7.0`` table in front of it. String offsets of the new table count from its own beginning.
+
+Reading it costs a fraction of running ``ldconfig -p``, and works in images that have no ldconfig.
 """
 
 from __future__ import annotations
@@ -44,5 +46,6 @@ def _new_table(data: bytes) -> int:
 
 
 def _string(table: bytes, offset: int) -> str:
+    """The NUL-terminated text at an offset; empty if the offset points outside."""
     end = table.find(b"\0", offset, offset + 4096)
     return table[offset:end].decode("utf-8", "replace") if 0 < offset < len(table) and end >= 0 else ""

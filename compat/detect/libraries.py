@@ -1,4 +1,12 @@
-"""GPU libraries that can be loaded: system, ``LD_LIBRARY_PATH``, toolkits, wheels, conda; and which one wins."""
+"""GPU libraries that can be loaded: system, ``LD_LIBRARY_PATH``, toolkits, wheels, conda; and which one wins.
+
+Most version confusion is about several copies of one library: the system's, a toolkit's, a wheel's, conda's. All copies
+are listed by their real files, and for each soname the one that the loader picks first is marked. Wheels load their own
+copies through RPATH or by full path, whatever the loader would pick: both are told, and rules weigh them.
+
+A version is taken from the real file's name (``libcudnn.so.9.1.0``); NVIDIA's wheels carry bare sonames, so there the
+distribution's version counts.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +82,7 @@ def _all(machine: Machine) -> Iterator[Library]:
 
 
 def _candidates(machine: Machine) -> Iterator[tuple[str, str, str]]:
+    """Soname, path and origin of every copy, in the order in which the loader and people find them."""
     for folder in loader.library_path(machine):
         yield from _folder(machine, folder, "LD_LIBRARY_PATH")
     for soname, paths in loader.cache(machine).items():
@@ -102,6 +111,7 @@ def _of_environment(machine: Machine) -> Iterator[tuple[str, str, str]]:
 
 
 def _folder(machine: Machine, folder: str, origin: str) -> Iterator[tuple[str, str, str]]:
+    """The libraries of concern in one folder."""
     for name in machine.names(folder):
         if _wanted(name):
             yield name, f"{folder}/{name}", origin
@@ -113,6 +123,7 @@ def _wanted(name: str) -> bool:
 
 
 def _library(machine: Machine, soname: str, path: str, origin: str) -> Library:
+    """One copy: its true origin, its version, and whether the loader would pick it."""
     if _STUB.search(path):
         origin = "stubs"
     elif _COMPAT.search(machine.real(path)):

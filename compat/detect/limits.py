@@ -1,4 +1,10 @@
-"""What the system grants this process: shared memory, disk, locked memory, identity."""
+"""What the system grants this process: shared memory, disk, locked memory, identity.
+
+Sizes are those of the file systems as this process sees them: inside a container /dev/shm is the container's own, which
+is 64 MiB unless somebody asked for more.
+
+Sources: statvfs(3), getrlimit(2), group(5).
+"""
 
 from __future__ import annotations
 
@@ -40,6 +46,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _tried(read: Callable[[], object], source: str) -> Reading:
+    """What a question to the system answers, or its reason not to."""
     try:
         return Fact(read(), source)
     except OSError as error:
@@ -49,6 +56,7 @@ def _tried(read: Callable[[], object], source: str) -> Reading:
 
 
 def _kib(size: int) -> int:
+    """Bytes in KiB; -1 (unlimited) stays."""
     return size if size < 0 else size >> 10
 
 
@@ -58,6 +66,7 @@ def group_name(machine: Machine, gid: int) -> str:
 
 
 def _groups(text: str) -> dict[int, str]:
+    """Group names by number from the text of /etc/group."""
     named: dict[int, str] = {}
     for line in text.splitlines():
         fields = line.split(":")

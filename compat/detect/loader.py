@@ -53,6 +53,7 @@ def cache(machine: Machine) -> dict[str, list[str]]:
 
 
 def _cache(machine: Machine) -> dict[str, list[str]]:
+    """Read the cache file once."""
     found: dict[str, list[str]] = {}
     for soname, path in entries(machine.data(CACHE, _CACHE_LIMIT), machine.system.machine):
         found.setdefault(soname, []).append(path)

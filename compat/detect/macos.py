@@ -1,4 +1,8 @@
-"""macOS: processor, memory and Apple's GPU, from sysctl."""
+"""macOS: processor, memory and Apple's GPU, from sysctl.
+
+There is no CUDA or ROCm to look for; what matters is the processor, the memory it shares with its GPU, and whether the
+interpreter runs natively.
+"""
 
 from __future__ import annotations
 

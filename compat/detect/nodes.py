@@ -1,4 +1,9 @@
-"""Device nodes of accelerators: which exist, who owns them, which this process may not open."""
+"""Device nodes of accelerators: which exist, who owns them, which this process may not open.
+
+A node that exists and may not be opened is the most frequent cause on AMD and Intel (groups ``render`` and ``video``)
+and a sign of a lost device rule in containers. Permission is asked with access(2): opening a node could wake a device.
+Groups are told by number where no name exists, because in a container the name is often another group's.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +65,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _paths(machine: Machine) -> Iterator[str]:
+    """Paths of nodes of our concern, in /dev and in its known folders."""
     for name in machine.names(SOUGHT):
         if _NODES.fullmatch(name):
             yield f"{SOUGHT}/{name}"

@@ -1,4 +1,11 @@
-"""NVIDIA's kernel module and fabric manager, from /proc and /sys alone."""
+"""NVIDIA's kernel module and fabric manager, from /proc and /sys alone.
+
+These facts need no library and no permission, and hold in containers too, because /proc/driver/nvidia is the host's.
+The kernel module's version is one fact; the user-mode library's (:mod:`compat.detect.libraries`) is another: that they
+differ is among the most frequent faults after an update.
+
+Sources: NVIDIA Linux driver README, "The /proc interface"; NVIDIA fabric manager user guide; systemd.slice(5).
+"""
 
 from __future__ import annotations
 
@@ -38,6 +45,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _module(machine: Machine) -> dict[str, Reading]:
+    """Release and flavour from the module's own text, else from the version it shows in /sys."""
     reading = machine.read(_VERSION)
     if isinstance(reading, Unknown):
         return {"driver": reading, "driver_branch": reading}

@@ -1,4 +1,10 @@
-"""What NVIDIA's management library says, asked in a process of its own."""
+"""What NVIDIA's management library says, asked in a process of its own.
+
+What the answer leaves out is not known: GeForce cards have no ECC, WSL and Jetson answer few questions, MIG devices
+hide clocks. A number outside any sensible range counts as not told, because broken drivers return all ones.
+
+Source: NVML API reference; the names of errors are those of nvml.h.
+"""
 
 from __future__ import annotations
 
@@ -108,6 +114,7 @@ def _pci(number: Any) -> str:
 
 
 def _link(pair: Any) -> str:
+    """``[4, 16]`` -> ``gen4 x16``; empty for anything that is no PCI Express link."""
     generation, width = (count(part, 32) for part in _pair(pair))
     return f"gen{generation} x{width}" if generation and width else ""
 
@@ -118,4 +125,5 @@ def _pair(value: Any) -> tuple[Any, Any]:
 
 
 def _flag(value: Any) -> bool | None:
+    """A truth value; ``None`` for anything else."""
     return value if isinstance(value, bool) else None

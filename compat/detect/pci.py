@@ -1,4 +1,11 @@
-"""Accelerators by their PCI id: what is plugged in, whatever drivers say."""
+"""Accelerators by their PCI id: what is plugged in, whatever drivers say.
+
+``/sys/bus/pci/devices`` is readable by anyone, in containers too, and needs no lspci. It shows the card that no driver
+has claimed, the one that nouveau or vfio-pci holds, and the link each card has now and could have.
+
+Sources: Linux, Documentation/ABI/testing/sysfs-bus-pci; PCI Code and ID Assignment Specification (classes); the PCI ID
+repository (vendors). Names of products are facts of the matrix.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +76,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _gpu(machine: Machine, address: str) -> Gpu | None:
+    """One device of the bus, or ``None`` if it is no accelerator."""
     folder = f"{SOUGHT}/{address}"
     kind = machine.text(f"{folder}/class")
     if not kind.startswith((_DISPLAY, _ACCELERATOR)):
@@ -105,5 +113,6 @@ def link(machine: Machine, folder: str, which: str) -> str:
 
 
 def _is_switch(machine: Machine, address: str) -> bool:
+    """Whether a device is an NVSwitch: NVIDIA's, of class bridge."""
     folder = f"{SOUGHT}/{address}"
     return machine.text(f"{folder}/vendor") == "0x10de" and machine.text(f"{folder}/class").startswith(_SWITCH)

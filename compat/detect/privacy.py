@@ -1,4 +1,8 @@
-"""Taking out what names a person or a machine before a host leaves the detectors."""
+"""Taking out what names a person or a machine before a host leaves the detectors.
+
+Home folders hold names of people, UUIDs and serials identify a card; neither helps a diagnosis. Paths keep their shape,
+so that commands made from them still work for the person who runs them (``~/venv/bin/python``).
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ def veil(host: Host, machine: Machine) -> Host:
 
 
 def _reading(reading: Reading, home: str) -> Reading:
+    """One reading without names."""
     source = _text(reading.source, home)
     if isinstance(reading, Unknown):
         return Unknown(_text(reading.why, home), source)
@@ -31,6 +36,7 @@ def _reading(reading: Reading, home: str) -> Reading:
 
 
 def _value(value: Any, home: str) -> Any:
+    """A value of any of the catalogue's kinds without names."""
     match value:
         case str():
             return _text(value, home)
@@ -45,6 +51,7 @@ def _value(value: Any, home: str) -> Any:
 
 
 def _text(text: str, home: str) -> str:
+    """A text with homes and UUIDs replaced; nearly every text has neither and is returned at once."""
     if home and home not in {"/", "/root"} and home in text:
         text = re.sub(re.escape(home) + r"(?=[/:\s,;\"']|$)", "~", text)
     if "/home/" in text or "/Users/" in text:

@@ -1,4 +1,8 @@
-"""Processor features and main memory."""
+"""Processor features and main memory.
+
+The first processor stands for all: machines with unlike sockets do not exist in this field. Memory is what a process
+here may have: the control group's limit where that is lower than the machine's.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +48,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _processor(machine: Machine) -> dict[str, Reading]:
+    """Model and features; Arm kernels write ``Features`` where x86 ones write ``flags``."""
     reading = machine.read(_CPUINFO)
     if not isinstance(reading, Fact) or not reading.value:
         why = reading.why if isinstance(reading, Unknown) else f"{_CPUINFO} is empty or missing"
@@ -56,6 +61,7 @@ def _processor(machine: Machine) -> dict[str, Reading]:
 
 
 def _flags(line: str | None) -> Reading:
+    """The features that builds ask for, sorted."""
     if line is None:
         return Unknown("the processor's features are not listed", _CPUINFO)
     found = {flag for flag in line.lower().split() if _FLAGS.fullmatch(flag)}
@@ -65,6 +71,7 @@ def _flags(line: str | None) -> Reading:
 
 
 def _memory(machine: Machine) -> dict[str, Reading]:
+    """Total and available memory, the group's limit included."""
     text = machine.text(_MEMINFO)
     said = {
         key: int(kib) * 1024
@@ -83,6 +90,7 @@ def _memory(machine: Machine) -> dict[str, Reading]:
 
 
 def _number(machine: Machine, paths: tuple[str, ...]) -> int | None:
+    """The first of several files that holds a plain number; cgroups write ``max`` for no limit."""
     for path in paths:
         text = machine.text(path)
         if text.isdigit():

@@ -2,6 +2,9 @@
 
 :class:`Root` is the machine that runs us. A recorded machine is another class of the same shape, so every method here
 is something that can be written down: no file handle, no live object crosses this border.
+
+Reading is defensive: sizes are bounded, pipes and devices are never opened as files, and every failure is an
+:class:`OSError` with the system's own words.
 """
 
 from __future__ import annotations
@@ -64,6 +67,7 @@ class Root:
         self._prefix = prefix.rstrip("/")
 
     def _at(self, path: str) -> str:
+        """The path below our prefix."""
         return self._prefix + path if path.startswith("/") else path
 
     def read(self, path: str, limit: int = LIMIT) -> bytes:
@@ -164,11 +168,13 @@ class Root:
 
 
 def _kind(mode: int) -> str:
+    """Kind of a path by its mode."""
     kinds = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFCHR: "device", stat.S_IFSOCK: "socket"}
     return kinds.get(stat.S_IFMT(mode), "other")
 
 
 def _read(handle: int, limit: int) -> bytes:
+    """Read to the end or the limit, whichever comes first."""
     parts = []
     while limit > 0 and (part := os.read(handle, min(limit, 1 << 20))):
         parts.append(part)
@@ -177,6 +183,7 @@ def _read(handle: int, limit: int) -> bytes:
 
 
 def _drain(handle: int, limit: int) -> bytes:
+    """Read records until none is waiting."""
     parts: list[bytes] = []
     taken = 0
     while taken < limit:

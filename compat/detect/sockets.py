@@ -1,4 +1,7 @@
-"""GET over a local socket, by hand: importing an HTTP library would cost more than all detectors together."""
+"""GET over a local socket, by hand: importing an HTTP library would cost more than all detectors together.
+
+One request per connection, HTTP/1.0, no keep-alive, no chunks: that is all an engine needs to be asked.
+"""
 
 from __future__ import annotations
 

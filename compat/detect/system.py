@@ -1,4 +1,8 @@
-"""Operating system, kernel, architecture and C library."""
+"""Operating system, kernel, architecture and C library.
+
+``os`` joins ID and VERSION_ID of os-release(5), which is how vendors tag their images: ubuntu22.04, rhel9.4, debian12.
+Rolling distributions have no version and are told by their name alone.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +53,7 @@ def _platform(name: str, release: str) -> str:
 
 
 def _distribution(machine: Machine) -> dict[str, Reading]:
+    """Names of the system, each kind of system in its own way."""
     match machine.system.name:
         case "windows":
             edition = machine.system.edition
@@ -71,6 +76,7 @@ def _os_release(machine: Machine) -> dict[str, Reading]:
 
 
 def _macos(machine: Machine) -> dict[str, Reading]:
+    """Names from macOS' version file."""
     said = dict(_PLIST_ENTRY.findall(machine.text(_PLIST)))
     version = said.get("ProductVersion", "")
     if not version:

@@ -1,4 +1,10 @@
-"""Driver packages of the distribution, from its database where that is a text, from ``rpm`` where it is not."""
+"""Driver packages of the distribution, from its database where that is a text, from ``rpm`` where it is not.
+
+dpkg, apk and pacman keep texts that are read directly; rpm keeps a binary store for which its own tool is asked. Only
+packages whose names concern GPUs or containers are kept.
+
+Sources: deb822(5) and dpkg(1) (status file), apk-db(5), pacman's local database, rpm(8).
+"""
 
 from __future__ import annotations
 
@@ -59,6 +65,7 @@ def versions(machine: Machine) -> Mapping[str, str]:
 
 
 def _versions(machine: Machine) -> dict[str, str]:
+    """From the first database that is there."""
     if data := machine.data(_DPKG, _LIMIT):
         return _dpkg(data)
     if data := machine.data(_APK, _LIMIT):

@@ -1,4 +1,8 @@
-"""Running questions side by side without ever waiting for one that hangs."""
+"""Running questions side by side without ever waiting for one that hangs.
+
+The standard library's executors wait for their workers when the program ends; a worker that is stuck in a driver would
+keep it alive for ever. Daemon threads do not.
+"""
 
 from __future__ import annotations
 

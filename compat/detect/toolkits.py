@@ -1,4 +1,10 @@
-"""CUDA toolkits on disk, and the one that ``nvcc`` on PATH belongs to."""
+"""CUDA toolkits on disk, and the one that ``nvcc`` on PATH belongs to.
+
+A toolkit on disk matters to who compiles extensions and to frameworks that do not bundle CUDA. Wheels that bundle it do
+not look here, which is why this version is so often mistaken for theirs.
+
+Sources: CUDA installation guide; cuda.h (``CUDA_VERSION`` is 1000 * major + 10 * minor).
+"""
 
 from __future__ import annotations
 
@@ -45,6 +51,7 @@ def cuda_folders(machine: Machine) -> tuple[str, ...]:
 
 
 def _folders(machine: Machine) -> tuple[str, ...]:
+    """Candidates by environment, by nvcc on PATH, by the usual places; each real folder once."""
     named = [machine.env[name].rstrip("/") for name in _VARIABLES if machine.env.get(name, "").startswith("/")]
     held = [f"{parent}/{name}" for parent in _PARENTS for name in machine.names(parent) if _FOLDER.fullmatch(name)]
     nvcc = machine.real(machine.which("nvcc"))
@@ -75,6 +82,7 @@ def spelled(number: int) -> str:
 
 
 def _first(machine: Machine) -> Reading:
+    """The toolkit that ``nvcc`` on PATH belongs to, by its files, else by its own word."""
     nvcc = machine.which("nvcc")
     if not nvcc:
         return Fact(None, "nvcc is not on PATH")

@@ -1,4 +1,7 @@
-"""Compilers and build tools on PATH. Their names do not tell their versions, so each one found is asked."""
+"""Compilers and build tools on PATH. Their names do not tell their versions, so each one found is asked.
+
+Compilers limit which CUDA toolkit can be used with them; cmake and ninja are what building an extension fails without.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _version(machine: Machine, fact: str) -> Reading:
+    """Version of the first program of its kind on PATH."""
     programs, arguments, pattern = _TOOLS[fact]
     path = next((place for program in programs if (place := machine.which(program))), "")
     if not path:

@@ -2,6 +2,8 @@
 
 ``cuDriverGetVersion`` answers before initialisation; ``cuInit`` is the first call that reaches the kernel driver, and
 its return code is the most telling fact of all. No context is made and no memory is taken.
+
+Output: a first line with the library's version, and a last one with cuInit's answer and the devices it shows.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ def _call(cuda: Any, name: str, *arguments: Any) -> int | None:
 
 
 def _number(cuda: Any, name: str, *arguments: Any) -> int | None:
+    """An integer that a call writes through its first argument; ``None`` if it fails."""
     value = ctypes.c_int(-1)
     return value.value if _call(cuda, name, ctypes.byref(value), *arguments) == 0 else None
 
@@ -61,6 +64,7 @@ def _error(cuda: Any, code: int | None) -> str:
 
 
 def _gpu(cuda: Any, index: int) -> dict[str, Any]:
+    """Name, memory, address, capability and kind of one device, as far as they are answered."""
     said: dict[str, Any] = {"index": index}
     device = _number(cuda, "cuDeviceGet", ctypes.c_int(index))
     if device is None:

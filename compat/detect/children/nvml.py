@@ -2,6 +2,9 @@
 
 Each question is asked on its own; what a driver does not know (an old one, WSL, MIG, Jetson) is left out. The names are
 those of ``compat.facts.Gpu`` where there is one.
+
+Output: a first line after initialisation, so that it is known if a device hangs later, and a last one with everything.
+Exit status 0 means that something was printed. Nothing is changed on any device.
 """
 
 from __future__ import annotations
@@ -76,10 +79,12 @@ def _try(nvml: Any, ask: Callable[[], Any]) -> Any:
 
 
 def _text(value: Any) -> str:
+    """A text, whichever of bytes and str this release of the bindings returns."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
 
 
 def _system(nvml: Any) -> dict[str, Any]:
+    """Driver release, library release, and CUDA's version as one number (12040 for 12.4)."""
     return {
         "driver": _text(_try(nvml, nvml.nvmlSystemGetDriverVersion)),
         "library": _text(_try(nvml, nvml.nvmlSystemGetNVMLVersion)),
@@ -88,6 +93,7 @@ def _system(nvml: Any) -> dict[str, Any]:
 
 
 def _gpus(nvml: Any) -> list[dict[str, Any]]:
+    """Every device that NVML counts."""
     count = _try(nvml, nvml.nvmlDeviceGetCount) or 0
     return [_gpu(nvml, index) for index in range(count if count <= MOST else 0)]
 
@@ -117,6 +123,7 @@ def _mig_devices(nvml: Any, handle: Any) -> int:
 
 
 def _throttle(nvml: Any, handle: Any) -> list[str]:
+    """Names of the reasons for which clocks are held down right now."""
     mask = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(handle)
     return [name for bit, name in REASONS.items() if mask & bit]
 
