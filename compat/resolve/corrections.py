@@ -56,23 +56,30 @@ class _Enumeration:
         self._search, self._place, self._cost = search, place, cost
         self._joints = search.joints(place)
         self._variables = sorted(search.variables, key=lambda variable: bool(variable.followers))
-        self._domains = [self._ranked(variable) for variable in self._variables]
+        self._domains = [self._grouped(variable) for variable in self._variables]
         self._chosen: list[Weighed] = []
         self._present: set[str] = set()
         self.found = found
 
-    def _ranked(self, variable: Variable) -> list[tuple[int, Weighed]]:
-        pairs = [
-            (bits, weighed) for weighed in self._search.domain(variable, self._place) for bits in weighed.violations
-        ]
-        return sorted(pairs, key=lambda pair: (pair[0].bit_count(), pair[0], pair[1].option.serial))
+    def _grouped(self, variable: Variable) -> list[tuple[int, list[Weighed]]]:
+        """A package's builds by what they violate and by runtime, cheapest first; of builds alike in all joints one."""
+        groups: dict[tuple[int, object], dict[object, Weighed]] = {}
+        for weighed in self._search.domain(variable, self._place):
+            for bits in weighed.violations:
+                group = groups.setdefault((bits, weighed.option.lane), {})
+                group.setdefault(self._search.joint_of(variable, weighed), weighed)
+        ranked = sorted(groups.items(), key=lambda pair: (pair[0][0].bit_count(), pair[0]))
+        return [(bits, list(group.values())) for (bits, _), group in ranked]
 
     def run(self, pythons: int) -> None:
         """Add every smallest set that the assignments at this place show."""
         self._go(0, self._cost, pythons)
 
     def _is_known(self, bits: int) -> bool:
-        return any(small & bits == small for small in self.found)
+        for small in self.found:  # a plain loop: this is asked more often than anything else here
+            if small & bits == small:
+                return True
+        return False
 
     def _go(self, depth: int, bits: int, pythons: int) -> None:
         if self._is_known(bits):
@@ -83,12 +90,23 @@ class _Enumeration:
         variable = self._variables[depth]
         if not self._present.intersection(variable.followers):
             self._go(depth + 1, bits | variable.bits, pythons)
-        for violated, weighed in self._domains[depth]:
-            if not self._is_known(bits | violated) and (common := self._common(weighed, pythons)):
+        self._present.add(variable.package)
+        for violated, group in self._domains[depth]:
+            if self._goes(group[0]):
+                self._try(group, depth, bits | violated, pythons)
+        self._present.discard(variable.package)
+
+    def _goes(self, weighed: Weighed) -> bool:
+        return all(self._joints.goes(other.option, weighed.option) for other in self._chosen)
+
+    def _try(self, group: list[Weighed], depth: int, bits: int, pythons: int) -> None:
+        """Builds of one group, until what they violate is known to be enough."""
+        for weighed in group:
+            if self._is_known(bits):
+                return
+            if common := self._common(weighed, pythons):
                 self._chosen.append(weighed)
-                self._present.add(variable.package)
-                self._go(depth + 1, bits | violated, common)
-                self._present.discard(variable.package)
+                self._go(depth + 1, bits, common)
                 self._chosen.pop()
 
     def _common(self, weighed: Weighed, pythons: int) -> int:

@@ -6,7 +6,7 @@ An objection holds for a set of Pythons, because a marker may confine a requirem
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
 from compat.resolve.knowledge import ANY_PYTHON
@@ -33,38 +33,53 @@ class Objection:
     asker: str = ""
 
 
+KEPT: Final = 200_000
+"""Pairs remembered per place; beyond that the memory is emptied, so that a long-lived process does not grow."""
+
+
 class Joints:
-    """Objections between builds at one place, each pair asked once."""
+    """Objections between builds at one place, each pair asked once per matrix."""
 
     def __init__(self, known: Knowledge, place: str) -> None:
         self._known, self._place = known, place
-        self._pairs: dict[tuple[str, int, str, int], int] = {}
+        self._pairs = known.pairs.setdefault(place, {})
 
     def pythons(self, left: Option, right: Option) -> int:
         """The Pythons that two builds can share; 0 if none."""
-        key = (left.package, left.serial, right.package, right.serial)
-        if key not in self._pairs:
+        if not self.goes(left, right):
+            return 0
+        key = (left.uid, right.uid)
+        bits = self._pairs.get(key)
+        if bits is None:
             bits = left.pythons & right.pythons
             for objection in self.objections(left, right):
                 bits &= ~objection.bits
                 if not bits:
                     break
+            if len(self._pairs) > KEPT:
+                self._pairs.clear()
             self._pairs[key] = bits
-        return self._pairs[key]
+        return bits
+
+    def goes(self, left: Option, right: Option) -> bool:
+        """Whether the runtimes of two builds go together: the question that settles most pairs."""
+        key = (left.package, left.lane, right.package, right.lane)
+        goes = self._known.lanes.get(key)
+        if goes is None:
+            twins = self._is_twin(left, right) or self._is_twin(right, left)
+            goes = self._known.lanes[key] = fits_runtime(left, right, twins)
+        return goes
 
     def objections(self, left: Option, right: Option) -> Iterator[Objection]:
         """Everything that stands between two builds, the cheapest questions first."""
-        yield from self._runtimes(left, right)
+        if not self.goes(left, right):
+            yield Objection("runtime", "runtime", left.runtime, right.runtime)
         if not left.pythons & right.pythons:
             yield Objection("python", "python", _spoken(left, self._known), _spoken(right, self._known))
         yield from self._systems(left, right)
         yield from self._direct(left, right)
         yield from self._direct(right, left)
         yield from self._shared(left, right)
-
-    def _runtimes(self, left: Option, right: Option) -> Iterator[Objection]:
-        if not fits_runtime(left, right, self._is_twin(left, right) or self._is_twin(right, left)):
-            yield Objection("runtime", "runtime", left.runtime, right.runtime)
 
     def _is_twin(self, companion: Option, leader: Option) -> bool:
         """Whether a companion is built once per build of its framework, so that the two must be of one runtime.
@@ -75,7 +90,7 @@ class Joints:
         row = self._known.matrix.packages.get(companion.package)
         if row is None or row.follows != leader.package:
             return False
-        return self._known.shares_index(companion.package, leader.package) or self._known.has_minors(companion)
+        return self._known.shares_index(companion.package, leader.package) or companion.lane[3]
 
     @staticmethod
     def _systems(left: Option, right: Option) -> Iterator[Objection]:

@@ -59,6 +59,9 @@ class Line:
     text: str = ""
 
 
+Lane = tuple[str, str, bool, bool]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
     """One build as the search sees it.
@@ -68,7 +71,10 @@ class Option:
         kind: ``cuda``, ``rocm``, ...; ``number`` its version, ``12.8``.
         pythons: bit set of Pythons with a wheel.
         rank: 0 for the newest release.
-        lines: requirement lines by name.
+        lines: requirement lines by name; equal lines are one object.
+        uid: number within the index, for caches only.
+        lane: what decides whether its runtime goes with another build's: kind, number, whether it comes from the
+            system, and whether the release has builds for several minors.
     """
 
     build: Build
@@ -82,6 +88,8 @@ class Option:
     pythons: int
     rank: int
     lines: dict[str, tuple[Line, ...]]
+    uid: int = 0
+    lane: Lane = ("", "", False, False)
 
     @property
     def runtime(self) -> str:
@@ -117,7 +125,11 @@ class Knowledge:
         self._products: dict[tuple[str, str, str], Product | None] = {}
         self.standing: dict[Need, tuple[Stand, ...]] = {}
         self._shares: dict[tuple[str, str], bool] = {}
-        self._minors: dict[str, dict[tuple[str, str, str], set[str]]] = {}
+        self._names: dict[str, frozenset[str]] = {}
+        self._interned: dict[tuple[Line, ...], tuple[Line, ...]] = {}
+        self._count = 0
+        self.pairs: dict[str, dict[tuple[int, int], int]] = {}
+        self.lanes: dict[tuple[str, Lane, str, Lane], bool] = {}
         self._lines: dict[str, Line] = {}
         self._specifiers: dict[str, SpecifierSet] = {}
         self._meets: dict[tuple[str, str], bool] = {}
@@ -168,15 +180,11 @@ class Knowledge:
     def _indexes(self, package: str) -> frozenset[str]:
         return frozenset(option.build.index for option in self.options(package) if option.build.variant)
 
-    def has_minors(self, option: Option) -> bool:
-        """Whether a release has builds for several minors of this build's runtime major."""
-        if option.package not in self._minors:
-            found: dict[tuple[str, str, str], set[str]] = {}
-            for one in self.options(option.package):
-                found.setdefault((one.version, one.kind, one.number.partition(".")[0]), set()).add(one.number)
-            self._minors[option.package] = found
-        major = option.number.partition(".")[0]
-        return len(self._minors[option.package][option.version, option.kind, major]) > 1
+    def line_names(self, package: str) -> frozenset[str]:
+        """All names that some build of a package requires."""
+        if package not in self._names:
+            self._names[package] = frozenset(name for option in self.options(package) for name in option.lines)
+        return self._names[package]
 
     def _make_options(self, package: str) -> tuple[Option, ...]:
         from packaging.version import Version
@@ -186,13 +194,20 @@ class Knowledge:
         newest = sorted(order, key=order.__getitem__, reverse=True)
         rank = {text: place for place, text in enumerate(newest)}
         ranked = sorted(builds, key=lambda build: (rank[build.version], *_spelling(build)))
-        return tuple(self._option(build, package, serial, rank[build.version]) for serial, build in enumerate(ranked))
+        minors: dict[tuple[str, str, str], set[str]] = {}
+        for build in ranked:
+            minors.setdefault(_series(build), set()).add(build.runtime)
+        return tuple(
+            self._option(build, package, serial, rank[build.version], len(minors[_series(build)]) > 1)
+            for serial, build in enumerate(ranked)
+        )
 
-    def _option(self, build: Build, package: str, serial: int, rank: int) -> Option:
+    def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
         kind, number = split_runtime(build.runtime)
         lines: dict[str, tuple[Line, ...]] = {}
         for line in map(self.line, (*build.requires, *build.pins)):
             lines[line.name] = (*lines.get(line.name, ()), line)
+        self._count += 1
         return Option(
             build=build,
             package=package,
@@ -204,19 +219,20 @@ class Knowledge:
             vendor=VENDORS.get(kind, kind),
             pythons=self.python_bits(build.python) if build.python else ANY_PYTHON,
             rank=rank,
-            lines=lines,
+            lines={name: self._interned.setdefault(found, found) for name, found in lines.items()},
+            uid=self._count,
+            lane=(kind, number, build.cuda_from == "system", has_minors),
         )
 
     @cached_property
     def shared_names(self) -> frozenset[str]:
         """Names that some build of some package requires: what may be asked for beside packages of the matrix."""
-        names = {name for package in self.matrix.packages for option in self.options(package) for name in option.lines}
-        return frozenset(names)
+        return frozenset().union(*map(self.line_names, self.matrix.packages))
 
     def bare(self, text: str) -> Option:
         """A value that stands for no build and only carries the requirement ``text`` on a shared dependency."""
         build = Build(versions=("",), runtime="", requires=(text,), source=(), how="measured")
-        return self._option(build, text, 0, 0)
+        return self._option(build, text, 0, 0, has_minors=False)
 
     # --- Pythons ---
 
@@ -471,6 +487,12 @@ def environment(place: str, python: str) -> dict[str, str]:
 
 def _tidy(spec: str) -> str:
     return ",".join(sorted(part.strip() for part in spec.split(",") if part.strip()))
+
+
+def _series(build: Build) -> tuple[str, str, str]:
+    """A release and the major of its runtime, which several minors may share."""
+    kind, number = split_runtime(build.runtime)
+    return build.version, kind, number.partition(".")[0]
 
 
 def _spelling(build: Build) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import le
 from typing import TYPE_CHECKING
 
 from compat import versions
@@ -113,14 +114,50 @@ class Search:
         domains = []
         for variable in self.variables:
             fitting = [weighed for weighed in self.domain(variable, place) if weighed.fits]
-            domains.append(
-                sorted(((preference.own(weighed), weighed) for weighed in fitting), key=lambda pair: pair[0])
-            )
+            ranked = sorted(((preference.own(weighed), weighed) for weighed in fitting), key=lambda pair: pair[0])
+            domains.append(self._undominated(ranked, variable))
         if not all(domains):
             return None
         descent = _Descent(self, preference, place, domains)
         descent.run()
         return descent.found
+
+    def _undominated(self, ranked: list[tuple[Key, Weighed]], variable: Variable) -> list[tuple[Key, Weighed]]:
+        """Builds without those that another one equals in every joint and beats, or equals, in every measure."""
+        if len(self.variables) == 1:
+            return ranked
+        kept: dict[object, list[Key]] = {}
+        found = []
+        for own, weighed in ranked:
+            rivals = kept.setdefault(self.joint_of(variable, weighed), [])
+            if not any(all(map(le, rival[:-1], own)) for rival in rivals):
+                rivals.append(own)
+                found.append((own, weighed))
+        return found
+
+    def joint_of(self, variable: Variable, weighed: Weighed) -> object:
+        """All of a build that another package or the image can feel: builds alike in it are interchangeable."""
+        option, build = weighed.option, weighed.option.build
+        names, is_named = self._felt[variable.package]
+        lines = [id(option.lines[name]) for name in names if name in option.lines]
+        told = (option.full, option.version) if is_named else ()
+        extras = build.extras if lines else ()
+        return option.lane, option.pythons, build.glibc, build.system, extras, tuple(lines), told
+
+    @cached_property
+    def _felt(self) -> dict[str, tuple[tuple[str, ...], bool]]:
+        """For each package the requirement names that others feel, and whether others require it by name."""
+        names = {variable.package: self._names_of(variable) for variable in self.variables}
+        felt = {}
+        for package, own in names.items():
+            others = [theirs for other, theirs in names.items() if other != package]
+            around = frozenset().union(*others).union(other for other in names if other != package)
+            felt[package] = (tuple(sorted(own & around)), any(package in theirs for theirs in others))
+        return felt
+
+    def _names_of(self, variable: Variable) -> frozenset[str]:
+        is_shared = bool(variable.wishes) and variable.wishes[0][0].shared
+        return frozenset({variable.wishes[0][0].package}) if is_shared else self.known.line_names(variable.package)
 
     @cached_property
     def python_bits(self) -> int:
@@ -162,16 +199,29 @@ class _Descent:
         if depth == len(self._domains):
             self._close(pythons)
             return
+        last = depth + 1 == len(self._domains)
         for own, weighed in self._domains[depth]:
+            if not self._goes(weighed):
+                continue
             self._owns[depth] = own
             if self.found is not None and self._preference.joint(self._owns) >= self.found.key:
                 continue
             bits = self._common(weighed, pythons)
-            if bits:
+            if bits and (last or self._has_future(weighed, depth)):
                 self._chosen.append(weighed)
                 self._go(depth + 1, bits)
                 self._chosen.pop()
         self._owns[depth] = self._floors[depth]
+
+    def _goes(self, weighed: Weighed) -> bool:
+        return all(self._joints.goes(other.option, weighed.option) for other in self._chosen)
+
+    def _has_future(self, weighed: Weighed, depth: int) -> bool:
+        """Whether every package still to come has a build that goes with this one by itself."""
+        option, joints = weighed.option, self._joints
+        return all(
+            any(joints.pythons(option, other.option) for _, other in domain) for domain in self._domains[depth + 1 :]
+        )
 
     def _common(self, weighed: Weighed, pythons: int) -> int:
         bits = pythons & weighed.option.pythons
