@@ -6,7 +6,7 @@ which of the four it reads. Nothing here knows about GPUs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -62,34 +62,58 @@ class Section(NamedTuple):
     name: str
     kind: int
     link: int
-    offset: int
     size: int
-    file: Window
-
-    @property
-    def window(self) -> Window:
-        """The contents, clipped to the file; empty for a section that takes no room in it."""
-        return self.file.part(self.offset, 0 if self.kind == SHT_NOBITS else self.size)
+    window: Window
 
 
 @dataclass(frozen=True, slots=True)
 class Elf:
-    """An opened ELF file: its header's fields and its sections."""
+    """An opened ELF file: its header's fields and its section table.
 
+    The table stays packed: a static archive has a hundred thousand sections, of which nobody asks for one.
+    """
+
+    window: Window = field(repr=False)
     layout: Layout
     kind: int
     machine: int
     abi: int
     flags: int
-    sections: tuple[Section, ...] = field(repr=False, default=())
+    table: bytes = field(repr=False, default=b"")
+    step: int = 1
+    names: bytes = field(repr=False, default=b"")
 
     def named(self, *names: str) -> Iterator[Section]:
         """Sections with one of these names, in file order."""
-        return (section for section in self.sections if section.name in names)
+        places = {place: name for name in names for place in _places(self.names, name.encode() + b"\0")}
+        if places:
+            yield from (self._section(row, places[row[0]]) for row in self._rows() if row[0] in places)
 
     def of_kind(self, kind: int) -> Section | None:
         """The first section of a type."""
-        return next((section for section in self.sections if section.kind == kind), None)
+        return next((self._section(row) for row in self._rows() if row[1] == kind), None)
+
+    def at(self, number: int) -> Section | None:
+        """The section of a number."""
+        start = number * self.step
+        row = self.layout.section.unpack_from(self.table, start) if start < len(self.table) else None
+        return self._section(row) if row else None
+
+    def _rows(self) -> Iterator[tuple[int, ...]]:
+        unpack, table = self.layout.section.unpack_from, self.table
+        return (unpack(table, start) for start in range(0, len(table), self.step))
+
+    def _section(self, row: tuple[int, ...], name: str = "") -> Section:
+        _, kind, _, _, offset, size, link, *_ = row
+        return Section(name, kind, link, size, self.window.part(offset, 0 if kind == SHT_NOBITS else size))
+
+
+def _places(names: bytes, name: bytes) -> Iterator[int]:
+    """Every offset at which a name stands; it may be the end of a longer one, as linkers share tails."""
+    place = names.find(name)
+    while place >= 0:
+        yield place
+        place = names.find(name, place + 1)
 
 
 def read(window: Window) -> Elf:
@@ -103,11 +127,8 @@ def read(window: Window) -> Elf:
     if ident[:4] != MAGIC or layout is None:
         raise CutShortError("not an ELF file of a known class and byte order")
     kind, machine, _, _, _, at, flags, _, _, _, step, count, names = window.unpack(layout.header, 16)
-    sections = _sections(window, layout, at, step, count, names) if at else ()
-    return Elf(layout, kind, machine, ident[8], flags, sections)
-
-
-def _sections(window: Window, layout: Layout, at: int, step: int, count: int, names: int) -> tuple[Section, ...]:
+    if not at:
+        return Elf(window, layout, kind, machine, ident[8], flags)
     if step < layout.section.size:
         raise CutShortError(f"section headers of {step} bytes")
     first = window.unpack(layout.section, at)
@@ -116,21 +137,15 @@ def _sections(window: Window, layout: Layout, at: int, step: int, count: int, na
     if count > _MOST_SECTIONS:
         raise CutShortError(f"{count} sections claimed")
     table = window.read(at, count * step)
-    rows = [layout.section.unpack_from(table, step * number) for number in range(count)]
-    texts = window.head(min(rows[names][5], _MOST_NAMES), rows[names][4]) if names < len(rows) else b""
-    return tuple(_section(window, row, texts) for row in rows)
-
-
-def _section(window: Window, row: tuple[int, ...], texts: bytes) -> Section:
-    name, kind, _, _, offset, size, link, *_ = row
-    end = texts.find(b"\0", name)
-    label = texts[name : end if end >= 0 else len(texts)][:256].decode("utf-8", "replace")
-    return Section(label, kind, link, offset, size, window)
+    bare = Elf(window, layout, kind, machine, ident[8], flags, table, step)
+    texts = bare.at(names)
+    return replace(bare, names=texts.window.head(_MOST_NAMES)) if texts else bare
 
 
 def strings(elf: Elf, section: Section) -> Window | None:
     """The string table that a section refers to."""
-    return elf.sections[section.link].window if section.link < len(elf.sections) else None
+    found = elf.at(section.link)
+    return found.window if found else None
 
 
 def dynamic(elf: Elf) -> Iterator[tuple[int, str]]:
