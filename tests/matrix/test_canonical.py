@@ -1,5 +1,7 @@
 """One spelling: writing a matrix file changes no fact, loses no comment, and is its own fixed point."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +59,7 @@ def test_rewriting_keeps_every_fact_and_is_a_fixed_point():
 def test_rewriting_keeps_every_comment_above_what_it_is_about():
     lines = canonical.canonical(MESSY).splitlines()
     assert lines[:2] == ["# head of the file", "# in two lines"]
-    above = {line.strip(): below.strip() for line, below in zip(lines, lines[1:], strict=False)}
+    above = {line.strip(): below.strip() for line, below in pairwise(lines)}
     assert above["# about toolkits"] == "cuda = ["
     assert above["# the first row"] == "# beside it"
     assert above["# beside it"].startswith('{ cuda = "11.8.0"')

@@ -1,0 +1,148 @@
+"""``matrix list``, ``show`` and ``diff``: every table can be read, every name leads somewhere, changes are told."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat.errors import InputError
+from compat.matrix import Matrix, matrix, store
+from compat.matrix.diff import diff
+from compat.matrix.listing import list_table, plain, subjects
+from compat.matrix.showing import show
+
+MATRIX = matrix()
+
+
+@pytest.mark.parametrize("subject", subjects())
+def test_each_subject_is_a_full_table_with_citations(subject):
+    table = list_table(MATRIX, subject)
+    assert table.lines
+    assert all(len(line.cells) == len(table.columns) for line in table.lines)
+    assert all(key in table.sources for line in table.lines for key in line.source)
+    assert all(line.origin.endswith(".toml") for line in table.lines)
+    document = json.loads(json.dumps(plain(table)))
+    assert len(document["rows"]) == len(table.lines)
+    assert set(document["rows"][0]) >= set(table.columns) | {"how", "source"}
+
+
+def test_a_table_has_a_line_per_row():
+    for subject in ("cuda", "drivers", "gpus", "images", "rocm", "systems", "accelerators"):
+        assert len(list_table(MATRIX, subject).lines) == len(MATRIX.table(subject))
+
+
+def test_an_unknown_subject_is_answered_with_those_there_are():
+    with pytest.raises(InputError, match="frameworks, companions"):
+        list_table(MATRIX, "colours")
+
+
+def text_of(tables):
+    return "\n".join(" | ".join(line.cells) for table in tables for line in table.lines)
+
+
+SHOWN = {
+    "cuda 12.8": ("driver_linux | 570.26", "driver_linux | 570.124.06"),
+    "CUDA12.8.1": ("family_linux | 525.60.13",),
+    "rocm 6.4.1": ("stream | classic",),
+    "sm_120": ("architecture | Blackwell", "NVIDIA GeForce RTX 5090"),
+    "12.0": ("first_cuda | 12.8",),
+    "gfx1100": ("generic | gfx11-generic", "AMD Radeon RX 7900 XTX"),
+    "RTX 4090": ("target | sm_89", "memory_gib | 24"),
+    "10de:2684": ("name | NVIDIA GeForce RTX 4090",),
+    "driver 535": ("cuda | 12.2", "kind | lts"),
+    "R535": ("eol | 2026-06-01",),
+    "535.104.05": (),
+    "nvidia/cuda:12.9.1-base-ubuntu22.04": ("cuda | 12.9.1", "driver>=570 and driver<571", "tesla"),
+    "nvidia/cuda": ("nvidia/cuda:12.4.1-{flavour}-ubuntu22.04",),
+    "ubuntu22.04": ("glibc | 2.35", "nvidia/cuda:12.4.1-{flavour}-ubuntu22.04"),
+    "rhel9.4": ("glibc | 2.34",),
+    "cudnn 9.1.0": ("version | 9.1.0.70",),
+    "jetpack 6.2": ("l4t | 36.4.3",),
+    "l4t 36.4.3": ("jetpack | 6.2",),
+    "torch==2.0.1": ("2.0.1+cu118",),
+    "torch 2.0.1": ("2.0.1+cu118",),
+    "PyTorch": ("2.0.1",),
+}
+
+
+@pytest.mark.parametrize(("name", "expected"), [item for item in SHOWN.items() if item[1]])
+def test_what_is_shown(name, expected):
+    shown = text_of(show(MATRIX, name))
+    assert [words for words in expected if words not in shown] == []
+
+
+def test_what_is_not_known_is_answered_with_what_is_near():
+    with pytest.raises(InputError, match="RTX 4090"):
+        show(MATRIX, "RTX 4O90")
+    with pytest.raises(InputError, match="torch"):
+        show(MATRIX, "torhc")
+    with pytest.raises(InputError, match=r"one of .*2\.15\.0"):
+        show(MATRIX, "torch==99.0")
+
+
+@given(st.text(max_size=60))
+def test_no_name_breaks_show(name):
+    try:
+        assert show(MATRIX, name)
+    except InputError as error:
+        assert str(error)
+
+
+BEFORE = """\
+schema = "envcheck.matrix/1"
+builds.torch = [
+  { versions = "2.15.0", runtime = "cuda12.6", python = "3.10 3.11", platforms = "linux_x86_64", kernels = "sm_70 sm_80", glibc = "2.17", source = "s", how = "measured" },
+  { versions = "2.15.0", runtime = "cpu", python = "3.10 3.11", platforms = "linux_x86_64", source = "s", how = "measured" },
+]
+cuda = [ { cuda = "13.0.0", driver_linux = "580.65.06", source = "s", how = "documented" } ]
+requires = [ { name = "x", expression = "cuda>=13.0", source = "s", how = "measured" } ]
+[sources]
+s = "a source"
+"""
+
+
+def of(tmp_path, text, name):
+    path = tmp_path / name
+    path.write_text(text)
+    return Matrix(store.Live([path]))
+
+
+def told(tmp_path, after):
+    return [str(change) for change in diff(of(tmp_path, BEFORE, "a.toml"), of(tmp_path, after, "b.toml"))]
+
+
+def test_nothing_new_is_no_change(tmp_path):
+    assert told(tmp_path, BEFORE.replace("a source", "a better citation")) == []
+    assert diff(MATRIX, matrix()) == ()
+
+
+def test_a_new_release_is_told_with_what_it_brings_and_drops(tmp_path):
+    new = '  { versions = "2.16.0", runtime = "cuda13.0", python = "3.11 3.12", platforms = "linux_x86_64", kernels = "sm_80", source = "s", how = "measured" },\n'
+    new += new.replace("cuda13.0", "cuda13.2")
+    changes = told(tmp_path, BEFORE.replace("]\ncuda", f"{new}]\ncuda"))
+    assert changes == ["torch 2.16.0 added: cuda13.0, cuda13.2; drops sm_70; drops Python 3.10; brings Python 3.12"]
+
+
+def test_changes_within_a_release(tmp_path):
+    changes = told(tmp_path, BEFORE.replace('glibc = "2.17"', 'glibc = "2.28"').replace("sm_70 sm_80", "sm_80 sm_120"))
+    assert changes == ["torch 2.15.0 cuda12.6 linux_x86_64 glibc 2.17 -> 2.28; kernels: drops sm_70, adds sm_120"]
+
+
+def test_builds_and_releases_that_go(tmp_path):
+    lines = BEFORE.splitlines(keepends=True)
+    assert told(tmp_path, "".join(line for line in lines if '"cpu"' not in line)) == [
+        "torch 2.15.0 cpu linux_x86_64 build removed"
+    ]
+    assert told(tmp_path, "".join(line for line in lines if "2.15.0" not in line)) == ["torch 2.15.0 removed"]
+
+
+def test_rows_of_other_tables(tmp_path):
+    after = BEFORE.replace("580.65.06", "580.82.07").replace(
+        '"x", expression = "cuda>=13.0"', '"y", expression = "cuda>=13.1"'
+    )
+    assert told(tmp_path, after) == [
+        "cuda 13.0.0 driver_linux 580.65.06 -> 580.82.07",
+        "requires x removed",
+        "requires y added: expression cuda>=13.1",
+    ]

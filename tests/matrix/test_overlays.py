@@ -1,0 +1,94 @@
+"""A person's own rows over the shipped matrix: they add, they correct, they are checked, they say where they are from."""
+
+import pytest
+
+from compat.errors import InputErrors
+from compat.matrix import matrix
+from compat.matrix.overlays import load, user_files
+
+HEAD = 'schema = "envcheck.matrix/1"\n\n'
+TAIL = '\n[sources]\nus = "Our pipeline"\n'
+
+
+def overlay(tmp_path, table, row, name="mine.toml"):
+    path = tmp_path / name
+    path.write_text(f'{HEAD}{table} = [\n  {{ {row}, source = "us", how = "measured" }},\n]\n{TAIL}')
+    return path
+
+
+def test_a_row_is_added_and_says_where_it_is_from(tmp_path):
+    path = overlay(tmp_path, "gpus", 'name = "Corp X1", vendor = "nvidia", target = "sm_90"')
+    both = load([path], {})
+    added = [row for row in both.table("gpus") if row.name == "Corp X1"]
+    assert [row.origin for row in added] == [str(path)]
+    assert both.cite(added[0]) == "Our pipeline"
+    assert len(both.table("gpus")) == len(matrix().table("gpus")) + 1
+    assert {row.origin for row in both.table("gpus")} == {"gpus.toml", str(path)}
+
+
+def test_a_row_of_the_same_key_takes_the_place_of_ours(tmp_path):
+    path = overlay(tmp_path, "cuda", 'cuda = "12.8.0", driver_linux = "999.1"')
+    both = load([path], {})
+    assert both.cuda("12.8.0").driver_linux == "999.1"
+    assert both.select("cuda", cuda="12.8.0")[0].driver_linux == "999.1"
+    assert both.select("cuda", driver_linux="570.26") == ()
+    assert len(both.table("cuda")) == len(matrix().table("cuda"))
+
+
+def test_a_build_is_corrected_even_where_python_was_wrong(tmp_path):
+    ours = next(build for build in matrix().builds("torch") if build.runtime.startswith("cuda") and build.python)
+    row = f'versions = "{ours.version}", runtime = "{ours.runtime}", local = "{ours.local}", index = "{ours.index}", '
+    row += f'platforms = "{" ".join(ours.platforms)}", python = "3.99"'
+    both = load([overlay(tmp_path, "builds.torch", row)], {})
+    same = [
+        build
+        for build in both.builds("torch")
+        if (build.version, build.runtime, build.local, build.index, build.platforms)
+        == (ours.version, ours.runtime, ours.local, ours.index, ours.platforms)
+    ]
+    assert [build.python for build in same] == [("3.99",)]
+
+
+def test_later_files_win(tmp_path):
+    first = overlay(tmp_path, "cuda", 'cuda = "12.8.0", driver_linux = "1.1"', "a.toml")
+    second = overlay(tmp_path, "cuda", 'cuda = "12.8.0", driver_linux = "2.2"', "b.toml")
+    assert load([first, second], {}).cuda("12.8.0").driver_linux == "2.2"
+    assert load([second, first], {}).cuda("12.8.0").driver_linux == "1.1"
+
+
+def test_the_configuration_folder_is_read_in_order_and_files_given_win(tmp_path):
+    folder = tmp_path / "config" / "envcheck" / "matrix"
+    folder.mkdir(parents=True)
+    overlay(folder, "cuda", 'cuda = "12.8.0", driver_linux = "1.1"', "10.toml")
+    overlay(folder, "cuda", 'cuda = "12.8.1", driver_linux = "1.1"', "20.toml")
+    (folder / "notes.txt").write_text("not a matrix")
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HOME": "/nowhere"}
+    assert [path.name for path in user_files(environment)] == ["10.toml", "20.toml"]
+    given = overlay(tmp_path, "cuda", 'cuda = "12.8.0", driver_linux = "3.3"')
+    both = load([given], environment)
+    assert (both.cuda("12.8.0").driver_linux, both.cuda("12.8.1").driver_linux) == ("3.3", "1.1")
+
+
+@pytest.mark.parametrize("environment", [{}, {"XDG_CONFIG_HOME": "relative"}, {"HOME": "/does/not/exist"}])
+def test_no_configuration_is_no_overlay(environment):
+    assert user_files(environment) == ()
+
+
+def test_home_stands_in_for_the_configuration_folder(tmp_path):
+    folder = tmp_path / ".config" / "envcheck" / "matrix"
+    folder.mkdir(parents=True)
+    overlay(folder, "cuda", 'cuda = "12.8.0", driver_linux = "1.1"')
+    assert [path.name for path in user_files({"HOME": str(tmp_path)})] == ["mine.toml"]
+
+
+def test_every_fault_of_every_overlay_is_told_before_anything_is_used(tmp_path):
+    one = overlay(tmp_path, "cuda", 'cuda = "new", colour = "red"', "one.toml")
+    two = overlay(tmp_path, "clouds", 'cuda = "12.8.0"', "two.toml")
+    with pytest.raises(InputErrors) as caught:
+        load([one, two, tmp_path / "three.toml"], {})
+    text = str(caught.value)
+    assert "one.toml:4: cuda new: cuda is 'new'" in text
+    assert "colour is not a key" in text
+    assert "two.toml:3: clouds is not a table" in text
+    assert "three.toml: cannot be read" in text
+    assert caught.value.exit_code == 2
