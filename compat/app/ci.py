@@ -106,7 +106,8 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
             target.rocm and f"rocm{target.rocm}",
             "cpu" if target.cpu else "",
         ]
-        name = slug(*words, target.python and f"py{target.python}", target.os, target.arch)
+        arch = target.arch if any(axes.arch) else ""
+        name = slug(*words, target.python and f"py{target.python}", target.os, arch)
         answer = answers(wishes, target, matrix)[0]
         if answer.plan:
             cells.append(_cell(name, wishes, answer))

@@ -49,29 +49,28 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     """
     from compat import rules
 
-    check_codes((*question.select, *question.ignore))
+    select, ignore = codes(question.select), codes(question.ignore)
     host, text = _patient(question, matrix)
     error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
-    found = rules.judge(
-        host, matrix, error=error, wishes=question.wishes, select=question.select, ignore=question.ignore
-    )
+    found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
     return _with_wishes(found, question, host, matrix), host
 
 
-def check_codes(codes: tuple[str, ...]) -> None:
-    """Refuse codes and prefixes that match no rule.
+def codes(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    """The codes that begin with one of the prefixes.
 
     Raises:
-        InputError: naming the nearest code.
+        InputError: naming the nearest code, for a prefix of none.
     """
     from difflib import get_close_matches
 
     from compat import rules
 
-    for code in codes:
-        if not any(known.startswith(code) for known in rules.RULES):
-            near = get_close_matches(code, list(rules.RULES), 1)
-            raise InputError(f"no rule {code!r}", where="--select/--ignore", expected=near[0] if near else "a code")
+    for prefix in prefixes:
+        if not any(code.startswith(prefix) for code in rules.RULES):
+            near = get_close_matches(prefix, list(rules.RULES), 1)
+            raise InputError(f"no rule {prefix!r}", where="--select/--ignore", expected=near[0] if near else "a code")
+    return tuple(code for code in rules.RULES if code.startswith(prefixes)) if prefixes else ()
 
 
 def _patient(question: Question, matrix: Matrix) -> tuple[Host, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +56,7 @@ def explain(subject: str, matrix: Matrix) -> Explanation:
     """
     if topic := topic_of(subject):
         return Explanation((topic,))
-    messages = _messages(subject, matrix)
+    messages = _messages(subject, matrix) if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", subject) else ()
     if not messages:
         raise InputError(f"{subject[:60]!r} is no code and holds no known message", expected=_nearest(subject))
     codes = dict.fromkeys(code for message in messages for code in message.candidates)

@@ -42,9 +42,14 @@ def look(subject: str, *, python: str = "") -> Inspection:
 
 
 def _site_packages(python: str) -> tuple[Path, ...]:
-    from compat.detect.interpreter import package_folders
+    from time import monotonic
 
-    return tuple(Path(folder) for folder in package_folders(python))
+    from compat.detect.interpreter import choose
+    from compat.detect.machine import Machine
+    from compat.detect.root import Root
+    from compat.run import run
+
+    return tuple(Path(folder) for folder in choose(Machine(Root(), run, monotonic() + 5.0, python)).sites)
 
 
 def verdicts(

@@ -54,6 +54,8 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - Typer's usage errors have no importable base
         return _usage(error)
+    if code == INTERRUPTED:  # newer releases of Typer answer an interrupt themselves, without a word
+        _complain("interrupted")
     return code if isinstance(code, int) else 0
 
 
