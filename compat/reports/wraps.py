@@ -25,7 +25,7 @@ EVIDENCE: Final = 2
 """Broken lines of one length that prove a terminal's width."""
 
 _FRAMES: Final = ("|", "+", "-", "=", "*", "#")
-_STARTS = re.compile(r"\s*(?:[-*+•>#$|\[(/\\\"'{}]|[\w .,/()\[\]-]{1,50}\s*[:=]|\w+\s{2,}|\d+[.)]\s|$)")
+_STARTS = re.compile(r"\s*(?:[-*+•>#$|\[(/\\\"'{}]|[\w .,/()\[\]-]{1,50}\s*[:=]|[\w.@-]+\s{2,}|\d+[.)]\s|$)")
 
 
 def unwrap(lines: Sequence[Line]) -> list[Line]:

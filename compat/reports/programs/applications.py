@@ -24,11 +24,15 @@ _MARKS: Final = (
 )  # fmt: skip
 _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
-    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA", "using device ROCm", "map[", "compute capability",
+    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA", "using device ROCm", "map[", "compute capability", "Description:",
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
 _USING = re.compile(r"using device (?:CUDA|ROCm|Vulkan|SYCL)(\d+) \((.+?)\)(?: |$)")
+_ENUMERATED = re.compile(
+    r"Library:(\w+)\} Name:\S* Description:(.+?) FilterID:.{0,300}?ComputeMajor:(\d+) ComputeMinor:(\d+)"
+    r" DriverMajor:(\d+) DriverMinor:(\d+)"
+)
 _MAP = re.compile(r'env="?map\[([^\]]*)\]')
 _MAPPED = re.compile(r"([A-Z][A-Z0-9_]+):(\S*)")
 _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
@@ -91,6 +95,16 @@ def facts(view: View) -> Iterator[Claim]:
     for needle, read in _SUMMARIES.items():
         for index, line in view.lines(needle):
             yield from view.stamp(index, read(line))
+
+
+def _enumerated(line: str) -> Iterator[Claim]:
+    """Ollama's printed list of devices; its compute numbers of AMD cards are the hexadecimal parts of the gfx target."""
+    for library, name, major, minor, *driver in _ENUMERATED.findall(line)[: devices.MOST]:
+        cuda = library.lower() == "cuda"
+        if gpu := devices.device(name, target=devices.sm(major, minor) if cuda else ""):
+            yield Claim("gpus", gpu)
+        if cuda:
+            yield Claim("driver_cuda", ".".join(driver))
 
 
 def _using(line: str) -> Iterator[Claim]:
@@ -173,6 +187,7 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "inference compute": _ollama,
     "using device ": _using,
     "map[": _mapped,
+    "Description:": _enumerated,
     "Device ": _llama,
     "torch-": _yolo,
     "torch: ": _webui,

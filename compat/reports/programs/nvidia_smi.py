@@ -27,6 +27,7 @@ _ROW = re.compile(
 _SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
 _MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
+_FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
 _LIST = re.compile(r"\bGPU (\d{1,3}): (.+?) \(UUID")
 _UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
 _NVRM = re.compile(r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)")
@@ -88,7 +89,21 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     )
     rows = {index for needle in ("Off |", "On |", "WDDM", "| 0000") for index in page.find(needle)}
     marks += [index for index in rows if _ROW.match(page.lines[index].text.strip())]
+    marks += _picked(page)
     return sorted(set(marks) | set(page.find("NVRM version:")))
+
+
+def _picked(page: Page) -> Iterator[int]:
+    """Lines that somebody picked out of the head: its two fields side by side, in its own spelling.
+
+    Beside a cuDNN they are a list of what is installed instead.
+    """
+    for index in page.find("Driver Version"):
+        near = range(max(0, index - 2), min(len(page.lines), index + 3))
+        texts = [page.lines[other].text for other in near]
+        fields = [_FIELD.match(text) for text in texts]
+        if sum(field is not None for field in fields) >= 2 and not any("udnn" in text.lower() for text in texts):
+            yield from (other for other, field in zip(near, fields, strict=True) if field)
 
 
 def facts(view: View) -> Iterator[Claim]:
@@ -106,12 +121,13 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _heads(view: View) -> Iterator[Claim]:
+    marks = set(view.marks[NAME])
     for index, line in view.lines("Driver Version"):
         if found := _DRIVER.search(line):
             yield from view.stamp(index, [Claim("driver", found.group(1))])
     for needle in ("CUDA Version", "CUDA UMD Version"):
         for index, line in view.lines(needle):
-            near = "NVIDIA-SMI" in line or "Driver Version" in line or line.strip().startswith("|")
+            near = index in marks or "Driver Version" in line or line.strip().startswith("|")
             if near and (found := _CUDA.search(line)):
                 yield from view.stamp(index, [Claim("driver_cuda", found.group(1))])
     for index, line in view.lines("NVRM version:"):

@@ -170,7 +170,7 @@ def _listed(found: re.Match[str], *, conda: bool) -> Iterator[Claim]:
 
 def _conda(name: str, version: str, build: str, channel: str | None) -> Iterator[Claim]:
     """One row of conda, which lists what pip installed too, with "pypi" where the channel stands."""
-    if name == "python":
+    if name in {"python", "cpython"}:
         yield Claim("python", version, weight=Weight.LISTED)
     elif name == "cudnn":
         yield Claim("cudnn", version, weight=Weight.LISTED)

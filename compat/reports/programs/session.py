@@ -22,6 +22,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {}
 _BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
 _SYS_VERSION = re.compile(r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:\||\().{10,}\[(?:GCC|Clang|MSC)")
 _STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
+_CODE = re.compile(r"\s*(?:import |from \w|print ?\()")
 _GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
 
 
@@ -100,20 +101,25 @@ def facts(view: View) -> Iterator[Claim]:
         for index, line in view.lines(question):
             if index not in asked and len(line) < 500:
                 asked.add(index)
-                yield from _answered(view, index, line)
+                yield from _answered(view, index, line, asked)
     for index, line in view.lines("("):
         if line.startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
             yield from view.stamp(index, [Claim("gcc", found.group(1))])
 
 
-def _answered(view: View, index: int, line: str) -> Iterator[Claim]:
+def _answered(view: View, index: int, line: str, asked: set[int]) -> Iterator[Claim]:
     """The first line below a question that is not a warning; another prompt means there was no answer.
 
-    Several questions in one ``print`` are answered on one line, in several statements on a line each.
+    Several questions in one ``print`` are answered on one line, in several statements on a line each; a script's
+    questions may all stand before its answers. Lines taken as questions are added to ``asked``.
     """
     pending = [_readers(statement) for statement in _STATEMENT.split(line)]
     pending = [readers for readers in pending if readers]
-    for row, text in view.span(index + 1, index + 8):
+    for row, text in view.span(index + 1, index + 24):
+        if _CODE.match(text):
+            pending += [readers for readers in map(_readers, _STATEMENT.split(text)) if readers]
+            asked.add(row)
+            continue
         answer = re.sub(r"^\s*Out\[\d+\]:\s*", "", text).strip()
         if answer.startswith((">>>", "$", "In [", "...")) or not pending:
             return

@@ -25,6 +25,10 @@ STEERING: Final = (
 )  # fmt: skip
 """Beginnings of the variables' names."""
 
+_LOGGED = re.compile(r"\s([A-Z][A-Z0-9_]{2,60})=([^\s\"]+)")
+_BEFORE = re.compile(
+    r"^\s*(?:[$#%]\s+)?((?:[A-Z][A-Z0-9_]{2,60}=[^\s$]+\s+)+)(?:python|torchrun|accelerate|vllm|deepspeed|docker|ollama|\./)"
+)
 _LINE = re.compile(
     r"^\s*(?:[$#%]\s+)?(?:export\s+|set\s+|ENV\s+|[-*]\s+|Environment=\"?)?([A-Z][A-Z0-9_]{2,60})=(\"[^\"]*\"|'[^']*'|[^\s\"]+)?\"?\s*$"
 )
@@ -33,14 +37,27 @@ _LINE = re.compile(
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Lines that set one of the variables."""
     del found
-    return sorted({index for prefix in STEERING for index in page.find(prefix) if _LINE.match(page.lines[index].text)})
+    lines = {index for prefix in STEERING for index in page.find(prefix)}
+    return sorted(index for index in lines if any(_set(page.lines[index].text)))
 
 
 def facts(view: View) -> Iterator[Claim]:
     """Each variable with a value."""
     for index in ends(view.marks.get(NAME, ())):
-        if found := _LINE.match(view.page.lines[index].text):
-            name, value = found.groups()
-            if value and name.startswith(STEERING):
-                claim = Claim("env", value.strip("\"'"), key=name, weight=Weight.LISTED)
-                yield from view.stamp(index, [claim])
+        settings = _set(view.page.lines[index].text)
+        yield from view.stamp(index, (Claim("env", value, key=name, weight=Weight.LISTED) for name, value in settings))
+
+
+def _set(line: str) -> Iterator[tuple[str, str]]:
+    """Variables that a line sets: alone, before a command, or as the field of a structured log.
+
+    Nowhere else: error messages advise variables in the same spelling ("consider passing CUDA_LAUNCH_BLOCKING=1").
+    """
+    pairs: list[tuple[str, str]] = []
+    if whole := _LINE.match(line):
+        pairs = [(whole.group(1), whole.group(2) or "")]
+    elif before := _BEFORE.match(line):
+        pairs = [(name, value) for name, _, value in (word.partition("=") for word in before.group(1).split())]
+    elif "level=" in line:
+        pairs = _LOGGED.findall(line)
+    return ((name, value.strip("\"'")) for name, value in pairs if value and name.startswith(STEERING))
