@@ -92,12 +92,15 @@ def _build_info(body: bytes) -> dict[str, str]:
     text = body.decode("utf-8", "replace")
 
     def value(key: str) -> str:
-        found = re.search(rf"['\"]{key}['\"]\s*:\s*['\"]?([^'\"}}\n]*?)['\"]?[,}}\n]", text)
+        found = re.search(rf"['\"]{key}['\"]\s*[:,]\s*['\"]?([^'\"}}\n]*?)['\"]?[,)}}\n]", text)
         return found[1] if found else ""
 
-    listed = re.search(r"['\"]cuda_compute_capabilities['\"]\s*:\s*\[([^\]]*)\]", text)
+    listed = re.search(r"['\"]cuda_compute_capabilities['\"]\s*[:,]\s*\[([^\]]*)\]", text)
     targets = re.findall(r"(?:sm|compute)_\d+[af]?", listed[1]) if listed else []
-    return {"cuda": value("cuda_version"), "cudnn": value("cudnn_version"), "targets": " ".join(targets)}
+    # TensorFlow's configure.py compiles a capability that is listed as compute_XY both to PTX and to code for sm_XY.
+    code = [target.replace("compute_", "sm_") for target in targets]
+    ptx = [target for target in targets if target.startswith("compute_")]
+    return {"cuda": value("cuda_version"), "cudnn": value("cudnn_version"), "targets": " ".join([*code, *ptx])}
 
 
 def _paddle_version(body: bytes) -> dict[str, str]:

@@ -166,6 +166,14 @@ def test_tensorflow_brings_its_own_cuda_only_through_and_cuda():
     assert not find("tensorflow", "2.13.1", extras=("and-cuda",))  # the extra came with 2.14
 
 
+def test_tensorflow_holds_code_as_well_as_ptx_for_its_highest_capability():
+    """Read from libtensorflow_cc of 2.12.0, which lists compute_80 and holds 265 sm_80 images beside 264 of PTX."""
+    build = one("tensorflow", "2.12.0")
+    assert runs(build, "sm_80") == "native"
+    assert runs(build, "sm_86") == "native"
+    assert runs(build, "sm_90") == "ptx"
+
+
 def test_native_windows_gpu_of_tensorflow_ends_with_2_10():
     assert one("tensorflow", "2.10.1", platform="win_amd64").runtime == "cuda11.2"
     assert {build.runtime for build in find("tensorflow", "2.11.0", platform="win_amd64")} == {"cpu"}

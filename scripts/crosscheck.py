@@ -1,0 +1,291 @@
+"""Compares every build of the matrix that is on the default index with what was measured there.
+
+Each disagreement is printed with the side that is followed and why, from ``matrix/disagreements.json``; one that nobody
+has settled makes the run fail. So does a settlement that no longer settles anything.
+
+    python scripts/crosscheck.py            # all
+    python scripts/crosscheck.py torch jax
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from compat.matrix import Matrix, matrix  # noqa: E402 - found through the line above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from compat.matrix.rows import Build
+
+OBSERVED = ROOT / "matrix" / "observed"
+SETTLED = ROOT / "matrix" / "disagreements.json"
+
+ENVIRONMENTS = {
+    "linux_x86_64": {
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "platform_machine": "x86_64",
+        "os_name": "posix",
+    },
+    "linux_aarch64": {
+        "platform_system": "Linux",
+        "sys_platform": "linux",
+        "platform_machine": "aarch64",
+        "os_name": "posix",
+    },
+    "win_amd64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "AMD64", "os_name": "nt"},
+    "macosx_arm64": {
+        "platform_system": "Darwin",
+        "sys_platform": "darwin",
+        "platform_machine": "arm64",
+        "os_name": "posix",
+    },
+    "macosx_x86_64": {
+        "platform_system": "Darwin",
+        "sys_platform": "darwin",
+        "platform_machine": "x86_64",
+        "os_name": "posix",
+    },
+    "any": {"platform_system": "Linux", "sys_platform": "linux", "platform_machine": "x86_64", "os_name": "posix"},
+}
+"""Platform -> what markers see there (PEP 508)."""
+
+JOINED = {"jax": ("jax", "jaxlib")}
+"""Packages whose rows join several distributions: their requirements may come from any of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One cell on which the matrix and the wheels differ."""
+
+    package: str
+    version: str
+    field: str
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}: {self.field}: matrix {self.ours or '-'}, wheels {self.theirs or '-'}"
+
+
+@dataclass(slots=True)
+class Settlement:
+    """A decision about a kind of difference: globs over its parts, the side followed, and the reason."""
+
+    package: str
+    field: str
+    version: str = "*"
+    ours: str = "*"
+    theirs: str = "*"
+    followed: str = ""
+    why: str = ""
+    used: int = 0
+
+    def settles(self, found: Difference) -> bool:
+        """Whether the decision is about this difference."""
+        parts = ("package", "field", "version", "ours", "theirs")
+        return all(fnmatchcase(getattr(found, part), getattr(self, part)) for part in parts)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print all disagreements; exit 1 if one is not settled or a settlement is stale."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="*")
+    parser.add_argument("--quiet", action="store_true", help="only what is not settled, and the totals")
+    options = parser.parse_args(argv)
+    settlements = [Settlement(**raw) for raw in json.loads(SETTLED.read_text("utf-8"))]
+    found = list(differences(matrix(), options.packages))
+    open_ones = [item for item in found if not _settle(item, settlements)]
+    if not options.quiet:
+        print_settled(found, settlements)
+    for item in open_ones:
+        print(f"NOT SETTLED  {item}")
+    stale = [item for item in settlements if not item.used and not options.packages]
+    for old in stale:
+        print(f"SETTLES NOTHING  {old.package} {old.version} {old.field}: {old.why}")
+    print(f"{len(found)} disagreements, {len(open_ones)} not settled, {len(stale)} stale settlements")
+    return 1 if open_ones or stale else 0
+
+
+def _settle(found: Difference, settlements: list[Settlement]) -> bool:
+    for item in settlements:
+        if item.settles(found):
+            item.used += 1
+            return True
+    return False
+
+
+def print_settled(found: list[Difference], settlements: list[Settlement]) -> None:
+    """The settled ones by decision, with an example each."""
+    for item in settlements:
+        examples = [one for one in found if item.settles(one)]
+        if examples:
+            print(f"followed: {item.followed}, {len(examples)} x {item.field} of {item.package}: {item.why}")
+            print(f"    e.g. {examples[0]}")
+
+
+def differences(table: Matrix, packages: Iterable[str] = ()) -> Iterator[Difference]:
+    """All disagreements between the builds on the default index and the recorded measurements."""
+    names = [name.removeprefix("builds.") for name in table.names() if name.startswith("builds.")]
+    for package in packages or names:
+        builds = [build for build in table.builds(package) if not build.index]
+        for build in builds:
+            yield from _of_build(build)
+        yield from _missing(package, builds)
+
+
+def _of_build(build: Build) -> Iterator[Difference]:
+    name, version = build.install_name, build.published or build.version
+    release = _releases(name).get(version)
+
+    def differs(field: str, ours: str, theirs: str) -> Iterator[Difference]:
+        if ours != theirs:
+            yield Difference(name, version, field, ours, theirs)
+
+    if release is None:
+        yield from differs("release", "there", "")
+        return
+    yield from differs("yanked", str(build.yanked), str(bool(release.get("yanked"))))
+    if build.date and release["date"]:
+        yield from differs("date", build.date, release["date"])
+    for platform in build.platforms:
+        groups = _groups(release, platform)
+        if build.package not in JOINED:
+            yield from _wheels(build, release, platform, groups, differs)
+        yield from _requirements(build, platform, groups, differs)
+        carried = release.get("carried", {}).get(platform, {})
+        if carried.get("targets") and build.kernels and build.package not in JOINED:
+            yield from differs("kernels", " ".join(build.kernels), carried["targets"])
+        if carried.get("cuda", "cpu") != "cpu" and build.runtime.startswith("cuda"):
+            yield from differs("runtime", build.runtime, "cuda" + ".".join(carried["cuda"].split(".")[:2]))
+
+
+def _wheels(build: Build, release: Any, platform: str, groups: list[Any], differs: Any) -> Iterator[Difference]:
+    pythons = {python for _, listed, _ in groups for python in expand(listed, release["python"])}
+    if not groups and not release.get("source"):
+        yield from differs("platform", platform, "")
+    elif groups:
+        extra = [python for python in build.python if python not in pythons]
+        yield from differs("python", " ".join(extra), "")
+        yield from _floors(build, release, platform, groups, differs)
+
+
+def _floors(build: Build, release: Any, platform: str, groups: list[Any], differs: Any) -> Iterator[Difference]:
+    """The lowest system: that of one of the wheels for the row's Pythons."""
+    wanted = set(build.python)
+    floors = {floor for floor, listed, _ in groups if floor and wanted & expand(listed, release["python"])}
+    field = {"linux": "glibc", "macosx": "macos"}.get(platform.partition("_")[0], "")
+    if floors and field and getattr(build, field) not in floors:
+        yield from differs(field, getattr(build, field), " ".join(sorted(floors, key=Version)))
+
+
+def _requirements(build: Build, platform: str, groups: list[Any], differs: Any) -> Iterator[Difference]:
+    lines = {line for _, _, requires in groups for line in requires}
+    for part in JOINED.get(build.package, ())[1:]:
+        lines |= {
+            line for release in _releases(part).values() for group in release["wheels"] for line in group["requires"]
+        }
+    known = {_bare(line) for line in lines if _holds(line, platform, build.extras)}
+    for line in build.requires:
+        if known and _bare(line) not in known and not _is_part(build, line):
+            yield from differs("requires", _bare(line), "")
+
+
+def _is_part(build: Build, line: str) -> bool:
+    """Whether a joined row's requirement comes from a plugin, which is checked as a package of its own."""
+    return build.package in JOINED and Requirement(line).name.startswith(("nvidia-", "jax-", "jaxlib"))
+
+
+def _missing(package: str, builds: list[Build]) -> Iterator[Difference]:
+    """Releases that are measured and newer than our newest, and so not in the matrix yet."""
+    ours = {build.published or build.version for build in builds if build.install_name == package}
+    newest = max(map(Version, ours), default=Version("0"))
+    for version in _releases(package):
+        if Version(version) > newest and ours:
+            yield Difference(package, version, "release", "", "there")
+
+
+def expand(listed: Iterable[str], requires_python: str) -> set[str]:
+    """Pythons of a group with ``3.8+`` and ``3`` (stable ABI, pure) written out, as far as Requires-Python goes."""
+    allowed = SpecifierSet(requires_python)
+    found: set[str] = set()
+    for python in listed:
+        if not python.endswith("+") and "." in python:
+            found.add(python)
+            continue
+        floor = Version(python.rstrip("+"))
+        span = [f"{floor.major}.{minor}" for minor in range(40)]
+        found |= {
+            name for name in span if Version(name) >= floor and (f"{name}.99" in allowed or f"{name}.0" in allowed)
+        }
+    return found
+
+
+@lru_cache
+def _releases(package: str) -> dict[str, Any]:
+    path = OBSERVED / f"{canonicalize_name(package)}.json"
+    releases: dict[str, Any] = json.loads(path.read_text("utf-8"))["releases"] if path.is_file() else {}
+    return releases
+
+
+def _groups(release: Any, platform: str) -> list[tuple[str, list[str], list[str]]]:
+    """(floor, Pythons, requirements) of each group of wheels that installs on a platform."""
+    names = {
+        "macosx_arm64": {"macosx_arm64", "macosx_universal2"},
+        "macosx_x86_64": {"macosx_x86_64", "macosx_intel", "macosx_universal2"},
+    }
+    wanted = names.get(platform, {platform})
+    found = []
+    for group in release["wheels"]:
+        for key, pythons in group["for"].items():
+            name, _, floor = key.partition(" ")
+            if name in {*wanted, "any"}:
+                found.append((floor, pythons.split(), group["requires"]))
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _holds(line: str, platform: str, extras: tuple[str, ...]) -> bool:
+    """Whether a requirement holds on the platform with the extras, on some Python."""
+    marker = Requirement(line).marker
+    if marker is None:
+        return True
+    environment = ENVIRONMENTS.get(platform, ENVIRONMENTS["any"]) | {
+        "platform_python_implementation": "CPython",
+        "implementation_name": "cpython",
+    }
+    return any(
+        marker.evaluate(
+            {**environment, "extra": extra, "python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0"}
+        )
+        for extra in (*extras, "")
+        for minor in range(5, 17)
+    ) or "python_version" in str(marker)
+
+
+@lru_cache(maxsize=65536)
+def _bare(line: str) -> str:
+    """Name and specifier alone, in one spelling."""
+    requirement = Requirement(re.sub(r"\s*;.*", "", line))
+    return f"{canonicalize_name(requirement.name)}{','.join(sorted(map(str, requirement.specifier)))}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

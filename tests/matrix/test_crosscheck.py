@@ -1,0 +1,105 @@
+"""The cross-check: the shipped matrix agrees with the wheels, and a matrix that did not would be caught."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import crosscheck  # noqa: E402 - found through the line above
+
+
+@pytest.fixture
+def observed(tmp_path, monkeypatch):
+    """A copy of what was measured, to be falsified: ``observed(package, change)``."""
+    crosscheck._releases.cache_clear()
+
+    def falsify(package, change):
+        body = json.loads((ROOT / "matrix" / "observed" / f"{package}.json").read_text("utf-8"))
+        change(body["releases"])
+        (tmp_path / f"{package}.json").write_text(json.dumps(body), "utf-8")
+
+    monkeypatch.setattr(crosscheck, "OBSERVED", tmp_path)
+    yield falsify
+    crosscheck._releases.cache_clear()
+
+
+def test_no_disagreement_is_left_unsettled(capsys):
+    assert crosscheck.main([]) == 0
+    said = capsys.readouterr().out
+    assert "followed: matrix" in said
+    assert "0 not settled, 0 stale" in said
+
+
+def linux(releases, version):
+    return next(group for group in releases[version]["wheels"] if any("linux_x86_64" in key for key in group["for"]))
+
+
+def drop_a_python(releases):
+    group = linux(releases, "2.9.1")
+    group["for"] = {key: pythons.replace(" 3.14 3.14t", "") for key, pythons in group["for"].items()}
+
+
+def raise_the_floor(releases):
+    group = linux(releases, "2.9.1")
+    group["for"] = {key.replace("2.28", "2.34"): pythons for key, pythons in group["for"].items()}
+
+
+def change_a_pin(releases):
+    group = linux(releases, "2.9.1")
+    group["requires"] = [line.replace("triton==3.5.1", "triton==3.5.0") for line in group["requires"]]
+
+
+def carry_other_code(releases):
+    releases["2.9.1"]["carried"] = {"linux_x86_64": {"targets": "sm_80", "cuda": "12.8"}}
+
+
+def carry_other_cuda(releases):
+    releases["2.9.1"]["carried"] = {"linux_x86_64": {"cuda": "12.9"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (drop_a_python, "python: matrix 3.14 3.14t"),
+        (raise_the_floor, "glibc: matrix 2.28, wheels 2.34"),
+        (change_a_pin, "requires: matrix triton==3.5.1"),
+        (carry_other_code, "kernels: matrix sm_70 sm_75"),
+        (carry_other_cuda, "runtime: matrix cuda12.8, wheels cuda12.9"),
+        (lambda releases: releases["2.9.1"].update(yanked=True), "yanked: matrix False, wheels True"),
+        (lambda releases: releases["2.9.1"].update(date="2025-01-01"), "date: matrix 2025-11-12, wheels 2025-01-01"),
+        (lambda releases: releases.pop("2.9.1"), "release: matrix there"),
+        (lambda releases: releases.update({"99.0": releases["2.9.1"]}), "release: matrix -, wheels there"),
+    ],
+)
+def test_what_the_wheels_say_otherwise_is_reported(observed, capsys, change, field):
+    observed("torch", change)
+    assert crosscheck.main(["torch"]) == 1
+    assert any(field in line for line in capsys.readouterr().out.splitlines() if line.startswith("NOT SETTLED"))
+
+
+def test_a_settlement_that_settles_nothing_is_reported(tmp_path, monkeypatch, capsys):
+    rows = json.loads(crosscheck.SETTLED.read_text("utf-8"))
+    rows.append({"package": "torch", "field": "glibc", "version": "0.0", "followed": "matrix", "why": "of old"})
+    monkeypatch.setattr(crosscheck, "SETTLED", tmp_path / "settled.json")
+    crosscheck.SETTLED.write_text(json.dumps(rows), "utf-8")
+    assert crosscheck.main(["--quiet"]) == 1
+    assert "SETTLES NOTHING  torch 0.0 glibc: of old" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("listed", "requires_python", "pythons"),
+    [
+        (["3.10", "3.13t"], "", {"3.10", "3.13t"}),
+        (["3.8+"], ">=3.8,<3.11", {"3.8", "3.9", "3.10"}),
+        (["3"], ">=3.9,<3.12", {"3.9", "3.10", "3.11"}),
+        (["3.9+"], ">=3.10,<3.12", {"3.10", "3.11"}),
+    ],
+)
+def test_stable_abi_wheels_serve_the_pythons_that_their_metadata_allows(listed, requires_python, pythons):
+    assert crosscheck.expand(listed, requires_python) == pythons
