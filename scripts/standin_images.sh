@@ -61,8 +61,8 @@ with_uv() {
   has "ghcr.io/astral-sh/uv:$version" && return 0
   place=$(mktemp -d)
   python3 -m pip download --quiet --no-deps --dest "$place" "uv==$version"
-  (cd "$place" && python3 -m zipfile -e uv-*.whl . && mv "uv-$version.data/scripts/uv" uv && chmod 755 uv)
-  tar -C "$place" -c uv | docker import --change "$label" - "ghcr.io/astral-sh/uv:$version"
+  (cd "$place" && python3 -m zipfile -e uv-*.whl . && chmod 755 "uv-$version.data/scripts/uv")
+  tar -C "$place/uv-$version.data/scripts" -c uv | docker import --change "$label" - "ghcr.io/astral-sh/uv:$version"
   rm -rf "$place"
 }
 

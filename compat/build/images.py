@@ -24,6 +24,8 @@ _UNREACHABLE: Final = (
 )
 _TAG: Final = re.compile(r"[a-z0-9][\w.\-/:]{0,254}")
 _KEPT: Final = 60
+_STAMP: Final = re.compile(r"^\d{1,9}\.\d{1,9} ")
+_NOISE: Final = re.compile(r"^#\d{1,6} (sha256:|DONE|CACHED)|^ ?(---> |Removing intermediate container)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,7 @@ def build_image(
     words += _options("--network", [network] if network else [])
     words += _options("--cache-from", cache_from) + _options("--cache-to", cache_to)
     words += ["--no-cache"] * no_cache + ["--sbom=true"] * sbom + ["--provenance=true"] * provenance
-    words += ["--progress=plain"] if builder == "buildkit" else []
+    words += ["--progress=plain"] if builder == "buildkit" else ["--force-rm"]
     words += (["--push"] if push else ["--load"]) if buildx else []
     began = time.monotonic()
     switch = {"DOCKER_BUILDKIT": "1" if builder == "buildkit" else "0"}
@@ -163,7 +165,13 @@ def failing_step(log: str) -> str:
 
 
 def failure(log: str) -> list[str]:
-    """The lines of a build log that tell why: the failing step's own output, without the builder's repetition."""
-    block = re.search(r"^------\n > [^\n]*\n(.*?)^------$", log, re.MULTILINE | re.DOTALL)
-    lines = (block[1] if block else log).splitlines()
-    return [re.sub(r"^#\d+ (\d+\.\d+ )?", "", line) for line in lines if line.strip()][-_KEPT:]
+    """The lines of a build log that tell why.
+
+    BuildKit numbers the steps and says ``#10 ERROR: ...`` in the end, so the failing step's own lines can be picked out;
+    the classic builder stops there, and its last lines are the reason.
+    """
+    number = next(iter(re.findall(r"^#(\d{1,6}) ERROR:", log, re.MULTILINE)), "")
+    lines = [line for line in log.splitlines() if line.strip() and not _NOISE.match(line)]
+    if number:
+        lines = [line.removeprefix(f"#{number} ") for line in lines if line.startswith(f"#{number} ")]
+    return [_STAMP.sub("", line) for line in lines][-_KEPT:]
