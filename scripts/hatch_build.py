@@ -24,7 +24,8 @@ class DataHook(BuildHookInterface):  # type: ignore[type-arg]  # generic only fo
             return
         root = Path(self.root)
         include = build_data["force_include"]
-        include[str(root / "matrix")] = "compat/_data/matrix"
+        for path in sorted((root / "matrix").glob("*.toml")):  # what machines measured stays in the repository
+            include[str(path)] = f"compat/_data/matrix/{path.name}"
         include[str(root / "dockerfiles")] = "compat/_data/dockerfiles"
         for name, text in sorted(compiled(root).items()):
             include[str(self._write(name, text))] = f"compat/_data/compiled/{name}"

@@ -8,6 +8,7 @@ from compat import resources
 from compat.errors import InputError
 from compat.matrix.check import check, fix
 from compat.matrix.laws import LAWS
+from compat.matrix.rows import TABLES
 
 
 def told(tmp_path, text, name="small.toml"):
@@ -255,3 +256,18 @@ def test_fix_refuses_what_is_not_toml(tmp_path):
 def test_the_shipped_matrix_has_no_fault():
     faults = check(resources.matrix_dir().glob("*.toml"))
     assert not faults, "\n".join(map(str, faults[:20]))
+
+
+def test_the_written_page_has_every_table_and_every_law_in_its_own_words():
+    page = (resources.matrix_dir() / "README.md").read_text("utf-8")
+    for name, law in LAWS.items():
+        assert f"| `{name}` | {law.__doc__.strip().splitlines()[0]} |" in page
+    assert all(f"`{table}`" in page for table in TABLES)
+
+
+def test_the_example_overlay_of_the_page_is_fit_for_use(tmp_path):
+    page = (resources.matrix_dir() / "README.md").read_text("utf-8")
+    example = next(block for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if block.startswith("schema"))
+    path = tmp_path / "mine.toml"
+    path.write_text(example)
+    assert [str(fault) for fault in check([path])] == []

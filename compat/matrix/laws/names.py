@@ -201,7 +201,7 @@ def requirements_parse(view: View) -> Iterator[Breach]:
 
 
 def rows_are_reachable(view: View) -> Iterator[Breach]:
-    """No question is unable to reach a row: no index or condition that nothing names, no framework without builds."""
+    """Every row can be reached: no index or condition that nothing names, no framework without builds."""
     indexes = {item.row.index for items in view.builds().values() for item in items}
     required = {item.raw.get("require", "") for item in view.of("images")}
     for table, used in (("indexes", indexes), ("requires", required), ("packages", set(view.builds()))):
