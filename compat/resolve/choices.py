@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.plan import Choice
 from compat.resolve.preference import MEASURES, Preference
+from compat.resolve.weighing import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ def choices(search: Search, found: Assignment) -> tuple[Choice, ...]:
 
 
 def _builds(search: Search, found: Assignment) -> Iterator[Choice]:
-    preference = Preference(search.prefer, search.scale, found.place)
+    preference = Preference(search.prefer, search.scale, search.known, found.place)
     for variable, taken in zip(search.variables, found.chosen, strict=True):
         if taken.option.version:
             yield _build(search, found, variable, taken, preference)
@@ -53,7 +54,7 @@ def _reasons(preference: Preference) -> Iterator[str]:
 
 def _why_not(search: Search, found: Assignment, weighed: Weighed, taken: Weighed) -> str:
     """What a build breaks; empty if it could stand in the chosen one's place."""
-    if not weighed.fits:
+    if weighed.violations != FITS:
         bits = min(weighed.violations, key=lambda one: (one.bit_count(), one))
         return "breaks " + ", ".join(soft.text for soft in search.target.softs if soft.bit & bits)
     joints = search.joints(found.place)

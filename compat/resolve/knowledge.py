@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import CudaRelease, Image, LibraryRelease, Product, System
     from compat.resolve.images import Need, Stand
+    from compat.resolve.request import Wish
     from compat.targets import Kernels
 
 ANY_PYTHON: Final = -1
@@ -40,7 +41,7 @@ VENDORS: Final = {
 """Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none."""
 
 HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
-"""Documented and measured rows are equally good; inferred ones come after both (issue: preference, second place)."""
+"""Documented and measured rows are equally good; inferred ones come after both."""
 
 _KEPT: Final = 4096
 """Answers about names from outside that are kept; a long-lived process must not grow with what it is asked."""
@@ -75,6 +76,8 @@ class Option:
         uid: number within the index, for caches only.
         lane: what decides whether its runtime goes with another build's: kind, number, whether it comes from the
             system, and whether the release has builds for several minors.
+        kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
+        is_framework: whether its package is a framework rather than a companion.
     """
 
     build: Build
@@ -90,6 +93,8 @@ class Option:
     lines: dict[str, tuple[Line, ...]]
     uid: int = 0
     lane: Lane = ("", "", False, False)
+    kit: int = 0
+    is_framework: bool = False
 
     @property
     def runtime(self) -> str:
@@ -128,6 +133,9 @@ class Knowledge:
         self._names: dict[str, frozenset[str]] = {}
         self._interned: dict[tuple[Line, ...], tuple[Line, ...]] = {}
         self._count = 0
+        self._kits: dict[tuple[object, ...], int] = {}
+        self._meeting: dict[tuple[object, ...], tuple[Option, ...]] = {}
+        self.ranks: dict[int, tuple[int, ...]] = {}
         self.pairs: dict[str, dict[tuple[int, int], int]] = {}
         self.lanes: dict[tuple[str, Lane, str, Lane], bool] = {}
         self._lines: dict[str, Line] = {}
@@ -158,6 +166,22 @@ class Knowledge:
         if key not in self._published:
             self._published[key] = tuple(option for option in self.options(package) if _is_for(option, place, cpu))
         return self._published[key]
+
+    def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:
+        """Builds for a place that are what a wish names; a withdrawn release is only where the wish names it exactly."""
+        key = (wish.package, wish.spec, wish.extras, wish.distribution, place, cpu)
+        if key not in self._meeting:
+            wanted = self.extras(wish.package).intersection(wish.extras)
+            if len(self._meeting) > _KEPT:
+                self._meeting.clear()
+            self._meeting[key] = tuple(
+                option
+                for option in self.published(wish.package, place, cpu)
+                if wanted.issubset(option.build.extras)
+                and (not option.build.yanked or wish.spec.startswith("=="))
+                and wish.names(option, self)
+            )
+        return self._meeting[key]
 
     def extras(self, package: str) -> frozenset[str]:
         """Extras that choose a variant of a package."""
@@ -208,6 +232,8 @@ class Knowledge:
         for line in map(self.line, (*build.requires, *build.pins)):
             lines[line.name] = (*lines.get(line.name, ()), line)
         self._count += 1
+        row = self.matrix.packages.get(package)
+        kit = (build.runtime, build.kernels, build.driver, build.cudnn, build.glibc, build.cpu)
         return Option(
             build=build,
             package=package,
@@ -222,6 +248,8 @@ class Knowledge:
             lines={name: self._interned.setdefault(found, found) for name, found in lines.items()},
             uid=self._count,
             lane=(kind, number, build.cuda_from == "system", has_minors),
+            kit=self._kits.setdefault(kit, len(self._kits)),
+            is_framework=row is not None and row.kind == "framework",
         )
 
     @cached_property
@@ -354,7 +382,9 @@ class Knowledge:
             kin = [
                 row.first_cuda
                 for row in self.matrix.table("capabilities")
-                if wanted and versions.release(f"{row.cc}.1")[0] == wanted.major and int(row.cc.partition(".")[2]) <= wanted.minor
+                if wanted
+                and versions.release(f"{row.cc}.1")[0] == wanted.major
+                and int(row.cc.partition(".")[2]) <= wanted.minor
             ]
             self._first_cuda[target] = min(kin, key=versions.release, default="")
         return self._first_cuda[target]
@@ -363,7 +393,11 @@ class Knowledge:
         """Targets that a ROCm release's libraries are built for; of a release without a list, those of the one before it."""
         if rocm not in self._rocm_targets:
             number = versions.release(rocm)
-            told = [row for row in self.matrix.table("rocm") if row.targets and versions.release(row.rocm)[: len(number)] <= number]
+            told = [
+                row
+                for row in self.matrix.table("rocm")
+                if row.targets and versions.release(row.rocm)[: len(number)] <= number
+            ]
             newest = max(told, key=lambda row: versions.release(row.rocm), default=None)
             self._rocm_targets[rocm] = newest.targets if newest else ()
         return self._rocm_targets[rocm]

@@ -124,7 +124,7 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
         levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
         silent = LEVELS["unknown"]
         open_ones = [weighed for level, weighed in levels if level == silent]
-        telling = [pair for pair in levels if pair[0] != silent or search.scale.is_framework(pair[1].option.package)]
+        telling = [pair for pair in levels if pair[0] != silent or pair[1].option.is_framework]
         level, weakest = max(telling, key=lambda pair: pair[0], default=(silent, chosen[0]))
         reasons = [_weakness(weakest, device, level)] if level else []
         reasons += [_weakness(weighed, device, silent) for weighed in open_ones if weighed is not weakest or not level]

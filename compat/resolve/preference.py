@@ -20,6 +20,7 @@ leaves no tie, so that equal questions get equal answers whatever the order of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
@@ -28,8 +29,9 @@ from compat.resolve.knowledge import HOWS
 from compat.resolve.weighing import LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from compat.resolve.knowledge import Knowledge, Option
     from compat.resolve.weighing import Scale, Weighed
 
 Key = tuple[int, ...]
@@ -45,124 +47,93 @@ _CUDA_WEIGHT: Final = {"": 0, "wheel": 0, "packages": 0, "system": 1}
 class Measure:
     """One number per build, and how the numbers of a plan's builds are compared."""
 
-    of: Callable[[Weighed, Scale, str], int]
     over: Literal["worst", "each"]
     why: str
 
 
-def _vendor(weighed: Weighed, scale: Scale, place: str) -> int:
-    vendor = weighed.option.vendor
-    return _VENDOR_ORDER.index(vendor) if vendor in _VENDOR_ORDER else len(_VENDOR_ORDER)
-
-
-def _runtime(weighed: Weighed, scale: Scale, place: str) -> int:
-    """Newer is smaller; three digits per part leave room for every release there is."""
-    number = versions.release(weighed.option.number or "0")
-    return -(number[0] * 1000 + (number[1] if len(number) > 1 else 0))
-
-
-def _floor(weighed: Weighed, scale: Scale, place: str) -> int:
-    floor = scale.floor(weighed.option, place)
-    text = weighed.option.build.driver or (floor and (floor.family or floor.exact)) or "0"
-    number = (*versions.release(text), 0, 0)[:3]
-    return number[0] * 1_000_000 + number[1] * 1000 + number[2]
-
-
-def _unsettled(weighed: Weighed, scale: Scale, place: str) -> int:
-    """Whether a release is the first of its series: ``2.9.0`` and ``2.9`` are, ``2.9.1`` is not."""
-    number = weighed.option.version.split(".")
-    return int(len(number) < 3 or number[2] == "0")
-
-
-def _distance(weighed: Weighed, scale: Scale, place: str) -> int:
-    """Releases between a build and the one that was asked for; 0 where none was."""
-    anchor = scale.anchors.get(weighed.option.package)
-    return 0 if anchor is None else abs(weighed.option.rank - anchor)
-
-
-def _kernels(weighed: Weighed, scale: Scale, place: str) -> int:
-    """A companion whose kernels nobody wrote down is taken to go with its framework; the plan says that it is not known."""
-    unknown = weighed.level == LEVELS["unknown"] and not scale.is_framework(weighed.option.package)
-    return 0 if unknown else weighed.level
-
-
-def _how(weighed: Weighed, scale: Scale, place: str) -> int:
-    """Counts for frameworks: a companion's release follows from its framework's, and an old one is no better known."""
-    return HOWS[weighed.option.build.how] if scale.is_framework(weighed.option.package) else 0
-
-
-def _companion_how(weighed: Weighed, scale: Scale, place: str) -> int:
-    return 0 if scale.is_framework(weighed.option.package) else HOWS[weighed.option.build.how]
-
-
 MEASURES: Final[dict[str, Measure]] = {
-    "vendor": Measure(_vendor, "worst", "builds for the likelier vendor first, where the target names no GPU"),
-    "kernels": Measure(_kernels, "worst", "native kernels on all GPUs before PTX"),
-    "how": Measure(_how, "worst", "measured or documented over inferred"),
-    "companions": Measure(_companion_how, "worst", "measured or documented companions over inferred ones"),
-    "release": Measure(
-        lambda weighed, scale, place: weighed.option.rank, "each", "the newest release, in the order asked"
-    ),
-    "strain": Measure(
-        lambda weighed, scale, place: weighed.strain,
-        "worst",
-        "a runtime the driver was released for, over minor-version compatibility",
-    ),
-    "runtime": Measure(_runtime, "each", "the newest runtime"),
-    "weight": Measure(
-        lambda weighed, scale, place: _CUDA_WEIGHT[weighed.option.build.cuda_from],
-        "worst",
-        "no CUDA libraries in the base image",
-    ),
-    "driver": Measure(_floor, "worst", "the lowest driver"),
-    "settled": Measure(_unsettled, "each", "a release that had a bug-fix release"),
-    "distance": Measure(_distance, "each", "the release nearest to the one asked for"),
-    "order": Measure(lambda weighed, scale, place: weighed.option.serial, "each", "the canonical order of the matrix"),
+    "vendor": Measure("worst", "builds for the likelier vendor first, where the target names no GPU"),
+    "kernels": Measure("worst", "native kernels on all GPUs before PTX"),
+    "how": Measure("worst", "measured or documented over inferred"),
+    "companions": Measure("worst", "measured or documented companions over inferred ones"),
+    "release": Measure("each", "the newest release, in the order asked"),
+    "strain": Measure("worst", "a runtime the driver was released for, over minor-version compatibility"),
+    "runtime": Measure("each", "the newest runtime"),
+    "weight": Measure("worst", "no CUDA libraries in the base image"),
+    "driver": Measure("worst", "the lowest driver"),
+    "settled": Measure("each", "a release that had a bug-fix release"),
+    "distance": Measure("each", "the release nearest to the one asked for"),
+    "order": Measure("each", "the canonical order of the matrix"),
 }
+
+_FIRST: Final = ("vendor", "kernels", "how")
+_LAST: Final = ("runtime", "weight", "order")
 
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
-    "newest": ("vendor", "kernels", "how", "release", "companions", "strain", "runtime", "weight", "order"),
-    "smallest": ("vendor", "kernels", "how", "weight", "release", "companions", "strain", "runtime", "order"),
-    "oldest-driver": (
-        "vendor",
-        "kernels",
-        "how",
-        "driver",
-        "release",
-        "companions",
-        "strain",
-        "runtime",
-        "weight",
-        "order",
-    ),
-    "stable": ("vendor", "kernels", "how", "strain", "settled", "release", "companions", "runtime", "weight", "order"),
-    "nearest": (
-        "vendor",
-        "kernels",
-        "how",
-        "distance",
-        "release",
-        "companions",
-        "strain",
-        "runtime",
-        "weight",
-        "order",
-    ),
+    "newest": (*_FIRST, "release", "companions", "strain", *_LAST),
+    "smallest": (*_FIRST, "weight", "release", "companions", "strain", "runtime", "order"),
+    "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
+    "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
+    "nearest": (*_FIRST, "distance", "release", "companions", "strain", *_LAST),
 }
+
+_FIXED: Final = ("vendor", "how", "companions", "release", "runtime", "weight", "settled", "order")
+"""Measures that depend on the build alone; they are taken once per matrix."""
+
+_JUDGED: Final = ("kernels", "strain", "distance", "driver")
+"""Measures that depend on the target too."""
+
+
+def _fixed(option: Option) -> Key:
+    """The numbers of :data:`_FIXED`, in that order.
+
+    How a row is known counts for frameworks before their release; a companion's release follows from its framework's,
+    and an old one is no better known, so there it counts after.
+    """
+    number = versions.release(option.number or "0")
+    how = HOWS[option.build.how]
+    parts = option.version.split(".")
+    return (
+        _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER),
+        how if option.is_framework else 0,
+        0 if option.is_framework else how,
+        option.rank,
+        -(number[0] * 1000 + (number[1] if len(number) > 1 else 0)),  # no part of a release has four digits
+        _CUDA_WEIGHT[option.build.cuda_from],
+        int(len(parts) < 3 or parts[2] == "0"),  # 2.9.0 and 2.9 open a series, 2.9.1 mends it
+        option.serial,
+    )
 
 
 class Preference:
     """One order, applied to the builds of one search."""
 
-    def __init__(self, name: str, scale: Scale, place: str) -> None:
+    def __init__(self, name: str, scale: Scale, known: Knowledge, place: str) -> None:
         self.names = order(name)
-        self._measures = [MEASURES[measure] for measure in self.names]
-        self._worst = [measure.over == "worst" for measure in self._measures]
-        self._scale, self._place = scale, place
+        self._worst = [MEASURES[measure].over == "worst" for measure in self.names]
+        self._pick = itemgetter(*((*_FIXED, *_JUDGED).index(measure) for measure in self.names))
+        self._scale, self._place, self._ranks = scale, place, known.ranks
+        self._asks_driver = "driver" in self.names
 
     def own(self, weighed: Weighed) -> Key:
         """The measures of one build."""
-        return tuple([measure.of(weighed, self._scale, self._place) for measure in self._measures])
+        option = weighed.option
+        fixed = self._ranks.get(option.uid)
+        if fixed is None:
+            fixed = self._ranks[option.uid] = _fixed(option)
+        level = weighed.level
+        if level == LEVELS["unknown"] and not option.is_framework:
+            level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so
+        anchor = self._scale.anchors.get(option.package, option.rank)
+        driver = self._floor(option) if self._asks_driver else 0
+        key: Key = self._pick((*fixed, level, weighed.strain, abs(option.rank - anchor), driver))
+        return key
+
+    def _floor(self, option: Option) -> int:
+        floor = self._scale.floor(option, self._place)
+        text = option.build.driver or (floor and (floor.family or floor.exact)) or "0"
+        number = (*versions.release(text), 0, 0)[:3]
+        return number[0] * 1_000_000 + number[1] * 1000 + number[2]
 
     def joint(self, owns: Sequence[Key]) -> Key:
         """The measures of a plan from those of its builds."""

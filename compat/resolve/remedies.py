@@ -15,7 +15,6 @@ from compat.plan import Remedy
 from compat.resolve import relaxing
 from compat.resolve.corrections import singles
 from compat.resolve.planning import plan_of
-from compat.resolve.request import meets
 from compat.resolve.search import Search
 from compat.targets import sm
 
@@ -121,7 +120,7 @@ def _wish_bits(softs: Sequence[Soft]) -> int:
 
 def anchor(search: Search, wish: Wish) -> int:
     """The rank of the newest release that a wish means: what other versions are near to or far from."""
-    ranks = [option.rank for option in search.known.options(wish.package) if meets(wish, option, search.known)]
+    ranks = [option.rank for option in search.known.options(wish.package) if wish.names(option, search.known)]
     return min(ranks, default=0)
 
 

@@ -43,6 +43,14 @@ class Wish:
     shared: bool = False
     distribution: str = ""
 
+    def names(self, option: Option, known: Knowledge) -> bool:
+        """Whether a build is of the distribution named and of a release, or a version published for it, that fits."""
+        if self.distribution and option.build.install_name != self.distribution:
+            return False
+        return known.meets(self.spec, option.full) or (
+            option.build.published != "" and known.meets(self.spec, option.version)
+        )
+
 
 def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
     """Wishes in the order asked, repeats dropped.
@@ -73,15 +81,6 @@ def _wish(text: str, known: Knowledge) -> Wish:
     wish = replace(bare, package=row.name, cpu=is_cpu or bare.spec.endswith("+cpu"), distribution=distribution)
     _demand_version(wish, known)
     return wish
-
-
-def meets(wish: Wish, option: Option, known: Knowledge) -> bool:
-    """Whether a build is what a wish names: its release or the version published for it, of the distribution named."""
-    if wish.distribution and option.build.install_name != wish.distribution:
-        return False
-    return known.meets(wish.spec, option.full) or (
-        option.full != option.version and known.meets(wish.spec, option.version)
-    )
 
 
 def _parse(text: str) -> Requirement:
@@ -127,7 +126,7 @@ def _unknown(name: str, known: Knowledge) -> InputError:
 def _demand_version(wish: Wish, known: Knowledge) -> None:
     """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*."""
     options = known.options(wish.package)
-    if any(meets(wish, option, known) for option in options) or is_beyond(wish, known):
+    if any(wish.names(option, known) for option in options) or is_beyond(wish, known):
         return
     releases = sorted({option.full for option in options if _same_release(wish, option.version)})
     shown = releases or list(dict.fromkeys(option.version for option in options))[:12]

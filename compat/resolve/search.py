@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from operator import le
+from operator import itemgetter, le
 from typing import TYPE_CHECKING
 
 from compat import versions
@@ -19,7 +19,6 @@ from compat.resolve.joints import Joints
 from compat.resolve.knowledge import ANY_PYTHON
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
-from compat.resolve.request import meets
 from compat.resolve.weighing import FITS, Scale, Weighed
 
 if TYPE_CHECKING:
@@ -81,23 +80,29 @@ class Search:
         return Weighed(self.known.bare(wish.text), FITS, 0, 0)
 
     def _weigh(self, variable: Variable, place: str) -> Iterator[Weighed]:
-        extras = self.known.extras(variable.package)
+        meeting = [(bit, frozenset(self.known.meeting(wish, place, variable.cpu))) for wish, bit in variable.wishes]
         for option in self.known.published(variable.package, place, variable.cpu):
-            missed = self._missed(option, variable, extras)
-            if missed == variable.bits and not variable.followers:
-                if variable.bits or option.build.yanked:
-                    continue
-            yield self.scale.weigh(option, place, missed)
+            missed = sum([bit for bit, fitting in meeting if option not in fitting])
+            if missed and missed == variable.bits and not variable.followers:
+                continue
+            if not option.build.yanked or (meeting and missed != variable.bits):
+                yield self.scale.weigh(option, place, missed)
 
-    def _missed(self, option: Option, variable: Variable, extras: frozenset[str]) -> int:
-        """Bits of the wishes that a build does not meet; a withdrawn release only meets one that names it."""
-        missed = 0
-        for wish, bit in variable.wishes:
-            wanted = extras.intersection(wish.extras)
-            withdrawn = option.build.yanked and not wish.spec.startswith("==")
-            if withdrawn or not wanted.issubset(option.build.extras) or not meets(wish, option, self.known):
-                missed |= bit
-        return missed
+    def _fitting(self, variable: Variable, place: str) -> Iterator[Weighed]:
+        """Builds that meet every wish about the package and violate nothing of the target."""
+        known, verdict = self.known, self.scale.verdict
+        if variable.wishes and variable.wishes[0][0].shared:
+            yield from self.domain(variable, place)
+            return
+        if variable.wishes:
+            options, *others = [known.meeting(wish, place, variable.cpu) for wish, _ in variable.wishes]
+        else:
+            published = known.published(variable.package, place, variable.cpu)
+            options, others = tuple(option for option in published if not option.build.yanked), []
+        for option in options:
+            violations, level, strain = verdict(option, place)
+            if violations == FITS and all(option in other for other in others):
+                yield Weighed(option, FITS, level, strain)
 
     def joints(self, place: str) -> Joints:
         """Objections between builds at a place."""
@@ -110,11 +115,11 @@ class Search:
     def best(self) -> Assignment | None:
         """The preferred assignment that violates nothing; ``None`` if there is none."""
         place = self.target.place
-        preference = Preference(self.prefer, self.scale, place)
+        preference = Preference(self.prefer, self.scale, self.known, place)
         domains = []
         for variable in self.variables:
-            fitting = [weighed for weighed in self.domain(variable, place) if weighed.fits]
-            ranked = sorted(((preference.own(weighed), weighed) for weighed in fitting), key=lambda pair: pair[0])
+            fitting = self._fitting(variable, place)
+            ranked = sorted(((preference.own(weighed), weighed) for weighed in fitting), key=itemgetter(0))
             domains.append(self._undominated(ranked, variable))
         if not all(domains):
             return None

@@ -27,19 +27,17 @@ LEVELS: Final = {"native": 0, "ptx": 1, "unknown": 2, "none": 3}
 NEVER: Final = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: thousands are made per answer, and freezing triples the price
 class Weighed:
-    """A build with its verdict: ``level`` of its kernels (0 native, 1 PTX, 2 unknown), ``strain`` 0 where drivers are comfortable."""
+    """A build with its verdict.
+
+    ``level`` tells of its kernels (0 native, 1 PTX, 2 unknown), ``strain`` is 0 where the drivers are comfortable.
+    """
 
     option: Option
     violations: Alternatives
     level: int
     strain: int
-
-    @property
-    def fits(self) -> bool:
-        """Whether it violates nothing."""
-        return self.violations == FITS
 
 
 def either(*choices: Iterable[int]) -> Alternatives:
@@ -66,22 +64,20 @@ class Scale:
 
     def __init__(self, target: Situation, known: Knowledge, anchors: Mapping[str, int]) -> None:
         self._target, self._known, self.anchors = target, known, anchors
-        self._shared: dict[tuple[str, tuple[str, ...], str, str], tuple[Alternatives, int, int]] = {}
+        self._verdicts: dict[tuple[int, str], tuple[Alternatives, int, int]] = {}
 
-    def is_framework(self, package: str) -> bool:
-        """Whether a package is a framework; shared dependencies and companions are not."""
-        row = self._known.matrix.packages.get(package)
-        return row is not None and row.kind == "framework"
+    def verdict(self, option: Option, place: str) -> tuple[Alternatives, int, int]:
+        """What a build violates of the target, the level of its kernels, and the strain on drivers; one per kit."""
+        key = (option.kit, place)
+        if key not in self._verdicts:
+            violations, level, strain = self._device_part(option, place)
+            self._verdicts[key] = (both(violations, (self._machine_bits(option, place),)), level, strain)
+        return self._verdicts[key]
 
     def weigh(self, option: Option, place: str, wish_bits: int) -> Weighed:
         """The verdict on one build at a place; ``wish_bits`` are those of its own wishes that it does not meet."""
-        build = option.build
-        key = (build.runtime, build.kernels, build.driver, place)
-        if key not in self._shared:
-            self._shared[key] = self._device_part(option, place)
-        violations, level, strain = self._shared[key]
-        bits = wish_bits | self._machine_bits(option, place)
-        return Weighed(option, both(violations, (bits,)), level, strain)
+        violations, level, strain = self.verdict(option, place)
+        return Weighed(option, both(violations, (wish_bits,)), level, strain)
 
     def _machine_bits(self, option: Option, place: str) -> int:
         """Facts of the machine that a build violates: C library, processor, runtime asked for."""
@@ -140,7 +136,9 @@ class Scale:
         if code == ("-",) or not device.target:
             return "native"
         if not code:
-            return "unknown" if self._may_have_code(option, device) and not self.is_past_cudnn(option, device) else "none"
+            return (
+                "unknown" if self._may_have_code(option, device) and not self.is_past_cudnn(option, device) else "none"
+            )
         how = self._known.kernels(device.target, code)
         return "none" if how == "ptx" and self.is_past_cudnn(option, device) else how
 

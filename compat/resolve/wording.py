@@ -8,7 +8,6 @@ from compat import versions
 from compat.plan import Conflict, Member
 from compat.resolve.corrections import conflicts
 from compat.resolve.knowledge import ANY_PYTHON
-from compat.resolve.request import meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,7 +72,7 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     named = [
         option
         for option in search.known.options(variable.package)
-        if all(meets(wish, option, search.known) for wish, _ in variable.wishes)
+        if all(wish.names(option, search.known) for wish, _ in variable.wishes)
     ]
     kinds = sorted({option.runtime or "no GPU code" for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})
@@ -144,7 +143,9 @@ def _code_reasons(search: Search, device: Device, variable: Variable, weighed: S
         text = f"{variable.package}{_spec(variable)} has no build for {device.vendor} GPUs on {search.target.place}"
         yield Member("matrix", text, search.known.matrix.cite(weighed[0].option.build))
     elif {one.option.vendor for one in weighed} - {device.vendor, ""} and len(search.target.vendors) > 1:
-        text = f"a build of {variable.package} serves the GPUs of one vendor: {device.label} needs one for {device.vendor}"
+        text = (
+            f"a build of {variable.package} serves the GPUs of one vendor: {device.label} needs one for {device.vendor}"
+        )
         yield Member("matrix", text)
     for one in list(by_runtime.values())[:_MOST]:
         yield Member("matrix", _code_reason(search, device, one), search.known.matrix.cite(one.option.build))
@@ -155,7 +156,11 @@ def _code_reason(search: Search, device: Device, one: Weighed) -> str:
     name = f"{option.package} {option.full} ({option.runtime})"
     code = " ".join(option.build.kernels)
     if not code:
-        kin = "a Jetson runs only code made for it" if device.segment == "jetson" else f"its runtime is not made for {device.target}"
+        kin = (
+            "a Jetson runs only code made for it"
+            if device.segment == "jetson"
+            else f"its runtime is not made for {device.target}"
+        )
         return f"{name} names no code for {device.target}, and {kin}"
     if search.known.kernels(device.target, option.build.kernels) == "ptx":
         if search.scale.is_past_cudnn(option, device):
