@@ -25,6 +25,7 @@ HIP_SECTIONS: Final = (".hip_fatbin", ".hip_fat")
 
 _MOST_IMAGES: Final = 1 << 20  # a hundred times what the largest published library has
 _MOST_GROUPS: Final = 1 << 12
+_MOST_CARVED: Final = 1 << 10
 _MOST_MEMBERS: Final = 1 << 16
 _SONAME_TORCH: Final = ("libc10", "libtorch")
 
@@ -80,7 +81,7 @@ def read(window: Window, path: str) -> Iterator[Code]:
         if head.startswith(magic):
             yield _guarded(reader, window, path)
             return
-    yield from _text(window, path)
+    yield from _carved(window, path) if path.endswith(".nbc") else _text(window, path)
 
 
 def _guarded(reader: Callable[[Window, str, _Tally], Code], window: Window, path: str) -> Code:
@@ -176,6 +177,23 @@ def _archive(window: Window, path: str) -> Iterator[Code]:
         if member.window.head(len(archive.MAGIC)) != archive.MAGIC:  # no compiler nests them; a bomb would
             yield from (code for code in read(member.window, f"{path}({member.name})") if code.matters)
     yield Code(path=path, form="archive", unread=problems.texts())
+
+
+def _carved(window: Window, path: str) -> Iterator[Code]:
+    """Cubins within a pickle of numba's cache, found by their magic: unpickling a stranger's file would run it."""
+    tally, at = _Tally(), window.find(elf.MAGIC)
+    for _ in range(_MOST_CARVED):
+        if at < 0:
+            break
+        try:
+            file = elf.read(window.part(at, window.size))
+            if file.machine == elf.EM_CUDA and (image := cubin.image(file)):
+                tally.add([[image]])
+        except CutShortError:
+            pass  # the magic alone is no cubin
+        at = window.find(elf.MAGIC, at + 1)
+    if tally.images:
+        yield tally.code(path, "cubin")
 
 
 def _text(window: Window, path: str) -> Iterator[Code]:

@@ -93,7 +93,8 @@ def _owned(root: Path, record: Path) -> Iterator[str]:
     with record.open(encoding="utf-8", errors="replace", newline="") as file:
         text = file.read(_LARGEST_RECORD)
     for row in csv.reader(text.splitlines()):
-        path = PurePosixPath(row[0]) if row else PurePosixPath()
-        inside = path.parts and not path.is_absolute() and ".." not in path.parts
-        if inside and (names.is_binary(path.name) or names.target(path.name)) and (root / path).is_file():
+        if not row or not (names.is_binary(row[0]) or names.target(row[0].rpartition("/")[2])):
+            continue
+        path = PurePosixPath(row[0])
+        if not path.is_absolute() and ".." not in path.parts and (root / path).is_file():
             yield path.as_posix()

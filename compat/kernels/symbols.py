@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.errors import CannotCheckError
 from compat.kernels import elf
+from compat.kernels.window import CutShortError, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 _LARGEST: Final = 256 << 20  # bytes of a symbol table or its names; torch's largest library has a tenth
 _TORCH: Final = (
@@ -22,6 +25,7 @@ _TORCH: Final = (
     "_ZTIN3c10",
     "_ZTVN3c10",
 )
+_LIBRARIES: Final = ("libc10*.so", "libtorch*.so")
 _NEW: Final = ("__cxx11", "B5cxx11")
 _TOKEN = re.compile(r"S[0-9A-Z]*_|T[0-9]*_|L[a-z]\d+E|(\d+)")
 """Substitution, template parameter and literal, whose digits count nothing; else the length of an identifier."""
@@ -84,10 +88,28 @@ def _without_identifiers(name: str) -> str:
     return " ".join([*kept, name[at:]])
 
 
-def lacking(extension: elf.Elf, libraries: Iterable[elf.Elf]) -> tuple[str, ...]:
-    """Symbols that an extension imports from torch's namespaces and none of torch's libraries exports, sorted."""
-    wanted = {name for name in imported(extension) if is_torch(name)}
-    for library in libraries:
-        if wanted:
-            wanted.difference_update(exported(library))
+def lacking_symbols(extension: Path, torch: Path) -> tuple[str, ...]:
+    """What an extension needs and the torch of a folder does not offer: why its import fails, before it does.
+
+    Args:
+        extension: an extension module, ``flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so``.
+        torch: the folder of the installed package; its ``lib`` is read.
+
+    Returns:
+        Mangled names, sorted; empty if nothing lacks.
+
+    Raises:
+        CannotCheckError: if either is no readable ELF file, or the folder has no library of torch.
+    """
+    libraries = sorted(path for name in _LIBRARIES for path in (torch / "lib").glob(name))
+    if not libraries:
+        raise CannotCheckError(f"there is no torch library in {torch / 'lib'}")
+    try:
+        with opened(extension) as window:
+            wanted = {name for name in imported(elf.read(window)) if is_torch(name)}
+        for library in libraries:
+            with opened(library) as window:
+                wanted.difference_update(exported(elf.read(window)) if wanted else ())
+    except (OSError, CutShortError) as error:
+        raise CannotCheckError(f"symbols could not be compared: {error}") from None
     return tuple(sorted(wanted))

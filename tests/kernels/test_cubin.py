@@ -65,6 +65,17 @@ def test_other_text_is_not_ptx(make, text):
     assert [*contents.read(make.window(text.encode()), "k.ptx")] == []
 
 
+def test_a_numba_cache_is_searched_and_never_unpickled(make):
+    first = make.elf(kind=2, machine=190, flags=0x5A0D5A, abi=7)
+    second = make.elf(kind=2, machine=190, flags=0x6005904, abi=8)
+    host = make.elf([(".text", b"x")])
+    data = b"\x80\x04cos\nsystem\n(S'exit 1'\ntR" + first + host + second + b"\x7fELF" + b"."
+    (code,) = contents.read(make.window(data), "f.nbc")
+    assert (code.form, code.sass) == ("cubin", ("sm_89", "sm_90a"))
+    assert [*contents.read(make.window(data), "f.pkl")] == []
+    assert [*contents.read(make.window(b"\x80\x04N."), "f.nbc")] == []
+
+
 def test_an_archive_is_read_member_by_member(make):
     kernel = make.elf([("__nv_relfatbin", make.container(make.entry(2, 80)))], kind=1)
     plain = make.elf([(".text", b"code")], kind=1)
