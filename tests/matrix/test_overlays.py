@@ -4,7 +4,11 @@ import pytest
 
 from compat.errors import InputErrors
 from compat.matrix import matrix
+from compat.matrix.check import check
+from compat.matrix.diff import diff
+from compat.matrix.listing import list_table
 from compat.matrix.overlays import load, user_files
+from compat.matrix.showing import show
 
 HEAD = 'schema = "envcheck.matrix/1"\n\n'
 TAIL = '\n[sources]\nus = "Our pipeline"\n'
@@ -92,3 +96,20 @@ def test_every_fault_of_every_overlay_is_told_before_anything_is_used(tmp_path):
     assert "two.toml:3: clouds is not a table" in text
     assert "three.toml: cannot be read" in text
     assert caught.value.exit_code == 2
+
+
+def test_a_new_release_is_one_row_and_known_everywhere_at_once(tmp_path):
+    """What CONTRIBUTING promises: adding a release takes minutes. Here from row to check, list, show and diff."""
+    row = 'versions = "99.1.0", runtime = "cuda12.8", local = "cu128", '
+    row += 'python = "3.12 3.13", platforms = "linux_x86_64", glibc = "2.28", kernels = "sm_90 sm_120", '
+    row += 'cuda_from = "packages", date = "2030-01-01"'
+    path = overlay(tmp_path, "builds.torch", row)
+    assert [str(fault) for fault in check([path])] == []
+    both = load([path], {})
+    assert both.builds("torch")[-1].full_version == "99.1.0+cu128"
+    newest = next(line for line in list_table(both, "frameworks").lines if line.cells[0] == "torch")
+    assert newest.cells[3:] == ("99.1.0", "cuda12.8")
+    assert show(both, "torch==99.1.0")[0].lines[0].cells[1] == "99.1.0+cu128"
+    added = [str(change) for change in diff(matrix(), both)]
+    assert len(added) == 1
+    assert added[0].startswith("torch 99.1.0 added: cuda12.8; drops ")
