@@ -55,10 +55,12 @@ class _Enumeration:
     def __init__(self, search: Search, place: str, cost: int, found: tuple[int, ...]) -> None:
         self._search, self._place, self._cost = search, place, cost
         self._joints = search.joints(place)
-        self._variables = sorted(search.variables, key=lambda variable: bool(variable.followers))
+        self._variables = sorted(search.variables, key=lambda variable: not variable.followers)
+        self._leaders = {follower: one.package for one in search.variables for follower in one.followers}
         self._domains = [self._grouped(variable) for variable in self._variables]
         self._chosen: list[Weighed] = []
         self._present: set[str] = set()
+        self._going: dict[tuple[object, ...], list[tuple[int, list[Weighed]]]] = {}
         self.found = found
 
     def _grouped(self, variable: Variable) -> list[tuple[int, list[Weighed]]]:
@@ -88,16 +90,26 @@ class _Enumeration:
             self._close(bits, pythons)
             return
         variable = self._variables[depth]
-        if not self._present.intersection(variable.followers):
-            self._go(depth + 1, bits | variable.bits, pythons)
+        self._go(depth + 1, bits | variable.bits, pythons)
+        leader = self._leaders.get(variable.package)
+        if leader is not None and leader not in self._present:
+            return
         self._present.add(variable.package)
-        for violated, group in self._domains[depth]:
-            if self._goes(group[0]):
-                self._try(group, depth, bits | violated, pythons)
+        for violated, group in self._groups(depth):
+            self._try(group, depth, bits | violated, pythons)
         self._present.discard(variable.package)
 
-    def _goes(self, weighed: Weighed) -> bool:
-        return all(self._joints.goes(other.option, weighed.option) for other in self._chosen)
+    def _groups(self, depth: int) -> list[tuple[int, list[Weighed]]]:
+        """The groups whose runtime goes with those of the builds chosen so far."""
+        key = (depth, *((weighed.option.package, weighed.option.lane) for weighed in self._chosen))
+        if key not in self._going:
+            goes, chosen = self._joints.goes, self._chosen
+            self._going[key] = [
+                (bits, group)
+                for bits, group in self._domains[depth]
+                if all(goes(weighed.option, group[0].option) for weighed in chosen)
+            ]
+        return self._going[key]
 
     def _try(self, group: list[Weighed], depth: int, bits: int, pythons: int) -> None:
         """Builds of one group, until what they violate is known to be enough."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from compat.resolve.weighing import Weighed
 
 _KINDS: Final = {"wish": 0, "option": 1, "host": 2}
+_PAIRS: Final = 400
+"""Pairs of builds whose dispute is looked into; the newest come first."""
+
 _MOST: Final = 4
 """Rows named of one kind; the rest is counted."""
 
@@ -54,7 +58,7 @@ def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> Iterator[Membe
             for variable in variables:
                 yield from _fact_reason(search, soft, variable, bits)
     if len(variables) > 1:
-        yield from _pair_reasons(search, variables, kept, bits)
+        yield from _pair_reasons(search, variables, kept)
     elif not any(soft.kind != "wish" for soft in softs) and variables:
         yield from _lone_reason(search, variables[0])
 
@@ -254,27 +258,26 @@ def _spec(variable: Variable) -> str:
 
 
 def _pair_reasons(
-    search: Search, variables: Sequence[Variable], kept: dict[str, tuple[Weighed, ...]], bits: int
+    search: Search, variables: Sequence[Variable], kept: dict[str, tuple[Weighed, ...]]
 ) -> Iterator[Member]:
-    """What two packages dispute: the objections of the pairs of builds that come nearest to an agreement."""
+    """What two packages dispute: the objections of the pair of builds that comes nearest to an agreement."""
     joints = search.joints(search.target.place)
-    for place, one in enumerate(variables):
-        for other in variables[place + 1 :]:
-            nearest: tuple[int, list[Objection], Weighed, Weighed] | None = None
-            for left in kept[one.package]:
-                for right in kept[other.package]:
-                    objections = list(joints.objections(left.option, right.option))
-                    if not objections:
-                        nearest = None
-                        break
-                    rank = _severity(objections)
-                    if nearest is None or rank < nearest[0]:
-                        nearest = (rank, objections, left, right)
-                else:
-                    continue
-                break
-            if nearest is not None:
-                yield from _dispute(search, one, other, nearest)
+    for one, other in combinations(variables, 2):
+        pairs = list(product(_unlike(search, one, kept), _unlike(search, other, kept)))
+        if any(joints.pythons(left.option, right.option) for left, right in pairs):
+            continue
+        near = [(left, right) for left, right in pairs if joints.goes(left.option, right.option)] or pairs[:1]
+        disputes = [(list(joints.objections(left.option, right.option)), left, right) for left, right in near[:_PAIRS]]
+        if disputes:
+            yield from _dispute(search, *min(disputes, key=lambda dispute: _severity(dispute[0])))
+
+
+def _unlike(search: Search, variable: Variable, kept: dict[str, tuple[Weighed, ...]]) -> tuple[Weighed, ...]:
+    """One build of each kind that other packages can tell apart, newest first."""
+    found: dict[object, Weighed] = {}
+    for weighed in kept[variable.package]:
+        found.setdefault(search.joint_of(variable, weighed), weighed)
+    return tuple(found.values())
 
 
 def _severity(objections: Sequence[Objection]) -> int:
@@ -283,10 +286,7 @@ def _severity(objections: Sequence[Objection]) -> int:
     return sum(weights[objection.kind] for objection in objections)
 
 
-def _dispute(
-    search: Search, one: Variable, other: Variable, nearest: tuple[int, list[Objection], Weighed, Weighed]
-) -> Iterator[Member]:
-    _, objections, left, right = nearest
+def _dispute(search: Search, objections: Sequence[Objection], left: Weighed, right: Weighed) -> Iterator[Member]:
     names = _name(left), _name(right)
     cites = "; ".join(dict.fromkeys(search.known.matrix.cite(weighed.option.build) for weighed in (left, right)))
     for objection in objections[:_MOST]:
