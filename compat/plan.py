@@ -216,7 +216,7 @@ def load(document: Any, where: str) -> Answer:
             expected=repr(SCHEMA),
             hint="make it with `envcheck resolve --format json`",
         )
-    body = {key: item for key, item in document.items() if key != "schema"}
+    body = {key: item for key, item in document.items() if key not in {"schema", "hosts"}}
     if "runtime" in body:
         body = {"status": "plan", "plan": body}
     answer: Answer = _build(Answer, body, where, "")

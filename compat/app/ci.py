@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.app.files import read_document
-from compat.app.plans import Target, answers
+from compat.app.plans import Target, replies
 from compat.ci import Cell, Excluded, Grid, slug
 from compat.errors import InputError, InputErrors
 
@@ -108,7 +108,7 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
         ]
         arch = target.arch if any(axes.arch) else ""
         name = slug(*words, target.python and f"py{target.python}", target.os, arch)
-        answer = answers(wishes, target, matrix)[0]
+        answer = replies(wishes, target, matrix)[0].answer
         if answer.plan:
             cells.append(_cell(name, wishes, answer))
         else:

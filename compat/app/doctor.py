@@ -11,6 +11,8 @@ from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.plan import Answer
@@ -62,15 +64,22 @@ def codes(prefixes: tuple[str, ...]) -> tuple[str, ...]:
     Raises:
         InputError: naming the nearest code, for a prefix of none.
     """
-    from difflib import get_close_matches
-
     from compat import rules
 
     for prefix in prefixes:
         if not any(code.startswith(prefix) for code in rules.RULES):
-            near = get_close_matches(prefix, list(rules.RULES), 1)
-            raise InputError(f"no rule {prefix!r}", where="--select/--ignore", expected=near[0] if near else "a code")
+            expected = nearest(prefix, rules.RULES) or "a code"
+            raise InputError(f"no rule {prefix!r}", where="--select/--ignore", expected=expected)
     return tuple(code for code in rules.RULES if code.startswith(prefixes)) if prefixes else ()
+
+
+def nearest(typed: str, known: Iterable[str]) -> str:
+    """The code whose beginning comes nearest to what was typed; empty if none comes near."""
+    from difflib import SequenceMatcher
+
+    rated = [(SequenceMatcher(None, typed, code[: len(typed) + 1]).ratio(), code) for code in known]
+    best = max(rated, default=(0.0, ""))
+    return best[1] if best[0] > 0.7 else ""
 
 
 def _patient(question: Question, matrix: Matrix) -> tuple[Host, str]:

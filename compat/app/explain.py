@@ -3,49 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compat.errors import InputError
+from compat.render.explanation import Explanation, Message, Topic
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """One page: a code with title, what it is, why it matters, how it is mended, sources."""
-
-    code: str
-    title: str
-    what: str
-    why: str
-    fix: str
-    severity: str = ""
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message that was recognised: who prints it, what it says, whether it is noise, what it may point to."""
-
-    signal: str
-    program: str
-    meaning: str
-    benign: bool
-    candidates: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """All that is known of a code or a text."""
-
-    topics: tuple[Topic, ...] = ()
-    messages: tuple[Message, ...] = ()
-
-    def plain(self) -> dict[str, Any]:
-        """The ``envcheck.explain/1`` document."""
-        return {"schema": "envcheck.explain/1", **asdict(self)}
 
 
 def explain(subject: str, matrix: Matrix) -> Explanation:
@@ -85,10 +49,9 @@ def _messages(text: str, matrix: Matrix) -> tuple[Message, ...]:
 
 
 def _nearest(subject: str) -> str:
-    from difflib import get_close_matches
-
     from compat import rules
+    from compat.app.doctor import nearest
     from compat.rules.lint import RULES as LINT
 
-    near = get_close_matches(subject, [*rules.RULES, *LINT], 3, 0.5)
-    return " or ".join(near) if near else "a code of docs/findings.md, or an error text in quotes"
+    near = nearest(subject, [*rules.RULES, *LINT])
+    return near or "a code of docs/findings.md, or an error text in quotes"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.app.files import read_document
-from compat.app.plans import answers
+from compat.app.plans import replies
 from compat.errors import InputError, NoPlanError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan
     Raises:
         NoPlanError: with the explanation, if there is none or more than one image would be needed.
     """
-    given = answers(requirements, target, matrix)
+    given = [reply.answer for reply in replies(requirements, target, matrix)]
     plans = [answer.plan for answer in given if answer.plan]
     if len(given) != 1 or not plans:
         raise NoPlanError(_explained(given))
@@ -83,3 +83,18 @@ def _shaped(key: str, value: Any) -> Any:
     if key in _TABLES:
         return value
     return tuple(value) if isinstance(value, list) else value
+
+
+def pairs(given: Sequence[str] | None, where: str) -> dict[str, str]:
+    """``NAME=VALUE`` options as a table.
+
+    Raises:
+        InputError: for one without an equals sign.
+    """
+    table: dict[str, str] = {}
+    for item in given or ():
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise InputError(f"{item!r}", where=where, expected="NAME=VALUE")
+        table[name] = value
+    return table

@@ -51,8 +51,16 @@ class Target:
         return bool(self.gpus or self.driver or self.cuda or self.rocm or self.os or self.arch)
 
 
-def answers(requirements: Sequence[str], target: Target, matrix: Matrix) -> tuple[Answer, ...]:
-    """One answer per machine of the target (one for all where one plan serves them all).
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer, and the machines (names of host files) that it serves; none where there is but one machine."""
+
+    answer: Answer
+    hosts: tuple[str, ...] = ()
+
+
+def replies(requirements: Sequence[str], target: Target, matrix: Matrix) -> tuple[Reply, ...]:
+    """The answer for the target's machine; for several, one for all or the fewest that cover them.
 
     Raises:
         InputError: for anything in the requirements or the target that is malformed, unknown or contradictory.
@@ -64,13 +72,14 @@ def answers(requirements: Sequence[str], target: Target, matrix: Matrix) -> tupl
             f"preference {target.prefer!r} is not known", where="--prefer", expected=", ".join(PREFERENCES)
         )
     if target.stored:
-        return (_stored(requirements, target),)
+        return (Reply(_stored(requirements, target)),)
     if not requirements:
         raise InputError("nothing was asked for", expected="a requirement such as torch==2.9.1")
     machines = machines_of(target, matrix)
     if len(machines) == 1:
-        return (resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer),)
-    return resolve.resolve_many(requirements, machines, matrix, cpu=target.cpu, prefer=target.prefer)
+        return (Reply(resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer)),)
+    found = resolve.resolve_many(requirements, machines, matrix, cpu=target.cpu, prefer=target.prefer)
+    return tuple(Reply(answer, tuple(target.hosts[place] for place in places)) for places, answer in found)
 
 
 def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:

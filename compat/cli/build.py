@@ -1,6 +1,79 @@
-"""Later."""
+"""``envcheck build``: the image of a plan."""
+
+from typing import Annotated
+
+import typer
+
+from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts
 
 
-def command() -> int:
-    """Later."""
-    return 3
+def command(
+    framework: Annotated[
+        Texts, typer.Option("--framework", metavar="REQ", help="What to install, torch==2.0.1 (repeatable).")
+    ] = None,
+    *,
+    tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the image.")] = "envcheck:latest",
+    context: Annotated[str, typer.Option(metavar="DIR", help="Folder whose files the Dockerfile may copy.")] = ".",
+    platform: Annotated[Texts, typer.Option(metavar="OS/ARCH", help="linux/arm64 (repeatable; needs buildx).")] = None,
+    push: Annotated[bool, typer.Option("--push", help="Push the image to its registry.")] = False,
+    build_arg: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="Build argument (repeatable).")] = None,
+    secret: Annotated[
+        Texts, typer.Option(metavar="ID=FILE", help="Secret mounted for single steps (repeatable).")
+    ] = None,
+    network: Annotated[str, typer.Option(metavar="NET", help="Network of the build's steps.")] = "",
+    cache_from: Annotated[Texts, typer.Option(metavar="SPEC", help="Cache to import (repeatable).")] = None,
+    cache_to: Annotated[Texts, typer.Option(metavar="SPEC", help="Cache to export (repeatable).")] = None,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Build every step anew.")] = False,
+    sbom: Annotated[bool, typer.Option("--sbom", help="Attest a bill of materials.")] = False,
+    provenance: Annotated[bool, typer.Option("--provenance", help="Attest the build's origin.")] = False,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="Deadline of the build.")] = 7200.0,
+    target: TargetOptions,
+    image: ImageOptions,
+    speech: Speech,
+    knowledge: Knowledge,
+) -> int:
+    """Resolve, write the Dockerfile and build it; on failure name the step and keep the log.
+
+    Example: envcheck build --framework torch==2.0.1 --gpu A100 --tag mine:1
+    """
+    from compat import build, dockerfile
+    from compat.app.images import pairs, planned, settings
+    from compat.app.knowledge import load
+
+    speech.one_of(("text",))
+    wishes = settings(image.given(), config=image.config)
+    plan = planned(tuple(framework or ()), target.target(), load(knowledge.matrix))
+    done = build.build_image(
+        dockerfile.write(plan, wishes),
+        tag=tag,
+        context=context,
+        builder=wishes.builder,
+        platforms=tuple(platform or ()),
+        push=push,
+        build_args=pairs(build_arg, "--build-arg"),
+        secrets=pairs(secret, "--secret"),
+        network=network,
+        sbom=sbom,
+        provenance=provenance,
+        cache_from=tuple(cache_from or ()),
+        cache_to=tuple(cache_to or ()),
+        no_cache=no_cache,
+        hear=speech.note,
+        timeout=timeout,
+    )
+    if done.ok:
+        speech.say(f"built {done.tag} in {done.seconds:.0f} s; next: envcheck verify {done.tag}")
+        return 0
+    return failed(done.step, done.why, done.log, speech)
+
+
+def failed(step: str, why: str, log: str, speech: Speech) -> int:
+    """Tell which step failed, keep the whole log in a file, and name the cause where a message in it is known."""
+    from compat.app.knowledge import load
+    from compat.app.logs import cause, keep
+
+    place = keep(log)
+    speech.note(f"\nfailed at: {step or 'before the first step'}\n{why}\nthe whole log: {place}")
+    for line in cause(log, load()):
+        speech.note(f"likely: {line}")
+    return 1

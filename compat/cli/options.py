@@ -159,3 +159,16 @@ class ImageOptions:
             "digest": self.digest,
             "lock": self.lock,
         }
+
+
+@dataclass(frozen=True)
+class ProbeOptions:
+    """What to probe, and for how long."""
+
+    level: Annotated[str, typer.Option(metavar="LEVEL", help="driver, framework, bench or stress.")] = "framework"
+    framework: Annotated[
+        Texts, typer.Option("--framework", metavar="MODULE", help="torch, tensorflow, jax or paddle; those installed.")
+    ] = None
+    expect: Annotated[str, typer.Option(metavar="RUNTIME", help="Planned runtime, such as cuda12.6 or cpu.")] = ""
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="Deadline of the whole run.")] = 600.0
+    seconds: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="Length of the stress level.")] = 60.0

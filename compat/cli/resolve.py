@@ -7,7 +7,7 @@ import typer
 from compat.cli.options import Knowledge, Speech, TargetOptions, Texts
 
 if TYPE_CHECKING:
-    from compat.plan import Answer
+    from compat.app.plans import Reply
 
 
 def command(
@@ -28,30 +28,36 @@ def command(
     """
     from compat import lock
     from compat.app.knowledge import load
-    from compat.app.plans import answers
+    from compat.app.plans import replies
 
     format_ = speech.one_of(("text", "json", *lock.FORMATS, "pylock"))
-    given = answers(tuple(requirements or ()), target.target(), load(knowledge.matrix))
+    given = replies(tuple(requirements or ()), target.target(), load(knowledge.matrix))
     if format_ in {"text", "json"}:
         speech.say(told(given, format_, explain=explain, colored=speech.colored))
     else:
         speech.say(locked(given, format_))
-    return int(any(answer.status != "plan" for answer in given))
+    return int(any(reply.answer.status != "plan" for reply in given))
 
 
-def told(given: "tuple[Answer, ...]", format_: str, *, explain: bool = False, colored: bool = False) -> str:
-    """Answers as text or as ``envcheck.resolve/1``; several machines that need several plans give a list."""
+def told(given: "tuple[Reply, ...]", format_: str, *, explain: bool = False, colored: bool = False) -> str:
+    """Answers as text or as ``envcheck.resolve/1``; several answers give a list, each with its ``hosts``."""
     from compat import plan
     from compat.render import document, ink
     from compat.render.plan import answer as as_text
 
     if format_ == "json":
-        documents = [plan.dump(answer) for answer in given]
-        return document.encode(documents[0] if len(documents) == 1 else documents)
-    return "\n\n".join(as_text(answer, pen=ink.ink(colored=colored), explain=explain) for answer in given)
+        bodies = [
+            {**plan.dump(reply.answer), **({"hosts": list(reply.hosts)} if reply.hosts else {})} for reply in given
+        ]
+        return document.encode(bodies[0] if len(bodies) == 1 else bodies)
+    pen = ink.ink(colored=colored)
+    heads = [f"for {', '.join(reply.hosts)}:\n" if reply.hosts else "" for reply in given]
+    return "\n\n".join(
+        head + as_text(reply.answer, pen=pen, explain=explain) for head, reply in zip(heads, given, strict=True)
+    )
 
 
-def locked(given: "tuple[Answer, ...]", format_: str) -> str:
+def locked(given: "tuple[Reply, ...]", format_: str) -> str:
     """The one plan in an installer's format.
 
     Raises:
@@ -59,7 +65,7 @@ def locked(given: "tuple[Answer, ...]", format_: str) -> str:
     """
     from compat.errors import NoPlanError
 
-    plans = [answer.plan for answer in given if answer.plan]
+    plans = [reply.answer.plan for reply in given if reply.answer.plan]
     if len(given) != 1 or not plans:
         raise NoPlanError(told(given, "text"))
     if format_ == "pylock":

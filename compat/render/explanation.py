@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from compat.render.ink import Ink
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-
-class Topic(Protocol):
-    """A page, as the application hands it over."""
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One page: a code with title, what it is, why it matters, how it is mended, sources."""
 
     code: str
     title: str
     what: str
     why: str
     fix: str
-    severity: str
-    sources: tuple[str, ...]
+    severity: str = ""
+    sources: tuple[str, ...] = ()
 
 
-class Message(Protocol):
-    """A recognised message, as the application hands it over."""
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message that was recognised: who prints it, what it says, whether it is noise, what it may point to."""
 
+    signal: str
     program: str
     meaning: str
     benign: bool
     candidates: tuple[str, ...]
 
 
-class Explanation(Protocol):
-    """Topics and messages together."""
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All that is known of a code or a text."""
 
-    @property
-    def topics(self) -> Sequence[Topic]: ...  # noqa: D102 - see compat.app.explain
+    topics: tuple[Topic, ...] = ()
+    messages: tuple[Message, ...] = ()
 
-    @property
-    def messages(self) -> Sequence[Message]: ...  # noqa: D102
+    def plain(self) -> dict[str, Any]:
+        """The ``envcheck.explain/1`` document."""
+        return {"schema": "envcheck.explain/1", **asdict(self)}
 
 
 def text(told: Explanation, *, pen: Ink | None = None) -> str:

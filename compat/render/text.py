@@ -29,7 +29,7 @@ def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: In
     pen = pen or Ink()
     lines = [pen("bold", title), *machine(host, pen), ""]
     for finding in found.findings:
-        lines += [*_finding(finding, pen), ""]
+        lines += [*advice(finding, pen), ""]
     lines += [pen("green", "✓ ") + printable(text) for text in found.fine]
     if found.fine:
         lines.append("")
@@ -57,7 +57,8 @@ def _devices(host: Host) -> list[str]:
     return [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def _finding(finding: Finding, pen: Ink) -> list[str]:
+def advice(finding: Finding, pen: Ink) -> list[str]:
+    """One finding: what, why, what was seen, what to do, what follows from it, where the knowledge is from."""
     style, mark = _MARKS[finding.severity]
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""

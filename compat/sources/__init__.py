@@ -56,7 +56,7 @@ def kind_of(text: str, file: str) -> Kind:
         return "pyproject"
     if name.endswith((".yml", ".yaml")):
         return _yaml_kind(text, file)
-    if "dockerfile" in name or "containerfile" in name or re.search(r"(?mi)^\s*FROM\s+\S", text):
+    if "dockerfile" in name or "containerfile" in name or re.search(r"(?m)^FROM\s+\S+", text):
         return "dockerfile"
     if name.endswith((".txt", ".in", ".pip")) or re.search(r"(?m)^[A-Za-z][\w.-]*\s*([=<>~!]=|$)", text):
         return "requirements"

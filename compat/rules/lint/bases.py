@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
 
@@ -132,7 +132,7 @@ def _described(base: Base) -> Base:
     )
 
 
-def _from_tag(base: Base) -> dict[str, object]:
+def _from_tag(base: Base) -> dict[str, Any]:
     """What repository and tag say by themselves: the first scheme that fits."""
     repository, tag = _home(base.repository), base.tag
     for scheme in (_nvidia, _framework, _jetson, _rocm, _python, _distribution):
@@ -142,7 +142,7 @@ def _from_tag(base: Base) -> dict[str, object]:
     return {"python": "unknown", "kind": "cuda" if gpu else ""}
 
 
-def _framework(repository: str, tag: str) -> dict[str, object]:
+def _framework(repository: str, tag: str) -> dict[str, Any]:
     if found := re.fullmatch(r"nvcr\.io/nvidia/(pytorch|tensorflow|jax|paddlepaddle)", repository):
         framework = {"pytorch": "torch"}.get(found[1], found[1])
         return {"kind": "cuda", "python": "unknown", "flavour": "devel", "installed": {framework: ""}}
@@ -154,20 +154,20 @@ def _framework(repository: str, tag: str) -> dict[str, object]:
     return {}
 
 
-def _jetson(repository: str, _tag: str) -> dict[str, object]:
+def _jetson(repository: str, _tag: str) -> dict[str, Any]:
     if not re.search(r"(^|/)(l4t|jetson)", repository):
         return {}
     return {"kind": "jetson", "python": "" if repository.endswith("l4t-base") else "unknown"}
 
 
-def _python(repository: str, tag: str) -> dict[str, object]:
+def _python(repository: str, tag: str) -> dict[str, Any]:
     if repository.rpartition("/")[2] not in {"python", "pypy"}:
         return {}
     found = _PYTHON_TAG.search(tag)
     return {"kind": "python", "python": found["python"] if found else "unknown", "musl": "alpine" in tag}
 
 
-def _distribution(repository: str, tag: str) -> dict[str, object]:
+def _distribution(repository: str, tag: str) -> dict[str, Any]:
     name = repository.rpartition("/")[2]
     if name not in _DISTRIBUTIONS:
         return {}
@@ -176,7 +176,7 @@ def _distribution(repository: str, tag: str) -> dict[str, object]:
     return {"kind": "plain", "os": f"{name}{number}" if number else "", "musl": name == "alpine"}
 
 
-def _nvidia(repository: str, tag: str) -> dict[str, object]:
+def _nvidia(repository: str, tag: str) -> dict[str, Any]:
     if repository != "nvidia/cuda":
         return {}
     found = _CUDA_TAG.match(tag)
@@ -186,12 +186,12 @@ def _nvidia(repository: str, tag: str) -> dict[str, object]:
     return {"kind": "cuda", "cuda": found["cuda"], "cudnn": cudnn, "flavour": found["flavour"], "os": found["os"] or ""}
 
 
-def _rocm(repository: str, tag: str) -> dict[str, object]:
+def _rocm(repository: str, tag: str) -> dict[str, Any]:
     if not repository.startswith("rocm/"):
         return {}
     name = repository.rpartition("/")[2]
     found = re.search(r"rocm[-_]?(\d+\.\d+(?:\.\d+)?)", tag) or re.match(r"(\d+\.\d+(?:\.\d+)?)", tag)
-    said: dict[str, object] = {"kind": "rocm", "rocm": found[1] if found else ""}
+    said: dict[str, Any] = {"kind": "rocm", "rocm": found[1] if found else ""}
     python = re.search(r"py(3\.\d+)", tag)
     if name.startswith("dev-"):
         os = re.fullmatch(r"dev-([a-z]+)-([\d.]+)", name)

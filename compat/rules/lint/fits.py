@@ -200,7 +200,7 @@ def toolkit(scene: Scene) -> Iterator[Finding]:
             "toolkit-mismatch-extension",
             scene,
             compiled.line,
-            f"`{compiled.text[:60]}` compiles for torch {torch.build.full_version} (CUDA {built}) with nvcc {base.cuda}.",
+            f"`{compiled.text[:60]}`: torch {torch.build.full_version} is of CUDA {built}, nvcc of {base.cuda}.",
             severity="error",
             fix=f"Start from a devel image of CUDA {built}, or take torch for CUDA {versions.minor(base.cuda)}.",
             evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),

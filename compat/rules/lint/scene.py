@@ -21,10 +21,10 @@ _COMPILERS: Final = re.compile(
     r"\b(nvcc|hipcc|cmake|ninja|setup\.py|make|TORCH_CUDA_ARCH_LIST|cpp_extension)\b|--no-build-isolation|install\.sh|"
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
-_BUILT_HERE: Final = frozenset(
-    "flash-attn deepspeed apex detectron2 mmcv-full torch-scatter torch-sparse torch-cluster xformers transformer-engine "
-    "pytorch3d nvidia-dali auto-gptq causal-conv1d mamba-ssm tiny-cuda-nn pycuda cupy cupy-cuda11x cupy-cuda12x "
-    "cupy-cuda13x numba vllm bitsandbytes triton llama-cpp-python".split()
+_BUILT_HERE: Final = re.compile(
+    r"flash-attn|deepspeed|apex|detectron2|mmcv-full|torch-scatter|torch-sparse|torch-cluster|xformers|"
+    r"transformer-engine|pytorch3d|nvidia-dali|auto-gptq|causal-conv1d|mamba-ssm|tiny-cuda-nn|pycuda|cupy|"
+    r"cupy-cuda11x|cupy-cuda12x|cupy-cuda13x|numba|vllm|bitsandbytes|triton|llama-cpp-python"
 )
 """Packages that compile against a toolkit when installed from source, or that use one at run time."""
 
@@ -83,8 +83,8 @@ class Scene:
     @property
     def compiles(self) -> bool:
         """Whether something is compiled here, or uses a compiler at run time."""
-        names = {item.request.name for item in self.taken}
-        return bool(names & _BUILT_HERE) or any(_COMPILERS.search(command.text) for command in self.commands)
+        built = any(_BUILT_HERE.fullmatch(item.request.name) for item in self.taken)
+        return built or any(_COMPILERS.search(command.text) for command in self.commands)
 
     @property
     def gpu(self) -> str:
@@ -110,7 +110,10 @@ def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, 
     steps = [(step, part is stage) for part in chain for step in part.installs]
     python = bases.python_of(base, matrix) if base else _asked_python(ask)
     arch = "aarch64" if (base and base.kind == "jetson") or "arm64" in stage.platform else "x86_64"
-    taken, own, conda, apt = [], [], [], []
+    taken: list[Taken] = []
+    own: list[Taken] = []
+    conda: list[Request] = []
+    apt: list[Request] = []
     for step, mine in steps:
         python = _python_after(step, python)
         if step.manager == "conda":

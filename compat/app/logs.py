@@ -1,0 +1,26 @@
+"""Build logs: kept when a build fails, and searched for the messages that the matrix knows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from compat.matrix import Matrix
+
+
+def keep(log: str) -> str:
+    """Write a log to a file of its own, and return its path."""
+    handle, name = tempfile.mkstemp(prefix="envcheck-build-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
+        stream.write(log)
+    return name
+
+
+def cause(log: str, matrix: Matrix) -> tuple[str, ...]:
+    """What the messages in a log say, noise left out."""
+    from compat.rules import signals
+
+    heard = signals.recognise(log, matrix)
+    return tuple(dict.fromkeys(item.signal.meaning for item in heard.harmful))[:3]

@@ -1,0 +1,49 @@
+"""Questions to package indexes: the only place, beside building, that uses the network, and only on demand.
+
+A lock file (PEP 751) needs every transitive package with its hashes. Installers resolve that well: uv for any Python and
+platform, pip for the Python that runs it. The plan's exact pins and indexes go in; the installer's own configuration
+(mirrors, credentials, certificates) counts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compat import lock, run
+from compat.errors import CannotCheckError
+
+if TYPE_CHECKING:
+    from compat.plan import Plan
+
+_DEADLINE: Final = 600.0
+
+
+def pylock(plan: Plan, *, runner: run.Runner = run.run) -> str:
+    """The plan as a ``pylock.toml`` with hashes.
+
+    Raises:
+        CannotCheckError: if no installer here can lock for the plan's Python, or it fails; with its own words.
+    """
+    with tempfile.TemporaryDirectory(prefix="envcheck-lock-") as folder:
+        wanted, made = Path(folder, "requirements.txt"), Path(folder, "pylock.toml")
+        wanted.write_text(lock.requirements(plan), "utf-8")
+        outcome = runner(_command(plan, wanted, made), timeout=_DEADLINE)
+        if not outcome.ok or not made.is_file():
+            said = outcome.why or "; ".join(line for line in outcome.err.splitlines()[-3:] if line.strip())
+            raise CannotCheckError(f"the lock could not be made: {said or 'the installer said nothing'}")
+        return made.read_text("utf-8")
+
+
+def _command(plan: Plan, wanted: Path, made: Path) -> list[str]:
+    if uv := shutil.which("uv"):
+        # the default strategy takes a package from the first index that has it: an extra index before the default one
+        platform = ["--python-version", plan.python, "--python-platform", f"{plan.arch}-manylinux_2_28"]
+        options = ["--generate-hashes", "--format", "pylock.toml", "--quiet", "--no-header"]
+        return [uv, "pip", "compile", str(wanted), "--output-file", str(made), *platform, *options]
+    if plan.python == f"{sys.version_info[0]}.{sys.version_info[1]}":
+        return [sys.executable, "-m", "pip", "lock", "--quiet", "-r", str(wanted), "-o", str(made)]
+    raise CannotCheckError(f"no installer here locks for Python {plan.python}", hint="install uv")

@@ -1,0 +1,58 @@
+"""Results of the probes told: what passed with its figures, what failed and why, what was skipped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import Host
+from compat.findings import Finding, Report, Unchecked
+from compat.render import text as reports
+from compat.render.ink import Ink, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_MARKS: Final = {"pass": ("green", "✓"), "fail": ("red bold", "✗"), "skip": ("yellow", "-")}
+NOWHERE: Final = Host()
+
+
+def as_report(findings: Sequence[Finding], document: Mapping[str, Any]) -> Report:
+    """The same as a report of findings: passed probes are what is fine, skipped ones were not checked.
+
+    Args:
+        findings: what the failed probes mean.
+        document: the ``envcheck.verify/1`` document.
+    """
+    passed = tuple(f"{item['name']}{_figures(item)}" for item in document["probes"] if item["status"] == "pass")
+    skipped = tuple(Unchecked(item["name"], item["why"]) for item in document["probes"] if item["status"] == "skip")
+    return Report(tuple(findings), passed, skipped)
+
+
+def text(document: Mapping[str, Any], findings: Sequence[Finding] = (), *, pen: Ink | None = None) -> str:
+    """A line per probe, then the findings, then one line that says what it amounts to."""
+    pen = pen or Ink()
+    lines = [
+        pen("bold", f"envcheck verify {printable(document['image'])}".rstrip()) + pen("dim", f"  {document['level']}"),
+        "",
+    ]
+    for item in document["probes"]:
+        style, mark = _MARKS[item["status"]]
+        why = f": {item['why']}" if item["why"] else ""
+        lines += pen.wrap(f"{pen(style, mark)} {printable(item['name'])}{printable(why)}{_figures(item)}", "", "    ")
+    for finding in findings:
+        lines += ["", *reports.advice(finding, pen)]
+    counts = {status: sum(item["status"] == status for item in document["probes"]) for status in _MARKS}
+    words = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+    said = ", ".join(f"{count} {words[status]}" for status, count in counts.items() if count)
+    return "\n".join([*lines, "", pen("bold", said or "nothing was probed")])
+
+
+def _figures(item: Mapping[str, Any]) -> str:
+    shown = ", ".join(
+        f"{key} {_number(value)}" for key, value in item["figures"].items() if not isinstance(value, (dict, list))
+    )
+    return f"  ({printable(shown)})" if shown else ""
+
+
+def _number(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
