@@ -92,7 +92,9 @@ def host_of(case: dict[str, Any]) -> Host:
 def system_of(text: str) -> dict[str, str]:
     """``os`` and ``platform`` from the system's own name."""
     low = text.lower()
-    found = next((shape.format(*match.groups()) for pattern, shape in SYSTEMS if (match := re.search(pattern, low))), "")
+    found = next(
+        (shape.format(*match.groups()) for pattern, shape in SYSTEMS if (match := re.search(pattern, low))), ""
+    )
     marks = (("wsl", "wsl2"), ("windows", "windows"), ("mac", "darwin"), ("darwin", "darwin"))
     platform = next((name for mark, name in marks if mark in low), "linux")
     return {"os_name": text, "platform": platform} | ({"os": found} if found else {})
@@ -106,12 +108,19 @@ def gpus_of(given: dict[str, Any]) -> tuple[Gpu, ...]:
         spelled *= max(len(names), 1)
     length = max(len(names), len(spelled))
     pairs = zip([*names, *[""] * (length - len(names))], [*spelled, *[""] * (length - len(spelled))], strict=True)
-    return tuple(Gpu(name=name, target=target if is_target(target) else "", vendor=vendor_of(name, target)) for name, target in pairs)
+    return tuple(
+        Gpu(name=name, target=target if is_target(target) else "", vendor=vendor_of(name, target))
+        for name, target in pairs
+    )
 
 
 def vendor_of(name: str, target: str) -> str:
     """The vendor that a GPU's name or target betrays; empty if neither does."""
-    marks = (("amd", r"amd|radeon|instinct|^gfx"), ("nvidia", r"nvidia|geforce|tesla|quadro|^sm_"), ("intel", r"intel|arc"))
+    marks = (
+        ("amd", r"amd|radeon|instinct|^gfx"),
+        ("nvidia", r"nvidia|geforce|tesla|quadro|^sm_"),
+        ("intel", r"intel|arc"),
+    )
     return next((vendor for vendor, mark in marks if re.search(mark, f"{name}\n{target}".lower(), re.MULTILINE)), "")
 
 
@@ -167,7 +176,9 @@ def score(case: dict[str, Any], facts: Matrix, tally: Tally, *, explain: bool) -
     tally.right[first] += good
     if not good:
         tally.confusion[expect["code"], first] += 1
-        tally.misses.append(miss(case, report, found) if explain else f"{case['id']}: expected {expect['code']}, said {first}")
+        tally.misses.append(
+            miss(case, report, found) if explain else f"{case['id']}: expected {expect['code']}, said {first}"
+        )
 
 
 def miss(case: dict[str, Any], report: Report, found: list[str]) -> str:
@@ -201,9 +212,13 @@ def report_tally(tally: Tally, *, quiet: bool) -> None:
     print("\ncontrols with an error raised")
     print("\n".join(f"  {text}" for text in tally.alarms))
     if tally.sure:
-        print(f"\nconfirmed by maintainer or reporter: first {tally.sure_first / tally.sure:.3f} ({tally.sure_first}/{tally.sure})")
+        print(
+            f"\nconfirmed by maintainer or reporter: first {tally.sure_first / tally.sure:.3f} ({tally.sure_first}/{tally.sure})"
+        )
     share = max(tally.failing, 1)
-    print(f"first {tally.first / share:.3f} any {tally.any / share:.3f} false_alarms {len(tally.alarms)}/{tally.controls}")
+    print(
+        f"first {tally.first / share:.3f} any {tally.any / share:.3f} false_alarms {len(tally.alarms)}/{tally.controls}"
+    )
 
 
 def main() -> int:

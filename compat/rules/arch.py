@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Evidence, Fix
 from compat.rules import remedies
-from compat.rules.knowledge import cite, knows, too_old
+from compat.rules.knowledge import cite, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, framework, installed
 from compat.targets import Sm, kernels_for, sm
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _PLAIN = ("no-kernel-image", "invalid-device-function", "invalid-kernel-image")
 """Messages that say "no code for this GPU" without saying in which program."""
+
+
+_NAMED = (
+    "not-compatible-torch", "torch-supports-list", "torch-cc-list", "ptxas-not-defined", "llvm-unknown-target", "nvrtc-arch",
+    "xla-ptxas-arch", "conditional-mma",
+)  # fmt: skip
+"""Messages that name the device which has no code."""
 
 
 def _nvidia(gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm]]:
@@ -95,11 +102,10 @@ class ArchTooNewForBuild(Rule):
 
     @staticmethod
     def _by_release(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
-        """The message says that code is missing, and the CUDA release in use predates the device."""
-        if not signals.pointing("arch-too-new-for-build"):
-            return None
-        releases = [(item.cuda, item.fact) for item in installed(host, matrix) if item.cuda]
-        releases += [(host["cuda_toolkit"], "cuda_toolkit")] if host["cuda_toolkit"] else []
+        """The CUDA release in use predates the device: certain to lack machine code, and torch carries no PTX for it."""
+        told = signals.pointing("arch-too-new-for-build")
+        releases = [(item.cuda, item.fact) for item in installed(host, matrix) if item.cuda and not item.kernels and (told or item.name == "torch")]
+        releases += [(host["cuda_toolkit"], "cuda_toolkit")] if host["cuda_toolkit"] and told else []
         for cuda, fact in releases:
             for gpu, device in _nvidia(gpus):
                 if knows(matrix, cuda, gpu.target) == "too new":
@@ -111,8 +117,10 @@ class ArchTooNewForBuild(Rule):
     @staticmethod
     def _elsewhere(matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
         """Code is missing for a GPU that current toolkits compile for: a package is older than the GPU."""
-        heard = signals.get(*_PLAIN, "ptxas-not-defined", "llvm-unknown-target", "nvrtc-arch", "xla-ptxas-arch", "conditional-mma")
+        heard = signals.get(*_PLAIN, *_NAMED)
         new = next(((gpu, device) for gpu, device in _nvidia(gpus) if not too_old(matrix, gpu.target)), None)
+        if heard is None and (heard := signals.pointing("arch-too-new-for-build")):
+            new = next(((gpu, device) for gpu, device in _nvidia(gpus) if recent(matrix, gpu.target)), None)
         if not heard or not new:
             return None
         gpu, device = new
@@ -196,12 +204,19 @@ class ArchTooOldForBuild(Rule):
 
     @staticmethod
     def _by_age(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
-        """A message says that code is missing, and the device is of a generation that programs drop."""
+        """The CUDA release in use dropped the device, or a message says that code is missing for an old one."""
+        for item in installed(host, matrix):
+            gone = next((gpu for gpu, _ in _nvidia(gpus) if item.cuda and not item.kernels and knows(matrix, item.cuda, gpu.target) == "too old"), None)
+            if gone:
+                detail = f"{gone.name or 'The GPU'} is {gone.target}, which CUDA {item.cuda} no longer compiles for."
+                return Found(detail=detail, facts=("gpus", item.fact), confidence="likely" if item.inferred else "certain")
         heard = signals.pointing("arch-too-old-for-build")
         if not heard:
             return None
         old = next(((gpu, device) for gpu, device in _nvidia(gpus) if too_old(matrix, gpu.target)), None)
-        direct = len(heard.signal.candidates) <= 2 and heard.signal.signal not in _PLAIN
+        if all(recent(matrix, gpu.target) for gpu, _ in _nvidia(gpus)) and "arch-too-new-for-build" in heard.signal.candidates:
+            return Fits("")
+        direct = heard.signal.candidates[0] == "arch-too-old-for-build"
         if not old and not direct:
             return None
         gpu, device = old or _nvidia(gpus)[0]

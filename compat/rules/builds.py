@@ -15,7 +15,7 @@ from compat.versions import major
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.rules.signals import Heard, Hearing
 
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
 _SILENT: Final = ("torch-no-gpu-generic", "no-cuda-gpus", "found-no-driver", "hip-no-device", "torch-cpu-build", "index-out-of-gpus")
@@ -24,7 +24,12 @@ _SILENT: Final = ("torch-no-gpu-generic", "no-cuda-gpus", "found-no-driver", "hi
 
 def usable(host: Host) -> tuple[Gpu, ...]:
     """GPUs that a framework could use: a vendor's discrete or integrated GPU, virtual and unknown ones left out."""
-    return tuple(gpu for gpu in host["gpus"] or () if gpu.vendor in _GPU_VENDORS)
+    return tuple(gpu for gpu in host["gpus"] or () if gpu.vendor in _GPU_VENDORS and not _is_display_only(gpu))
+
+
+def _is_display_only(gpu: Gpu) -> bool:
+    """Whether it is one of Intel's integrated GPUs, which frameworks use on request only."""
+    return gpu.vendor == "intel" and not re.search(r"arc|max|flex|battlemage|b[56]\d\d", gpu.name.lower())
 
 
 def reinstall(item: Installed, host: Host, matrix: Matrix) -> Fix:
@@ -90,7 +95,7 @@ class CpuOnlyBuild(Rule):
             facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
             return Found(detail=f"{gpu}{cpu.name} {cpu.version} is a CPU build.", facts=facts, fix=reinstall(cpu, host, matrix))
         built = [item for item in items if item.runtime and item.runtime != "cpu" and not item.inferred]
-        if built and not (heard and len(heard.signal.candidates) == 1):
+        if built and _about(built[0], heard, signals, items):
             return Fits(f"{built[0].label} is a GPU build")
         return None if built else self._by_message(host, heard is not None)
 
@@ -100,6 +105,15 @@ class CpuOnlyBuild(Rule):
 
         silent = not heard and (host["packages"] or host["builds"]) and not host.known("gpus")
         return Unsure("neither the framework's build nor a message tells") if heard or silent else None
+
+
+def _about(built: Installed, heard: Heard | None, signals: Hearing, items: tuple[Installed, ...]) -> bool:
+    """Whether a GPU build settles what a message leaves open: the message is about that framework."""
+    if heard is None:
+        return True
+    if len(heard.signal.candidates) == 1:
+        return False
+    return heard.signal.program == built.name or built.name in signals.text[:100_000].lower() or len(items) == 1
 
 
 def _bare_jax(host: Host, items: tuple[Installed, ...], matrix: Matrix, *, heard: bool) -> Installed | None:
@@ -141,13 +155,15 @@ class WrongVendorBuild(Rule):
             if speaks == "amd" and not vendors and signals.get(*_SILENT) and not self._amd(host):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
+            if speaks and not item.inferred and (speaks in vendors or (speaks == "nvidia" and host["driver"])):
+                return Fits("")
         return self._two_vendors(gpus or (), signals)
 
     @staticmethod
     def _blind(signals: Hearing) -> bool:
         """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
         spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
-        return not spoken and bool(signals.get(*_SILENT) and signals.pointing("wrong-vendor-build"))
+        return not spoken and bool(signals.get("found-no-driver", "no-cuda-gpus", "insufficient-35"))
 
     @staticmethod
     def _amd(host: Host) -> bool:
@@ -157,7 +173,7 @@ class WrongVendorBuild(Rule):
     def _two_vendors(gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """A framework sees no GPU on a machine with GPUs of two vendors: the installer had to choose."""
         vendors = {gpu.vendor for gpu in gpus} & {"nvidia", "amd"}
-        if len(vendors) < 2 or not signals.get(*_SILENT, "rocm-build-chosen"):
+        if len(vendors) < 2 or "rocm-build-chosen" not in signals:
             return None
         detail = "GPUs of NVIDIA and AMD are there; the build is for the one that the program does not use."
         return Found(detail=detail, facts=("gpus",), confidence="likely")

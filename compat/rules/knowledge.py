@@ -51,6 +51,13 @@ def too_old(matrix: Matrix, target: str) -> bool:
     return bool(row and row.last_cuda)
 
 
+def recent(matrix: Matrix, target: str) -> bool:
+    """Whether a target is of the generations that the last toolkit of CUDA 11 or a later one brought."""
+    device = sm(target)
+    row = matrix.capability(device.capability) if device else None
+    return bool(row and is_version(row.first_cuda) and versions.release(row.first_cuda) >= (11, 8))
+
+
 def knows(matrix: Matrix, cuda: str, target: str) -> str:
     """How a CUDA release stands to a device: ``known``, ``too new`` (the device is), ``too old``; empty if unknown."""
     device = sm(target)

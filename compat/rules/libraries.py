@@ -61,17 +61,38 @@ class LibraryMissing(Rule):
     asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
     remedy = Fix("Install the package that ships the library, or put its folder on the loader's path.", ("sudo ldconfig", "ldconfig -p | grep libcu"))
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, libraries: tuple[Library, ...]) -> Outcome:
-        missing = [item for item in libraries if not item.path and not item.version and not item.name.startswith(_DRIVER_PARTS)]
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, libraries: tuple[Library, ...] | None = None) -> Outcome:
+        missing = [item for item in libraries or () if not item.path and not item.version and not item.name.startswith(_DRIVER_PARTS)]
         missing = [item for item in missing if not self._benign(item.name)]
         if not missing:
-            return Fits("the libraries that were looked for can be loaded") if not signals.harmful else None
+            wrong = self._system(host, matrix)
+            return wrong or (Fits("the libraries that were looked for can be loaded") if libraries and not signals.harmful else None)
         first = missing[0]
         builds = [item for item in installed(host, matrix) if item.cuda]
         package = shipped_by(first.name, builds[0].cuda.partition(".")[0] if builds else "12")
         fix = Fix(f"Install {package}.", (f"pip install {package}",)) if package else None
         other = self._other_major(first.name, host)
         return Found(detail=f"{first.name} cannot be found.{other}", facts=("libraries",), fix=fix)
+
+    @staticmethod
+    def _system(host: Host, matrix: Matrix) -> Outcome:
+        """A build that takes CUDA from the system, where the system has another (sonames hold the major, before 11 the minor)."""
+        for item in installed(host, matrix):
+            wants = {found[1]: found[2] for part in (item.row.system if item.row else ()) if (found := re.fullmatch(r"([a-z]+)([\d.]+)", part))}
+            for name, have, fact in (("cuda", host["cuda_toolkit"], "cuda_toolkit"), ("cudnn", found_cudnn(host), "cudnn")):
+                want = wants.get(name, "")
+                if not is_version(want) or not is_version(have) or not host["packages"] or item.inferred and host["platform"] == "windows":
+                    continue
+                digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1
+                if versions.release(have)[:digits] != versions.release(want)[:digits]:
+                    mild = "error" if host["gpus"] is None or any(gpu.vendor == "nvidia" for gpu in host["gpus"]) else "info"
+                    return Found(
+                        detail=f"{item.label} loads {name} {want} from the system; {have} is there.",
+                        facts=(fact, item.fact),
+                        severity="error" if mild == "error" else "info",
+                        confidence="likely",
+                    )
+        return None
 
     @staticmethod
     def _benign(name: str) -> bool:

@@ -94,7 +94,7 @@ class FrameworkPairMismatch(Rule):
     asks = ("packages",)
     remedy = Fix("Reinstall the framework and its companions in one command, from one index.", ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",))
 
-    def check(self, host: Host, matrix: Matrix) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         packages = packages_of(host)
         if not packages:
             return None
@@ -104,7 +104,7 @@ class FrameworkPairMismatch(Rule):
             detail = f"{name} {version} belongs to {asked.name}{asked.specifier}; {asked.name} {there} is installed."
             fix = self._reinstall(asked.name, there, matrix)
             return Found(detail=detail, facts=_cited(host, name, asked.name), sources=cite(matrix, row), fix=fix)
-        return _numpy(host, matrix) or self._pairs(packages)
+        return _numpy(host, matrix) or _tags(host) or (None if signals.pointing("framework-pair-mismatch") else self._pairs(packages))
 
     @staticmethod
     def _reinstall(name: str, version: str, matrix: Matrix) -> Fix | None:
@@ -150,6 +150,19 @@ def _numpy(host: Host, matrix: Matrix) -> Outcome:
     return None
 
 
+def _tags(host: Host) -> Outcome:
+    """Companions with another accelerator tag than torch's own."""
+    packages = host["packages"] or {}
+    own = packages.get("torch", "").partition("+")[2]
+    for name in ("torchvision", "torchaudio"):
+        tag = packages.get(name, "").partition("+")[2]
+        if own and tag and tag != own:
+            command = f"pip install --force-reinstall --no-deps {name}=={plain(packages[name])} --index-url https://download.pytorch.org/whl/{own}"
+            fix = Fix(f"Reinstall {name} from the index of torch.", (command,))
+            return Found(detail=f"torch is +{own}, {name} is +{tag}.", facts=("packages.torch", f"packages.{name}"), fix=fix)
+    return None
+
+
 class FrameworkBuildTagMismatch(Rule):
     """Companions carry different accelerator tags.
 
@@ -168,15 +181,8 @@ class FrameworkBuildTagMismatch(Rule):
     asks = ("packages",)
     remedy = Fix("Reinstall the companions from the index of torch.")
 
-    def check(self, packages: dict[str, str]) -> Outcome:
-        own = packages.get("torch", "").partition("+")[2]
-        for name in ("torchvision", "torchaudio"):
-            tag = packages.get(name, "").partition("+")[2]
-            if own and tag and tag != own:
-                index = f"pip install --force-reinstall --no-deps {name}=={plain(packages[name])} --index-url https://download.pytorch.org/whl/{own}"
-                fix = Fix(f"Reinstall {name} from the index of torch.", (index,))
-                return Found(detail=f"torch is +{own}, {name} is +{tag}.", facts=("packages.torch", f"packages.{name}"), fix=fix)
-        return None
+    def check(self, packages: dict[str, str], host: Host) -> Outcome:
+        return _tags(host) if packages else None
 
 
 class NumpyAbiMismatch(Rule):
@@ -224,8 +230,8 @@ class FrameworksConflict(Rule):
     asks = ("packages", "package_requires")
     remedy = Fix("Use one environment or image per framework, or releases whose ranges overlap; see `envcheck resolve`.")
 
-    def check(self, host: Host, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]) -> Outcome:
-        clash = self._clash(host)
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]) -> Outcome:
+        clash = self._clash(host) or self._pins(host, matrix, signals, commands)
         if clash:
             return clash
         asked = {*told.requirements(commands), *(asks.name for wish in wishes if (asks := requirements.read(wish)))}
@@ -246,6 +252,25 @@ class FrameworksConflict(Rule):
                 if asked.name.startswith("nvidia-"):
                     detail = f"{name} asks for {asked.name}{asked.specifier}; {there} is installed."
                     return Found(detail=detail, facts=(f"package_requires.{name}", *_cited(host, asked.name)))
+        return None
+
+
+    @staticmethod
+    def _pins(host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+        """Exact pins of torch on NVIDIA's packages that the extra of TensorFlow or JAX excludes."""
+        extra = re.search(r"tensorflow\[and-cuda\]|jax\[cuda\w*\]", " ".join((signals.text[:100_000], *commands)))
+        torch = framework(host, matrix, "torch")
+        other = framework(host, matrix, "tensorflow" if extra and extra[0].startswith("tensorflow") else "jax")
+        if not extra or not torch or not torch.row or not other:
+            return None
+        pins = {asked.name: asked.specifier for line in torch.row.requires if (asked := requirements.read(line)) and asked.specifier.startswith("==")}
+        rows = [row for row in matrix.builds(other.name) if same_version(row.version, other.version) and row.extras]
+        for row in rows:
+            for asked in filter(None, map(requirements.read, row.requires)):
+                pin = pins.get(asked.name, "") if asked.name.startswith("nvidia-") else ""
+                if pin and asked.specifier and requirements.admits(asked.specifier, pin[2:]) is False:
+                    detail = f"{torch.label} asks for {asked.name}{pin}, {extra[0]} {other.version} for {asked.specifier}."
+                    return Found(detail=detail, facts=(torch.fact, other.fact), sources=cite(matrix, torch.row, row))
         return None
 
 

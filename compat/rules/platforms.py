@@ -182,11 +182,12 @@ class GlibcTooOld(Rule):
             return Found(detail=f"A library asks for glibc {need}; {shown}.", facts=("glibc",) if glibc else ("os",) if host["os"] else ())
         if not is_version(have):
             return None
-        for name, floor, row in self._floors(host, matrix, signals, commands, wishes):
+        floors = self._floors(host, matrix, signals, commands, wishes)
+        for name, floor, row in floors:
             if versions.release(have) < versions.release(floor):
                 detail = f"{name} needs glibc {floor}; this system has {have}."
                 return Found(detail=detail, facts=("glibc",) if glibc else ("os",), sources=cite(matrix, row))
-        return Fits(f"glibc {have} is new enough") if installed(host, matrix) else None
+        return Fits(f"glibc {have} is new enough for {floors[0][0]}") if floors else None
 
     @staticmethod
     def _of_system(host: Host, matrix: Matrix) -> str:

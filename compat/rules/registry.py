@@ -10,10 +10,13 @@ from compat.rules import (
     containers,
     devices,
     driver,
+    engines,
     fabric,
     forward,
+    health,
     libraries,
     pairs,
+    places,
     platforms,
     rocm,
     toolkit,
@@ -22,18 +25,21 @@ from compat.rules import (
 from compat.rules.rule import Rule
 
 RULES: Final[dict[str, type[Rule]]] = {
+    **health.RULES,
     **devices.RULES,
     **fabric.RULES,
     **driver.RULES,
     **forward.RULES,
     **rocm.RULES,
     **containers.RULES,
+    **engines.RULES,
     **platforms.RULES,
     **arch.RULES,
     **builds.RULES,
     **pairs.RULES,
     **libraries.RULES,
     **toolkit.RULES,
+    **places.RULES,
     **use.RULES,
 }
 """Code -> rule."""

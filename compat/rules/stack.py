@@ -110,7 +110,7 @@ def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
 def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host, matrix: Matrix) -> Installed:
     full = packages.get("jaxlib", packages.get("jax", "")) if name == "jax" else packages.get(raw, "")
     tag = runtime_of(full.partition("+")[2].lower())
-    runtime = build.runtime or tag or ("cpu" if raw == "tensorflow-cpu" else "") or _by_companions(name, packages)
+    runtime = tag or build.runtime or ("cpu" if raw == "tensorflow-cpu" else "") or _by_companions(name, packages)
     row = row_of(matrix, name, plain(full), runtime, host)
     inferred = not runtime and row is not None
     exact = row if row is not None and (not runtime or _same_runtime(row.runtime, runtime)) else None

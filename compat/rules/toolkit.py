@@ -47,13 +47,14 @@ class ToolkitMismatchExtension(Rule):
 
     def check(self, cuda_toolkit: str, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         torch = framework(host, matrix, "torch")
-        if not torch or not torch.cuda or not is_version(cuda_toolkit) or not compiling(signals, commands):
+        if not torch or not is_version(torch.cuda) or not is_version(cuda_toolkit):
             return None
         if versions.major(cuda_toolkit) == versions.major(torch.cuda):
-            return Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major") if not signals.pointing("toolkit-mismatch-extension") else self._minor(cuda_toolkit, torch.cuda)
+            return Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major") if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short") else self._minor(cuda_toolkit, torch.cuda)
         fix = Fix(f"Build with CUDA {torch.cuda}.", (f"export CUDA_HOME=/usr/local/cuda-{torch.cuda}",))
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
-        return Found(detail=detail, facts=("cuda_toolkit", torch.fact), fix=fix)
+        told_so = compiling(signals, commands)
+        return Found(detail=detail, facts=("cuda_toolkit", torch.fact), fix=fix, severity=None if told_so else "info")
 
     @staticmethod
     def _minor(toolkit: str, cuda: str) -> Outcome:
@@ -91,10 +92,9 @@ class ToolkitTooOldForArch(Rule):
         gpus: tuple[Gpu, ...] = (),
         env: dict[str, str] | None = None,
     ) -> Outcome:
-        if not compiling(signals, commands) and not signals.pointing("toolkit-too-old-for-arch"):
-            return None
         if not is_version(cuda_toolkit):
             return None
+        at_work = compiling(signals, commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
         named = [signals.value("arch"), *re.split(r"[\s;,]+", (env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
         asked = {str(device).replace("compute", "sm") for text in named if (device := sm(text))}
         for target in (*asked, *(gpu.target for gpu in gpus if gpu.target)):
@@ -105,7 +105,7 @@ class ToolkitTooOldForArch(Rule):
                 verb = f"first compiled by CUDA {row.first_cuda}" if row and stand == "too new" else f"last compiled by CUDA {row.last_cuda if row else ''}"
                 detail = f"CUDA toolkit {cuda_toolkit} has no target {target}, which is {verb}."
                 facts = ("cuda_toolkit", *(("gpus",) if gpus else ()))
-                return Found(detail=detail, facts=facts, sources=cite(matrix, row), severity=None if signals.harmful or told.compiles(commands) else "warning")
+                return Found(detail=detail, facts=facts, sources=cite(matrix, row), severity=None if at_work else "info")
         return None
 
 
@@ -128,7 +128,7 @@ class HostCompilerUnsupported(Rule):
     remedy = Fix("Install an older g++ and name it to nvcc.", ("export CC=gcc-<major> CXX=g++-<major> CUDAHOSTCXX=g++-<major>",))
 
     def check(self, gcc: str, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], host: Host, cuda_toolkit: str | None = None) -> Outcome:
-        if not compiling(signals, commands) or not is_version(gcc):
+        if not is_version(gcc):
             return None
         limit, row = signals.value("gcc_max"), None
         if not limit and is_version(cuda_toolkit):
@@ -141,7 +141,7 @@ class HostCompilerUnsupported(Rule):
         best = versions.major(limit)
         commands_ = (*remedies.install(host, f"g++-{best}"), f"export CC=gcc-{best} CXX=g++-{best} CUDAHOSTCXX=g++-{best}")
         detail = f"gcc is {gcc}; the toolkit accepts gcc up to {best}."
-        return Found(detail=detail, facts=("gcc", *(("cuda_toolkit",) if cuda_toolkit else ())), fix=Fix(f"Use g++ {best}.", commands_), sources=cite(matrix, row))
+        return Found(detail=detail, facts=("gcc", *(("cuda_toolkit",) if cuda_toolkit else ())), fix=Fix(f"Use g++ {best}.", commands_), sources=cite(matrix, row), severity=None if compiling(signals, commands) else "info")
 
 
 class ToolkitMissing(Rule):

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
-from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -189,9 +189,9 @@ class DevicesHidden(Rule):
             why = self._hides(value, len(gpus) if gpus else None)
             if why and (gpus or signals.harmful):
                 return Found(detail=f"{name} is {value!r}, which {why}.", facts=(f"env.{name}",), fix=fix)
-            if value and signals.get(*_BLIND):
+            if value and not value.startswith("0") and signals.get(*_BLIND):
                 return Found(detail=f"{name} is {value!r}, and no GPU is seen.", facts=(f"env.{name}",), fix=fix, confidence="likely")
-        return None
+        return Fits("")
 
     @staticmethod
     def _hides(value: str, count: int | None) -> str:
