@@ -89,6 +89,7 @@ class Matrix:
 
     @cached_property
     def _aliases(self) -> dict[str, str]:
+        """Other names of packages -> the name that their rows go by."""
         return {alias: row.name for row in self.packages.values() for alias in row.aliases}
 
     def package(self, name: str) -> rows.Package | None:
@@ -174,10 +175,12 @@ def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
 
 @lru_cache
 def _tuples(shape: type[Any]) -> frozenset[str]:
+    """Fields of a row type that hold several items."""
     return frozenset(item.name for item in fields(shape) if str(item.type).startswith("tuple"))
 
 
 def _items(key: str, item: Any) -> tuple[str, ...]:
+    """The items of such a field, spelled as a list or as words in one text."""
     return tuple(item) if key in rows.LISTS or isinstance(item, list) else tuple(item.split())
 
 

@@ -54,6 +54,7 @@ class _Reader:
         self._fresh = True  # nothing but space since the line began
 
     def read(self, text: str) -> Layout:
+        """The layout of a whole text."""
         in_header = False
         for token in _TOKEN.findall(text):
             if token == "\n":
@@ -71,6 +72,7 @@ class _Reader:
         return self.layout
 
     def _newline(self, in_header: bool) -> bool:
+        """The end of a line: a header is complete, a key without a value is dropped."""
         if in_header:
             self._header, self._key = "".join(self._key), []
             if self._is_array_of_tables():
@@ -81,15 +83,18 @@ class _Reader:
         return False
 
     def _is_array_of_tables(self) -> bool:
+        """Whether the header just read begins a row rather than a group of keys."""
         return self._header not in {"sources", "builds"}
 
     def _comment(self, token: str) -> None:
+        """A comment on a line of its own waits for what follows; one beside a row belongs to that row."""
         if self._fresh or not self._here:
             self._waiting.append(token)
         else:
             self.layout.comments.setdefault(self._here, []).append(token)
 
     def _content(self, token: str) -> None:
+        """A token that is neither comment nor line end: part of a key, of a bracket pair or of a value."""
         if self._depth == 0 and token == "=":
             self._name("".join(self._key).replace('"', "").replace("'", ""))
         elif self._depth == 0:
@@ -100,6 +105,7 @@ class _Reader:
         self._fresh = False
 
     def _name(self, key: str) -> None:
+        """A key is complete: it names a source, the schema, or a table whose rows follow."""
         self._key, self._array = [], ""
         if self._header == "sources" or key.startswith("sources."):
             self._anchor(("source", key.removeprefix("sources.")))
@@ -110,11 +116,13 @@ class _Reader:
             self._anchor(("table", self._array))
 
     def _row(self, table: str) -> None:
+        """A row begins; rows of a table are counted in the order of the file."""
         number = self._rows.get(table, 0)
         self._rows[table] = number + 1
         self._anchor(("row", table, number))
 
     def _anchor(self, anchor: Anchor) -> None:
+        """Something begins that a comment can stand above."""
         self._here = anchor
         self.layout.lines[anchor] = self._line
         if self._waiting:
@@ -148,6 +156,7 @@ def dump(document: Mapping[str, Any], comments: Mapping[Anchor, list[str]] | Non
 
 
 def _table(name: str, content: Iterable[store.Raw], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
+    """The lines of one table, comments above what they are about."""
     yield from notes.get(("table", name), [])
     yield f"{'.'.join(map(_key, name.split('.', 1)))} = ["
     for number, row in enumerate(content):
@@ -157,6 +166,7 @@ def _table(name: str, content: Iterable[store.Raw], notes: Mapping[Anchor, list[
 
 
 def _sources(sources: Mapping[str, str], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
+    """The lines of the sources, sorted: their order says nothing."""
     for key in sorted(sources):
         yield from notes.get(("source", key), [])
         yield f"{_key(key)} = {_text(sources[key])}"
@@ -181,6 +191,7 @@ class _Shape:
 
 @lru_cache
 def _shape(table: str) -> _Shape:
+    """The shape of a table's rows; an unknown table has none, so that its rows are left as they are."""
     try:
         shape = rows.row_type(table)
     except KeyError:
@@ -195,6 +206,7 @@ def _shape(table: str) -> _Shape:
 
 
 def _default(key: str, default: Any, words: frozenset[str]) -> Any:
+    """A default in the spelling of the file, to compare with."""
     if isinstance(default, tuple):
         return " ".join(default) if key in words else list(default)
     return default
@@ -208,6 +220,7 @@ def _plain(key: str, value: Any, shape: _Shape) -> Any:
 
 
 def _words(value: Any) -> Any:
+    """Words in one text; a list whose items hold spaces is left for the check to complain of."""
     if isinstance(value, str):
         return " ".join(value.split())
     plain = isinstance(value, list) and all(isinstance(item, str) and " " not in item for item in value)
@@ -215,6 +228,7 @@ def _words(value: Any) -> Any:
 
 
 def _key(key: str) -> str:
+    """A key, quoted only where TOML asks for it."""
     return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
 
 

@@ -33,6 +33,7 @@ class _Book:
     cited: set[str] = field(default_factory=set)
 
     def add(self, file: str, line: int, what: str, expected: str = "", hint: str = "") -> None:
+        """Note a fault at a line of a file; line 0 means the file as a whole."""
         where = f"{file}:{line}" if line else file
         self.faults.append((file, line, InputError(what, where=where, expected=expected, hint=hint)))
 
@@ -59,6 +60,7 @@ def check(paths: Iterable[Path], *, beneath: Iterable[Path] | None = None) -> li
 
 
 def _shipped_beneath(paths: Iterable[Path]) -> list[Path]:
+    """The shipped files, where what is checked lies outside their folder."""
     folder = resources.matrix_dir()
     own = any(path.resolve().parent == folder for path in paths)
     return [] if own else list(folder.glob("*.toml"))
@@ -128,6 +130,7 @@ def _check_head(file: str, document: store.Raw, layout: canonical.Layout, book: 
 
 
 def _read_table(file: str, table: str, content: Any, layout: canonical.Layout, book: _Book) -> None:
+    """One table: its name must be known, its content a list of rows."""
     line = layout.lines.get(("table", table), 0)
     if table not in rows.TABLES and not table.startswith("builds."):
         book.add(file, line, f"{table} is not a table", f"builds.<package> or one of {', '.join(sorted(rows.TABLES))}")
@@ -139,6 +142,7 @@ def _read_table(file: str, table: str, content: Any, layout: canonical.Layout, b
 
 
 def _read_row(file: str, line: int, table: str, raw: Any, book: _Book) -> None:
+    """One row: its faults, or its typed value with the place it stands at."""
     faults = list(schema.row_faults(table, raw))
     for fault in faults:
         book.add(file, line, f"{_name(table, raw)}: {fault.key} {fault.what}".replace(":  ", ": "), fault.expected)
@@ -149,6 +153,7 @@ def _read_row(file: str, line: int, table: str, raw: Any, book: _Book) -> None:
 
 
 def _cite(placed: Placed | None, book: _Book) -> None:
+    """Note the sources that a row rests on."""
     if placed is None:
         return
     for key in placed.row.source:
@@ -176,6 +181,7 @@ def _name(table: str, raw: Any) -> str:
 
 
 def _check_spelling(file: str, text: str, better: str, book: _Book) -> None:
+    """Compare with the canonical text and tell the first line that differs."""
     if text == better:
         return
     pairs = zip(text.splitlines(), better.splitlines(), strict=False)
@@ -186,6 +192,7 @@ def _check_spelling(file: str, text: str, better: str, book: _Book) -> None:
 
 
 def _check_laws(book: _Book, beneath: list[Placed]) -> None:
+    """Tell the breaches of rows in the files under check; one row may break one law in several ways."""
     own = {key_of(item.row): item for item in book.placed}
     replaced = {(item.table, key) for key, item in own.items()}
     view = View([*(item for item in beneath if (item.table, key_of(item.row)) not in replaced), *book.placed])
@@ -200,6 +207,7 @@ def _check_laws(book: _Book, beneath: list[Placed]) -> None:
 
 
 def _told(law: str, breach: Breach) -> str:
+    """A breach as one line: row, key, what it says, and the law in brackets."""
     return f"{label(breach.placed)}: {breach.key} {breach.what} [{law}]"
 
 

@@ -37,6 +37,7 @@ def diff(old: Matrix, new: Matrix) -> tuple[Change, ...]:
 
 
 def _table(name: str, old: Matrix, new: Matrix) -> Iterator[Change]:
+    """Changes of one table, row by row."""
     if name.startswith("builds."):
         yield from _builds(name, by_release(old.table(name)), by_release(new.table(name)))
         return
@@ -51,10 +52,12 @@ def _table(name: str, old: Matrix, new: Matrix) -> Iterator[Change]:
 
 
 def _by_key(rows: Iterable[Row]) -> dict[tuple[Any, ...], Row]:
+    """Rows by what tells them apart."""
     return {key_of(row): row for row in rows}
 
 
 def _subject(name: str, key: tuple[Any, ...]) -> str:
+    """What to call a row: its table and its key."""
     return " ".join([name, *(text for text in map(cell, key) if text)])
 
 
@@ -78,6 +81,7 @@ def _changed(before: Row, after: Row) -> str:
 
 
 def _from_to(name: str, before: Any, after: Any) -> str:
+    """How one field changed; lists by what they lose and gain."""
     if before == after:
         return ""
     if isinstance(before, tuple):
@@ -92,11 +96,13 @@ def _from_to(name: str, before: Any, after: Any) -> str:
 
 
 def _shown(items: Sequence[str]) -> str:
+    """Items in a line of bearable length."""
     text = " ".join(items)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(items)})"
 
 
 def _builds(name: str, old: dict[str, list[Build]], new: dict[str, list[Build]]) -> Iterator[Change]:
+    """Changes of one package, release by release."""
     package = name.removeprefix("builds.")
     for version in (version for version in old if version not in new):
         yield Change(name, f"{package} {version}", "removed")
@@ -143,5 +149,6 @@ def _release(name: str, subject: str, old: Sequence[Build], new: Sequence[Build]
 
 
 def _variant(build: Build) -> tuple[str, ...]:
+    """What one asks an index for to get this build."""
     parts = (build.runtime, build.local, build.index, cell(build.platforms), build.distribution, cell(build.extras))
     return tuple(part for part in parts if part)

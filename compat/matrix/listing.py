@@ -106,6 +106,8 @@ def cell(value: Any) -> str:
 
 
 def _packages(kind: str, title: str) -> Callable[[Matrix], Table]:
+    """A listing of the packages of one kind."""
+
     def make(matrix: Matrix) -> Table:
         chosen = [package for package in matrix.packages.values() if package.kind == kind]
         lines = [line(package, package.name, *_summary(matrix.builds(package.name))) for package in chosen]
@@ -133,6 +135,7 @@ def by_release(builds: Iterable[Build]) -> dict[str, list[Build]]:
 
 
 def _order(version: str) -> tuple[bool, Any]:
+    """A sorting key for releases; what PEP 440 cannot read comes first, by its text."""
     from packaging.version import InvalidVersion, Version
 
     try:
@@ -142,6 +145,7 @@ def _order(version: str) -> tuple[bool, Any]:
 
 
 def _cuda(matrix: Matrix) -> Table:
+    """CUDA releases with their drivers and targets."""
     columns = ("cuda", "date", "driver (Linux)", "driver (Windows)", "runs from (Linux)", "gcc", "targets")
     lines = [
         line(
@@ -166,6 +170,7 @@ def span(targets: Sequence[str]) -> str:
 
 
 def _images(matrix: Matrix) -> Table:
+    """All images, one line per family of tags."""
     columns = ("image", "flavours", "runtime", "cuDNN", "system", "arch", "status")
     lines = [
         line(

@@ -66,6 +66,7 @@ def squeezed(name: str) -> str:
 
 
 def _target(text: str) -> str:
+    """The target that a text names, without suffix or features; empty if it names none."""
     if (sm := targets.sm(text)) and not sm.suffix:
         return f"sm_{sm.major}{sm.minor}"
     return text.partition(":")[0] if targets.is_gfx(text) else ""
@@ -81,6 +82,7 @@ def _words(name: str) -> tuple[str, ...]:
 
 
 def _exactly(products: Iterable[Product], wanted: str) -> tuple[Product, ...]:
+    """Products one of whose names is the text, spaces, case and vendor aside."""
     key = squeezed(wanted)
     return tuple(product for product in products if key and any(squeezed(name) == key for name in names_of(product)))
 
@@ -95,10 +97,12 @@ def _containing(products: Iterable[Product], wanted: str) -> tuple[Product, ...]
 
 
 def _left_over(product: Product, asked: frozenset[str]) -> int | None:
+    """How many words of the best fitting name were not asked for; ``None`` if no name has all that were."""
     counts = [len(words - asked - _FAMILIES) for words in _word_sets(names_of(product)) if asked <= words]
     return min(counts, default=None)
 
 
 @lru_cache(maxsize=4096)
 def _word_sets(names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """The words of each name."""
     return tuple(frozenset(_words(name)) for name in names)

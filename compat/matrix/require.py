@@ -53,6 +53,7 @@ def parse(expression: str) -> tuple[tuple[Term, ...], ...]:
 
 
 def _term(text: str) -> Term:
+    """One comparison; the toolkit refuses an image whose condition has another form."""
     found = _TERM.fullmatch(text)
     if found is None:
         raise InputError(f"{text[:60]!r} is not a condition", where="NVIDIA_REQUIRE", expected="such as cuda>=12.4")
@@ -93,10 +94,12 @@ def satisfies_require(
 
 
 def _more(options: tuple[tuple[Term, ...], ...]) -> str:
+    """How many alternatives a message leaves out."""
     return f" and {len(options) - 1} more" if len(options) > 1 else ""
 
 
 def _spelled(options: tuple[tuple[Term, ...], ...], verdicts: list[bool | None], wanted: bool) -> str:
+    """The alternative that decided, as the image states it."""
     return ",".join(map(str, options[verdicts.index(wanted)])) if options else "an empty condition"
 
 
@@ -109,6 +112,7 @@ def _all_hold(terms: tuple[Term, ...], facts: Mapping[str, str]) -> bool | None:
 
 
 def _holds(term: Term, fact: str) -> bool | None:
+    """Whether one term holds; ``None`` if its fact is not known."""
     if not fact:
         return None
     if term.key == "brand":
@@ -139,4 +143,5 @@ def conditions(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _states_condition(key: str) -> bool:
+    """Whether an environment variable is evaluated as a condition."""
     return key.startswith("NVIDIA_REQUIRE_") and not key.startswith(_NOT_CHECKED)

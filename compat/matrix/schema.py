@@ -32,11 +32,13 @@ class Spelling:
 
 
 def _pattern(pattern: str, rule: str) -> Spelling:
+    """A spelling given by a regular expression over the whole item."""
     compiled = re.compile(pattern)
     return Spelling(lambda text: compiled.fullmatch(text) is not None, rule)
 
 
 def _word(*words: str) -> Spelling:
+    """A spelling that is one of a few words."""
     return Spelling(frozenset(words).__contains__, " or ".join(words))
 
 
@@ -177,11 +179,13 @@ def row_faults(table: str, raw: Any) -> Iterator[Fault]:
 
 @lru_cache
 def _fields(shape: type[Any]) -> dict[str, Field[Any]]:
+    """Fields that a file may state; what the loader fills in is hidden."""
     hidden = {"origin", "package"} if shape is rows.Build else {"origin"}
     return {item.name: item for item in fields(shape) if item.name not in hidden}
 
 
 def _value_faults(part: Field[Any], value: Any, shape: type[rows.Row]) -> Iterator[Fault]:
+    """Whether a value has its field's type, is stated where it must be, and is well spelled."""
     kind = str(part.type)
     if kind.startswith("tuple"):
         yield from _list_faults(part.name, value, shape)
@@ -210,6 +214,7 @@ def _list_faults(key: str, value: Any, shape: type[rows.Row]) -> Iterator[Fault]
 
 
 def _spelling_faults(key: str, items: tuple[str, ...], shape: type[rows.Row]) -> Iterator[Fault]:
+    """Items that do not fit the spelling of their field."""
     spelling = SPELLINGS[rows.Row].get(key) or SPELLINGS.get(shape, {}).get(key)
     for item in items:
         if spelling is not None and not spelling.fits(item):

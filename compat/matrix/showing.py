@@ -47,6 +47,7 @@ def show(matrix: Matrix, text: str) -> tuple[Table, ...]:
 
 
 def _near_packages(matrix: Matrix, wanted: str) -> list[str]:
+    """Packages whose name looks like what was asked for."""
     import difflib
 
     return difflib.get_close_matches(normalise(wanted.partition("==")[0]), list(matrix.packages), n=2, cutoff=0.6)
@@ -64,6 +65,7 @@ def detail(matrix: Matrix, title: str, row: Row) -> Table:
 
 
 def _release(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``cuda 12.8``: every release of that number; ``12.8`` takes in its patch releases."""
     found = _RELEASE.fullmatch(wanted)
     if found is None:
         return
@@ -81,6 +83,7 @@ def _release(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 
 def _branch(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``driver 535`` or ``R535``."""
     found = _BRANCH.fullmatch(wanted)
     for row in matrix.table("drivers") if found else ():
         if row.branch == f"R{found[1]}":  # type: ignore[index]  # the loop is empty without a match
@@ -88,6 +91,7 @@ def _branch(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 
 def _system(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``ubuntu22.04``, and the images that are made of it."""
     row = matrix.system(wanted.lower())
     if row is not None:
         yield detail(matrix, row.os, row)
@@ -97,6 +101,7 @@ def _system(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 
 def _image(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """A full reference with the condition it carries, or all tags of a repository."""
     repository = wanted.partition(":")[0]
     images = matrix.select("images", repository=repository)
     exact = [image for image in images if wanted in image.references()]
@@ -109,6 +114,7 @@ def _image(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 
 def _image_table(matrix: Matrix, title: str, images: Iterable[Image]) -> Table:
+    """Images, one line per family of tags."""
     lines = [
         line(image, f"{image.repository}:{image.tag}", cell(image.flavours), image.runtime, image.os, image.status)
         for image in images
@@ -127,6 +133,7 @@ def _condition(matrix: Matrix, image: Image) -> Table:
 
 
 def _target(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``sm_120``, ``12.0`` or ``gfx1100``: the device, its products, and builds that have code for it."""
     sm = targets.sm(wanted)
     name = f"sm_{sm.major}{sm.minor}" if sm else wanted.partition(":")[0]
     row = matrix.capability(name) if sm else matrix.gfx(name) if targets.is_gfx(wanted) else None
@@ -155,14 +162,17 @@ def _native(matrix: Matrix, name: str) -> Iterator[Table]:
 
 
 def _is_native(matrix: Matrix, name: str, build: Build) -> bool:
+    """Whether a build has code that the target runs as it is."""
     return targets.kernels_for(name, build.kernels, matrix.families) == "native"
 
 
 def _variants(builds: list[Build]) -> str:
+    """A release and the runtimes it comes in."""
     return f"{builds[0].version} ({' '.join(dict.fromkeys(build.runtime for build in builds))})"
 
 
 def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``torch`` or ``torch==2.9.1``."""
     found = _PACKAGE.fullmatch(wanted)
     package = matrix.package(found[1]) if found else None
     if found is None or package is None:
@@ -183,6 +193,7 @@ def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 
 def _releases(matrix: Matrix, releases: dict[str, list[Build]]) -> Table:
+    """All releases of a package with their runtimes and Pythons."""
     lines = [
         line(
             builds[0],
@@ -203,6 +214,7 @@ def pythons(builds: Iterable[Build]) -> str:
 
 
 def _builds(matrix: Matrix, title: str, builds: Iterable[Build]) -> Table:
+    """The variants of one release."""
     columns = ("runtime", "version", "index", "Python", "platforms", "glibc", "kernels", "CUDA from")
     lines = [
         line(
@@ -218,6 +230,7 @@ def _builds(matrix: Matrix, title: str, builds: Iterable[Build]) -> Table:
 
 
 def _requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
+    """What the variants of a release require, and which of them does."""
     needs: dict[str, list[Build]] = {}
     for build in builds:
         for text in (*build.requires, *build.pins, *(f"from the system: {item}" for item in build.system)):
@@ -233,6 +246,7 @@ def _requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
 
 
 def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """A product by any of its names, and what its target is."""
     found = products.find_gpu(matrix, wanted)
     for product in found[:3]:
         yield detail(matrix, product.name, product)

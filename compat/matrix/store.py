@@ -153,11 +153,13 @@ def _state(path: Path) -> tuple[Path, int, int]:
 
 @lru_cache(maxsize=64)
 def _text(path: Path, _changed: int, _size: int) -> str:
+    """The text of a file in a given state."""
     return read_text(path)
 
 
 @lru_cache(maxsize=64)
 def _parsed(path: Path, changed: int, size: int) -> Raw:
+    """The parsed file in a given state; callers leave it as it is."""
     return parse_toml(_text(path, changed, size), str(path))
 
 

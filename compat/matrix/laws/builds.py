@@ -30,6 +30,7 @@ def kernels_are_possible(view: View) -> Iterator[Breach]:
 
 
 def _possible(view: View, runtime: str, name: str) -> bool:
+    """Whether a toolkit of the runtime can produce this code; CPU builds carry none."""
     if runtime.startswith("cuda"):
         found, accepted = targets.sm(name), _accepted(view, runtime.removeprefix("cuda"))
         return found is not None and (not accepted or f"sm_{found.major}{found.minor}{found.suffix}" in accepted)
@@ -88,6 +89,7 @@ def _returning(series: dict[tuple[int, ...], list[Placed]]) -> Iterator[Breach]:
 
 
 def _python(minor: str) -> tuple[int, ...]:
+    """A Python minor as numbers; the free-threaded one counts as its plain twin."""
     return versions.release(minor.removesuffix("t"))
 
 
@@ -104,6 +106,7 @@ def companions_exist(view: View) -> Iterator[Breach]:
 
 
 def _known(items: list[Placed]) -> set[str]:
+    """Releases of a package by every version they are asked for."""
     return {version for item in items for version in (item.row.version, item.row.published) if version}
 
 
@@ -142,6 +145,7 @@ def followed_builds_exist(view: View) -> Iterator[Breach]:
 
 
 def _unfollowed(item: Placed, framework: str, runtimes: dict[str, set[str]]) -> Iterator[Breach]:
+    """Whether a companion's runtime is missing from the framework release that it pins."""
     if not item.row.runtime.startswith(("cuda", "rocm")):
         return
     for name, version in _pins(item.row.requires):

@@ -25,6 +25,7 @@ def one_row_per_key(view: View) -> Iterator[Breach]:
 
 
 def _repeated(items: Iterable[Placed], names: Callable[[Placed], Iterable[object]], key: str) -> Iterator[Breach]:
+    """Rows whose names an earlier row has."""
     seen: dict[object, Placed] = {}
     for item in items:
         for name in names(item):
@@ -45,6 +46,7 @@ def names_exist(view: View) -> Iterator[Breach]:
 
 
 def _build_names(view: View, item: Placed) -> Iterator[Breach]:
+    """Index, package, kernels and runtime of a build."""
     row = item.row
     if row.index and row.index not in {index.row.name for index in view.of("indexes")}:
         yield Breach(item, "index", f"{row.index} is not in indexes", "a name of indexes")
@@ -59,6 +61,7 @@ def _build_names(view: View, item: Placed) -> Iterator[Breach]:
 
 
 def _is_known_code(view: View, name: str) -> bool:
+    """Whether the device that a piece of code is for has a row."""
     found = targets.sm(name)
     known = view.capabilities if found else view.gfx
     return not known or (f"sm_{found.major}{found.minor}" if found else name.partition(":")[0]) in known
@@ -73,20 +76,24 @@ def _runtime(view: View, item: Placed, runtime: str) -> Iterator[Breach]:
 
 
 def _is_released(version: str, known: Collection[str]) -> bool:
+    """Whether a version has a row, or lies before the first that the table holds."""
     return any(_same_release(version, release) for release in known) or _below(version, known)
 
 
 def _below(minor: str, known: Collection[str]) -> bool:
+    """Whether a version lies before every known one: outside what the table covers, nothing is said."""
     return versions.release(minor) < min(map(versions.release, known))
 
 
 def _package_names(view: View, item: Placed) -> Iterator[Breach]:
+    """The package that a companion follows."""
     follows = item.row.follows
     if follows and follows not in {package.row.name for package in view.of("packages")}:
         yield Breach(item, "follows", f"{follows} is not in packages", "a name of packages")
 
 
 def _image_names(view: View, item: Placed) -> Iterator[Breach]:
+    """System, toolkit, libraries, condition and framework of an image, and the place of its flavours."""
     row = item.row
     if row.os and not has_system(view, row.os):
         yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
@@ -104,6 +111,7 @@ def _image_names(view: View, item: Placed) -> Iterator[Breach]:
 
 
 def _framework(view: View, item: Placed) -> Iterator[Breach]:
+    """The framework that an image carries."""
     name = item.row.framework.partition("==")[0]
     packages = {package.row.name for package in view.of("packages")}
     if name and packages and name not in packages:
@@ -111,6 +119,7 @@ def _framework(view: View, item: Placed) -> Iterator[Breach]:
 
 
 def _library(view: View, item: Placed, table: str, version: str) -> Iterator[Breach]:
+    """A library version that an image states, as exact as it states it."""
     known = {release.row.version for release in view.of(table)}
     if version and known and not any(_same_release(version, release) for release in known):
         yield Breach(item, table, f"{version} is not in {table}", f"a version of {table}, or the beginning of one")
@@ -122,30 +131,35 @@ def _same_release(stated: str, known: str) -> bool:
 
 
 def _product_names(view: View, item: Placed) -> Iterator[Breach]:
+    """The target of a product; Intel's are names of its own compiler."""
     known = view.capabilities | view.gfx
     if item.row.vendor != "intel" and item.row.target not in known:
         yield Breach(item, "target", f"{item.row.target} is not known", "a target of capabilities or gfx")
 
 
 def _system_names(_view: View, item: Placed) -> Iterator[Breach]:
+    """A system packages its own python3."""
     row = item.row
     if row.python and row.pythons and row.python not in row.pythons:
         yield Breach(item, "pythons", f"lacks {row.python}", "its own python3 among those it packages")
 
 
 def _capability_names(view: View, item: Placed) -> Iterator[Breach]:
+    """The last driver branch that serves a capability."""
     branches = {branch.row.branch for branch in view.of("drivers")}
     if item.row.last_driver and item.row.last_driver not in branches:
         yield Breach(item, "last_driver", f"{item.row.last_driver} is not in drivers", "a branch of drivers")
 
 
 def _rocm_names(view: View, item: Placed) -> Iterator[Breach]:
+    """The systems that a ROCm release supports."""
     for os in item.row.os:
         if not has_system(view, os):
             yield Breach(item, "os", f"{os} is not in systems", "a name of systems")
 
 
 def _library_names(view: View, item: Placed) -> Iterator[Breach]:
+    """CUDA releases and capabilities of a library release."""
     minors, majors = set(view.toolkits), {name.partition(".")[0] for name in view.toolkits}
     for cuda in item.row.cuda:
         if cuda not in minors | majors and not _below(cuda, minors):
@@ -157,6 +171,7 @@ def _library_names(view: View, item: Placed) -> Iterator[Breach]:
 
 
 def _jetpack_names(view: View, item: Placed) -> Iterator[Breach]:
+    """Capabilities, toolkit and system of a JetPack."""
     row = item.row
     for cc in row.capabilities:
         if f"sm_{cc.replace('.', '')}" not in view.capabilities:

@@ -142,6 +142,7 @@ def toolkit_dates_rise(view: View) -> Iterator[Breach]:
 
 
 def _by_release(items: Iterable[Placed], key: str) -> list[Placed]:
+    """Rows in the order of their version."""
     return sorted(items, key=lambda item: versions.release(getattr(item.row, key)))
 
 
@@ -166,18 +167,22 @@ def _before(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
 
 
 def _day(text: str) -> tuple[int, ...]:
+    """A date as numbers, as far as it is stated."""
     return tuple(int(part) for part in text.split("-"))
 
 
 def _number(branch: str) -> int:
+    """The number of a branch: ``R535`` -> 535."""
     return int(branch.removeprefix("R"))
 
 
 def _within(version: str, first: str, last: str) -> bool:
+    """Whether a version lies between two bounds, the last of which may be open."""
     return versions.at_least(version, first) and (not last or versions.at_least(last, version))
 
 
 def _official(version: str, first: str, last: str) -> bool:
+    """Whether a ROCm release lies within the official life of a target."""
     return bool(first) and versions.at_least(version, first) and (not last or _up_to(version, last))
 
 
@@ -188,6 +193,7 @@ def _up_to(version: str, last: str) -> bool:
 
 
 def _plain(target: str) -> str:
+    """The target without its suffix: ``sm_90a`` -> ``sm_90``."""
     found = targets.sm(target)
     return f"sm_{found.major}{found.minor}" if found else target
 
