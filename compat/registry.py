@@ -1,8 +1,8 @@
 """Questions to package indexes: the only place, beside building, that uses the network, and only on demand.
 
-A lock file (PEP 751) needs every transitive package with its hashes. Installers resolve that well: uv for any Python and
-platform, pip for the Python that runs it. The plan's exact pins and indexes go in; the installer's own configuration
-(mirrors, credentials, certificates) counts.
+A lock file (PEP 751) needs every transitive package with its hashes. Installers resolve that well: uv for any Python
+and platform, pip for the Python that runs it. The plan's exact pins and indexes go in; the installer's own
+configuration (mirrors, credentials, certificates) counts.
 """
 
 from __future__ import annotations

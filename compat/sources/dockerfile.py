@@ -95,7 +95,8 @@ def instructions(text: str) -> Iterator[Instruction]:
     escape = "`" if re.match(r"#\s*escape\s*=\s*`", text) else "\\"
     index = 0
     while index < len(lines):
-        start, parts = index, []
+        start = index
+        parts: list[str] = []
         while index < len(lines):
             line = lines[index]
             index += 1

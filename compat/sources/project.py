@@ -130,6 +130,7 @@ def _toml(text: str, file: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(text)
+        document: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
         raise InputError(f"not valid TOML: {error}", where=file) from None
+    return document

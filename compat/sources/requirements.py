@@ -30,13 +30,16 @@ _VALUED: Final = {
     **dict.fromkeys(("-p", "--python", "--python-version"), "python"),
     "--torch-backend": "backend",
     **dict.fromkeys(
-        "-c --constraint -t --target --root --prefix --progress-bar --timeout --retries --trusted-host --proxy --cache-dir "
-        "--platform --abi --only-binary --no-binary --config-settings --global-option --install-option --index-strategy "
-        "--root-user-action --use-feature --exists-action --cert --log --src --upgrade-strategy --python-preference "
-        "--link-mode --extra --group".split(),
+        (
+            "-c", "--constraint", "-t", "--target", "--root", "--prefix", "--progress-bar", "--timeout",
+            "--retries", "--trusted-host", "--proxy", "--cache-dir", "--platform", "--abi", "--only-binary",
+            "--no-binary", "--config-settings", "--global-option", "--install-option", "--index-strategy",
+            "--root-user-action", "--use-feature", "--exists-action", "--cert", "--log", "--src",
+            "--upgrade-strategy", "--python-preference", "--link-mode", "--extra", "--group",
+        ),
         "skip",
     ),
-}
+}  # fmt: skip
 """Options that take a value, and what the value is."""
 
 
