@@ -76,7 +76,7 @@ def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
     """One GPU: target and address from KFD, memory from amdgpu's own files, name from the board or libdrm."""
     bus = address(said.get("domain", 0), said.get("location_id", 0))
     device = f"{_PCI}/{bus}"
-    memory, used = (machine.text(f"{device}/mem_info_vram_{which}") for which in ("total", "used"))
+    memory, used = (machine.number(f"{device}/mem_info_vram_{which}") for which in ("total", "used"))
     return Gpu(
         name=_name(machine, device, said.get("device_id", 0)),
         vendor="amd",
@@ -84,8 +84,8 @@ def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
         pci=f"{said.get('vendor_id', 0x1002):04x}:{said.get('device_id', 0):04x}",
         bus=bus,
         driver="amdgpu",
-        memory_mib=int(memory) >> 20 if memory.isdigit() else _bank_memory(machine, folder),
-        memory_used_mib=int(used) >> 20 if used.isdigit() else None,
+        memory_mib=_bank_memory(machine, folder) if memory is None else memory >> 20,
+        memory_used_mib=None if used is None else used >> 20,
         integrated=_integrated(said),
     )
 
@@ -124,7 +124,7 @@ def _name(machine: Machine, device: str, number: int) -> str:
     if product := machine.text(f"{device}/product_name"):
         return product
     revision = machine.text(f"{device}/revision").removeprefix("0x").upper()
-    wanted = re.compile(rf"^{number:04X},\s*{revision or '00'},\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
+    wanted = re.compile(rf"^{number:04X},\s*{re.escape(revision) or '00'},\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
     for path in _IDS:
         if found := wanted.search(machine.text(path)):
             return found[1]

@@ -135,7 +135,7 @@ def xformers(machine: Machine, site: str) -> Build | None:
     if not isinstance(version, dict):
         return None
     number = str(version.get("cuda") or "")
-    cuda = f"cuda{int(number) // 100}.{int(number) % 100}" if number.isdigit() and len(number) < 6 else ""
+    cuda = f"cuda{int(number) // 100}.{int(number) % 100}" if number.isdecimal() and len(number) < 6 else ""
     listed = settings.get("TORCH_CUDA_ARCH_LIST") if isinstance(settings, dict) else None
     return Build(runtime=cuda, torch=str(version.get("torch") or ""), kernels=_arches(str(listed or "")), path=path)
 

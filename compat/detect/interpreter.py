@@ -62,7 +62,7 @@ def choose(machine: Machine) -> Environment:
     holds no framework and the ``python3`` on PATH does, or it was made for us alone (pipx, uv tool).
     """
     if machine.python:
-        return at(machine, machine.python, "chosen with --python")
+        return at(machine, _full_path(machine, machine.python), "chosen with --python")
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if (folder := machine.env.get(variable, "")) and machine.exists(folder):
             return at(machine, folder, f"active ({variable})")
@@ -75,6 +75,15 @@ def choose(machine: Machine) -> Environment:
         return own
     outer = at(machine, other, "first on PATH; envcheck's own environment holds no framework")
     return own if outer.why else outer
+
+
+def _full_path(machine: Machine, given: str) -> str:
+    """What a person typed as a full path: a name is looked for on PATH, ``~`` is the home, the rest is relative."""
+    if "/" not in given and "\\" not in given and (found := machine.which(given)):
+        return found
+    home = machine.env.get("HOME", "")
+    path = given.replace("~", home, 1) if home and given.startswith("~/") else given
+    return path if path.startswith("/") or ":" in path else f"{machine.root.folder()}/{path.removeprefix('./')}"
 
 
 def _folder(path: str) -> str:

@@ -70,6 +70,6 @@ def _groups(text: str) -> dict[int, str]:
     named: dict[int, str] = {}
     for line in text.splitlines():
         fields = line.split(":")
-        if len(fields) >= 3 and fields[2].isdigit() and len(fields[2]) < 11:
+        if len(fields) >= 3 and fields[2].isdecimal() and len(fields[2]) < 11:
             named.setdefault(int(fields[2]), fields[0])
     return named

@@ -36,7 +36,7 @@ class Machine:
     python: str = ""
     full: bool = False
     _memo: dict[str, Any] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
+    _locks: dict[str, threading.Lock] = field(default_factory=dict)
 
     @property
     def system(self) -> System:
@@ -54,8 +54,11 @@ class Machine:
         return self.once("interpreter", self.root.interpreter)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """What ``make`` returns, worked out once per machine however many detectors ask."""
-        with self._lock:
+        """What ``make`` returns, worked out once per machine however many detectors ask.
+
+        Each key has a lock of its own: a question that hangs holds up those who need its answer and nobody else.
+        """
+        with self._locks.setdefault(key, threading.Lock()):
             if key not in self._memo:
                 self._memo[key] = make()
             found: T = self._memo[key]
@@ -78,6 +81,11 @@ class Machine:
         """The stripped text at ``path``; empty if there is none or it may not be read."""
         reading = self.read(path, limit)
         return (reading.value or "").strip() if isinstance(reading, Fact) else ""
+
+    def number(self, path: str) -> int | None:
+        """The whole number that a file holds, as sysfs writes them; ``None`` for anything else (cgroups' ``max``)."""
+        text = self.text(path, 64)
+        return int(text) if text.isascii() and text.isdigit() else None
 
     def data(self, path: str, limit: int = LIMIT) -> bytes:
         """The bytes at ``path``; empty if there are none or they may not be read."""
@@ -119,10 +127,12 @@ class Machine:
             return path
 
     def which(self, program: str) -> str:
-        """Path of a program on ``PATH``; empty if it is not there."""
-        for folder in self.env.get("PATH", "").split(":"):
-            path = f"{folder.rstrip('/')}/{program}"
-            entry = self.entry(path) if folder.startswith("/") else None
+        """Path of a program on ``PATH``; empty if it is not there. Relative folders of ``PATH`` are not trusted."""
+        windows = self.system.name == "windows"
+        name = f"{program}.exe" if windows else program
+        for folder in self.env.get("PATH", "").split(";" if windows else ":"):
+            path = f"{folder.rstrip('/')}/{name}"
+            entry = self.entry(path) if windows or folder.startswith("/") else None
             if entry is not None and entry.kind == "file" and entry.mode & 0o111:
                 return path
         return ""

@@ -37,7 +37,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         return dict.fromkeys(FACTS, Unknown(outcome.why or "sysctl told nothing", SOUGHT))
     apple = said.get("hw.optional.arm64") == "1"
     model = said.get("machdep.cpu.brand_string")
-    memory = int(said["hw.memsize"]) >> 20 if said.get("hw.memsize", "").isdigit() else None
+    memory = int(said["hw.memsize"]) >> 20 if re.fullmatch(r"[0-9]{1,18}", said.get("hw.memsize", "")) else None
     flags = (
         ("neon",) if apple else tuple(sorted(said.get("machdep.cpu.features", "").lower().replace(".", "_").split()))
     )

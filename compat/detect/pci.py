@@ -106,8 +106,8 @@ def _integrated(vendor: str, address: str, kind: str) -> bool | None:
 def link(machine: Machine, folder: str, which: str) -> str:
     """``gen4 x16`` from ``current_link_*`` or ``max_link_*``; empty where the bus does not tell (virtual machines)."""
     speed = machine.text(f"{folder}/{which}_link_speed").split(" ", 1)[0]
-    width = machine.text(f"{folder}/{which}_link_width")
-    if speed not in _GENERATION or not width.isdigit() or not 0 < int(width) <= 32:
+    width = machine.number(f"{folder}/{which}_link_width")
+    if speed not in _GENERATION or width is None or not 0 < width <= 32:
         return ""
     return f"gen{_GENERATION[speed]} x{width}"
 

@@ -90,9 +90,8 @@ def _memory(machine: Machine) -> dict[str, Reading]:
 
 
 def _number(machine: Machine, paths: tuple[str, ...]) -> int | None:
-    """The first of several files that holds a plain number; cgroups write ``max`` for no limit."""
+    """The first of several files that holds a plain number; a group without a limit has none."""
     for path in paths:
-        text = machine.text(path)
-        if text.isdigit():
-            return int(text)
+        if (number := machine.number(path)) is not None:
+            return number
     return None

@@ -23,7 +23,7 @@ SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "uname"
 
 _RELEASE_FILES: Final = ("/etc/os-release", "/usr/lib/os-release")  # in the order of os-release(5)
-_ASSIGNMENT: Final = re.compile(r"""^([A-Z_]+)=["']?([^"'\n]*)["']?\s*$""", re.MULTILINE)
+_ASSIGNMENT: Final = re.compile(r"""^([A-Z_]+)=["']?([^"'\r\n]*)["']?\s*$""", re.MULTILINE)
 _PLIST: Final = "/System/Library/CoreServices/SystemVersion.plist"
 _PLIST_ENTRY: Final = re.compile(r"<key>(\w+)</key>\s*<string>([^<]*)</string>")
 

@@ -51,29 +51,30 @@ def present(machine: Machine) -> bool:
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Name and version of each installed driver package, as ``name version``."""
-    try:
-        known = versions(machine)
-    except LookupError as error:
-        return {"driver_packages": Unknown(str(error), SOUGHT)}
+    known, why = machine.once("system packages", lambda: _versions(machine))
+    if why:
+        return {"driver_packages": Unknown(why, SOUGHT)}
     kept = tuple(f"{name} {version}" for name, version in sorted(known.items()) if _DRIVER.fullmatch(name))
     return {"driver_packages": Fact(kept, SOUGHT)}
 
 
 def versions(machine: Machine) -> Mapping[str, str]:
     """Installed packages that concern GPUs or containers, name -> version; empty where no database can be read."""
-    return machine.once("system packages", lambda: _versions(machine))
+    return machine.once("system packages", lambda: _versions(machine))[0]
 
 
-def _versions(machine: Machine) -> dict[str, str]:
-    """From the first database that is there."""
-    if data := machine.data(_DPKG, _LIMIT):
-        return _dpkg(data)
-    if data := machine.data(_APK, _LIMIT):
-        return dict(re.findall(rf"^P:({_CONCERN}\S*)\nV:(\S+)", data.decode(errors="replace"), re.MULTILINE))
+def _versions(machine: Machine) -> tuple[dict[str, str], str]:
+    """From the first database that is there; and the reason if it could not be read."""
+    if machine.exists(_DPKG):
+        data = machine.data(_DPKG, _LIMIT)
+        return _dpkg(data), "" if data else f"{_DPKG} may not be read or is empty"
+    if machine.exists(_APK):
+        text = machine.text(_APK, _LIMIT)
+        return dict(re.findall(rf"^P:({_CONCERN}\S*)\nV:(\S+)", text, re.MULTILINE)), ""
     if names := machine.names(_PACMAN):
         found = (re.fullmatch(rf"({_CONCERN}\S*?)-(\d\S*)-\d+", name) for name in names)
-        return {each[1]: each[2] for each in found if each}
-    return _rpm(machine) if any(machine.exists(path) for path in _RPM) else {}
+        return {each[1]: each[2] for each in found if each}, ""
+    return _rpm(machine) if any(machine.exists(path) for path in _RPM) else ({}, "")
 
 
 def _dpkg(data: bytes) -> dict[str, str]:
@@ -88,9 +89,11 @@ def _dpkg(data: bytes) -> dict[str, str]:
     return found
 
 
-def _rpm(machine: Machine) -> dict[str, str]:
+def _rpm(machine: Machine) -> tuple[dict[str, str], str]:
     """Ask rpm itself: its database is a binary store."""
     if not (rpm := machine.which("rpm")):
-        return {}
+        return {}, "the package database is rpm's and rpm is not on PATH"
     outcome = machine.ask([rpm, "-qa", "--qf", "%{NAME} %{VERSION}\\n"])
-    return dict(re.findall(rf"^({_CONCERN}\S*) (\S+)$", outcome.out, re.MULTILINE))
+    if not outcome.ok:
+        return {}, outcome.why or f"rpm ended with status {outcome.code}"
+    return dict(re.findall(rf"^({_CONCERN}\S*) (\S+)$", outcome.out, re.MULTILINE)), ""

@@ -35,3 +35,18 @@ def recorded(replay):
         return detect(root=recording, run=recording.run, **options)
 
     return host
+
+
+@pytest.fixture
+def seen(replay):
+    """What one detector tells of a recording: ``seen("amd", files={...})["rocm"]``."""
+    import time
+
+    from compat.detect import DETECTORS, look
+    from compat.detect.machine import Machine
+
+    def read(detector, **said):
+        recording = replay.Recording(said)
+        return look(DETECTORS[detector], Machine(recording, recording.run, time.monotonic() + 5))
+
+    return read
