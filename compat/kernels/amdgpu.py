@@ -45,5 +45,6 @@ def _features_v3(flags: int) -> str:
 
 
 def _features_v4(flags: int) -> str:
+    """Features that the code insists on; "any" and "unsupported" both leave the name bare, as LLVM prints it."""
     found = {"sramecc": flags >> 10 & 3, "xnack": flags >> 8 & 3}
     return "".join(f":{feature}{_SETTING[state]}" for feature, state in found.items() if state in _SETTING)

@@ -91,6 +91,7 @@ def targets(window: Window, problems: Problems) -> Iterator[list[str]]:
 
 
 def _named(ids: list[str], where: str, problems: Problems) -> Iterator[str]:
+    """Targets among the ids; the host's entry is empty by design, any other without a target is told."""
     for name in ids:
         if found := _TARGET.search(name):
             yield found[1]
@@ -122,6 +123,7 @@ def _read_plain(window: Window) -> tuple[list[str], int]:
 
 
 def _read_compressed(window: Window) -> tuple[list[str], int]:
+    """Ids of a compressed bundle, from the first kilobytes of its body, and its size (0 if it does not say)."""
     header = _header(window)
     body = window.part(header.layout.size, header.size - header.layout.size if header.size else window.size)
     if header.method == _ZLIB:
@@ -137,6 +139,11 @@ def _read_compressed(window: Window) -> tuple[list[str], int]:
 
 
 def _header(window: Window) -> _Header:
+    """The fields of a header of any version.
+
+    Raises:
+        CutShortError: if the version is unknown or the header is not all there.
+    """
     version = int.from_bytes(window.read(4, 2), "little")
     layout = _HEADERS.get(version)
     if layout is None:

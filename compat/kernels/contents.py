@@ -1,4 +1,9 @@
-"""One window of bytes -> what GPU code it is or holds, by its magic."""
+"""One window of bytes -> what GPU code it is or holds, by its magic.
+
+The one place that knows which sections of which format hold what. Readers raise for what breaks a structure as a
+whole and note what breaks a part of it; either way the answer has what was read until then, and says that it is not
+complete.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +54,7 @@ class _Tally:
                 return
 
     def _add(self, binary: Iterable[fatbin.Image]) -> None:
+        """Count one fat binary: its images, and the set of targets that it has."""
         group = set()
         for image in binary:
             group.add(image.target)
@@ -85,6 +91,7 @@ def read(window: Window, path: str) -> Iterator[Code]:
 
 
 def _guarded(reader: Callable[[Window, str, _Tally], Code], window: Window, path: str) -> Code:
+    """A reader's answer, or what had been counted when the file contradicted itself, and the reason."""
     tally = _Tally()
     try:
         return reader(window, path, tally)
@@ -94,6 +101,10 @@ def _guarded(reader: Callable[[Window, str, _Tally], Code], window: Window, path
 
 
 def _elf(whole: Window, path: str, tally: _Tally) -> Code:
+    """A host binary, a cubin or a code object, as the machine in the header says.
+
+    Kernels come first: a dynamic section that cannot be followed must not hide them.
+    """
     file = elf.read(whole)
     match file.machine:
         case elf.EM_CUDA:
@@ -119,6 +130,7 @@ def _elf(whole: Window, path: str, tally: _Tally) -> Code:
 
 
 def _code_object(file: elf.Elf, path: str, tally: _Tally) -> Code:
+    """One AMD code object; unknown processors are told, since a target left out would read as "not carried"."""
     if name := amdgpu.target(file):
         tally.add([[fatbin.Image(name)]])
     else:
@@ -127,6 +139,7 @@ def _code_object(file: elf.Elf, path: str, tally: _Tally) -> Code:
 
 
 def _section(name: str, window: Window, tally: _Tally) -> None:
+    """Count what one section holds."""
     if name in HIP_SECTIONS:
         tally.add(map(fatbin.Image, found) for found in bundle.targets(window, tally.problems))
     else:
@@ -141,6 +154,7 @@ def _abi(file: elf.Elf, path: str, needed: tuple[str, ...]) -> bool | None:
 
 
 def _pe(window: Window, path: str, tally: _Tally) -> Code:
+    """A Windows library, extension module or program."""
     file = pe.read(window)
     for section in file.sections:
         if section.name in {*CUDA_SECTIONS, *HIP_SECTIONS}:
@@ -150,11 +164,13 @@ def _pe(window: Window, path: str, tally: _Tally) -> Code:
 
 
 def _fatbin(window: Window, path: str, tally: _Tally) -> Code:
+    """Bare containers, as ``nvcc -fatbin`` writes them and torch's inductor keeps them."""
     tally.add(fatbin.binaries(window, tally.problems))
     return tally.code(path, "fatbin")
 
 
 def _bundle(window: Window, path: str, tally: _Tally) -> Code:
+    """A bare bundle, plain or compressed, as ``hipcc --genco`` writes it."""
     tally.add(map(fatbin.Image, found) for found in bundle.targets(window, tally.problems))
     return tally.code(path, "bundle")
 
@@ -169,6 +185,7 @@ _READERS: Final[dict[bytes, Callable[[Window, str, _Tally], Code]]] = {
 
 
 def _archive(window: Window, path: str) -> Iterator[Code]:
+    """Members with something to say, then the archive itself with what was broken about it."""
     problems = Problems()
     for count, member in enumerate(archive.members(window, problems)):
         if count == _MOST_MEMBERS:
@@ -197,6 +214,7 @@ def _carved(window: Window, path: str) -> Iterator[Code]:
 
 
 def _text(window: Window, path: str) -> Iterator[Code]:
+    """PTX, or nothing."""
     tally = _Tally()
     tally.add([cubin.ptx(window)])
     if tally.images:

@@ -38,6 +38,7 @@ def image(elf: Elf) -> Image | None:
 
 
 def _is_specific(elf: Elf) -> bool:
+    """Whether attribute 9 of ``.nv.compat`` is 1; the section repeats the options of a fat binary's entry."""
     for section in elf.named(".nv.compat"):
         attributes = section.window.head(4096)
         at = 0

@@ -46,6 +46,7 @@ class Layout:
 
 
 def _layout(endian: str, wide: bool) -> Layout:
+    """Structures of one width and byte order."""
     formats = ("HHIQQQIHHHHHH", "IIQQQQIIQQ", "qQ", "IBBHQQ") if wide else ("HHIIIIIHHHHHH", "10I", "iI", "IIIBBH")
     return Layout(*(Struct(endian + item) for item in (*formats, "I", "HHIII", "IHHII")))
 
@@ -100,10 +101,12 @@ class Elf:
         return self._section(row) if row else None
 
     def _rows(self) -> Iterator[tuple[int, ...]]:
+        """Every section header, unpacked one at a time."""
         unpack, table = self.layout.section.unpack_from, self.table
         return (unpack(table, start) for start in range(0, len(table), self.step))
 
     def _section(self, row: tuple[int, ...], name: str = "") -> Section:
+        """A header as a value, its contents clipped to the file."""
         _, kind, _, _, offset, size, link, *_ = row
         return Section(name, kind, link, size, self.window.part(offset, 0 if kind == SHT_NOBITS else size))
 
@@ -187,6 +190,7 @@ def version_needs(elf: Elf) -> Iterator[tuple[str, str]]:
 
 
 def _versions(elf: Elf, window: Window, texts: Window, at: int, count: int) -> Iterator[str]:
+    """Versions needed of one library: the inner chain, at most ``count`` records of it."""
     for _ in range(count):
         _, _, _, name, following = window.unpack(elf.layout.aux, at)
         yield texts.text(name)

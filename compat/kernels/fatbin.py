@@ -94,6 +94,10 @@ def _next_container(window: Window, at: int) -> int:
 
 
 def _entries(window: Window, at: int, end: int, problems: Problems) -> Iterator[Image]:
+    """Images of one container.
+
+    Each entry says where the next begins, and none begins within the header before it: the walk always gets on.
+    """
     while at + _ENTRY.size <= end:
         kind, _, header, payload, _, _, minor, major, arch, _, _, flags = window.unpack(_ENTRY, at)
         where = f"the entry at {window.start + at:#x}"
@@ -108,6 +112,7 @@ def _entries(window: Window, at: int, end: int, problems: Problems) -> Iterator[
 
 
 def _image(kind: int, arch: int, flags: int, version: str, where: str, problems: Problems) -> Iterator[Image]:
+    """The image of an entry, or nothing if it names an architecture that cannot be."""
     if not 10 <= arch <= 999:  # one digit of minor version and at least one of major: sm_10 was the first
         problems.add(f"{where} names the architecture {arch}, which is none")
         return

@@ -58,6 +58,7 @@ class Inflater:
         return data[offset - first * CHUNK :][:count]
 
     def _measure(self, limit: int) -> int:
+        """The decompressed size, by going through it once; the states on the way are kept."""
         total = 0
         while piece := self._chunk(self._next):
             total += len(piece)
@@ -66,6 +67,7 @@ class Inflater:
         return total
 
     def _chunk(self, number: int) -> bytes:
+        """One decompressed chunk, shorter at the end and empty behind it."""
         if number not in self._chunks:
             self._seek(number)
             while self._next <= number:
@@ -89,6 +91,11 @@ class Inflater:
             del self._chunks[next(iter(self._chunks))]
 
     def _inflate(self) -> bytes:
+        """Decompress up to a chunk from where the engine stands.
+
+        Raises:
+            CutShortError: if the stream is damaged.
+        """
         pieces, missing = [], CHUNK
         try:
             while missing and not self._engine.eof:

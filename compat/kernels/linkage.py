@@ -1,4 +1,8 @@
-"""What a host binary needs around it, by its dynamic section: libraries, C library floors, search paths, Python."""
+"""What a host binary needs around it, by its dynamic section: libraries, C library floors, search paths, Python.
+
+A floor is the highest version of a symbol family that is asked for: the loader refuses a library whose ``GLIBC_2.28``
+is not there before any of its code runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Installed distributions: the binaries of a package in any interpreter's site-packages."""
+"""Installed distributions: the binaries of a package in any interpreter's site-packages.
+
+The interpreter is not asked: what pip wrote down on installing is enough, so another machine's environment that is
+mounted somewhere reads as well.
+"""
 
 from __future__ import annotations
 

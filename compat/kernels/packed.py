@@ -1,4 +1,9 @@
-"""Wheels and image layers: members read in place, without extraction to disk."""
+"""Wheels and image layers: members read in place, without extraction to disk.
+
+The standard library reads the directories of archives; the members' bytes are read here, as windows (stored) or
+through :class:`~compat.kernels.inflate.Inflater` (deflated), so that their headers can be visited in any order.
+Nothing is written, and what a member may inflate to is bounded by what it takes in the archive.
+"""
 
 from __future__ import annotations
 
@@ -96,6 +101,7 @@ def wheel(window: Window, depth: int = 1) -> Iterator[Code]:
 
 
 def _zip_member(window: Window, item: zipfile.ZipInfo, depth: int) -> Iterator[Code]:
+    """Objects of one member, by its name alone where that says it all."""
     if not names.is_binary(item.filename):
         yield Code(
             path=item.filename,
@@ -111,6 +117,11 @@ def _zip_member(window: Window, item: zipfile.ZipInfo, depth: int) -> Iterator[C
 
 
 def _zip_source(window: Window, item: zipfile.ZipInfo) -> Source:
+    """A member's contents as a source: in place if stored, resumable if deflated.
+
+    Raises:
+        CutShortError: if the local header is not there, or the member is encrypted or compressed otherwise.
+    """
     signature, name, extra = window.unpack(_LOCAL, item.header_offset)
     if signature != b"PK\x03\x04" or item.flag_bits & 1:
         raise CutShortError(
@@ -125,6 +136,7 @@ def _zip_source(window: Window, item: zipfile.ZipInfo) -> Source:
 
 
 def _limit(compressed: int) -> int:
+    """The most bytes that so many compressed ones may become."""
     return min(_LARGEST, max(_FREE, compressed * _RATIO))
 
 
@@ -137,6 +149,7 @@ class _Part:
         self._window, self.size = window, window.size
 
     def read_at(self, offset: int, count: int) -> bytes:
+        """``count`` bytes from ``offset``."""
         return self._window.read(offset, count)
 
 
@@ -152,12 +165,14 @@ def layer(window: Window, depth: int = 1) -> Iterator[Code]:
 
 
 def _is_candidate(item: tarfile.TarInfo) -> bool:
+    """Whether a layer's file is worth opening; layers within a saved image have digests for names."""
     base = _base(item.name)
     blob = base.endswith(".tar") or "blobs/sha256/" in item.name
     return blob or names.is_binary(base) or bool(names.target(base)) or ("." not in base and bool(item.mode & 0o111))
 
 
 def _tar_member(window: Window, item: tarfile.TarInfo, depth: int) -> Iterator[Code]:
+    """Objects of one file of a layer; a sparse one is no plain run of bytes and no compiler makes it."""
     if (target := names.target(_base(item.name))) and not names.is_binary(item.name):
         yield Code(path=item.name, form="name", images={target: 1}, binaries={(target,): 1})
         return
@@ -176,4 +191,5 @@ def zipped_layer(window: Window, name: str, depth: int = 1) -> Iterator[Code]:
 
 
 def _base(name: str) -> str:
+    """The last part of a path."""
     return name.rpartition("/")[2]

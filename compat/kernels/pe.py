@@ -60,6 +60,7 @@ def read(window: Window) -> Pe:
 
 
 def _section(window: Window, at: int) -> Section:
+    """One row of the section table."""
     name, virtual, address, size, offset, _ = window.unpack(_SECTION, at)
     # Raw data is padded to the file's alignment, virtual size is the exact one where it is smaller.
     exact = min(size, virtual) if virtual else size
@@ -67,6 +68,7 @@ def _section(window: Window, at: int) -> Section:
 
 
 def _imports(window: Window, optional: int, sections: tuple[Section, ...]) -> Iterator[str]:
+    """Names in the import table: rows end with an empty one, or where the section does."""
     kind = int.from_bytes(window.head(2, optional), "little")
     if kind not in _DIRECTORIES:
         return

@@ -1,4 +1,9 @@
-"""Where GPU code is looked for: a file, a directory, a wheel, an image layer."""
+"""Where GPU code is looked for: a file, a directory, a wheel, an image layer.
+
+In a directory only files whose names are those of binaries are opened: a site-packages holds a hundred thousand others.
+A file that is named is opened whatever its name. Links are not followed: what they lead to is met by itself or lies
+outside of what was asked about.
+"""
 
 from __future__ import annotations
 
@@ -73,6 +78,7 @@ def contained(window: Window, name: str, *, whole: bool = False, depth: int = 0)
 
 
 def _contained(window: Window, name: str, *, whole: bool, depth: int) -> Iterator[Code]:
+    """What :func:`contained` says, before it guards against sources that break their promise."""
     head = window.head(_USTAR_AT + 5)
     kind = next((kind for kind, (at, magic) in _PACKED.items() if head[at : at + len(magic)] == magic), "")
     if not kind:
@@ -87,6 +93,7 @@ def _contained(window: Window, name: str, *, whole: bool, depth: int) -> Iterato
 
 
 def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
+    """Objects of a file that is no archive of files."""
     found = False
     for code in contents.read(window, name):
         found = True
@@ -121,6 +128,7 @@ def files(root: Path) -> Iterator[Path]:
 
 
 def _is_candidate(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a directory is a file worth opening."""
     if names.is_binary(entry.name) or names.target(entry.name):
         return entry.is_file(follow_symlinks=False)
     if "." in entry.name:

@@ -1,4 +1,8 @@
-"""Symbols an extension takes from torch: its C++ string ABI, and what a given torch does not offer."""
+"""Symbols an extension takes from torch: its C++ string ABI, and what a given torch does not offer.
+
+An extension names no version of torch in its file: it is linked against ``libtorch_cpu.so`` whatever the release. What
+it imports is the only trace of the one it was built for.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +46,7 @@ def exported(file: elf.Elf) -> Iterator[str]:
 
 
 def _symbols(file: elf.Elf) -> Iterator[tuple[str, bool]]:
+    """(name, whether it is defined) of each named dynamic symbol."""
     section = file.of_kind(elf.SHT_DYNSYM)
     texts = elf.strings(file, section) if section else None
     if section is None or texts is None or max(section.window.size, texts.size) > _LARGEST:

@@ -1,4 +1,8 @@
-"""What an inspection finds: frozen values, and the document ``envcheck.inspect/1``."""
+"""What an inspection finds: frozen values, and the document ``envcheck.inspect/1``.
+
+Targets are kept apart by fat binary, not only summed up: a runtime looks for code in the one that holds the kernel,
+so "somewhere in this library there is sm_121a" does not make the library run there.
+"""
 
 from __future__ import annotations
 
@@ -169,6 +173,7 @@ def dump(inspection: Inspection) -> dict[str, Any]:
 
 
 def _plain(item: Code) -> dict[str, Any]:
+    """One object of the document; keys are only ever added."""
     return {
         "path": item.path,
         "form": item.form,

@@ -86,6 +86,7 @@ def judge(inspection: Inspection, target: str, families: Families) -> Verdict:
 
 
 def _share(code: Code, target: str, families: Families) -> _Share:
+    """Count an object's fat binaries by how the device runs them; those for the other vendor do not count."""
     tally = dict.fromkeys(("native", "ptx", "none"), 0)
     for group, count in code.binaries.items():
         if any(name.startswith("gfx") == target.startswith("gfx") for name in group):
@@ -94,6 +95,7 @@ def _share(code: Code, target: str, families: Families) -> _Share:
 
 
 def _weigh(inspection: Inspection, target: str, shares: list[_Share]) -> tuple[Kernels, str]:
+    """The verdict and its reason: support first, then what keeps an absence from being a fact, then the absence."""
     serving = [share for share in shares if share.serves]
     if serving and _is_enough(serving, shares):
         native, ptx = sum(share.native for share in serving), sum(share.ptx for share in serving)

@@ -92,7 +92,11 @@ class Stream:
     def read_at(self, offset: int, count: int) -> bytes:
         """``count`` bytes from ``offset``; fewer if the file has shrunk meanwhile."""
         self._file.seek(offset)
-        return bytes(self._file.read(count))
+        pieces = []
+        while count > 0 and (piece := self._file.read(count)):  # a raw file may give less than is asked for
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
 
 
 class Window:

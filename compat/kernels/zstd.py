@@ -167,6 +167,7 @@ class _State:
         return self._recent[0]
 
     def _copy(self, distance: int, length: int) -> None:
+        """Repeat what stands ``distance`` bytes back; a match longer than that repeats itself."""
         if not 0 < distance <= len(self.out):
             raise ZstdError("a match that reaches before the start")
         piece = bytes(self.out[-distance:][:length])
@@ -214,6 +215,7 @@ def _triples(tables: list[Fse], data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _number(code: _Code, symbol: int, stream: Backward) -> int:
+    """The number a code stands for, its extra bits taken from the stream."""
     if symbol >= len(code.bases):
         raise ZstdError(f"the code {symbol}, which stands for nothing")
     return code.bases[symbol] + stream.take(code.extra[symbol])

@@ -174,6 +174,19 @@ def test_data_files_tell_their_target_by_name(name, target):
     assert names.target(name) == target
 
 
+@pytest.mark.parametrize(
+    ("name", "binary"),
+    [
+        ("libtorch_cuda.so", True), ("libcudart.so.12", True), ("libcudnn.so.9.1.0", True), ("_C.abi3.so", True),
+        ("nvcuda.dll", True), ("_C.pyd", True), ("libcudadevrt.a", True), ("k.cubin", True), ("k.ptx", True),
+        ("k.hsaco", True), ("k.fatbin", True), ("lib.so.conf", False), ("a.sov", False), ("readme.md", False),
+        ("so", False), (".so", True), ("torch.so.1.py", False), ("notebook.ipynb", False), ("", False),
+    ],
+)  # fmt: skip
+def test_names_that_are_worth_opening(name, binary):
+    assert names.is_binary(name) == binary
+
+
 def test_every_name_is_one_that_the_rest_understands():
     assert all(is_gfx(name) for name in amdgpu.PROCESSORS)
     assert len(amdgpu.PROCESSORS) == 63

@@ -1,9 +1,11 @@
 """Whether a device runs what a file carries."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compat.kernels import Code, Inspection, judge
-from compat.targets import Families
+from compat.targets import Families, kernels_for
 
 FAMILIES = Families(frozenset({"sm_87", "sm_110"}), {"gfx1100": "gfx11-generic", "gfx1151": "gfx11-generic"})
 
@@ -46,6 +48,29 @@ def test_one_fat_binary_on_one_device(code, device, kernels):
     assert verdict.kernels == kernels
     assert device in verdict.why
     assert verdict.lacking == (("lib.so",) if kernels == "none" else ())
+
+
+TARGETS = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_90", "sm_90a", "sm_100f", "sm_120", "compute_75", "compute_90", "compute_90a",
+           "gfx90a", "gfx90a:xnack+", "gfx942", "gfx1100", "gfx11-generic"]  # fmt: skip
+DEVICES = ["sm_75", "sm_80", "sm_87", "sm_89", "sm_90", "sm_103", "sm_120", "gfx90a:xnack-", "gfx942", "gfx1151"]
+
+
+@given(st.lists(st.sampled_from(TARGETS), min_size=1, max_size=5, unique=True), st.sampled_from(DEVICES))
+def test_a_single_fat_binary_is_judged_as_the_targets_say(code, device):
+    """The shares and cores of many fat binaries must not change what one of them means."""
+    same = [name for name in code if name.startswith("gfx") == device.startswith("gfx")]
+    assert judge(carrying((" ".join(code), 1)), device, FAMILIES).kernels == kernels_for(device, same, FAMILIES)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(TARGETS), st.integers(1, 50)), min_size=1, max_size=6), st.sampled_from(DEVICES)
+)
+def test_more_code_never_takes_support_away(groups, device):
+    """A library that serves a device still does with every fat binary it has doubled."""
+    once = judge(carrying(*groups), device, FAMILIES)
+    twice = judge(carrying(*((targets, 2 * count) for targets, count in groups)), device, FAMILIES)
+    assert (once.kernels, once.lacking) == (twice.kernels, twice.lacking)
+    assert (once.served <= once.total, once.kernels != "none" or once.served < once.total) == (True, True)
 
 
 def test_the_isa_that_the_driver_must_know_is_told():
