@@ -23,6 +23,9 @@ __all__ = ["Reading", "read"]
 MOST_NOTES: Final = 50
 """Notes about what could not be read; a damaged log could otherwise give one per line."""
 
+NEAR: Final = 10
+"""Lines between two formats' marks within which one is taken for part of the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -60,6 +63,12 @@ def read(text: str) -> Reading:
     return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]))
 
 
+def _shadowed(name: str, marks: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a silent format stands inside another's output, whose labels it shares."""
+    first = marks[name][0]
+    return any(abs(index - first) <= NEAR for other, lines in marks.items() if other != name for index in lines)
+
+
 def _claims(
     page: Page, found: Mapping[str, list[Pair]], marks: Mapping[str, tuple[int, ...]]
 ) -> tuple[list[Claim], list[str]]:
@@ -84,7 +93,7 @@ def _claims(
         )
         mine = list(program.facts(view))
         claims += mine
-        if marks[program.NAME] and not mine:
+        if marks[program.NAME] and not mine and not _shadowed(program.NAME, marks):
             line = page.lines[marks[program.NAME][0]].number
             unread.append(f"{program.NAME} line {line}: recognised, but it states no fact that could be read")
     return claims, unread

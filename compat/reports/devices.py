@@ -20,6 +20,7 @@ MOST: Final = 64
 _TAIL = re.compile(
     r"\s*(?:\(UUID:.*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"
 )
+_HEAD = re.compile(r"^\d+ ?Mi?B \| ")
 _ARCH = re.compile(r"\s*\((?:arch=|sm_?|compute capability:? ?)(\d+)\.?(\d+)[^)]*\)")
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,5})\b")
 _GFX_ASIDE = re.compile(r"\s*\(gfx[^)]*\)?\s*$")
@@ -64,7 +65,7 @@ def gfx(value: str) -> str:
 
 def device(value: str, **known: str) -> Gpu | None:
     """A GPU from its printed name and what stands in parentheses behind it; ``None`` if that is no name."""
-    name = _BYTES.sub(r"\1", value.strip(" \"'|,;"))
+    name = _HEAD.sub("", _BYTES.sub(r"\1", value.strip(" \"'|,;")))
     target = known.get("target", "")
     if found := _ARCH.search(name):
         target = target or sm(*found.groups())

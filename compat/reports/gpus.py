@@ -104,6 +104,8 @@ def _core(name: str) -> str:
 
 def _joined(left: Gpu, right: Gpu) -> Gpu:
     """``left`` with the fields that it lacks filled from ``right``; a cut name gives way to a whole one."""
+    if left.vendor and right.vendor and left.vendor != right.vendor:
+        return left  # SGLang prints a compute capability for AMD cards too, which is no kernel target
     missing = {
         item.name: getattr(right, item.name)
         for item in fields(Gpu)

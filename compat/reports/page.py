@@ -103,6 +103,10 @@ class Page:
         """The line that holds ``offset`` of :attr:`text`."""
         return bisect_right(self.starts, offset) - 1
 
+    def text_at(self, index: int) -> str:
+        """One line's text; empty beyond the page."""
+        return self.lines[index].text if 0 <= index < len(self.lines) else ""
+
     def find(self, needle: str) -> Iterator[int]:
         """Indexes of the lines that contain ``needle``, each once."""
         at = self.text.find(needle)

@@ -34,6 +34,7 @@ PACKAGE_VERSION = re.compile(
     r"v?(\d+(?:\.\d+)*(?:[._-]?(?:a|b|rc|alpha|beta)[._-]?\d*(?![a-z]))?(?:[._-]?(?:post|dev|nightly)[._-]?\d*)*"
     r"(?:\+[A-Za-z0-9_.\-]+)?)",
 )
+_BARE_SYSTEMS: Final = frozenset({"linux", "windows", "macos", "mac", "darwin", "mac os", "win", "unix", "gnu/linux"})
 _PYTHON = re.compile(r"(?<![\w.])v?([23]\.\d{1,2}(?:\.\d{1,2})?(?:rc\d+|[ab]\d+)?)(?![\d])")
 _LINUX = re.compile(
     r"Linux-(?P<kernel>\d[^\s'\",]*)-(?P<arch>x86_64|aarch64|ppc64le|arm64|armv7l|riscv64|s390x|AMD64)"
@@ -128,7 +129,7 @@ def system_claims(value: str, weight: Weight = Weight.RUNNING) -> Iterator[Claim
     printed, arch = split_architecture(value)
     if tag := spelling(printed):
         yield Claim("os", tag, weight=weight)
-    if not printed.lower().startswith(("linux-", "posix", "nt")):
+    if not printed.lower().startswith(("linux-", "posix", "nt")) and printed.lower() not in _BARE_SYSTEMS:
         yield Claim("os_name", printed, weight=weight)
     if kind := platform(printed):
         yield Claim("platform", kind, weight=Weight.HINT)

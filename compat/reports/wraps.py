@@ -25,7 +25,7 @@ EVIDENCE: Final = 2
 """Broken lines of one length that prove a terminal's width."""
 
 _FRAMES: Final = ("|", "+", "-", "=", "*", "#")
-_STARTS = re.compile(r"\s*(?:[-*+•>#$|\[(/\\\"'{}]|[\w .,/()\[\]-]{1,50}\s*[:=]|[\w.@-]+\s{2,}|\d+[.)]\s|$)")
+_STARTS = re.compile(r"\s*(?:[-*+•>#$|\[(/\\\"'{}]|[\w .,/()\[\]-]{1,50}\s*[:=]|[\w./@-]+\s{2,}|\d+[.)]\s|$)")
 
 
 def unwrap(lines: Sequence[Line]) -> list[Line]:
@@ -65,7 +65,7 @@ def _wrapped(text: str, following: str) -> bool:
 
     Mail programs break at 72 to 80 columns; the break was forced if the next word would not have fitted.
     """
-    if not 40 <= len(text) <= 82 or not following or ":" not in text or text.endswith((".", ":")):
+    if not 40 <= len(text) <= 82 or not following or ":" not in text or "|" in text or text.endswith((".", ":")):
         return False
     word = following.split(maxsplit=1)[0] if following.strip() else ""
     return len(text) + 1 + len(word) > 72 and following[0] != " " and not _STARTS.match(following)

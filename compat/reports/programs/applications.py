@@ -24,7 +24,7 @@ _MARKS: Final = (
 )  # fmt: skip
 _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
-    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA", "using device ROCm", "map[", "compute capability", "Description:",
+    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA", "using device ROCm", "map[", "ComputeMajor:",
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -84,7 +84,8 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Labels and sentences of their own."""
-    return betrayed(page, found, _MARKS, _NEEDLES)
+    marks = betrayed(page, found, _MARKS, _NEEDLES)
+    return sorted({*marks, *(index for index in page.find("torch: ") if _WEBUI.search(page.lines[index].text))})
 
 
 def facts(view: View) -> Iterator[Claim]:

@@ -28,9 +28,11 @@ _MEMORY = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"[,;]\s*(?:nvidia )?(?:driver|cuda|cudnn|memory|vram)\b.*$|\s*\((?:driver|laptop|single).*$", re.IGNORECASE
+    r"[,;]\s*(?:nvidia )?(?:(?:driver|cuda|cudnn|memory|vram)\b|驱动|显存).*$|\s*\((?:driver|laptop|single).*$", re.IGNORECASE
 )
-_DRIVER = re.compile(r"\b(?:driver(?: version)?|驱动)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
+_EXAMPLE = re.compile(r"^\W*e\.?g\b.*|[\[(<]\s*(?:e\.?g\b|例如|如)[^\])>]*[\])>]?", re.IGNORECASE)
+_PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", re.IGNORECASE)
+_DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
@@ -93,7 +95,9 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
 
 def _gpu(pair: Pair) -> Iterator[Claim]:
     """A card as people write it, with count, memory and driver around its name."""
-    value = _answer(pair)
+    if "[" in pair.head:
+        return  # rocm-smi numbers its rows GPU[0]
+    value = re.sub(r"^GPU \d+: ", "", _answer(pair))
     if found := _DRIVER.search(value):
         yield Claim("driver", found.group(1), weight=Weight.HAND)
     name = _MEMORY.sub("", _ASIDE.sub("", value))
@@ -104,6 +108,17 @@ def _gpu(pair: Pair) -> Iterator[Claim]:
         number = next((int(part) for part in count.groups() if part), 1) if count else 1
         for _ in range(min(max(number, 1), devices.MOST)):
             yield Claim("gpus", gpu, weight=Weight.HAND)
+
+
+def _paddle(pair: Pair) -> Iterator[Claim]:
+    """Paddle's projects ask for several versions in one field: ``Paddle: 2.4.2  PaddleOCR: 2.6.1``."""
+    if found := _PADDLE.search(pair.value):
+        yield Claim("packages", found.group(1), key="paddlepaddle", weight=Weight.HAND)
+
+
+def _rocm(pair: Pair) -> Iterator[Claim]:
+    if found := re.match(r"\D{0,12}(\d\.\d+(?:\.\d+)?)(?![\d])", _answer(pair)):
+        yield Claim("rocm", found.group(1), weight=Weight.HAND)
 
 
 def _framework(name: str) -> values.Reader:
@@ -120,9 +135,10 @@ def _framework(name: str) -> values.Reader:
 
 def _answer(pair: Pair) -> str:
     """The value, or the first line below when the label stands alone as a form's heading."""
+    value = _EXAMPLE.sub("", pair.value).strip()
     heading = pair.page.lines[pair.index].text.lstrip().startswith("#")
-    if pair.value or not heading:
-        return pair.value
+    if value or not heading:
+        return value
     below = next((text.strip() for text in pair.below(4) if text.strip()), "")
     return "" if below.startswith("#") else below
 
@@ -140,7 +156,7 @@ _FRAMEWORKS: Final = {
     "numpy": ("numpy version",),
     "transformers": ("transformers version",),
     "vllm": ("vllm version",),
-    "onnxruntime": ("onnx runtime version", "onnxruntime version"),
+    "onnxruntime": ("onnx runtime version", "onnx runtime version or commit id", "onnxruntime version"),
     "keras": ("keras version",),
     "mmcv": ("mmcv version",),
     "paddlepaddle": ("paddle", "paddle version", "paddlepaddle", "paddlepaddle version", "paddle版本", "paddlepaddle版本"),
@@ -174,6 +190,8 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         _cuda, "cuda driver version", "nvidia-smi", "driver cuda version", "nvcc", "nvcc version", "nvcc --version", "nvcc -v",
         "cuda runtime version", "cuda driver",
     ),
+    **_labels(_paddle, "版本号/version", "版本号", "版本/version"),
+    **_labels(_rocm, "rocm version", "rocm", "rocm版本"),
     **_labels(_cudnn, "cudnn", "cudnn version", "cudnn版本", "cudnn 版本"),
     **_labels(
         _gpu, "gpu", "gpus", "gpu model", "gpu model and memory", "gpu models and configuration", "graphics card", "显卡",

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 NAME: Final = "system tools"
 
 _UNAME = re.compile(r"\bLinux \S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b")
+_JETSON: Final = (
+    ("REVISION: ", re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"), "l4t"),
+    ("L4T ", re.compile(r"\bL4T (\d{2}\.\d+(?:\.\d+)?)"), "l4t"),
+    ("etPack ", re.compile(r"\bJetPack (\d\.\d+(?:\.\d+)?)"), "jetpack"),
+)
+"""What Jetson boards print of their release: /etc/nv_tegra_release and jtop."""
+
 _LDD = re.compile(r"\bldd \(.{0,60}\) (\d+\.\d+)")
 _PCI = re.compile(
     r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|Display controller|"
@@ -88,8 +95,9 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """The fields of these tools; uname by its first word."""
-    marks = betrayed(page, found, (*_ARCHITECTURE, *_MODEL, "pretty_name", "description", "kernel version"))
-    return sorted({*marks, *page.find("GNU/Linux"), *page.find("ldd ("), *page.find(" controller")})
+    marks = betrayed(page, found, (*_ARCHITECTURE, *_MODEL, "pretty_name"))
+    described = [pair.index for pair in found.get("description", ()) if spelling(pair.value)]
+    return sorted({*marks, *described, *page.find("GNU/Linux"), *page.find("ldd ("), *page.find(" controller"), *page.find("REVISION: "), *page.find("L4T ")})
 
 
 def facts(view: View) -> Iterator[Claim]:
@@ -101,6 +109,10 @@ def facts(view: View) -> Iterator[Claim]:
     for index, line in view.lines("ldd ("):
         if found := _LDD.search(line):
             yield from view.stamp(index, [Claim("glibc", found.group(1)), Claim("libc", "glibc")])
+    for needle, pattern, fact in _JETSON:
+        for index, line in view.lines(needle):
+            if found := pattern.search(line):
+                yield from view.stamp(index, [Claim(fact, ".".join(found.groups()))])
     yield from _controllers(view)
 
 

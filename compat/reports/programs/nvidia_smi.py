@@ -142,6 +142,8 @@ def _rows(view: View) -> Iterator[Claim]:
             if index in seen:
                 break
             seen.add(index)
+            if index == view.page.last and line.startswith("|") and not line.endswith("|"):
+                break  # the text ends inside this row
             # A row of processes has no address, a MIG row no name; only device rows have both.
             found = _ROW.match(line.strip()) if ":" in line else _SHORT_ROW.match(line.strip())
             if found and (gpu := devices.device(found.group(2), vendor="nvidia")):

@@ -87,7 +87,8 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
         ("Successfully installed ", "packages in environment at", "Uninstalling ", "Using CPython"),
     )
     heads = [i for needle in ("Package ", "# Name", "Name") for i in page.find(needle) if _head(page.lines[i].text)]
-    shown = [index for index in page.find("Version:") if _VERSION.match(page.lines[index].text)]
+    shown = [index + 1 for index in page.find("Name:") if _SHOWN.match(page.lines[index].text)]
+    shown = [index for index in shown if _VERSION.match(page.text_at(index))]
     frozen = [index for index in page.find("==") if _FROZEN.match(page.lines[index].text)]
     rows = [index for index in page.find("ii  ") if _DPKG.match(page.lines[index].text)]
     return sorted({*marks, *heads, *shown, *frozen, *rows})

@@ -134,6 +134,8 @@ def _rows(view: View) -> Iterator[Claim]:
             number, label, value = found.group(1), found.group(2).strip().lower(), found.group(3).strip()
             if label in _NAMES and not re.fullmatch(r"(?:0x)?[0-9a-fA-F]+|N/A|", value):
                 names.setdefault(number, {}).setdefault(label, (index, value))
+            elif label == "driver version" and (version := values.dotted(value)):
+                yield from view.stamp(index, [Claim("amdgpu", version)])
             elif label == "gfx version":
                 targets[number] = devices.gfx(value)
     for number, rows in names.items():

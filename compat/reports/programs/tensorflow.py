@@ -32,7 +32,7 @@ _LIBCUDA = re.compile(r"libcuda reported version is: (\d{3}(?:\.\d+)+)")
 _LOADED = re.compile(r"Loaded (?:runtime CuDNN library: |cuDNN version )(\d[\d.]*)")
 _DISTRIBUTION = re.compile(r"\('([^']*)', '([^']*)'")
 _TUPLE = re.compile(r"\((\d), (\d{1,2}), (\d{1,2}), '\w+', \d+\)")
-_CUDART = re.compile(r"libcudart(?:_static)?\.so\.(\d+\.\d+\.\d+)")
+_CUDART = re.compile(r"(/\S*?/cuda[\w.-]*)/\S*libcudart\.so\.(\d+\.\d+\.\d+)")
 
 
 def _version(pair: Pair) -> Iterator[Claim]:
@@ -87,7 +87,8 @@ def facts(view: View) -> Iterator[Claim]:
             yield from view.stamp(index, [Claim("python", ".".join(found.groups()), weight=Weight.LISTED)])
     for index, line in view.lines("libcudart"):
         if found := _CUDART.search(line):
-            yield from view.stamp(index, [Claim("cuda_toolkit", found.group(1), weight=Weight.HINT)])
+            folder, version = found.groups()
+            yield from view.stamp(index, [Claim("cuda_toolkits", version, key=folder)])
     yield from _pips(view)
 
 

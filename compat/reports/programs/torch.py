@@ -21,12 +21,12 @@ _MARKS: Final = (
     "is debug build", "cuda used to build pytorch", "rocm used to build pytorch", "rocm sdk used to build pytorch", "hip used to build pytorch", "libc version", "python platform",
     "is cuda available", "cuda_module_loading set to", "hip runtime version", "miopen runtime version",
     "is xnnpack available", "is xpu available", "versions of relevant libraries",
-    "vllm build flags", "rocm version", "gpu topology",
+    "vllm build flags", "gpu topology",
 )  # fmt: skip
-_NEEDLES: Final = ("[pip3] ", "[conda] ", "[pip] ", "Collecting environment information")
+_NEEDLES: Final = ("[pip3] ", "[conda] ", "[pip] ", "Collecting environment information", "Nvidia driver version", "configuration: GPU 0:")
 
 _LISTED = re.compile(r"\[(pip3?|conda)\]\s+([A-Za-z][\w.\-]*)\s*(?:==|\s)\s*\(?([\w.+!-]+)\)?")
-_CUDNN_FILE = re.compile(r"libcudnn(?:_\w+)?\.so\.(\d+\.\d+(?:\.\d+)?)")
+_CUDNN_FILE = re.compile(r"libcudnn(?:_\w+)?\.so\.(\d+\.\d+(?:\.\d+)?)|cudnn(?:_\w+?)?64_(\d+)\.dll")
 _TORCHVISION = re.compile(r"\(torchvision:\s*([\w.+]+)\)")
 FILES: Final = 8
 """Lines read below "Probably one of the following"; cuDNN 8 and 9 ship eight libraries."""
@@ -58,12 +58,12 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
     """A version, one library file, or a list of files under "Probably one of the following"."""
     if "following" in pair.value.lower():
         texts = pair.below(FILES)
-    elif "libcudnn" in pair.value:
-        texts = [pair.value]
+    elif "cudnn" in pair.value:
+        texts = [pair.value, *pair.below(FILES)]
     else:
         yield from values.number("cudnn")(pair)
         return
-    found = {match.group(1) for match in map(_CUDNN_FILE.search, texts) if match}
+    found = {match.group(1) or match.group(2) for match in map(_CUDNN_FILE.search, texts) if match}
     if len(found) == 1:
         yield Claim("cudnn", found.pop())
     elif found:
@@ -85,6 +85,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "rocm used to build pytorch": _built_with_rocm,
     "rocm sdk used to build pytorch": values.runtime("rocm"),
     "hip used to build pytorch": values.hip_version,
+    "rocm version": values.silent,  # vLLM prints HIP's number under this label
     "hip compiler version": values.silent,
     "os": values.system,
     "gcc version": values.number("gcc"),
