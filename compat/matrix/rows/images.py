@@ -19,7 +19,7 @@ class Image(Row):
         cuda: full toolkit version inside, ``11.8.0``; ``rocm`` likewise.
         os: ``ubuntu22.04``.
         arch: ``x86_64 aarch64``.
-        status: ``active``, ``eol`` (still there, no rebuilds), ``gone``.
+        status: ``active`` (rebuilt, or not known to have ended), ``eol`` (there when last seen, no rebuilds), ``gone``.
         python: Python minor that the image itself provides; empty if none.
         framework: ``torch==2.0.1`` for framework images.
         require: the NVIDIA_REQUIRE_CUDA expression it carries; in TOML the name of a row of ``requires``.
