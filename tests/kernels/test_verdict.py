@@ -70,7 +70,8 @@ def test_more_code_never_takes_support_away(groups, device):
     once = judge(carrying(*groups), device, FAMILIES)
     twice = judge(carrying(*((targets, 2 * count) for targets, count in groups)), device, FAMILIES)
     assert (once.kernels, once.lacking) == (twice.kernels, twice.lacking)
-    assert (once.served <= once.total, once.kernels != "none" or once.served < once.total) == (True, True)
+    assert once.served <= once.total
+    assert once.kernels != "none" or once.served < max(once.total, 1)
 
 
 def test_the_isa_that_the_driver_must_know_is_told():
