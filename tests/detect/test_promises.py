@@ -225,7 +225,9 @@ def test_any_bytes_in_any_file_are_no_error(data, replay):
     from pathlib import Path
 
     folder = Path(replay.__file__).parent
-    name = data.draw(st.sampled_from(sorted(path.stem for path in folder.glob("*.toml"))))
+    name = data.draw(
+        st.sampled_from(sorted(path.stem for path in folder.glob("*.toml") if "[files]" in path.read_text()))
+    )
     recording = replay.load(folder / f"{name}.toml")
     path = data.draw(st.sampled_from(files_of(recording)))
     original = recording.files[path]
