@@ -6,13 +6,13 @@ Everything here comes from a command line or a ``pyproject.toml``; it is checked
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from compat.errors import InputError, InputErrors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 Builder = Literal["buildkit", "classic"]
 Installer = Literal["auto", "pip", "uv"]
@@ -122,9 +122,44 @@ def check(settings: Settings) -> None:
     Raises:
         InputErrors: every fault of the settings, each naming its option.
     """
-    faults = list(_faults(settings))
+    faults = list(_shape_faults(settings)) or list(_faults(settings))
     if faults:
         raise InputErrors(faults)
+
+
+def _shape_faults(wish: Settings) -> Iterator[InputError]:
+    """Values of the wrong kind: a TOML file may hold anything."""
+    for item in fields(wish):
+        shape, expected = _SHAPES.get(item.name, _SHAPES[type(getattr(Settings(), item.name)).__name__])
+        if not shape(getattr(wish, item.name)):
+            yield InputError(
+                f"{getattr(wish, item.name)!r:.80} cannot be used", where=item.name.replace("_", "-"), expected=expected
+            )
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(item, str) for item in value)
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair)
+
+
+def _is_pairs(value: object) -> bool:
+    return isinstance(value, tuple) and all(_is_texts(item) and len(item) == 2 for item in value)
+
+
+_SHAPES: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "str": (lambda value: isinstance(value, str), "a text"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number"),
+    "tuple": (_is_texts, "a list of texts"),
+    "dict": (_is_table, "a table of texts"),
+    "files": (_is_pairs, "pairs of a source and a place"),
+    "builder": (lambda value: value in get_args(Builder), " or ".join(get_args(Builder))),
+    "installer": (lambda value: value in get_args(Installer), " or ".join(get_args(Installer))),
+}
+# Kinds by the name of the field, else by the type of its default.
 
 
 def _faults(wish: Settings) -> Iterator[InputError]:

@@ -1,0 +1,92 @@
+"""hadolint over every family, builder and wish, and over what the resolver answers for many requests."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.dockerfile import Settings, write
+from compat.errors import InputError
+from compat.matrix import matrix
+from compat.resolve import resolve
+from compat.resolve.target import from_options
+
+WISHES = {
+    "plain": {},
+    "uv": {"installer": "uv"},
+    "rich": {
+        "requirements": ("rich", "flask==3.0.0"),
+        "requirements_file": "requirements.txt",
+        "apt": ("ffmpeg", "libgl1=1.*"),
+        "compiler": True,
+        "files": (("app.py", "/app/app.py"),),
+        "env": {"A": 'x"$HOME\\ `id`'},
+        "entrypoint": ("tini", "--"),
+        "healthcheck": ("python", "-c", "pass"),
+    },
+    "secret": {"secrets": ("netrc", "ca", "pip.conf")},
+    "lock": {"lock": "lock.txt", "digest": "sha256:" + "a" * 64},
+    "compile": {"compile": ("flash-attn==2.5.8",)},
+}
+
+REQUESTS = [
+    (["torch==2.0.1"], {"gpus": ["NVIDIA A100"], "driver": "525.85.12"}),
+    (["torch==2.9.1", "torchvision"], {"gpus": ["sm_90"], "driver": "580.65.06"}),
+    (["torch==1.13.1"], {"gpus": ["sm_70"], "driver": "470.57.02"}),
+    (["torch==2.6.0"], {"gpus": ["gfx90a"]}),
+    (["torch==2.9.1"], {"cpu": True}),
+    (["torch==2.0.1", "tensorflow==2.12.0"], {"gpus": ["NVIDIA A100"], "driver": "525.85.12"}),
+    (["tensorflow==2.12.0"], {"gpus": ["sm_80"]}),
+    (["tensorflow==2.18.0"], {"gpus": ["sm_80"]}),
+    (["tensorflow==2.18.0"], {"cpu": True}),
+    (["jax==0.4.30"], {"gpus": ["sm_80"]}),
+    (["jax"], {"cpu": True}),
+    (["paddlepaddle"], {"cpu": True}),
+    (["paddlepaddle==3.0.0"], {"gpus": ["sm_80"]}),
+]
+
+
+def lint(folder):
+    tool = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
+    if tool is None:
+        pytest.skip("hadolint is not installed (dependency group lint)")
+    files = sorted(str(path) for path in folder.iterdir())
+    assert files
+    return subprocess.run([tool, "--no-color", *files], capture_output=True, text=True, check=False)
+
+
+def test_hadolint_finds_nothing_in_any_form(plans, tmp_path):
+    for (name, plan), (wish, values), builder in itertools.product(
+        plans.items(), WISHES.items(), ("buildkit", "classic")
+    ):
+        if builder == "classic" and wish == "secret":
+            continue
+        try:
+            text = write(plan, Settings(builder=builder, **values))
+        except InputError:
+            assert wish == "compile", f"{name} {wish} {builder}"
+            continue
+        (tmp_path / f"{name}-{wish}-{builder}.Dockerfile").write_text(text)
+    done = lint(tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_hadolint_finds_nothing_in_what_the_resolver_plans(tmp_path):
+    known = matrix()
+    for number, (wishes, target) in enumerate(REQUESTS):
+        answer = resolve(wishes, from_options(known, **target), known, cpu=target.get("cpu", False))
+        assert answer.plan, f"{wishes} {target}: {answer.conflicts or answer.conditions}"
+        for builder in ("buildkit", "classic"):
+            (tmp_path / f"{number}-{builder}.Dockerfile").write_text(write(answer.plan, Settings(builder=builder)))
+    done = lint(tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_hadolint_is_really_asked(tmp_path):
+    (tmp_path / "bad.Dockerfile").write_text("FROM ubuntu\nRUN apt-get install curl\n")
+    assert lint(tmp_path).returncode == 1
