@@ -82,7 +82,12 @@ def compare(facts: dict[str, Any], host: Host) -> Iterator[tuple[str, Any, Any, 
             read = host[key] or {}
             for name, value in stated.items():
                 got = _entry(key, name, read, host)
-                yield f"{key}.{name}", value, got, _outcome(got, str(value), _same_version if key == "packages" else _same)
+                yield (
+                    f"{key}.{name}",
+                    value,
+                    got,
+                    _outcome(got, str(value), _same_version if key == "packages" else _same),
+                )
         elif key in {"gpus", "compute_capabilities", "gfx"}:
             yield from _devices(key, stated, host)
         else:

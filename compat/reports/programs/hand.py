@@ -28,7 +28,8 @@ _MEMORY = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"[,;]\s*(?:nvidia )?(?:(?:driver|cuda|cudnn|memory|vram)\b|驱动|显存).*$|\s*\((?:driver|laptop|single).*$", re.IGNORECASE
+    r"[,;]\s*(?:nvidia )?(?:(?:driver|cuda|cudnn|memory|vram)\b|驱动|显存).*$|\s*\((?:driver|laptop|single).*$",
+    re.IGNORECASE,
 )
 _EXAMPLE = re.compile(r"^\W*e\.?g\b.*|[\[(<]\s*(?:e\.?g\b|例如|如)[^\])>]*[\])>]?", re.IGNORECASE)
 _PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", re.IGNORECASE)

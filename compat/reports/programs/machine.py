@@ -97,7 +97,17 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """The fields of these tools; uname by its first word."""
     marks = betrayed(page, found, (*_ARCHITECTURE, *_MODEL, "pretty_name"))
     described = [pair.index for pair in found.get("description", ()) if spelling(pair.value)]
-    return sorted({*marks, *described, *page.find("GNU/Linux"), *page.find("ldd ("), *page.find(" controller"), *page.find("REVISION: "), *page.find("L4T ")})
+    return sorted(
+        {
+            *marks,
+            *described,
+            *page.find("GNU/Linux"),
+            *page.find("ldd ("),
+            *page.find(" controller"),
+            *page.find("REVISION: "),
+            *page.find("L4T "),
+        }
+    )
 
 
 def facts(view: View) -> Iterator[Claim]:

@@ -142,10 +142,11 @@ def _rows(view: View) -> Iterator[Claim]:
             if index in seen:
                 break
             seen.add(index)
-            if index == view.page.last and line.startswith("|") and not line.endswith("|"):
-                break  # the text ends inside this row
+            row = line.strip()
+            if row.startswith("|") and not row.endswith("|"):
+                continue  # the text was cut inside this row
             # A row of processes has no address, a MIG row no name; only device rows have both.
-            found = _ROW.match(line.strip()) if ":" in line else _SHORT_ROW.match(line.strip())
+            found = _ROW.match(row) if ":" in row else _SHORT_ROW.match(row)
             if found and (gpu := devices.device(found.group(2), vendor="nvidia")):
                 below = [text for _, text in view.span(index + 1, index + 3)]
                 yield from view.stamp(index, [Claim("gpus", _detailed(gpu, found, below), key=found.group(1))])

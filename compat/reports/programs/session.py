@@ -103,7 +103,7 @@ def facts(view: View) -> Iterator[Claim]:
                 asked.add(index)
                 yield from _answered(view, index, line, asked)
     for index, line in view.lines("("):
-        if line.startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
+        if line.lstrip().startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
             yield from view.stamp(index, [Claim("gcc", found.group(1))])
 
 

@@ -111,6 +111,8 @@ def _logged(view: View) -> Iterator[Claim]:
         for index, line in view.lines(needle):
             if found := pattern.search(line):
                 value = found.group(1).rstrip(".")
+                if value.isdigit() and len(value) < 4:
+                    continue  # a packed number of cuDNN has four digits or five; this one is cut
                 value = values.unpacked_cudnn(int(value)) if value.isdigit() else value
                 yield from view.stamp(index, [Claim(fact, value)])
 

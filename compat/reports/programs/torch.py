@@ -23,7 +23,14 @@ _MARKS: Final = (
     "is xnnpack available", "is xpu available", "versions of relevant libraries",
     "vllm build flags", "gpu topology",
 )  # fmt: skip
-_NEEDLES: Final = ("[pip3] ", "[conda] ", "[pip] ", "Collecting environment information", "Nvidia driver version", "configuration: GPU 0:")
+_NEEDLES: Final = (
+    "[pip3] ",
+    "[conda] ",
+    "[pip] ",
+    "Collecting environment information",
+    "Nvidia driver version",
+    "configuration: GPU 0:",
+)
 
 _LISTED = re.compile(r"\[(pip3?|conda)\]\s+([A-Za-z][\w.\-]*)\s*(?:==|\s)\s*\(?([\w.+!-]+)\)?")
 _CUDNN_FILE = re.compile(r"libcudnn(?:_\w+)?\.so\.(\d+\.\d+(?:\.\d+)?)|cudnn(?:_\w+?)?64_(\d+)\.dll")
