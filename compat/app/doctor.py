@@ -25,7 +25,8 @@ class Question:
     Attributes:
         wishes: requirements that should run on the machine.
         python: another interpreter or environment of this machine.
-        host: host file; ``report``: pasted report; ``image``: container image. At most one; none means this machine.
+        host: host file, or ``report``: pasted report; neither means this machine.
+        image: container image (of the engine, or an archive on disk) that is to run on it.
         error: error text; ``log``: file that holds one.
         select: only these codes; ``ignore``: not these.
         timeout: seconds for all detectors.
@@ -84,11 +85,13 @@ def nearest(typed: str, known: Iterable[str]) -> str:
 
 def _patient(question: Question, matrix: Matrix) -> tuple[Host, str]:
     """The machine in question and the text of a pasted report, which may hold error messages too."""
-    given = [name for name in ("host", "report", "image") if getattr(question, name)]
+    given = [name for name in ("host", "report") if getattr(question, name)]
     if len(given) > 1:
         raise InputError(" and ".join(f"--{name}" for name in given) + " name two machines", expected="one of them")
     if question.report:
         return hosts.from_report(question.report, matrix)
+    if question.image:
+        return hosts.with_image(question.image, question.host, matrix, timeout=question.timeout), ""
     if question.host:
         return hosts.from_file(question.host, matrix), ""
     return hosts.this_machine(matrix, python=question.python, timeout=question.timeout), ""

@@ -10,6 +10,7 @@ from compat.app.files import read_document, read_text
 from compat.facts import Fact, Host
 
 if TYPE_CHECKING:
+    from compat.detect.layers import Image
     from compat.facts import Gpu
     from compat.matrix import Matrix
 
@@ -43,6 +44,40 @@ def from_report(name: str, matrix: Matrix) -> tuple[Host, str]:
 
     text = read_text(name)
     return named(reports.read(text).host, matrix), text
+
+
+def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -> Host:
+    """A machine as a container of an image would find it: the machine's devices and driver, the image's software.
+
+    Args:
+        image: archive or layout on disk, or else the name of an image of the engine.
+        host: host file; empty for this machine.
+        matrix: names the devices.
+        timeout: seconds for all detectors of this machine.
+
+    Raises:
+        InputError: if the archive or the host file cannot be read.
+        CannotCheckError: if it is no file, and no engine has it.
+    """
+    from compat.detect import image as images
+
+    found = _image(image)
+    machine = from_file(host, matrix) if host else this_machine(matrix, timeout=timeout)
+    kept = {name: machine.reading(name) for name in machine if name not in images.OWN}
+    return Host({**kept, **images.facts(found, image).readings})
+
+
+def _image(name: str) -> Image:
+    from pathlib import Path
+
+    from compat.detect import layers
+
+    if Path(name).exists():
+        return layers.read(name)
+    from compat.build.archives import saved
+
+    with saved(name) as stream:
+        return layers.from_stream(stream, name)
 
 
 def named(host: Host, matrix: Matrix) -> Host:

@@ -1,0 +1,46 @@
+"""An image of the engine as the archive that ``docker save`` writes, streamed: nothing is kept on disk."""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from compat.build import engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+@contextmanager
+def saved(name: str, *, timeout: float = 600.0) -> Iterator[IO[bytes]]:
+    """The archive of a local image.
+
+    Raises:
+        CannotCheckError: if no engine answers, or the image is not there.
+    """
+    client = engine.connect(timeout=timeout)
+    try:
+        chunks = engine.image_of(client, name).save()
+        yield cast("IO[bytes]", io.BufferedReader(_Joined(chunks), 1 << 20))
+    finally:
+        client.close()
+
+
+class _Joined(io.RawIOBase):
+    """Chunks of bytes as one stream."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        super().__init__()
+        self._chunks, self._rest = iter(chunks), b""
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer from the next chunk."""
+        self._rest = self._rest or next(self._chunks, b"")
+        part, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)

@@ -1,0 +1,234 @@
+"""Image archives and layouts: their configuration, and the file tree that their layers add up to.
+
+Read are what ``docker save`` and ``podman save`` write (a tar with ``manifest.json``) and OCI layouts
+(``index.json``), as a folder or a tar. Layers are walked once, front to back: names of all files are kept, contents
+only of small ones that tell versions. Nothing is unpacked to disk.
+
+Source: OCI image specification 1.1 (layout, manifest, configuration, layer change sets with ``.wh.`` whiteouts).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tarfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_TELLING: Final = re.compile(
+    r"etc/(os-release|ld\.so\.(cache|conf)|ld\.so\.conf\.d/.*|alpine-release)|usr/lib/os-release|.*/pyvenv\.cfg|"
+    r".*-packages/[^/]+\.(dist|egg)-info/(METADATA|PKG-INFO|direct_url\.json)|"
+    r".*-packages/(torch|torchvision|torchaudio)/version\.py|.*-packages/tensorflow/python/platform/build_info\.py|"
+    r".*-packages/(jaxlib|jax)/version\.py|.*-packages/paddle/version/__init__\.py|.*-packages/xformers/cpp_lib\.json|"
+    r".*-packages/onnxruntime/capi/build_and_package_info\.py|.*/conda-meta/[^/]+\.json|"
+    r"usr/local/cuda[^/]*/version\.(json|txt)|opt/rocm[^/]*/(core/)?\.info/version|"
+    r"(usr/)?lib(64)?/([^/]+/)?libc\.so\.6|(usr/)?lib(64)?/([^/]+/)?libc-[\d.]+\.so|"
+    r"(usr/)?lib(64)?/([^/]+/)?libstdc\+\+\.so\.6[\d.]*|usr/include/cudnn_version\.h"
+)
+# tarfile answers damaged gzip heads with TypeError, damaged numbers with ValueError
+_DAMAGE: Final = (tarfile.TarError, EOFError, OSError, OverflowError, TypeError, ValueError, zlib.error)
+_LARGEST: Final = 8 << 20  # bytes of one file that is kept
+_MOST: Final = 4_000_000  # files of one image; a large one has some three hundred thousand
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One path of the tree: ``kind`` is file, folder, link or other; ``data`` is kept for telling files only."""
+
+    kind: str
+    mode: int = 0
+    size: int = 0
+    target: str = ""
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image as files: its configuration (``Env``, ``Labels``, ``architecture``) and its tree, absolute paths."""
+
+    config: Mapping[str, Any]
+    tree: Mapping[str, Node] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+
+def read(name: str) -> Image:
+    """Read an archive or layout from disk.
+
+    Raises:
+        InputError: if it is neither, or is damaged.
+    """
+    path = Path(name)
+    try:
+        if path.is_dir():
+            return _assembled(_folder_blobs(path), name)
+        with path.open("rb") as stream:
+            return from_stream(stream, name)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", where=name) from None
+
+
+def from_stream(stream: IO[bytes], name: str) -> Image:
+    """Read what ``docker save`` writes, as it comes.
+
+    Raises:
+        InputError: if it is no such archive, or is damaged.
+    """
+    try:
+        with tarfile.open(fileobj=stream, mode="r|*") as outer:
+            return _assembled(_stream_blobs(outer), name)
+    except _DAMAGE as error:
+        raise InputError(
+            f"not an image archive: {error}", where=name, expected="docker save or an OCI layout"
+        ) from None
+
+
+@dataclass(slots=True)
+class _Blobs:
+    """What an archive holds: JSON documents and layer trees, by name."""
+
+    documents: dict[str, Any] = field(default_factory=dict)
+    layers: dict[str, dict[str, Node]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+
+def _folder_blobs(path: Path) -> _Blobs:
+    blobs = _Blobs()
+    for file in sorted(path.rglob("*")):
+        if file.is_file() and not file.is_symlink():
+            with file.open("rb") as stream:
+                _take(blobs, file.relative_to(path).as_posix(), stream, file.stat().st_size)
+    return blobs
+
+
+def _stream_blobs(outer: tarfile.TarFile) -> _Blobs:
+    blobs = _Blobs()
+    for member in outer:
+        stream = outer.extractfile(member) if member.isfile() else None
+        if stream is not None:
+            _take(blobs, member.name.removeprefix("./"), stream, member.size)
+    return blobs
+
+
+def _take(blobs: _Blobs, name: str, stream: IO[bytes], size: int) -> None:
+    """Sort one blob in: JSON if it looks like it and is small, else a layer."""
+    head = stream.read(4)
+    if head[:1] in {b"{", b"["} and size <= _LARGEST:
+        blobs.documents[name] = _json(head + stream.read(_LARGEST))
+    elif head == b"\x28\xb5\x2f\xfd":
+        blobs.unread.append(f"layer {name[-16:]} is compressed with ZSTD, which this Python cannot unpack")
+    elif size > len(head):
+        try:
+            with tarfile.open(fileobj=io.BufferedReader(_Rejoined(head, stream)), mode="r|*") as layer:
+                blobs.layers[name] = _tree(layer)
+        except _DAMAGE as error:
+            if "blobs/" in name or name.endswith(".tar"):
+                blobs.unread.append(f"layer {name[-16:]} is damaged: {error}")
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream with the bytes already taken put back in front."""
+
+    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
+        super().__init__()
+        self._head, self._stream = head, stream
+
+    def readable(self) -> bool:
+        """It is there to be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, the head first."""
+        part = self._head[: len(buffer)] if self._head else self._stream.read(len(buffer))
+        self._head = self._head[len(part) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _tree(layer: tarfile.TarFile) -> dict[str, Node]:
+    tree: dict[str, Node] = {}
+    for member in layer:
+        if len(tree) >= _MOST:
+            break
+        path = "/" + member.name.removeprefix("./").strip("/")
+        tree[path] = _node(layer, member, path)
+    return tree
+
+
+def _node(layer: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> Node:
+    if member.isdir():
+        return Node("folder", member.mode)
+    if member.issym():
+        return Node("link", member.mode, target=member.linkname)
+    if member.islnk():
+        return Node("link", member.mode, target="/" + member.linkname.strip("/"))
+    if not member.isfile():
+        return Node("other", member.mode)
+    telling = member.size <= _LARGEST and _TELLING.fullmatch(path[1:]) is not None
+    stream = layer.extractfile(member) if telling else None
+    return Node("file", member.mode, member.size, data=stream.read(_LARGEST) if stream else None)
+
+
+def _assembled(blobs: _Blobs, name: str) -> Image:
+    config, layers = _manifest(blobs, name)
+    tree: dict[str, Node] = {}
+    for layer in layers:
+        if layer in blobs.layers:
+            _lay(tree, blobs.layers[layer])
+    return Image(config, tree, tuple(blobs.unread))
+
+
+def _lay(tree: dict[str, Node], layer: Mapping[str, Node]) -> None:
+    """Lay one change set over the tree: whiteouts remove, everything else adds or replaces."""
+    for path in layer:
+        folder, _, base = path.rpartition("/")
+        if base == ".wh..wh..opq":
+            _remove(tree, (known for known in list(tree) if known.startswith(folder + "/")))
+        elif base.startswith(".wh."):
+            gone = f"{folder}/{base[4:]}"
+            _remove(tree, (known for known in list(tree) if known == gone or known.startswith(gone + "/")))
+    tree.update((path, node) for path, node in layer.items() if "/.wh." not in path)
+
+
+def _remove(tree: dict[str, Node], paths: Iterable[str]) -> None:
+    for path in paths:
+        tree.pop(path, None)
+
+
+def _manifest(blobs: _Blobs, name: str) -> tuple[Mapping[str, Any], list[str]]:
+    """Configuration and layer names in order, by either of the two formats."""
+    saved = blobs.documents.get("manifest.json")
+    if isinstance(saved, list) and saved and isinstance(saved[0], dict):
+        config = blobs.documents.get(str(saved[0].get("Config")))
+        return _table(config), [str(layer) for layer in saved[0].get("Layers") or ()]
+    index = _table(blobs.documents.get("index.json"))
+    for _ in range(3):  # an index may point to an index of platforms
+        found = [_blob(item) for item in index.get("manifests") or () if isinstance(item, dict)]
+        document = next((_table(blobs.documents.get(blob)) for blob in found if blob in blobs.documents), {})
+        if "layers" in document:
+            config = blobs.documents.get(_blob(_table(document.get("config"))))
+            return _table(config), [_blob(item) for item in document["layers"] if isinstance(item, dict)]
+        index = document
+    raise InputError("holds no image manifest", where=name, expected="docker save or an OCI layout")
+
+
+def _blob(descriptor: Mapping[str, Any]) -> str:
+    return "blobs/" + str(descriptor.get("digest", "")).replace(":", "/")
+
+
+def _table(raw: Any) -> Mapping[str, Any]:
+    return raw if isinstance(raw, dict) else {}
