@@ -40,23 +40,22 @@ class Matrix:
     def table(self, name: str) -> tuple[Any, ...]:
         """All rows of a table, overlays merged in by key."""
         if name not in self._cache:
-            shape = rows.row_type(name)
-            merged: dict[tuple[Any, ...], rows.Row] = {}
+            found: list[rows.Row] = []
             for source in self._stores:
-                found = [row for raw in self._spelled_out(name, source.rows(name)) for row in typed(shape, raw, name)]
-                if merged and found:
-                    replaced = {_overlay_key(row) for row in found}
-                    merged = {key: row for key, row in merged.items() if _overlay_key(row) not in replaced}
-                merged.update((key_of(row), row) for row in found)
-            self._cache[name] = tuple(merged.values())
+                found = _laid_over(self._typed(name, source.rows(name)), found)
+            self._cache[name] = tuple(found)
         return self._cache[name]
+
+    def _typed(self, name: str, raw: list[store.Raw]) -> list[rows.Row]:
+        shape = rows.row_type(name)
+        return [row for item in self._spelled_out(name, raw) for row in typed(shape, item, name)]
 
     def select(self, name: str, **wanted: str) -> tuple[Any, ...]:
         """Rows of a table whose fields have these plain values; no other row is built (a large table costs)."""
         if len(self._stores) > 1 or name in self._cache:  # an overlay may change the very field that is asked for
             return tuple(row for row in self.table(name) if all(getattr(row, key) == wanted[key] for key in wanted))
         raw = [row for row in self._stores[0].rows(name) if all(row.get(key, "") == wanted[key] for key in wanted)]
-        return tuple(row for item in self._spelled_out(name, raw) for row in typed(rows.row_type(name), item, name))
+        return tuple(self._typed(name, raw))
 
     def _spelled_out(self, name: str, raw: list[store.Raw]) -> list[store.Raw]:
         """Image rows with the condition they name written out: it is long and shared by dozens of tags."""
@@ -155,6 +154,15 @@ def key_of(row: rows.Row) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in rows.KEYS[type(row)])
 
 
+def _laid_over(upper: list[rows.Row], lower: list[rows.Row]) -> list[rows.Row]:
+    """Two stores' rows as one table; within one store no key stands twice (a law), so that nothing is compared."""
+    if not upper or not lower:
+        return upper or lower
+    replaced = {_overlay_key(row) for row in upper}
+    kept = [row for row in lower if _overlay_key(row) not in replaced]
+    return [*kept, *{key_of(row): row for row in upper}.values()]
+
+
 def _overlay_key(row: rows.Row) -> tuple[Any, ...]:
     """What an overlay's row replaces: the row of its key; for a build, every row for that variant and platform."""
     if isinstance(row, rows.Build):
@@ -166,7 +174,7 @@ def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
     """A raw row as a value of its type; for a build one value per release."""
     make = cast("Any", shape)
     tuples = _tuples(make)
-    values = {key: _items(key, item) if key in tuples else item for key, item in raw.items()}
+    values = {key: _items(item) if key in tuples else item for key, item in raw.items()}
     if shape is not rows.Build:
         return (make(**values),)
     releases = values.pop("versions")
@@ -179,9 +187,15 @@ def _tuples(shape: type[Any]) -> frozenset[str]:
     return frozenset(item.name for item in fields(shape) if str(item.type).startswith("tuple"))
 
 
-def _items(key: str, item: Any) -> tuple[str, ...]:
+def _items(item: Any) -> tuple[str, ...]:
     """The items of such a field, spelled as a list or as words in one text."""
-    return tuple(item) if key in rows.LISTS or isinstance(item, list) else tuple(item.split())
+    return _words(item) if isinstance(item, str) else tuple(item)
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> tuple[str, ...]:
+    """Words of a text; the same few lists of Pythons and targets stand in hundreds of rows."""
+    return tuple(text.split())
 
 
 def matrix(*overlays: Path) -> Matrix:
