@@ -100,7 +100,9 @@ def facts_of(captured: Sequence[Mapping[str, str]], text: str) -> Host:
 
 def _torch_tag(text: str, stated: dict[str, Any]) -> None:
     """``torch 2.0.1+rocm5.4.2`` in the text states the build of torch."""
-    found = re.search(r"(?:torch|pytorch)[^\n]{0,40}?\b\d+\.\d+[.\w]{0,20}\+(cu\d{2,3}|cpu|rocm[\d.]{1,8}\d)", text[:200_000], re.I)
+    found = re.search(
+        r"(?:torch|pytorch)[^\n]{0,40}?\b\d+\.\d+[.\w]{0,20}\+(cu\d{2,3}|cpu|rocm[\d.]{1,8}\d)", text[:200_000], re.IGNORECASE
+    )
     if found:
         stated["builds"].setdefault("torch", {}).setdefault("runtime", runtime_of(found[1].lower()))
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ENGINES: Final = re.compile(r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b")
+_ENGINES: Final = re.compile(
+    r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b"
+)
 _KUBERNETES: Final = re.compile(r"\bkubectl\b|\bhelm\b")
 _SNUG: Final = re.compile(r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b")
 _COMPILES: Final = re.compile(
@@ -16,7 +18,9 @@ _COMPILES: Final = re.compile(
     r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
 )
 _INDEX: Final = re.compile(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
-_REQUIREMENT: Final = re.compile(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})")
+_REQUIREMENT: Final = re.compile(
+    r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})"
+)
 _INSTALLED: Final = re.compile(r"\b(?:pip3?|uv pip|conda|mamba|uv|poetry)\s+(?:install|add)\b([^\n|;&]{0,400})")
 
 
@@ -32,7 +36,16 @@ def container_of(commands: Sequence[str]) -> str:
 
 def asks_for_gpu(command: str) -> bool:
     """Whether a container command hands over a GPU."""
-    marks = ("--gpus", "--runtime=nvidia", "--runtime nvidia", "nvidia.com/gpu", "/dev/kfd", "NVIDIA_VISIBLE_DEVICES", "--nv", "--rocm")
+    marks = (
+        "--gpus",
+        "--runtime=nvidia",
+        "--runtime nvidia",
+        "nvidia.com/gpu",
+        "/dev/kfd",
+        "NVIDIA_VISIBLE_DEVICES",
+        "--nv",
+        "--rocm",
+    )
     return any(mark in command for mark in marks)
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.facts import CATALOGUE, Unknown
-from compat.findings import RANK, SURENESS, Evidence, Finding, Fix, Report, Unchecked
+from compat.facts import CATALOGUE
+from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, code_of
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.signals import WORDS, Hearing, recognise
 
 if TYPE_CHECKING:
@@ -39,7 +39,13 @@ class Case:
 
     def special(self, name: str) -> Any:
         """The value of a parameter that is no fact; ``KeyError`` if ``name`` is none of these."""
-        return {"host": self.host, "matrix": self.matrix, "signals": self.signals, "wishes": self.wishes, "commands": self.commands}[name]
+        return {
+            "host": self.host,
+            "matrix": self.matrix,
+            "signals": self.signals,
+            "wishes": self.wishes,
+            "commands": self.commands,
+        }[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +186,10 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
     if not left:
         return [replace(_told(heard, items[0], case, "possible"), severity="warning")]
     if heard.signal.program == WORDS:
-        return [replace(_told(heard, item, case, "possible"), severity="warning" if item is left[0] else "info") for item in left[:_MANY]]
+        return [
+            replace(_told(heard, item, case, "possible"), severity="warning" if item is left[0] else "info")
+            for item in left[:_MANY]
+        ]
     sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) <= _MANY) else "possible"
     first = _told(heard, left[0], case, sure)
     first = first if sure == "likely" else replace(first, severity=_milder(first.severity))
@@ -219,7 +228,14 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
         candidates = heard.signal.candidates if heard else ()
         place = candidates.index(finding.code) if heard else 0
         explains = 0 if heard or not case.signals.harmful else 1
-        return (RANK[finding.severity], explains, SURENESS[finding.confidence], len(candidates), place, layers[finding.code])
+        return (
+            RANK[finding.severity],
+            explains,
+            SURENESS[finding.confidence],
+            len(candidates),
+            place,
+            layers[finding.code],
+        )
 
     return tuple(sorted(findings, key=key))
 
@@ -230,7 +246,9 @@ def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tup
     parents = {code: _parent(finding, by_code, rules) for code, finding in by_code.items()}
     roots = {code: _root(code, parents) for code in by_code}
     return tuple(
-        replace(root, consequences=tuple(item for item in findings if roots[item.code] == root.code and item is not root))
+        replace(
+            root, consequences=tuple(item for item in findings if roots[item.code] == root.code and item is not root)
+        )
         for root in findings
         if roots[root.code] == root.code
     )

@@ -12,7 +12,9 @@ from typing import Final
 
 SHORTEST: Final = 3  # a literal shorter than this filters nothing
 
-_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?<?[=!:]|[()|?*+.^$]|\{[\d,]+\}|[^\\\[()|?*+{}.^$]|[{}]", re.DOTALL)
+_TOKEN: Final = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?<?[=!:]|[()|?*+.^$]|\{[\d,]+\}|[^\\\[()|?*+{}.^$]|[{}]", re.DOTALL
+)
 _GAPS: Final = frozenset("dDwWsSbBAZ")
 
 Options = tuple[str, ...]

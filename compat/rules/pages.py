@@ -1,4 +1,7 @@
-"""A rule's docstring as its page: title, what, why, how to fix, sources. ``explain``, the docs and SARIF read these."""
+"""A rule's docstrings as its page; ``explain``, the docs and SARIF read these.
+
+Title, why, how to fix and sources stand in the docstring of the class; what is checked stands in that of ``check``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from compat.rules.rule import Rule, code_of
 if TYPE_CHECKING:
     from compat.findings import Severity
 
-HEADINGS: Final = ("What", "Why", "Fix", "Sources")
+HEADINGS: Final = ("Why", "Fix", "Sources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def page_of(rule: type[Rule]) -> Page:
         title=" ".join(title.split()).rstrip("."),
         severity=rule.severity,
         area=rule.area,
-        what=_flowed(parts["What"]),
+        what=_flowed(rule.check.__doc__ or ""),
         why=_flowed(parts["Why"]),
         fix=_flowed(parts["Fix"]),
         sources=tuple(_flowed(item) for item in parts["Sources"].split("- ") if item.strip()),

@@ -40,7 +40,9 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
 
 def _filled(ours: T, theirs: T) -> T:
     """A record with its blanks filled from another's."""
-    blanks = {item.name: getattr(theirs, item.name) for item in fields(ours) if getattr(ours, item.name) in ("", None, ())}
+    blanks = {
+        item.name: getattr(theirs, item.name) for item in fields(ours) if getattr(ours, item.name) in ("", None, ())
+    }
     return replace(ours, **blanks)
 
 
@@ -83,5 +85,9 @@ def _vendor(gpu: Gpu) -> str:
     if gpu.target.startswith(("sm_", "gfx")):
         return "nvidia" if gpu.target.startswith("sm_") else "amd"
     words = gpu.name.lower()
-    marks = {"nvidia": ("nvidia", "geforce", "tesla", "quadro"), "amd": ("amd", "radeon", "instinct"), "intel": ("intel", "arc(tm)")}
+    marks = {
+        "nvidia": ("nvidia", "geforce", "tesla", "quadro"),
+        "amd": ("amd", "radeon", "instinct"),
+        "intel": ("intel", "arc(tm)"),
+    }
     return next((vendor for vendor, signs in marks.items() if any(sign in words for sign in signs)), "")

@@ -17,8 +17,23 @@ _DRIVER: Final = {
     "arch": ("sudo pacman -S nvidia-open", "sudo reboot"),
     "opensuse": ("sudo zypper install nvidia-compute-utils-G06", "sudo reboot"),
 }
-_KIN: Final = {"rocky": "rhel", "almalinux": "rhel", "centos": "rhel", "sles": "opensuse", "pop": "ubuntu", "linuxmint": "ubuntu", "manjaro": "arch"}
-_MANAGERS: Final = {"ubuntu": "apt install", "debian": "apt install", "fedora": "dnf install", "rhel": "dnf install", "arch": "pacman -S", "opensuse": "zypper install"}
+_KIN: Final = {
+    "rocky": "rhel",
+    "almalinux": "rhel",
+    "centos": "rhel",
+    "sles": "opensuse",
+    "pop": "ubuntu",
+    "linuxmint": "ubuntu",
+    "manjaro": "arch",
+}
+_MANAGERS: Final = {
+    "ubuntu": "apt install",
+    "debian": "apt install",
+    "fedora": "dnf install",
+    "rhel": "dnf install",
+    "arch": "pacman -S",
+    "opensuse": "zypper install",
+}
 
 
 def distribution(host: Host) -> str:
@@ -30,7 +45,9 @@ def distribution(host: Host) -> str:
 def install_driver(host: Host, why: str = "Install an NVIDIA driver that covers the CUDA build, then restart.") -> Fix:
     """Install or upgrade the NVIDIA driver."""
     if host["platform"] in {"wsl1", "wsl2"}:
-        return Fix("Install the NVIDIA driver on the Windows side; WSL gets it from there.", ("wsl --update", "wsl --shutdown"))
+        return Fix(
+            "Install the NVIDIA driver on the Windows side; WSL gets it from there.", ("wsl --update", "wsl --shutdown")
+        )
     if host["platform"] == "windows":
         return Fix(f"{why} On Windows: download it from https://www.nvidia.com/drivers.")
     if host["container"]:
@@ -55,5 +72,7 @@ def run_with_gpu(host: Host) -> tuple[str, ...]:
     vendors = {gpu.vendor for gpu in host["gpus"] or ()}
     image = host["image"] or "IMAGE"
     if vendors == {"amd"}:
-        return (f"docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) {image}",)
+        return (
+            f"docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) {image}",
+        )
     return (f"docker run --gpus all {image}",)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_LINE: Final = re.compile(r"\s*([A-Za-z0-9][\w.-]{0,80})\s*(?:\[[^\]]{0,80}\])?\s*\(?([^;)]{0,200})\)?\s*(?:;(.{0,400}))?$")
+_LINE: Final = re.compile(
+    r"\s*([A-Za-z0-9][\w.-]{0,80})\s*(?:\[[^\]]{0,80}\])?\s*\(?([^;)]{0,200})\)?\s*(?:;(.{0,400}))?$"
+)
 
 
 @dataclass(frozen=True, slots=True)

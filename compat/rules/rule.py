@@ -1,8 +1,9 @@
 """What a rule is, and what it may answer.
 
 A rule is a class named by its code (``DriverTooOldForRuntime`` is ``driver-too-old-for-runtime``). Its docstring is
-its page: the title, then the headings *What*, *Why*, *Fix* and *Sources*. The parameters of its ``check`` name the
-facts it needs; the engine reads them from there, so that a rule cannot use a fact it did not ask for.
+its page: the title, then the headings *Why*, *Fix* and *Sources*; the docstring of its ``check`` says *what* is
+checked. The parameters of ``check`` name the facts it needs; the engine reads them from there, so that a rule cannot
+use a fact it did not ask for.
 """
 
 from __future__ import annotations

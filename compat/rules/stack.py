@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.matrix import Matrix, rows
 
-FRAMEWORKS: Final = ("torch", "tensorflow", "jax", "paddlepaddle", "onnxruntime-gpu", "cupy", "mxnet", "tensorflow-rocm")
+FRAMEWORKS: Final = (
+    "torch",
+    "tensorflow",
+    "jax",
+    "paddlepaddle",
+    "onnxruntime-gpu",
+    "cupy",
+    "mxnet",
+    "tensorflow-rocm",
+)
 """Distributions that carry or choose a GPU runtime, in the order in which a reader cares."""
 
 _ALIASES: Final = {
@@ -136,7 +145,9 @@ def _by_companions(name: str, packages: dict[str, str]) -> str:
     """The runtime that packages beside a framework give away; only JAX keeps its GPU code in plugins."""
     if name != "jax":
         return ""
-    plugin = next((found for item in packages if (found := re.fullmatch(r"jax-(cuda|rocm)(\d+)-(?:plugin|pjrt)", item))), None)
+    plugin = next(
+        (found for item in packages if (found := re.fullmatch(r"jax-(cuda|rocm)(\d+)-(?:plugin|pjrt)", item))), None
+    )
     return f"{plugin[1]}{plugin[2]}" if plugin else ""
 
 
@@ -157,7 +168,10 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     here = [row for row in fits if on_platform(row, host)] or fits
     if runtime:
         return next((row for row in here if _same_runtime(row.runtime, runtime)), None)
-    return next((row for row in here if not row.index and row.runtime != "cpu"), next((row for row in here if not row.index), None))
+    return next(
+        (row for row in here if not row.index and row.runtime != "cpu"),
+        next((row for row in here if not row.index), None),
+    )
 
 
 def same_version(left: str, right: str) -> bool:

@@ -1,4 +1,4 @@
-"""Forward compatibility: a libcuda from an image or a cuda-compat package beside the host's driver."""
+"""Forward compatibility: a libcuda from a cuda-compat package beside the host's driver."""
 
 from __future__ import annotations
 
@@ -15,8 +15,28 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
+
 _CONSUMER: Final = ("geforce", "gtx", "titan", "rtx 20", "rtx 30", "rtx 40", "rtx 50", "mx1", "mx2", "mx3", "mx4")
-_DATA_CENTER: Final = ("tesla", "a100", "h100", "h200", "b200", "b300", "a10", "a30", "a40", "l4", "l40", "v100", "t4", "p100", "gh200", "gb200")
+
+
+_DATA_CENTER: Final = (
+    "tesla",
+    "a100",
+    "h100",
+    "h200",
+    "b200",
+    "b300",
+    "a10",
+    "a30",
+    "a40",
+    "l4",
+    "l40",
+    "v100",
+    "t4",
+    "p100",
+    "gh200",
+    "gb200",
+)
 
 
 def consumer(gpu: Gpu) -> bool:
@@ -32,9 +52,6 @@ def data_center(gpu: Gpu) -> bool:
 class ForwardCompatConflict(Rule):
     """A cuda-compat libcuda is active where it does not apply.
 
-    What:
-        The loader picks libcuda from a compat folder although the GPU is of the consumer line, or the host's
-        driver is newer than that libcuda.
     Why:
         Forward compatibility is limited to data-center GPUs, some workstation cards and Jetson. Errors 803 and 804 mean
         that two driver generations met in one process.
@@ -62,6 +79,10 @@ class ForwardCompatConflict(Rule):
         env: dict[str, str] | None = None,
         image: str | None = None,
     ) -> Outcome:
+        """The loader picks libcuda from a compat folder, where it may not.
+
+        The GPU is of the consumer line, or the host's driver is newer than that libcuda.
+        """
         active = next((item for item in libraries or () if item.origin == "compat" and item.loaded), None)
         geforce = next((gpu for gpu in gpus or () if consumer(gpu)), None)
         if active and (geforce or _older(active.version, host["driver"])):
@@ -73,7 +94,11 @@ class ForwardCompatConflict(Rule):
         compat = next((name for name in packages_of(host) if name.startswith("cuda-compat")), "")
         path = (env or {}).get("LD_LIBRARY_PATH", "")
         if compat or "compat" in path or told.signal.signal == "compat-804":
-            facts = tuple(name for name in (f"packages.{compat}" if compat else "", "gpus", "image") if name and host[name.partition(".")[0]])
+            facts = tuple(
+                name
+                for name in (f"packages.{compat}" if compat else "", "gpus", "image")
+                if name and host[name.partition(".")[0]]
+            )
             return Found(detail=f"{told.signal.meaning} {compat}".strip(), facts=facts)
         if image or host["container"]:
             detail = "The program runs in an image, whose libcuda differs from the driver of the host."
@@ -93,8 +118,6 @@ def _older(compat: str, driver: str | None) -> bool:
 class ForwardCompatAvailable(Rule):
     """A cuda-compat package could make this build run.
 
-    What:
-        The driver is of an older CUDA major than the build, and the GPU is a data-center part.
     Why:
         There, a newer CUDA user space may run on an older kernel driver without touching the host.
     Fix:
@@ -110,6 +133,7 @@ class ForwardCompatAvailable(Rule):
     remedy = Fix("Add the package cuda-compat-<major>-<minor> to the image.")
 
     def check(self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The driver is of an older CUDA major than the build, and the GPU is a data-center part."""
         have = cuda_of_driver(matrix, driver, host["platform"])
         if not have or not gpus or not all(data_center(gpu) for gpu in gpus):
             return None
@@ -117,35 +141,12 @@ class ForwardCompatAvailable(Rule):
             if item.cuda and versions.major(item.cuda) > versions.major(have):
                 name = f"cuda-compat-{item.cuda.replace('.', '-')}"
                 fix = Fix(f"Add {name} to the image.", (f"apt-get install -y {name}",))
-                return Found(detail=f"{gpus[0].name} may run {item.label} with {name}.", facts=("driver", "gpus", item.fact), fix=fix)
+                return Found(
+                    detail=f"{gpus[0].name} may run {item.label} with {name}.",
+                    facts=("driver", "gpus", item.fact),
+                    fix=fix,
+                )
         return None
 
 
-class ImageShipsDriver(Rule):
-    """The image contains NVIDIA driver libraries.
-
-    What:
-        Inside a container, libcuda or libnvidia-ml of another version than the host's driver comes from the image.
-    Why:
-        The driver's libraries must be injected from the host, so that they match the kernel module.
-    Fix:
-        Remove driver packages from the Dockerfile: install cuda-toolkit or cuda-libraries, never the cuda or
-        cuda-drivers meta packages.
-    Sources:
-        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
-    """
-
-    area = "container"
-    vendors = ("nvidia",)
-    asks = ("driver_packages", "libraries", "container")
-    remedy = Fix("Remove the driver packages from the Dockerfile.", ('RUN apt-get purge -y "nvidia-driver*" "libnvidia-*" "cuda-drivers*"',))
-    _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
-
-    def check(self, container: str, driver_packages: tuple[str, ...]) -> Outcome:
-        found = [name for name in driver_packages if name.startswith(self._MARKS)]
-        if not found:
-            return None
-        return Found(detail=f"Inside {container}: {', '.join(found[:3])} is installed in the image.", facts=("container", "driver_packages"))
-
-
-RULES = family(ImageShipsDriver, ForwardCompatConflict, ForwardCompatAvailable)
+RULES = family(ForwardCompatConflict, ForwardCompatAvailable)

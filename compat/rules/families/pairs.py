@@ -1,4 +1,4 @@
-"""Packages that must fit each other: companions of a framework, and frameworks side by side."""
+"""Companions of a framework: do they belong to it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.rules import requirements
-from compat.rules import commands as told
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import framework, packages_of, plain, row_of, same_version
@@ -20,12 +19,15 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix, rows
     from compat.rules.signals import Hearing
 
+
 _COMPANIONS: Final = (
     "torchvision", "torchaudio", "torchtext", "torchdata", "torchao", "triton", "xformers", "vllm", "flash-attn", "torch-tensorrt",
     "torch-scatter", "torch-sparse", "torch-cluster", "torch-npu", "torch-xla", "intel-extension-for-pytorch", "transformer-engine",
     "keras", "tf-keras", "tensorflow-text", "jaxlib", "jax-cuda11-plugin", "jax-cuda12-plugin", "jax-cuda13-plugin",
     "jax-cuda12-pjrt", "jax-cuda13-pjrt",
 )  # fmt: skip
+
+
 _HUBS: Final = ("torch", "tensorflow", "jax", "jaxlib", "keras")
 
 
@@ -52,7 +54,11 @@ def mismatches(host: Host, matrix: Matrix) -> Iterator[tuple[str, str, requireme
 def _hub_faults(lines: tuple[str, ...], packages: Mapping[str, str], host: Host) -> list[tuple[requirements.Asks, str]]:
     """Requirements on a framework that are violated; a pin with a local tag counts without it."""
     clean = [re.sub(r"\+[\w.]+", "", line) for line in lines]
-    return [item for item in requirements.broken(clean, packages, host["python"] or "") if item[0].name in {*_HUBS, "triton"}]
+    return [
+        item
+        for item in requirements.broken(clean, packages, host["python"] or "")
+        if item[0].name in {*_HUBS, "triton"}
+    ]
 
 
 def _stated(host: Host, packages: Mapping[str, str]) -> Iterator[tuple[str, str, requirements.Asks, str, None]]:
@@ -64,7 +70,7 @@ def _stated(host: Host, packages: Mapping[str, str]) -> Iterator[tuple[str, str,
 
 
 def _jax_pair(packages: Mapping[str, str]) -> Iterator[tuple[str, str, requirements.Asks, str, None]]:
-    """jaxlib and plug-ins are never newer than jax, and a plug-in is of jaxlib's own release (jax/_src/lib)."""
+    """Jaxlib and plug-ins are never newer than jax, and a plug-in is of jaxlib's own release (jax/_src/lib)."""
     jax, jaxlib = packages.get("jax", ""), packages.get("jaxlib", "")
     if is_version(jax) and is_version(jaxlib) and release(jaxlib)[:3] > release(jax)[:3]:
         yield "jaxlib", jaxlib, requirements.Asks("jax", f">={jaxlib}"), jax, None
@@ -77,9 +83,6 @@ def _jax_pair(packages: Mapping[str, str]) -> Iterator[tuple[str, str, requireme
 class FrameworkPairMismatch(Rule):
     """A companion package does not belong to this framework version.
 
-    What:
-        torchvision, torchaudio, triton, keras, jaxlib, a JAX plug-in or NumPy is of a release that was not built for the
-        framework that is installed.
     Why:
         Companions link against one exact framework and register their operators when they are imported.
     Fix:
@@ -92,9 +95,16 @@ class FrameworkPairMismatch(Rule):
     area = "framework"
     requires = ("wrong-vendor-build",)
     asks = ("packages",)
-    remedy = Fix("Reinstall the framework and its companions in one command, from one index.", ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",))
+    remedy = Fix(
+        "Reinstall the framework and its companions in one command, from one index.",
+        ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",),
+    )
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+        """A companion is of a release that was not built for the framework that is installed.
+
+        torchvision, torchaudio, triton, keras, jaxlib, a JAX plug-in or NumPy.
+        """
         packages = packages_of(host)
         if not packages:
             return None
@@ -103,8 +113,12 @@ class FrameworkPairMismatch(Rule):
             name, version, asked, there, row = found
             detail = f"{name} {version} belongs to {asked.name}{asked.specifier}; {asked.name} {there} is installed."
             fix = self._reinstall(asked.name, there, matrix)
-            return Found(detail=detail, facts=_cited(host, name, asked.name), sources=cite(matrix, row), fix=fix)
-        return _numpy(host, matrix) or _tags(host) or (None if signals.pointing("framework-pair-mismatch") else self._pairs(packages))
+            return Found(detail=detail, facts=cited(host, name, asked.name), sources=cite(matrix, row), fix=fix)
+        return (
+            _numpy(host, matrix)
+            or _tags(host)
+            or (None if signals.pointing("framework-pair-mismatch") else self._pairs(packages))
+        )
 
     @staticmethod
     def _reinstall(name: str, version: str, matrix: Matrix) -> Fix | None:
@@ -113,23 +127,38 @@ class FrameworkPairMismatch(Rule):
             return None
         pairs = [f"torch=={plain(version)}"]
         for companion in ("torchvision", "torchaudio"):
-            fits = [row for row in matrix.builds(companion) if any(same_pin(line, plain(version)) for line in row.requires)]
+            fits = [
+                row for row in matrix.builds(companion) if any(same_pin(line, plain(version)) for line in row.requires)
+            ]
             pairs += [f"{companion}=={fits[-1].version}"] if fits else []
-        return Fix("Install the companions that belong to this torch.", (f"pip install {' '.join(pairs)}",)) if len(pairs) > 1 else None
+        return (
+            Fix("Install the companions that belong to this torch.", (f"pip install {' '.join(pairs)}",))
+            if len(pairs) > 1
+            else None
+        )
 
     @staticmethod
     def _pairs(packages: Mapping[str, str]) -> Outcome:
         here = [name for name in _COMPANIONS if name in packages]
-        return Fits(f"{', '.join(here[:4])} belong{'s' if len(here) == 1 else ''} to the framework installed") if here else None
+        return (
+            Fits(f"{', '.join(here[:4])} belong{'s' if len(here) == 1 else ''} to the framework installed")
+            if here
+            else None
+        )
 
 
 def same_pin(line: str, version: str) -> bool:
     """Whether a requirement line pins torch to a release."""
     asked = requirements.read(line)
-    return bool(asked and asked.name == "torch" and asked.specifier.startswith("==") and requirements.admits(asked.specifier, version))
+    return bool(
+        asked
+        and asked.name == "torch"
+        and asked.specifier.startswith("==")
+        and requirements.admits(asked.specifier, version)
+    )
 
 
-def _cited(host: Host, *names: str) -> tuple[str, ...]:
+def cited(host: Host, *names: str) -> tuple[str, ...]:
     table = "packages" if host["packages"] else "conda_packages"
     return tuple(f"{table}.{name}" for name in names if name in (host[table] or {}))
 
@@ -145,8 +174,11 @@ def _numpy(host: Host, matrix: Matrix) -> Outcome:
         faults = requirements.broken(row.requires, {"numpy": packages["numpy"]}, host["python"] or "") if row else []
         if faults and item:
             detail = f"{item.label} wants numpy{faults[0][0].specifier}; numpy {packages['numpy']} is installed."
-            fix = Fix(f"Install numpy{faults[0][0].specifier}, or a newer {name}.", (f'pip install "numpy{faults[0][0].specifier}"',))
-            return Found(detail=detail, facts=_cited(host, name, "numpy"), fix=fix, sources=cite(matrix, row))
+            fix = Fix(
+                f"Install numpy{faults[0][0].specifier}, or a newer {name}.",
+                (f'pip install "numpy{faults[0][0].specifier}"',),
+            )
+            return Found(detail=detail, facts=cited(host, name, "numpy"), fix=fix, sources=cite(matrix, row))
     return None
 
 
@@ -159,15 +191,15 @@ def _tags(host: Host) -> Outcome:
         if own and tag and tag != own:
             command = f"pip install --force-reinstall --no-deps {name}=={plain(packages[name])} --index-url https://download.pytorch.org/whl/{own}"
             fix = Fix(f"Reinstall {name} from the index of torch.", (command,))
-            return Found(detail=f"torch is +{own}, {name} is +{tag}.", facts=("packages.torch", f"packages.{name}"), fix=fix)
+            return Found(
+                detail=f"torch is +{own}, {name} is +{tag}.", facts=("packages.torch", f"packages.{name}"), fix=fix
+            )
     return None
 
 
 class FrameworkBuildTagMismatch(Rule):
     """Companions carry different accelerator tags.
 
-    What:
-        The local version tags of torch and its companions differ, as +cu126 and +cpu.
     Why:
         Resolvers ignore local tags when a plain version satisfies the pin, so mixed installs come easily.
     Fix:
@@ -182,14 +214,13 @@ class FrameworkBuildTagMismatch(Rule):
     remedy = Fix("Reinstall the companions from the index of torch.")
 
     def check(self, packages: dict[str, str], host: Host) -> Outcome:
+        """The local version tags of torch and its companions differ, as +cu126 and +cpu."""
         return _tags(host) if packages else None
 
 
 class NumpyAbiMismatch(Rule):
     """A module was compiled for NumPy 1 and NumPy 2 is installed, or the reverse.
 
-    What:
-        A compiled package was made against the other NumPy major.
     Why:
         NumPy's C interface changed incompatibly at 2.0.
     Fix:
@@ -204,101 +235,13 @@ class NumpyAbiMismatch(Rule):
     remedy = Fix("Install numpy<2, or newer releases of the packages that complain.", ('pip install "numpy<2"',))
 
     def check(self, packages: dict[str, str], signals: Hearing) -> Outcome:
+        """A compiled package was made against the other NumPy major."""
         version = packages.get("numpy", "")
         if "numpy-abi" not in signals or not is_version(version) or release(version)[0] < 2:
             return None
-        return Found(detail=f"numpy {version} is installed, and a module was compiled for NumPy 1.", facts=("packages.numpy",))
+        return Found(
+            detail=f"numpy {version} is installed, and a module was compiled for NumPy 1.", facts=("packages.numpy",)
+        )
 
 
-class FrameworksConflict(Rule):
-    """Frameworks in one environment need incompatible CUDA libraries.
-
-    What:
-        Two frameworks ask for ranges of the same NVIDIA library that exclude each other, or load different copies of
-        it into one process.
-    Why:
-        torch pins exact versions of the CUDA libraries while jax and TensorFlow ask for a minimum: the last install
-        decides who breaks, and in one process the first import does.
-    Fix:
-        Use an environment or image per framework, or releases whose ranges overlap, or one of them as a CPU build.
-    Sources:
-        - https://docs.jax.dev/en/latest/installation.html
-        - https://packaging.python.org/en/latest/specifications/dependency-specifiers/
-    """
-
-    area = "framework"
-    asks = ("packages", "package_requires")
-    remedy = Fix("Use one environment or image per framework, or releases whose ranges overlap; see `envcheck resolve`.")
-
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]) -> Outcome:
-        clash = self._clash(host) or self._pins(host, matrix, signals, commands)
-        if clash:
-            return clash
-        asked = {*told.requirements(commands), *(asks.name for wish in wishes if (asks := requirements.read(wish)))}
-        named = {name for name in ("torch", "tensorflow", "jax", "paddlepaddle") if re.search(rf"\b{name}\b", signals.text[:100_000])}
-        together = sorted((asked | named | packages_of(host).keys()) & {"torch", "tensorflow", "jax", "paddlepaddle"})
-        if "resolver-conflict-frameworks" in signals and len(together) > 1:
-            return Found(detail=f"{' and '.join(together)} exclude each other's CUDA libraries.", facts=("packages",) if host["packages"] else ())
-        if signals.get("jax-cudnn", "jax-version-built") and "torch" in together:
-            return Found(detail="torch and jax ask for different CUDA libraries in one environment.", facts=_cited(host, "torch", "jax"))
-        return None
-
-    @staticmethod
-    def _clash(host: Host) -> Outcome:
-        """An installed NVIDIA library outside what a framework requires of it."""
-        packages = packages_of(host)
-        for name, lines in (host["package_requires"] or {}).items():
-            for asked, there in requirements.broken(lines, packages, host["python"] or ""):
-                if asked.name.startswith("nvidia-"):
-                    detail = f"{name} asks for {asked.name}{asked.specifier}; {there} is installed."
-                    return Found(detail=detail, facts=(f"package_requires.{name}", *_cited(host, asked.name)))
-        return None
-
-
-    @staticmethod
-    def _pins(host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
-        """Exact pins of torch on NVIDIA's packages that the extra of TensorFlow or JAX excludes."""
-        extra = re.search(r"tensorflow\[and-cuda\]|jax\[cuda\w*\]", " ".join((signals.text[:100_000], *commands)))
-        torch = framework(host, matrix, "torch")
-        other = framework(host, matrix, "tensorflow" if extra and extra[0].startswith("tensorflow") else "jax")
-        if not extra or not torch or not torch.row or not other:
-            return None
-        pins = {asked.name: asked.specifier for line in torch.row.requires if (asked := requirements.read(line)) and asked.specifier.startswith("==")}
-        rows = [row for row in matrix.builds(other.name) if same_version(row.version, other.version) and row.extras]
-        for row in rows:
-            for asked in filter(None, map(requirements.read, row.requires)):
-                pin = pins.get(asked.name, "") if asked.name.startswith("nvidia-") else ""
-                if pin and asked.specifier and requirements.admits(asked.specifier, pin[2:]) is False:
-                    detail = f"{torch.label} asks for {asked.name}{pin}, {extra[0]} {other.version} for {asked.specifier}."
-                    return Found(detail=detail, facts=(torch.fact, other.fact), sources=cite(matrix, torch.row, row))
-        return None
-
-
-class CudaMajorMixedInEnv(Rule):
-    """Libraries of two CUDA majors are in one environment.
-
-    What:
-        nvidia-* packages with the suffixes -cu11, -cu12 or -cu13 are installed side by side.
-    Why:
-        An extension built for one major cannot use the other's runtime in the same process.
-    Fix:
-        Reinstall all GPU packages for the same CUDA major.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#pip-wheels
-    """
-
-    severity = "warning"
-    area = "framework"
-    requires = ("frameworks-conflict", "library-mismatch", "library-missing")
-    asks = ("packages",)
-    remedy = Fix("Reinstall all GPU packages for the same CUDA major.")
-
-    def check(self, packages: dict[str, str]) -> Outcome:
-        majors = {found[1]: name for name in packages if (found := re.fullmatch(r"nvidia-[\w-]+-cu(\d\d)", name))}
-        if len(majors) < 2:
-            return None
-        names = sorted(majors.values())
-        return Found(detail=f"{' and '.join(names)} are of different CUDA majors.", facts=tuple(f"packages.{name}" for name in names))
-
-
-RULES = family(FrameworksConflict, FrameworkPairMismatch, FrameworkBuildTagMismatch, NumpyAbiMismatch, CudaMajorMixedInEnv)
+RULES = family(FrameworkPairMismatch, FrameworkBuildTagMismatch, NumpyAbiMismatch)

@@ -17,8 +17,18 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.rules.signals import Heard, Hearing
 
+
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
-_SILENT: Final = ("torch-no-gpu-generic", "no-cuda-gpus", "found-no-driver", "hip-no-device", "torch-cpu-build", "index-out-of-gpus")
+
+
+_SILENT: Final = (
+    "torch-no-gpu-generic",
+    "no-cuda-gpus",
+    "found-no-driver",
+    "hip-no-device",
+    "torch-cpu-build",
+    "index-out-of-gpus",
+)
 """Messages of a framework that merely sees no GPU."""
 
 
@@ -63,8 +73,6 @@ def _torch(version: str, vendors: set[str], host: Host, matrix: Matrix) -> Fix:
 class CpuOnlyBuild(Rule):
     """A CPU-only framework build on a machine with a GPU.
 
-    What:
-        A usable GPU is there and the installed build has no accelerator in it.
     Why:
         The package imports and computes, only slowly, and no framework's own check fails for it. Resolvers fall back
         to CPU wheels when the index has nothing that fits the Python or platform.
@@ -80,10 +88,14 @@ class CpuOnlyBuild(Rule):
     asks = ("packages", "builds", "gpus")
     remedy = Fix(
         "Reinstall the framework from the accelerator's index.",
-        ("pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/<variant>", 'pip install "jax[cuda12]"'),
+        (
+            "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/<variant>",
+            'pip install "jax[cuda12]"',
+        ),
     )
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+        """A usable GPU is there and the installed build has no accelerator in it."""
         if host["platform"] == "darwin":
             return None
         heard = signals.pointing("cpu-only-build")
@@ -93,14 +105,16 @@ class CpuOnlyBuild(Rule):
         if cpu and (usable(host) or heard):
             gpu = f"{usable(host)[0].name or 'a GPU'} is there, but " if usable(host) else ""
             facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
-            return Found(detail=f"{gpu}{cpu.name} {cpu.version} is a CPU build.", facts=facts, fix=reinstall(cpu, host, matrix))
+            return Found(
+                detail=f"{gpu}{cpu.name} {cpu.version} is a CPU build.", facts=facts, fix=reinstall(cpu, host, matrix)
+            )
         built = [item for item in items if item.runtime and item.runtime != "cpu" and not item.inferred]
         if built and _about(built[0], heard, signals, items):
             return Fits(f"{built[0].label} is a GPU build")
         return None if built else self._by_message(host, heard is not None)
 
     @staticmethod
-    def _by_message(host: Host, heard: bool) -> Outcome:  # noqa: FBT001 - one caller, named there
+    def _by_message(host: Host, heard: bool) -> Outcome:
         from compat.rules.rule import Unsure
 
         silent = not heard and (host["packages"] or host["builds"]) and not host.known("gpus")
@@ -120,7 +134,9 @@ def _bare_jax(host: Host, items: tuple[Installed, ...], matrix: Matrix, *, heard
     """A jaxlib without plug-in and without CUDA tag; from the release on at which GPU code moved to plug-ins."""
     packages = packages_of(host)
     item = next((item for item in items if item.name == "jax" and not item.cuda and not item.rocm), None)
-    if item is None or any(re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|libtpu.*|jax-metal", name) for name in packages):
+    if item is None or any(
+        re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|libtpu.*|jax-metal", name) for name in packages
+    ):
         return None
     return item if heard or ("jaxlib" in packages and host["packages"] is not None and len(packages) > 3) else None
 
@@ -128,8 +144,6 @@ def _bare_jax(host: Host, items: tuple[Installed, ...], matrix: Matrix, *, heard
 class WrongVendorBuild(Rule):
     """The framework was built for another vendor than the GPU in the machine.
 
-    What:
-        The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA.
     Why:
         The default index gives the CUDA build on Linux, so AMD users get it unless they name the index; and
         installers that see an integrated AMD GPU pick ROCm although an NVIDIA card is present.
@@ -145,6 +159,7 @@ class WrongVendorBuild(Rule):
     _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+        """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
         vendors = {gpu.vendor for gpu in usable(host)}
         for item in installed(host, matrix):
             speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
@@ -179,85 +194,4 @@ class WrongVendorBuild(Rule):
         return Found(detail=detail, facts=("gpus",), confidence="likely")
 
 
-class FrameworkDuplicateInstall(Rule):
-    """Two copies of a framework are installed.
-
-    What:
-        The same distribution is importable from two places, or from pip and conda at once.
-    Why:
-        Which copy wins depends on the order of the path and changes between shells.
-    Fix:
-        Uninstall until none is left, then install once.
-    Sources:
-        - https://packaging.python.org/en/latest/specifications/recording-installed-packages/
-    """
-
-    area = "framework"
-    remedy = Fix("Uninstall every copy, then install once.", ("pip uninstall -y <package>",))
-    _WATCHED: Final = frozenset({"torch", "torchvision", "torchaudio", "triton", "tensorflow", "jax", "jaxlib", "onnxruntime", "numpy"})
-
-    def check(self, duplicate_packages: dict[str, tuple[str, ...]]) -> Outcome:
-        for name, found in duplicate_packages.items():
-            if name in self._WATCHED and len(set(found)) > 1:
-                fix = Fix(f"Uninstall every copy of {name}, then install once.", (f"pip uninstall -y {name}",) * 2)
-                return Found(detail=f"{name} is there as {' and '.join(found)}.", facts=(f"duplicate_packages.{name}",), fix=fix)
-        return None
-
-
-class JaxPluginInitFailed(Rule):
-    """The JAX GPU plug-in is installed but could not start.
-
-    What:
-        A jax-cuda plug-in is present and one of the libraries it loads is missing or older than it was built against.
-    Why:
-        JAX then prints that no CUDA-enabled jaxlib is installed; the true cause stands in the exception above it.
-    Fix:
-        Unset LD_LIBRARY_PATH and reinstall JAX with its extra.
-    Sources:
-        - https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
-    """
-
-    area = "framework"
-    requires = ("library-mismatch", "library-missing", "driver-too-old-for-runtime", "framework-pair-mismatch")
-    asks = ("packages", "env", "libraries")
-    remedy = Fix(
-        "Unset LD_LIBRARY_PATH and reinstall JAX with its extra.",
-        ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"'),
-    )
-
-    def check(self, packages: dict[str, str], signals: Hearing) -> Outcome:
-        plugin = next((name for name in packages if re.fullmatch(r"jax-(cuda|rocm)\d+-plugin", name)), "")
-        heard = signals.get("jax-no-cuda-jaxlib", "jax-plugin-failed")
-        if not plugin or not heard:
-            return None
-        return Found(detail=f"{plugin} {packages[plugin]} is installed, but could not start.", facts=(f"packages.{plugin}",))
-
-
-class MacosNoCuda(Rule):
-    """CUDA or ROCm is asked for on macOS.
-
-    What:
-        The system is macOS, and a program asks for CUDA.
-    Why:
-        Apple's systems have no current NVIDIA or ROCm support; the wheels for macOS hold no such code.
-    Fix:
-        Use the MPS device (torch), tensorflow-metal, or a Linux machine with a GPU.
-    Sources:
-        - https://pytorch.org/docs/stable/notes/mps.html
-    """
-
-    area = "macos"
-    platforms = ("darwin",)
-    requires = ("platform-unsupported",)
-    asks = ("platform",)
-    remedy = Fix('Use device "mps", or a Linux machine with a GPU.')
-
-    def check(self, platform: str, signals: Hearing) -> Outcome:
-        if not signals.get("torch-cpu-build", "torch-no-gpu-generic", "cuda-home-unset"):
-            return None
-        return Found(detail="There is no CUDA on macOS.", facts=("platform",))
-
-
-
-
-RULES = family(WrongVendorBuild, CpuOnlyBuild, MacosNoCuda, FrameworkDuplicateInstall, JaxPluginInitFailed)
+RULES = family(WrongVendorBuild, CpuOnlyBuild)

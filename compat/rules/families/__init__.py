@@ -1,0 +1,1 @@
+"""The rules, one file per family; :mod:`compat.rules.registry` joins them."""

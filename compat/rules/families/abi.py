@@ -1,0 +1,113 @@
+"""Compiled packages against the interpreter and the framework they load into."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules.knowledge import is_version
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import installed
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix
+
+
+class AbiMismatch(Rule):
+    """An extension was compiled against another framework ABI.
+
+    Why:
+        C++ symbols change with the framework's release and with libstdc++'s string ABI, which torch changed
+        between releases, per build.
+    Fix:
+        Install the wheel for exactly this framework, CUDA major, Python and ABI, or rebuild it here.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+        - https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
+    """
+
+    area = "abi"
+    requires = ("framework-pair-mismatch", "python-tag-mismatch")
+    asks = ("packages", "builds")
+    remedy = Fix(
+        "Install the wheel for exactly this framework, or rebuild it here.",
+        ("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>",),
+    )
+    _EXTENSIONS: Final = (
+        "flash-attn",
+        "xformers",
+        "vllm",
+        "mmcv-full",
+        "mmcv",
+        "detectron2",
+        "apex",
+        "deepspeed",
+        "torch-scatter",
+        "torch-sparse",
+        "causal-conv1d",
+        "mamba-ssm",
+    )
+
+    def check(self, host: Host, matrix: Matrix) -> Outcome:
+        """A compiled package asks for a symbol that the installed framework does not have."""
+        builds = host["builds"] or {}
+        torch = next((item for item in installed(host, matrix) if item.name == "torch"), None)
+        if not builds:
+            return None
+        for name, build in builds.items():
+            if (
+                torch
+                and build.torch
+                and torch.version
+                and not torch.version.startswith(".".join(build.torch.split(".")[:2]))
+            ):
+                return Found(
+                    detail=f"{name} was built for torch {build.torch}; torch {torch.version} is installed.",
+                    facts=(f"builds.{name}", torch.fact),
+                )
+            own = builds.get("torch")
+            if (
+                own
+                and name != "torch"
+                and None not in {own.cxx11_abi, build.cxx11_abi}
+                and own.cxx11_abi != build.cxx11_abi
+            ):
+                return Found(
+                    detail=f"{name} and torch use different string ABIs of libstdc++.",
+                    facts=(f"builds.{name}", "builds.torch"),
+                )
+        return None
+
+
+class PythonTagMismatch(Rule):
+    """A compiled extension is for another Python version.
+
+    Why:
+        Extension modules are tied to one minor version unless they use the stable ABI.
+    Fix:
+        Reinstall the package with this interpreter.
+    Sources:
+        - https://peps.python.org/pep-3149/
+    """
+
+    area = "python"
+    asks = ("python", "builds")
+    remedy = Fix("Reinstall the package with this interpreter; never copy site-packages between versions.")
+
+    def check(self, python: str, builds: dict[str, object]) -> Outcome:
+        """An installed build carries the tag of another interpreter."""
+        if not is_version(python):
+            return None
+        own = "cp" + "".join(python.split(".")[:2])
+        for name, build in builds.items():
+            tag = getattr(build, "python_tag", "")
+            if re.fullmatch(r"cp\d{2,3}", tag) and tag != own:
+                return Found(
+                    detail=f"{name} is built for {tag}; this is Python {python}.", facts=("python", f"builds.{name}")
+                )
+        return None
+
+
+RULES = family(PythonTagMismatch, AbiMismatch)

@@ -1,0 +1,268 @@
+"""Kernel targets: does the build carry code that this GPU runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.findings import Evidence, Fix
+from compat.rules import remedies
+from compat.rules.knowledge import cite, knows, recent, too_old
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import Installed, framework, installed
+from compat.targets import Sm, kernels_for, sm
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+_PLAIN = ("no-kernel-image", "invalid-device-function", "invalid-kernel-image")
+"""Messages that say "no code for this GPU" without saying in which program."""
+
+
+_NAMED = (
+    "not-compatible-torch", "torch-supports-list", "torch-cc-list", "ptxas-not-defined", "llvm-unknown-target", "nvrtc-arch",
+    "xla-ptxas-arch", "conditional-mma",
+)  # fmt: skip
+"""Messages that name the device which has no code."""
+
+
+def nvidia_cards(gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm]]:
+    return [(gpu, device) for gpu in gpus if (device := sm(gpu.target)) is not None]
+
+
+def uncovered_by(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
+    """GPUs for which a framework has neither machine code nor PTX."""
+    return [
+        (gpu, device, item)
+        for item in installed(host, matrix)
+        if item.kernels and not item.rocm
+        for gpu, device in nvidia_cards(gpus)
+        if kernels_for(gpu.target, item.kernels, matrix.families) == "none"
+    ]
+
+
+def _newer(device: Sm, kernels: tuple[str, ...]) -> bool:
+    """Whether the device is above the lowest target a build carries: then the build is what is too old."""
+    known = [(target.major, target.minor) for text in kernels if (target := sm(text))]
+    return not known or (device.major, device.minor) > min(known)
+
+
+def span(kernels: tuple[str, ...]) -> str:
+    return " ".join(kernels) if len(kernels) <= 12 else f"{kernels[0]} ... {kernels[-1]}"
+
+
+def _quote(signals: Hearing) -> tuple[Evidence, ...]:
+    heard = signals.get(*_PLAIN)
+    return (Evidence("error", heard.line, "error text"),) if heard else ()
+
+
+class ArchTooNewForBuild(Rule):
+    """The build has no code for this newer GPU.
+
+    Why:
+        Machine code runs within one major version only; a build without PTX has nothing to run or to translate.
+    Fix:
+        Install the build made with a CUDA release that knows the GPU, or compile with TORCH_CUDA_ARCH_LIST.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
+    """
+
+    area = "arch"
+    vendors = ("nvidia",)
+    requires = ("driver-too-old-for-runtime", "wrong-vendor-build", "jetson-generic-wheel")
+    asks = ("gpus", "builds", "packages")
+    remedy = Fix("Install a build whose CUDA knows this GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU.")
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The build has no code that the device runs, and the device is newer than the build.
+
+        No machine code of the same major and a minor not above, and no PTX that could be compiled for it.
+        """
+        uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
+        for gpu, device, item in uncovered:
+            if _newer(device, item.kernels):
+                return self._found(gpu, device, item, host, matrix)
+        if uncovered:
+            return Fits("")
+        if not nvidia_cards(gpus):
+            return None
+        return (
+            self._by_release(host, matrix, signals, gpus)
+            or self._elsewhere(matrix, signals, gpus)
+            or _all_covered(host, matrix, gpus)
+        )
+
+    @staticmethod
+    def _found(gpu: Gpu, device: Sm, item: Installed, host: Host, matrix: Matrix) -> Outcome:
+        first = matrix.capability(device.capability)
+        need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
+        return Found(
+            detail=f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}.{need}",
+            facts=("gpus", item.fact),
+            fix=_newer_build(item, device, host, matrix),
+            sources=cite(matrix, item.row, first),
+        )
+
+    @staticmethod
+    def _by_release(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The CUDA release in use predates the device: certain to lack machine code, and torch carries no PTX for it."""
+        told = signals.pointing("arch-too-new-for-build")
+        releases = [
+            (item.cuda, item.fact)
+            for item in installed(host, matrix)
+            if item.cuda and not item.kernels and (told or item.name == "torch")
+        ]
+        releases += [(host["cuda_toolkit"], "cuda_toolkit")] if host["cuda_toolkit"] and told else []
+        for cuda, fact in releases:
+            for gpu, device in nvidia_cards(gpus):
+                if knows(matrix, cuda, gpu.target) == "too new":
+                    detail = f"{gpu.name or 'The GPU'} is {device}, which CUDA {cuda} does not know yet."
+                    return Found(detail=detail, facts=("gpus", fact), extra=_quote(signals), confidence="likely")
+        return None
+
+    @staticmethod
+    def _elsewhere(matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """Code is missing for a GPU that current toolkits compile for: a package is older than the GPU."""
+        heard = signals.get(*_PLAIN, *_NAMED)
+        new = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if not too_old(matrix, gpu.target)), None)
+        if heard is None and (heard := signals.pointing("arch-too-new-for-build")):
+            new = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if recent(matrix, gpu.target)), None)
+        if not heard or not new:
+            return None
+        gpu, device = new
+        detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}; a compiled package was made without code for it."
+        return Found(detail=detail, facts=("gpus",), confidence="likely")
+
+
+def _refused(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
+    """GPUs that PyTorch itself names as not covered: it counts machine code only, never PTX."""
+    if not signals.get("not-compatible-torch", "torch-supports-list", "torch-cc-list"):
+        return []
+    torch = framework(host, matrix, "torch")
+    if torch is None or not torch.kernels:
+        return []
+    code = tuple(text for text in torch.kernels if text.startswith("sm_"))
+    return [
+        (gpu, device, torch)
+        for gpu, device in nvidia_cards(gpus)
+        if kernels_for(gpu.target, code, matrix.families) == "none"
+    ]
+
+
+def _newer_build(item: Installed, device: Sm, host: Host, matrix: Matrix) -> Fix:
+    """A published build of the same framework that carries code for the device: same release first, then the newest."""
+    rows = [row for row in matrix.builds(item.name) if row.runtime.startswith("cuda") and row.local]
+    fits = [
+        row for row in rows if kernels_for(f"sm_{device.major}{device.minor}", row.kernels, matrix.families) == "native"
+    ]
+    same = [row for row in fits if row.version == item.version]
+    if not fits or item.name != "torch":
+        return ArchTooNewForBuild.remedy
+    best = (same or fits)[-1]
+    return Fix(
+        f"Install {item.name} {best.full_version}, which carries code for {device}.",
+        (remedies.torch_index(best.version, best.variant or best.local),),
+    )
+
+
+def _all_covered(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    carried = [item for item in installed(host, matrix) if item.kernels and not item.rocm]
+    return (
+        Fits(f"{carried[0].label} carries code for {', '.join(dict.fromkeys(gpu.target for gpu in gpus))}")
+        if carried
+        else None
+    )
+
+
+class ArchTooOldForBuild(Rule):
+    """The build dropped this older GPU.
+
+    Why:
+        Vendors remove old architectures: compilers stop targeting them, and wheels drop them to save size.
+    Fix:
+        Use the build for the oldest CUDA still offered, or an older release of the framework.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
+    """
+
+    area = "arch"
+    vendors = ("nvidia",)
+    requires = ("driver-too-old-for-runtime", "wrong-vendor-build")
+    asks = ("gpus", "builds", "packages")
+    remedy = Fix("Use a build for an older CUDA or an older release of the framework, or a newer GPU.")
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The device is below every target that the build carries, or the program asks for a newer generation."""
+        uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
+        for gpu, device, item in uncovered:
+            if not _newer(device, item.kernels):
+                return self._found(gpu, device, item, matrix)
+        if uncovered:
+            return Fits("")
+        return self._by_age(host, matrix, signals, gpus) if nvidia_cards(gpus) else None
+
+    @staticmethod
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Outcome:
+        covering = [
+            row
+            for row in matrix.builds(item.name)
+            if row.local
+            and kernels_for(gpu.target, row.kernels, matrix.families) == "native"
+            and row.runtime.startswith("cuda")
+        ]
+        same = [row for row in covering if row.version == item.version]
+        best = (same or covering)[-1] if covering and item.name == "torch" else None
+        fix = None
+        if best:
+            fix = Fix(
+                f"Install {best.package} {best.full_version}.",
+                (remedies.torch_index(best.version, best.variant or best.local),),
+            )
+        detail = f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}."
+        return Found(detail=detail, facts=("gpus", item.fact), fix=fix, sources=cite(matrix, item.row, best))
+
+    @staticmethod
+    def _by_age(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The CUDA release in use dropped the device, or a message says that code is missing for an old one."""
+        for item in installed(host, matrix):
+            gone = next(
+                (
+                    gpu
+                    for gpu, _ in nvidia_cards(gpus)
+                    if item.cuda and not item.kernels and knows(matrix, item.cuda, gpu.target) == "too old"
+                ),
+                None,
+            )
+            if gone:
+                detail = f"{gone.name or 'The GPU'} is {gone.target}, which CUDA {item.cuda} no longer compiles for."
+                return Found(
+                    detail=detail, facts=("gpus", item.fact), confidence="likely" if item.inferred else "certain"
+                )
+        heard = signals.pointing("arch-too-old-for-build")
+        if not heard:
+            return None
+        old = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if too_old(matrix, gpu.target)), None)
+        if (
+            all(recent(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus))
+            and "arch-too-new-for-build" in heard.signal.candidates
+        ):
+            return Fits("")
+        direct = heard.signal.candidates[0] == "arch-too-old-for-build"
+        if not old and not direct:
+            return None
+        gpu, device = old or nvidia_cards(gpus)[0]
+        item = framework(host, matrix, "torch")
+        own = (
+            f" {item.label} itself covers it, so the missing code is that of another compiled package."
+            if item and item.kernels
+            else ""
+        )
+        detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
+        return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
+
+
+RULES = family(ArchTooNewForBuild, ArchTooOldForBuild)

@@ -1,0 +1,147 @@
+"""Kernel targets: kinds of code, and packages beside the framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import installed
+from compat.targets import kernels_for, sm
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+
+
+from compat.rules.families.arch import nvidia_cards, span, uncovered_by
+
+
+class ExtensionArchMissing(Rule):
+    """A compiled extension lacks code for this GPU.
+
+    Why:
+        The framework may cover the GPU while an add-on, compiled on another machine, does not.
+    Fix:
+        Reinstall the extension compiled for this GPU.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    area = "arch"
+    vendors = ("nvidia", "amd")
+    requires = ("arch-too-new-for-build", "arch-too-old-for-build")
+    asks = ("builds", "gpus")
+    remedy = Fix(
+        "Reinstall the extension compiled for this GPU.",
+        ('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>',),
+    )
+
+    def check(self, builds: dict[str, object], gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+        """A package beside the framework holds machine code, and none of it runs on the device."""
+        for name, build in builds.items():
+            kernels = getattr(build, "kernels", ())
+            if name in {"torch", "tensorflow", "jax", "jaxlib", "paddlepaddle-gpu"} or not kernels:
+                continue
+            for gpu in gpus:
+                if gpu.target and kernels_for(gpu.target, kernels, matrix.families) == "none":
+                    device = sm(gpu.target)
+                    arch = device.capability if device else gpu.target
+                    command = f'TORCH_CUDA_ARCH_LIST="{arch}" pip install --no-build-isolation --force-reinstall {name}'
+                    return Found(
+                        detail=f"{name} carries {span(kernels)}, none of which runs on {gpu.target}.",
+                        facts=(f"builds.{name}", "gpus"),
+                        fix=Fix(f"Reinstall {name} compiled for {arch}.", (command,)),
+                    )
+        return None
+
+
+class ArchPtxOnly(Rule):
+    """The GPU is served by PTX alone: the first start is slow.
+
+    Why:
+        The driver compiles every kernel on first use and keeps the result in a cache, which containers lose.
+    Fix:
+        Keep the cache on a volume (CUDA_CACHE_PATH), or use a build with native code.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#just-in-time-compilation
+    """
+
+    severity = "warning"
+    area = "arch"
+    vendors = ("nvidia",)
+    requires = ("driver-too-old-for-runtime",)
+    remedy = Fix("Keep the JIT cache, or use a build with native code.", ("export CUDA_CACHE_MAXSIZE=4294967296",))
+
+    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The build has no machine code for the device, but PTX that the driver compiles at load."""
+        for item in installed(host, matrix):
+            for gpu, device in nvidia_cards(gpus):
+                if item.kernels and not item.rocm and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
+                    return Found(detail=f"{item.label} has only PTX for {device}.", facts=("gpus", item.fact))
+        return None
+
+
+class ArchSpecificTarget(Rule):
+    """Kernels were built for an architecture-specific target that does not match.
+
+    Why:
+        ``sm_90a`` code is bound to exactly that capability; ``f`` targets cover one family.
+    Fix:
+        Rebuild with the family target, the exact one, or a plain one.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#architecture-specific-features
+    """
+
+    area = "arch"
+    vendors = ("nvidia",)
+    requires = ("arch-too-new-for-build", "arch-too-old-for-build", "extension-arch-missing")
+    asks = ("gpus", "builds")
+    remedy = Fix("Rebuild the kernels for this GPU's own target or for a plain one.")
+
+    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The only code of the build for this major has the suffix ``a`` (one capability) or ``f`` (one family)."""
+        for gpu, device, item in uncovered_by(host, matrix, gpus):
+            bound = [text for text in item.kernels if (code := sm(text)) and code.suffix and code.major == device.major]
+            if bound:
+                return Found(
+                    detail=f"{item.label} has {span(tuple(bound))} only, which {gpu.target} does not run.",
+                    facts=("gpus", item.fact),
+                )
+        return None
+
+
+class ArchIntegratedVsDiscrete(Rule):
+    """Code for discrete GPUs does not run on Jetson-class GPUs, nor the reverse.
+
+    Why:
+        Integrated capabilities stand outside the rule that code of one major runs on higher minors.
+    Fix:
+        Use wheels built for that Jetson, or an arch list that names its capability.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
+    """
+
+    area = "arch"
+    vendors = ("nvidia",)
+    requires = ("arch-too-new-for-build", "arch-too-old-for-build", "jetson-generic-wheel")
+    asks = ("gpus", "builds")
+    remedy = Fix("Use a build that names this GPU's own capability.")
+
+    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The device is of a Jetson-class capability, and the build has its discrete sibling's code only.
+
+        Or the reverse.
+        """
+        integrated = matrix.families.integrated
+        for gpu, device, item in uncovered_by(host, matrix, gpus):
+            kin = {text for text in item.kernels if (code := sm(text)) and not code.ptx and code.major == device.major}
+            if kin and (gpu.target in integrated) != bool(kin & integrated):
+                return Found(
+                    detail=f"{gpu.target} and {', '.join(sorted(kin))} are of different classes.",
+                    facts=("gpus", item.fact),
+                )
+        return None
+
+
+RULES = family(ArchSpecificTarget, ArchIntegratedVsDiscrete, ArchPtxOnly, ExtensionArchMissing)

@@ -1,0 +1,249 @@
+"""Inside a container: was a GPU handed over."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules import commands as told
+from compat.rules import remedies
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.rules.signals import Hearing
+
+
+_ENGINE: Final = (
+    "select-driver",
+    "unknown-runtime",
+    "runtime-hook-missing",
+    "cli-nvml-library",
+    "legacy-image-manifest",
+    "hook-unsupported",
+)
+"""Messages of the engine itself, which refuses to start a container with a GPU."""
+
+
+_BLIND: Final = (
+    "found-no-driver", "smi-not-found", "libcuda-missing", "no-device-100", "no-cuda-gpus", "insufficient-35", "nvml-library", "smi-failed",
+    "image-banner-no-driver", "tf-no-drivers", "tf-proc-missing", "torch-no-gpu-generic",
+)  # fmt: skip
+"""Messages of a program that sees no GPU."""
+
+
+class ContainerNoGpu(Rule):
+    """A container has no GPU, or the engine cannot give it one.
+
+    Why:
+        An image is blind unless the engine injects the devices and the driver's libraries, for which it needs the
+        vendor's container toolkit. Image builds get no GPU at all, and Docker from snap does not see the toolkit.
+    Fix:
+        Install the container toolkit, configure the engine, and start with ``--gpus all`` (AMD: ``--device /dev/kfd
+        --device /dev/dri``); in Kubernetes request nvidia.com/gpu.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc.c
+    """
+
+    area = "docker"
+    requires = ("container-visible-devices",)
+    asks = ("container", "device_nodes", "gpu_runtime", "engine_flavour")
+    remedy = Fix(
+        "Install and configure the container toolkit, then start the container with the GPU.",
+        (
+            "sudo nvidia-ctk runtime configure --runtime=docker",
+            "sudo systemctl restart docker",
+            "docker run --gpus all IMAGE",
+        ),
+    )
+
+    def check(
+        self,
+        host: Host,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        container: str | None = None,
+        device_nodes: tuple[str, ...] | None = None,
+        gpus: tuple[Gpu, ...] = (),
+    ) -> Outcome:
+        """The program runs in a container without GPU device nodes or driver.
+
+        Or the engine refused the request for a GPU.
+        """
+        engine = signals.get(*_ENGINE)
+        if engine:
+            return self._engine(engine.signal.meaning, host)
+        if host.absent("container"):
+            return None
+        blind = signals.get(*_BLIND)
+        if not container:
+            return None
+        if told.builds_image(commands) and blind:
+            return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=self._build_fix())
+        nodes = [node for node in device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
+        if device_nodes is not None and not nodes and (gpus or blind):
+            return Found(
+                detail=f"No GPU device node is in this {container} container.",
+                facts=("container", "device_nodes"),
+                fix=self._run_fix(host),
+            )
+        if blind and not nodes and device_nodes is None and not host["driver"]:
+            return Found(
+                detail="The program in the container sees no GPU.",
+                facts=("container",),
+                confidence="likely",
+                fix=self._run_fix(host),
+            )
+        return Fits("the container has GPU device nodes") if nodes else None
+
+    @staticmethod
+    def _engine(meaning: str, host: Host) -> Outcome:
+        snap = host["engine_flavour"] == "snap"
+        detail = f"{meaning} Docker comes from snap, which does not see the host's toolkit." if snap else meaning
+        facts = tuple(name for name in ("engine", "engine_flavour", "gpu_runtime", "container_toolkit") if host[name])
+        return Found(detail=detail, facts=facts)
+
+    @staticmethod
+    def _build_fix() -> Fix:
+        return Fix(
+            "Move the step that needs the GPU from the build to the run, and name TORCH_CUDA_ARCH_LIST for what is compiled."
+        )
+
+    @staticmethod
+    def _run_fix(host: Host) -> Fix:
+        return Fix("Start the container with the GPU.", remedies.run_with_gpu(host))
+
+
+class ContainerDriverCapabilities(Rule):
+    """NVIDIA_DRIVER_CAPABILITIES lacks compute or utility.
+
+    Why:
+        Only the driver libraries of the named groups are mounted into the container.
+    Fix:
+        Set NVIDIA_DRIVER_CAPABILITIES=compute,utility (video for NVENC, graphics for rendering).
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    asks = ("env",)
+    remedy = Fix(
+        "Set NVIDIA_DRIVER_CAPABILITIES=compute,utility.",
+        ("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",),
+    )
+
+    def check(self, env: dict[str, str]) -> Outcome:
+        """The variable is set, and names neither ``all`` nor ``compute``."""
+        named = env.get("NVIDIA_DRIVER_CAPABILITIES", "")
+        words = {word.strip() for word in named.split(",")}
+        if not named or words & {"all", "compute"}:
+            return None
+        return Found(
+            detail=f"Only {named} is asked for: libcuda is not mounted.", facts=("env.NVIDIA_DRIVER_CAPABILITIES",)
+        )
+
+
+class ContainerVisibleDevices(Rule):
+    """NVIDIA_VISIBLE_DEVICES hides the GPU.
+
+    Why:
+        It tells the container runtime which GPUs to inject; void injects nothing at all.
+    Fix:
+        Set NVIDIA_VISIBLE_DEVICES=all or a valid list.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    asks = ("env",)
+    remedy = Fix(
+        "Set NVIDIA_VISIBLE_DEVICES=all or a valid list.",
+        ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",),
+    )
+
+    def check(self, env: dict[str, str], container: str, signals: Hearing) -> Outcome:
+        """The variable is void, none or empty, or names a GPU that does not exist."""
+        value = env.get("NVIDIA_VISIBLE_DEVICES")
+        if value is None or value.strip().lower() not in {"", "void", "none"}:
+            return None
+        severity = "error" if signals.harmful or value.strip().lower() == "none" else "warning"
+        return Found(
+            detail=f"NVIDIA_VISIBLE_DEVICES is {value!r}, which gives this {container} container no GPU.",
+            facts=("env.NVIDIA_VISIBLE_DEVICES", "container"),
+            severity="error" if severity == "error" else "warning",
+        )
+
+
+class ContainerCgroupLost(Rule):
+    """The container lost its GPUs when the device rules were reloaded.
+
+    Why:
+        With the systemd cgroup driver a daemon-reload rewrites the device rules that the hook had added behind the
+        runtime's back.
+    Fix:
+        Recreate the container. To prevent it: CDI injection, explicit --device flags, or the cgroupfs driver.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    asks = ("container", "cgroup", "device_nodes_denied")
+    remedy = Fix(
+        "Recreate the container; then switch the toolkit to CDI so that it does not return.",
+        ("docker rm -f CONTAINER", "sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi"),
+    )
+
+    def check(self, container: str, host: Host, signals: Hearing) -> Outcome:
+        """In a running container the device nodes exist but may not be opened.
+
+        Or NVML answers "Unknown Error" while the host is healthy.
+        """
+        denied = [node for node in host["device_nodes_denied"] or () if "nvidia" in node]
+        if (
+            signals.get("nvml-unknown")
+            or (denied and host["user_id"] == 0)
+            or (host["nvml"] or "").lower().startswith("unknown")
+        ):
+            facts = ("container", *(name for name in ("device_nodes_denied", "nvml", "cgroup") if host[name]))
+            return Found(
+                detail=f"This {container} container may no longer open its GPUs.",
+                facts=facts,
+                confidence="certain" if denied else "likely",
+            )
+        return None
+
+
+class ContainerSelinux(Rule):
+    """SELinux blocks GPU access in containers.
+
+    Why:
+        The container's type may not open the host's device nodes without a policy for them.
+    Fix:
+        Start with --security-opt=label=disable, or install a policy for the devices.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+    """
+
+    severity = "warning"
+    area = "docker"
+    requires = ("device-permission",)
+    asks = ("selinux", "container")
+    remedy = Fix("Start with --security-opt=label=disable.", ("podman run --security-opt=label=disable IMAGE",))
+
+    def check(self, selinux: str, container: str, host: Host, signals: Hearing) -> Outcome:
+        """SELinux enforces, and the device nodes may not be opened in the container."""
+        if selinux != "enforcing" or not (host["device_nodes_denied"] or signals.get("nvml-permission")):
+            return None
+        return Found(
+            detail=f"SELinux enforces, and {container} may not open the device nodes.", facts=("selinux", "container")
+        )
+
+
+RULES = family(
+    ContainerVisibleDevices, ContainerDriverCapabilities, ContainerNoGpu, ContainerCgroupLost, ContainerSelinux
+)

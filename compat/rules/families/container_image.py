@@ -1,0 +1,133 @@
+"""Does the image fit the host and the work."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.errors import InputError
+from compat.findings import Fix
+from compat.rules.knowledge import cuda_of_driver
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+class ContainerRequiresNewerDriver(Rule):
+    """The image demands a newer driver than the host has.
+
+    Why:
+        The container runtime compares the image's CUDA with that of the driver before it starts anything; it knows
+        minor-version compatibility only where the image states driver and brand terms for it.
+    Fix:
+        Choose an image for the driver's CUDA, upgrade the driver, or, where minor-version compatibility covers it, set
+        NVIDIA_DISABLE_REQUIRE=1.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/cli/libnvc.c
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    asks = ("driver", "driver_cuda", "image")
+    remedy = Fix(
+        "Upgrade the host's driver, or choose an image for an older CUDA.",
+        ("docker run --gpus all -e NVIDIA_DISABLE_REQUIRE=1 IMAGE",),
+    )
+
+    def check(
+        self,
+        host: Host,
+        matrix: Matrix,
+        signals: Hearing,
+        driver: str | None = None,
+        driver_cuda: str | None = None,
+        image_env: dict[str, str] | None = None,
+        image: str | None = None,
+    ) -> Outcome:
+        """A condition in the image's NVIDIA_REQUIRE_CUDA is not met by the host's driver."""
+        asked = signals.value("require") or signals.value("require2")
+        facts = tuple(name for name in ("driver", "driver_cuda", "image") if host[name])
+        if asked or "requirement-error" in signals:
+            return Found(
+                detail=f"The image demands {asked or 'a newer driver'}, which the host's driver does not meet.",
+                facts=facts,
+            )
+        have = driver_cuda or cuda_of_driver(matrix, driver, host["platform"])
+        if not image_env or not have:
+            return None
+        return self._judged(image_env, {"driver_cuda": have, "driver": driver or ""}, facts)
+
+    @staticmethod
+    def _judged(image_env: dict[str, str], have: dict[str, str], facts: tuple[str, ...]) -> Outcome:
+        from compat.matrix.require import conditions, satisfies_require
+
+        stated = conditions(image_env)
+        for condition in stated:
+            try:
+                verdict = satisfies_require(condition, **have)
+            except InputError as fault:
+                return Unsure(str(fault))
+            if verdict.satisfied is False:
+                return Found(detail=f"The image's condition is not met: {verdict.why}.", facts=(*facts, "image_env"))
+        return Fits("the host's driver meets the image's condition") if stated else None
+
+
+class ContainerImageArch(Rule):
+    """The image is for another processor architecture than the host.
+
+    Why:
+        Emulated containers cannot use the GPU driver's libraries.
+    Fix:
+        Pick the variant for the host's architecture.
+    Sources:
+        - https://docs.docker.com/build/building/multi-platform/
+    """
+
+    area = "container"
+    asks = ("arch", "image")
+    remedy = Fix(
+        "Pick the image variant for the host's architecture.", ("docker pull --platform linux/$(uname -m) IMAGE",)
+    )
+
+    def check(self, arch: str, image: str) -> Outcome:
+        """An image for amd64 was started on arm64, or the reverse."""
+        tagged = re.search(r"[:-](amd64|x86_64|arm64|aarch64)(?:$|[-.])", image)
+        same = {"amd64": "x86_64", "arm64": "aarch64"}
+        if not tagged or same.get(tagged[1], tagged[1]) == same.get(arch, arch):
+            return None
+        return Found(detail=f"{image} is for {tagged[1]}, the host is {arch}.", facts=("image", "arch"))
+
+
+class ImageRuntimeNotDevel(Rule):
+    """The image lacks the compiler that the workload needs.
+
+    Why:
+        These images carry libraries only; nvcc and headers are in the devel flavour.
+    Fix:
+        Build in a devel stage and copy the wheels into the runtime stage.
+    Sources:
+        - https://gitlab.com/nvidia/container-images/cuda
+    """
+
+    area = "container"
+    severity = "error"
+    asks = ("image",)
+    remedy = Fix("Build in a devel stage and copy the wheels into the runtime stage.")
+
+    def check(self, image: str, signals: Hearing) -> Outcome:
+        """Something is compiled in an image of the base or runtime flavour."""
+        flavour = re.search(r"nvidia/cuda:\S*?-(base|runtime)-", image)
+        if not flavour or not signals.pointing("toolkit-missing"):
+            return None
+        return Found(
+            detail=f"{image} is of the {flavour[1]} flavour, without nvcc.",
+            facts=("image",),
+            fix=Fix("Use the devel flavour.", (f"FROM {image.replace(f'-{flavour[1]}-', '-devel-')}",)),
+        )
+
+
+RULES = family(ContainerRequiresNewerDriver, ContainerImageArch, ImageRuntimeNotDevel)

@@ -1,0 +1,104 @@
+"""Limits of a container: shared and locked memory, NUMA."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.rules.signals import Hearing
+
+
+class ShmTooSmall(Rule):
+    """/dev/shm is too small for data loaders or collectives.
+
+    Why:
+        Worker processes and NCCL keep their buffers there, and die with a bus error when it is full.
+    Fix:
+        Start with --shm-size=8g or --ipc=host (Compose: shm_size; Kubernetes: an emptyDir of medium Memory at /dev/shm).
+    Sources:
+        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+        - https://pytorch.org/docs/stable/data.html
+    """
+
+    severity = "warning"
+    area = "container"
+    asks = ("shm_mib", "container")
+    remedy = Fix(
+        "Start the container with more shared memory.",
+        ("docker run --shm-size=8g IMAGE", "docker run --ipc=host IMAGE"),
+    )
+    _ENOUGH: Final = 512  # MiB; DeepSpeed's ds_report warns below this
+    _TOLD: Final = ("shm-dataloader", "shm-nccl", "bus-error")
+
+    def check(self, signals: Hearing, host: Host, shm_mib: int | None = None, container: str | None = None) -> Outcome:
+        """The shared memory of the container is the engine's default of 64 MiB, or not much more."""
+        heard = signals.get(*self._TOLD)
+        small = shm_mib is not None and shm_mib < self._ENOUGH
+        facts = tuple(name for name in ("shm_mib", "container") if host[name] is not None)
+        if heard and (small or shm_mib is None):
+            sure = "certain" if small or heard.signal.signal != "bus-error" else "likely"
+            size = f" It is {shm_mib} MiB." if small else ""
+            return Found(
+                detail=f"{heard.signal.meaning}{size}",
+                facts=facts,
+                severity="error",
+                confidence="certain" if sure == "certain" else "likely",
+            )
+        if small and container:
+            return Found(detail=f"/dev/shm is {shm_mib} MiB.", facts=facts)
+        return Fits(f"/dev/shm has {shm_mib} MiB") if shm_mib and container else None
+
+
+class ContainerMemlockLimit(Rule):
+    """The limit of locked memory is low for RDMA.
+
+    Why:
+        RDMA pins its buffers; NCCL's documentation asks for the limit to be lifted.
+    Fix:
+        Start with --ulimit memlock=-1.
+    Sources:
+        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    """
+
+    severity = "warning"
+    area = "container"
+    asks = ("memlock_kib",)
+    remedy = Fix("Start with --ulimit memlock=-1.", ("docker run --ulimit memlock=-1 IMAGE",))
+
+    def check(self, memlock_kib: int, signals: Hearing) -> Outcome:
+        """A message says that memory could not be pinned, and the limit is not unlimited."""
+        if memlock_kib < 0 or "memlock" not in signals:
+            return None
+        return Found(detail=f"Only {memlock_kib} KiB may be locked.", facts=("memlock_kib",))
+
+
+class ContainerNumaBlocked(Rule):
+    """NUMA calls are blocked in the container.
+
+    Why:
+        Newer NCCL places host buffers by NUMA node, which the default profile of Docker denies.
+    Fix:
+        Add the capability SYS_NICE, or set NCCL_CUMEM_HOST_ENABLE=0.
+    Sources:
+        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    """
+
+    severity = "info"
+    area = "container"
+    asks = ("container",)
+    remedy = Fix("Add the capability SYS_NICE.", ("docker run --cap-add SYS_NICE IMAGE",))
+
+    def check(self, container: str, signals: Hearing) -> Outcome:
+        """NCCL reports that host buffers through cuMem are not possible."""
+        return (
+            Found(detail=f"NCCL met a blocked NUMA call in {container}.", facts=("container",))
+            if "numa-blocked" in signals
+            else None
+        )
+
+
+RULES = family(ShmTooSmall, ContainerMemlockLimit, ContainerNumaBlocked)

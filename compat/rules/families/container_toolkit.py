@@ -1,0 +1,233 @@
+"""How the engine hands out GPUs: the NVIDIA container toolkit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules import remedies
+from compat.rules.knowledge import is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.rules.signals import Hearing
+
+
+_CONFIGURE: Final = ("sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker")
+
+
+class DockerNoGpuRuntime(Rule):
+    """The engine has no way to hand out GPUs.
+
+    Why:
+        Docker maps --gpus to a hook or a CDI device that the container toolkit provides.
+    Fix:
+        Install the container toolkit and configure the engine.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+    """
+
+    severity = "warning"
+    area = "docker"
+    vendors = ("nvidia",)
+    requires = ("container-no-gpu", "docker-snap", "no-driver")
+    asks = ("gpu_runtime", "cdi_devices", "container_toolkit")
+    remedy = Fix("Install the container toolkit and configure the engine.", _CONFIGURE)
+
+    def check(self, engine: str, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
+        """An NVIDIA GPU and a running engine are there, and the engine cannot join them.
+
+        It knows neither the runtime ``nvidia`` nor a CDI device.
+        """
+        if host["gpu_runtime"] or host["cdi_devices"]:
+            return Fits(f"{engine} can hand out GPUs")
+        cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
+        if (
+            not host.absent("gpu_runtime")
+            or not cards
+            or host["container"]
+            or host["engine_status"] not in {None, "running"}
+        ):
+            return None
+        steps = (*remedies.install(host, "nvidia-container-toolkit"), *_CONFIGURE)
+        return Found(
+            detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
+            facts=("engine", "gpu_runtime"),
+            fix=Fix("Install the container toolkit and configure the engine.", steps),
+        )
+
+
+class CdiSpecStale(Rule):
+    """The CDI specification was written for another driver.
+
+    Why:
+        It lists library files of one driver version, and driver upgrades do not refresh it.
+    Fix:
+        Generate it again.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
+    """
+
+    area = "docker"
+    severity = "warning"
+    vendors = ("nvidia",)
+    asks = ("cdi_driver", "driver", "cdi_devices")
+    remedy = Fix("Generate the specification again.", ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",))
+
+    def check(self, cdi_driver: str, driver: str, signals: Hearing) -> Outcome:
+        """The driver version in the specification is not the one that is loaded."""
+        if cdi_driver == driver:
+            return Fits("the CDI specification is of the loaded driver")
+        told = "cdi-unresolvable" in signals
+        return Found(
+            detail=f"The specification is for driver {cdi_driver}; {driver} is loaded.",
+            facts=("cdi_driver", "driver"),
+            severity="error" if told else None,
+        )
+
+
+class ContainerToolkitOld(Rule):
+    """The NVIDIA container toolkit is too old.
+
+    Why:
+        Early releases know cgroup v1 only, and mounted compat libraries without looking at the driver.
+    Fix:
+        Upgrade nvidia-container-toolkit and libnvidia-container1 together.
+    Sources:
+        - https://github.com/NVIDIA/libnvidia-container/releases
+    """
+
+    severity = "warning"
+    area = "docker"
+    vendors = ("nvidia",)
+    requires = ("container-no-gpu",)
+    asks = ("container_toolkit", "cgroup")
+    remedy = Fix("Upgrade nvidia-container-toolkit and libnvidia-container1 together.")
+    _CGROUP_V2: Final = (1, 8)  # libnvidia-container 1.8.0, release notes: support for cgroup v2
+
+    def check(self, container_toolkit: str, cgroup: str) -> Outcome:
+        """The toolkit is of the major before 1.8, which cannot set device rules under cgroup v2."""
+        if not is_version(container_toolkit) or not cgroup.startswith("v2"):
+            return None
+        if versions.release(container_toolkit) >= self._CGROUP_V2:
+            return Fits(f"container toolkit {container_toolkit} knows cgroup v2")
+        return Found(
+            detail=f"Toolkit {container_toolkit} does not know cgroup v2.",
+            facts=("container_toolkit", "cgroup"),
+            severity="error",
+        )
+
+
+class ContainerCgroupDriverRisk(Rule):
+    """A set-up that can lose its GPUs on a daemon-reload.
+
+    Why:
+        A daemon-reload rewrites device rules that the hook had added behind the runtime's back.
+    Fix:
+        Switch the toolkit to CDI.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+    """
+
+    severity = "info"
+    area = "docker"
+    vendors = ("nvidia",)
+    requires = ("container-cgroup-lost",)
+    asks = ("cgroup", "gpu_runtime")
+    remedy = Fix(
+        "Switch the toolkit to CDI.", ("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi",)
+    )
+
+    def check(self, cgroup: str, gpu_runtime: str, host: Host) -> Outcome:
+        """The engine uses the systemd cgroup driver and the legacy NVIDIA hook."""
+        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host["cdi_devices"]:
+            return None
+        return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.", facts=("cgroup", "gpu_runtime"))
+
+
+class ContainerMixedInjection(Rule):
+    """Hook and runtime are used together in an unsupported way.
+
+    Why:
+        On Tegra and on CDI-only set-ups the old hook refuses to work.
+    Fix:
+        Use --runtime=nvidia with NVIDIA_VISIBLE_DEVICES instead of --gpus.
+    Sources:
+        - https://github.com/NVIDIA/nvidia-container-toolkit
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    requires = ("container-no-gpu",)
+    asks = ("gpu_runtime",)
+    remedy = Fix(
+        "Use the runtime instead of --gpus.", ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
+    )
+
+    def check(self, signals: Hearing) -> Outcome:
+        """The container toolkit refuses --gpus because it runs in CDI or CSV mode."""
+        heard = signals.get("hook-unsupported")
+        return Found(detail=heard.signal.meaning) if heard else None
+
+
+class ContainerCliLdcache(Rule):
+    """nvidia-container-cli cannot find the driver's libraries.
+
+    Why:
+        It finds the driver through the host's loader cache only.
+    Fix:
+        Rebuild the cache; correct the ldconfig line of its configuration.
+    Sources:
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_ldcache.c
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    requires = ("container-no-gpu", "no-driver")
+    asks = ("libraries",)
+    remedy = Fix(
+        "Rebuild the loader's cache on the host.",
+        ("sudo ldconfig", "grep ldconfig /etc/nvidia-container-runtime/config.toml"),
+    )
+
+    def check(self, signals: Hearing) -> Outcome:
+        """The tool fails at ldconfig, or does not find libnvidia-ml in the host's loader cache."""
+        heard = signals.get("cli-ldcache")
+        return Found(detail=heard.signal.meaning) if heard else None
+
+
+class ContainerVisibleDevicesUnprivileged(Rule):
+    """Device requests by variable are not accepted for this container.
+
+    Why:
+        Operators switch the variable off so that images cannot grant themselves devices.
+    Fix:
+        Ask with --gpus, CDI or the device plug-in.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/
+    """
+
+    severity = "warning"
+    area = "docker"
+    vendors = ("nvidia",)
+    requires = ("container-no-gpu",)
+    asks = ("gpu_runtime",)
+    remedy = Fix("Ask with --gpus or CDI.", ("docker run --gpus all IMAGE",))
+
+    def check(self, signals: Hearing) -> Outcome:
+        """The toolkit is configured to refuse NVIDIA_VISIBLE_DEVICES from unprivileged containers."""
+        heard = signals.get("unprivileged-envvar")
+        return Found(detail=heard.signal.meaning, severity="error") if heard else None
+
+
+RULES = family(
+    ContainerMixedInjection,
+    ContainerToolkitOld,
+    CdiSpecStale,
+    ContainerCliLdcache,
+    DockerNoGpuRuntime,
+    ContainerVisibleDevicesUnprivileged,
+    ContainerCgroupDriverRisk,
+)

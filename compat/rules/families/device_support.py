@@ -1,0 +1,146 @@
+"""Does the NVIDIA driver that is loaded serve the GPU that is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.matrix.drivers import serves
+from compat.rules.knowledge import is_version
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+_OPEN_ONLY: Final = (
+    10,
+    0,
+)  # from Blackwell on only the open kernel modules serve a GPU (open-gpu-kernel-modules, README)
+
+
+_OPEN_FROM: Final = (7, 5)  # the open modules need the GSP, which Turing brought (same)
+
+
+class DriverOpenModuleRequired(Rule):
+    """This GPU needs the open kernel modules.
+
+    Why:
+        Recent GPUs are handled by the open modules only; with the other flavour the driver loads but finds no device.
+    Fix:
+        Install the open flavour of the same branch and restart.
+    Sources:
+        - https://github.com/NVIDIA/open-gpu-kernel-modules
+    """
+
+    area = "kernel-module"
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    asks = ("driver_branch", "gpus")
+    remedy = Fix("Install the open flavour of the driver.", ("sudo apt install nvidia-open", "sudo reboot"))
+
+    def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The GPU is of Blackwell or newer, and the proprietary flavour of the module is loaded."""
+        new = next(
+            (gpu for gpu in gpus if (device := sm(gpu.target)) and (device.major, device.minor) >= _OPEN_ONLY), None
+        )
+        if new is None or driver_branch == "open":
+            return None
+        return Found(
+            detail=f"{new.name or new.target} with the {driver_branch} modules.", facts=("driver_branch", "gpus")
+        )
+
+
+class DriverOpenModuleUnsupportedGpu(Rule):
+    """The GPU is too old for the open kernel modules.
+
+    Why:
+        The open modules depend on a co-processor of the GPU (GSP) that came with Turing.
+    Fix:
+        Install the proprietary flavour of a branch that still serves the card.
+    Sources:
+        - https://github.com/NVIDIA/open-gpu-kernel-modules
+    """
+
+    area = "kernel-module"
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    asks = ("driver_branch", "gpus")
+    remedy = Fix("Install the proprietary flavour of a branch that still serves the card.")
+
+    def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The open flavour is loaded and the GPU is older than Turing."""
+        old = next(
+            (gpu for gpu in gpus if (device := sm(gpu.target)) and (device.major, device.minor) < _OPEN_FROM), None
+        )
+        if old is None or driver_branch != "open":
+            return None
+        return Found(detail=f"{old.name or old.target} with the open modules.", facts=("driver_branch", "gpus"))
+
+
+class DriverGpuUnsupportedByBranch(Rule):
+    """The installed driver branch does not serve this GPU.
+
+    Why:
+        Each driver release has a list of devices; legacy cards stay on their last branch.
+    Fix:
+        Move to a branch that lists the card: newer for new GPUs, the legacy branch for dropped ones.
+    Sources:
+        - https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    asks = ("driver", "gpus")
+    remedy = Fix("Move to a driver branch that lists the card.")
+
+    def check(self, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing) -> Outcome:
+        """The branch has dropped the GPU's architecture, or is older than it."""
+        if not is_version(driver):
+            return None
+        dropped = next((gpu for gpu in gpus if serves(matrix, driver, gpu.target) is False), None)
+        if dropped is None:
+            return None
+        row = matrix.capability(dropped.target)
+        last = row.last_driver if row else ""
+        mild = not signals.pointing("driver-gpu-unsupported-by-branch") and len(gpus) > 1
+        detail = f"{dropped.name or dropped.target} was last served by {last}; the driver is {driver}."
+        return Found(detail=detail, facts=("driver", "gpus"), severity="warning" if mild else None)
+
+
+class DriverDeviceCountMismatch(Rule):
+    """The driver shows fewer GPUs than the PCI bus.
+
+    Why:
+        A lost or half-initialised card disappears from the driver's list while the bus still shows it.
+    Fix:
+        Look for RmInitAdapter, Xid 79 or BAR errors of that bus id in the kernel log; reseat or reset the card.
+    Sources:
+        - https://docs.nvidia.com/deploy/xid-errors/
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("gpu-xid-fatal", "driver-open-module-required", "driver-gsp-init-failed")
+    asks = ("gpus", "xids")
+    remedy = Fix(
+        "Look at the kernel log for that bus id; reset or reseat the card.", ("sudo dmesg | grep -iE 'nvrm|xid'",)
+    )
+
+    def check(self, gpus: tuple[Gpu, ...], driver: str) -> Outcome:
+        """A GPU on the bus has the NVIDIA driver bound, and NVML does not list it or reports it as lost."""
+        lost = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.lost]
+        if lost:
+            return Found(
+                detail=f"{lost[0].name or 'A GPU'} at {lost[0].bus or 'the bus'} is lost to driver {driver}.",
+                facts=("gpus", "driver"),
+            )
+        return None
+
+
+RULES = family(
+    DriverOpenModuleRequired, DriverOpenModuleUnsupportedGpu, DriverGpuUnsupportedByBranch, DriverDeviceCountMismatch
+)

@@ -1,0 +1,162 @@
+"""The container engine on the host: there, reachable, and of which kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules import remedies
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.rules.signals import Hearing
+
+
+class DockerMissing(Rule):
+    """No container engine is found.
+
+    Why:
+        Images can be planned and written without an engine, but not built or verified.
+    Fix:
+        Install Docker Engine or Podman.
+    Sources:
+        - https://docs.docker.com/engine/install/
+    """
+
+    severity = "info"
+    area = "docker"
+    asks = ("engine",)
+    remedy = Fix("Install Docker Engine or Podman.")
+
+    def mend(self, host: Host) -> Fix:
+        """The engine's package of this distribution."""
+        return Fix(
+            self.remedy.text,
+            remedies.install(host, "docker.io" if remedies.distribution(host) in {"debian", "ubuntu"} else "podman"),
+        )
+
+    def check(self, host: Host) -> Outcome:
+        """Neither Docker nor Podman is installed."""
+        if not host.absent("engine") or host["container"]:
+            return None
+        return Found(detail="Images can be written here, but not built or verified.", facts=("engine",))
+
+
+class DockerDaemonDown(Rule):
+    """The Docker daemon does not answer.
+
+    Why:
+        The client is only a front end of the daemon.
+    Fix:
+        Start the daemon; check DOCKER_HOST and the context.
+    Sources:
+        - https://docs.docker.com/engine/daemon/troubleshoot/
+    """
+
+    severity = "warning"
+    area = "docker"
+    asks = ("engine_status",)
+    remedy = Fix("Start the daemon.", ("sudo systemctl enable --now docker", "docker context ls"))
+
+    def check(self, engine_status: str, signals: Hearing) -> Outcome:
+        """The client is installed, and nobody listens at the daemon's socket."""
+        if engine_status not in {"stopped", "unreachable"}:
+            return Fits("the container engine answers") if engine_status == "running" else None
+        return Found(
+            detail=f"The engine is {engine_status}.",
+            facts=("engine_status",),
+            severity="error" if "docker-daemon" in signals else None,
+        )
+
+
+class DockerPermission(Rule):
+    """The user may not talk to the Docker daemon.
+
+    Why:
+        It belongs to the group docker, whose members have the powers of root on the host.
+    Fix:
+        Join the group and log in again, or use rootless Docker.
+    Sources:
+        - https://docs.docker.com/engine/install/linux-postinstall/
+    """
+
+    severity = "warning"
+    area = "docker"
+    asks = ("engine_status", "groups")
+    remedy = Fix(
+        "Join the group docker (its members have the powers of root) and log in again.",
+        ("sudo usermod -aG docker $USER",),
+    )
+
+    def check(self, engine_status: str, signals: Hearing) -> Outcome:
+        """The daemon's socket exists and refuses this user."""
+        if engine_status != "denied":
+            return None
+        return Found(
+            detail="The engine's socket refuses this user.",
+            facts=("engine_status",),
+            severity="error" if "docker-socket-denied" in signals else None,
+        )
+
+
+class DockerSnap(Rule):
+    """Docker comes from snap and cannot see the NVIDIA toolkit.
+
+    Why:
+        The snap is confined and does not find hooks and libraries of the host.
+    Fix:
+        Remove the snap and install Docker from its own repository.
+    Sources:
+        - https://docs.docker.com/engine/install/ubuntu/
+        - https://github.com/canonical/docker-snap
+    """
+
+    severity = "warning"
+    area = "docker"
+    requires = ("container-no-gpu",)
+    asks = ("engine_flavour",)
+    remedy = Fix("Remove the snap and install Docker from its own repository.", ("sudo snap remove docker",))
+
+    def check(self, engine_flavour: str, host: Host) -> Outcome:
+        """The engine is the snap package."""
+        if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in host["gpus"] or ()):
+            return None
+        return Found(detail="Docker is the snap package.", facts=("engine_flavour",))
+
+
+class DockerRootless(Rule):
+    """A rootless engine needs its own GPU configuration.
+
+    Why:
+        A rootless engine may not edit the device rules that the legacy hook sets.
+    Fix:
+        Use CDI, or set no-cgroups for the toolkit.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+    """
+
+    severity = "warning"
+    area = "docker"
+    vendors = ("nvidia",)
+    requires = ("container-no-gpu",)
+    asks = ("engine_flavour", "cdi_devices")
+    remedy = Fix(
+        "Use CDI.",
+        ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "docker run --device nvidia.com/gpu=all IMAGE"),
+    )
+
+    def check(self, engine_flavour: str, host: Host) -> Outcome:
+        """The engine runs without root, and no CDI specification names a GPU."""
+        if (
+            engine_flavour != "rootless"
+            or host["cdi_devices"]
+            or not any(gpu.vendor == "nvidia" for gpu in host["gpus"] or ())
+        ):
+            return None
+        return Found(
+            detail="The engine is rootless and no CDI device is known.", facts=("engine_flavour", "cdi_devices")
+        )
+
+
+RULES = family(DockerMissing, DockerDaemonDown, DockerPermission, DockerSnap, DockerRootless)

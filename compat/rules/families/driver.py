@@ -1,0 +1,159 @@
+"""The NVIDIA driver: is there one, and is it whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules import remedies
+from compat.rules.knowledge import is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host, Library
+    from compat.rules.signals import Hearing
+
+
+class NoDriver(Rule):
+    """There is an NVIDIA GPU but no usable NVIDIA driver.
+
+    Why:
+        CUDA error 35 and "Found no NVIDIA driver" are printed both when the driver is old and when it is absent, so
+        the verdict comes from the driver's own version, not from the text. After a kernel update the module may be
+        missing for the new kernel.
+    Fix:
+        Install the distribution's driver package (with DKMS, so that it survives kernel updates) and restart.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/c10/cuda/CUDAFunctions.cpp
+        - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("container-no-gpu", "wsl-no-gpu-device", "driver-nouveau-bound")
+    asks = ("driver", "gpus", "container", "modules")
+    remedy = Fix("Install the NVIDIA driver and restart.")
+
+    def mend(self, host: Host) -> Fix:
+        """Driver packages of this distribution."""
+        return remedies.install_driver(host)
+
+    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing, driver: str | None = None) -> Outcome:
+        """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers."""
+        cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
+        if not cards or host["container"]:
+            return None
+        if "smi-failed" in signals:
+            return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))
+        if driver:
+            return Fits(f"NVIDIA driver {driver} is loaded")
+        if host.absent("driver"):
+            name = cards[0].name or f"an NVIDIA GPU ({cards[0].pci or cards[0].target or 'PCI'})"
+            return Found(detail=f"{name} is there, but no NVIDIA driver is.", facts=("gpus", "driver"))
+        return (
+            None
+            if "found-no-driver" not in signals
+            else Found(detail="CUDA finds a GPU machine without a driver.", facts=("gpus",), confidence="likely")
+        )
+
+
+class DriverLibraryMismatch(Rule):
+    """The NVIDIA kernel module and the driver's libraries have different versions.
+
+    Why:
+        A package upgrade replaces the libraries at once, while the old module stays in memory until it is reloaded.
+        The two speak a private protocol and refuse each other.
+    Fix:
+        Restart, or stop every user of the GPU and reload the modules; then hold the packages.
+    Sources:
+        - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/src/nvidia/arch/nvalloc/unix/src/osapi.c
+        - https://docs.nvidia.com/deploy/nvml-api/
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("image-ships-driver", "wsl-linux-driver-installed")
+    asks = ("driver", "driver_library")
+    remedy = Fix(
+        "Restart, or reload the kernel modules after stopping every user of the GPU; then hold the packages.",
+        ("sudo reboot", 'sudo apt-mark hold "nvidia-*" "libnvidia-*"'),
+    )
+
+    def check(self, driver: str, driver_library: str, libraries: tuple[Library, ...] | None = None) -> Outcome:
+        """The version of the loaded kernel module differs from that of libcuda and libnvidia-ml."""
+        if any(item.origin == "compat" and item.loaded for item in libraries or ()):
+            return None
+        if not is_version(driver) or not is_version(driver_library):
+            return None
+        left, right = versions.release(driver), versions.release(driver_library)
+        length = min(len(left), len(right))
+        if left[:length] == right[:length]:
+            return Fits(f"kernel module and libraries of the driver are both {driver}")
+        detail = f"The kernel module is {driver}, the libraries are {driver_library}."
+        return Found(detail=detail, facts=("driver", "driver_library"))
+
+
+class DriverStubLoaded(Rule):
+    """The CUDA stub library is loaded instead of the driver.
+
+    Why:
+        Toolkits ship an empty libcuda so that programs can be linked on machines without a driver.
+    Fix:
+        Take the stubs folder out of LD_LIBRARY_PATH and ld.so.conf.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+    """
+
+    area = "driver"
+    asks = ("libraries",)
+    remedy = Fix(
+        "Take .../lib64/stubs out of LD_LIBRARY_PATH and ld.so.conf.", ("unset LD_LIBRARY_PATH", "sudo ldconfig")
+    )
+
+    def check(self, libraries: tuple[Library, ...]) -> Outcome:
+        """libcuda.so.1 resolves to a file in a folder named stubs."""
+        stub = next(
+            (
+                item
+                for item in libraries
+                if item.name.startswith("libcuda.so") and item.origin == "stubs" and item.loaded
+            ),
+            None,
+        )
+        return (
+            Found(detail=f"{stub.path or stub.name} would be loaded as the driver.", facts=("libraries",))
+            if stub
+            else None
+        )
+
+
+class DriverDuplicateLibraries(Rule):
+    """Several versions of the driver's libraries are on the loader's path.
+
+    Why:
+        The container runtime adds only files of the running driver; copies baked into an image may win by order.
+    Fix:
+        Remove stale driver packages or files; in images never install driver packages.
+    Sources:
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
+    """
+
+    area = "driver"
+    requires = ("driver-library-mismatch", "wsl-linux-driver-installed")
+    remedy = Fix("Remove the stale driver packages or files, then rebuild the loader's cache.", ("sudo ldconfig",))
+
+    def check(self, libraries: tuple[Library, ...]) -> Outcome:
+        """Libcuda or libnvidia-ml of more than one driver version can be loaded."""
+        parts = ("libcuda.so", "libnvidia-ml.so", "libnvidia-ptxjitcompiler.so")
+        found = {
+            item.version: item
+            for item in libraries
+            if item.name.startswith(parts) and item.version.count(".") and item.origin not in {"compat", "stubs"}
+        }
+        if len(found) < 2:
+            return None
+        return Found(detail=f"Driver libraries of {' and '.join(sorted(found))} can be loaded.", facts=("libraries",))
+
+
+RULES = family(NoDriver, DriverStubLoaded, DriverLibraryMismatch, DriverDuplicateLibraries)

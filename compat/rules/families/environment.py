@@ -1,0 +1,182 @@
+"""Environment variables that steer GPU software."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import framework, packages_of
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+class CudaEnvHarmful(Rule):
+    """Debugging variables slow the GPU down.
+
+    Why:
+        It makes launches synchronous, writes core dumps, or loads a profiler into every program.
+    Fix:
+        Unset it outside debugging.
+    Sources:
+        - https://github.com/NVIDIA/DCGM/blob/HEAD/nvvs/src/Software.cpp
+    """
+
+    severity = "warning"
+    area = "env"
+    asks = ("env",)
+    remedy = Fix("Unset the variable outside debugging.")
+    _FLAGS: Final = (
+        "CUDA_LAUNCH_BLOCKING",
+        "HIP_LAUNCH_BLOCKING",
+        "AMD_SERIALIZE_KERNEL",
+        "CUDA_DEVICE_WAITS_ON_EXCEPTION",
+        "CUDA_ENABLE_COREDUMP_ON_EXCEPTION",
+    )
+    _PATHS: Final = (
+        "CUDA_INJECTION64_PATH",
+        "NSIGHT_CUDA_DEBUGGER",
+        "CUDA_PROFILE",
+        "COMPUTE_PROFILE",
+        "OPENCL_PROFILE",
+    )
+
+    def check(self, env: dict[str, str]) -> Outcome:
+        """A variable meant for debugging CUDA or HIP is set."""
+        on = [name for name in self._FLAGS if env.get(name, "0") not in {"", "0"}] + [
+            name for name in self._PATHS if env.get(name)
+        ]
+        if not on:
+            return None
+        return Found(
+            detail=f"{', '.join(on)} is set.",
+            facts=tuple(f"env.{name}" for name in on),
+            fix=Fix("Unset it outside debugging.", (f"unset {' '.join(on)}",)),
+        )
+
+
+class XlaFlagsInvalid(Rule):
+    """XLA_FLAGS holds an unknown flag.
+
+    Why:
+        XLA ends the process on unknown flags; flags come and go with its releases.
+    Fix:
+        Remove the flag.
+    Sources:
+        - https://openxla.org/xla/flags_guidance
+    """
+
+    area = "env"
+    asks = ("env",)
+    remedy = Fix("Remove the flag.", ("unset XLA_FLAGS",))
+
+    def check(self, env: dict[str, str], signals: Hearing) -> Outcome:
+        """XLA reports a flag that it does not know."""
+        name = next((name for name in ("XLA_FLAGS", "TF_XLA_FLAGS") if env.get(name)), "")
+        return (
+            Found(detail=f"{name} is {env[name]!r}.", facts=(f"env.{name}",))
+            if name and "xla-flags" in signals
+            else None
+        )
+
+
+class TfMemoryEnv(Rule):
+    """TensorFlow or JAX will take most of the GPU's memory.
+
+    Why:
+        Both take a large share at start, so that a second process finds none.
+    Fix:
+        Set TF_FORCE_GPU_ALLOW_GROWTH=true or XLA_PYTHON_CLIENT_PREALLOCATE=false.
+    Sources:
+        - https://docs.jax.dev/en/latest/gpu_memory_allocation.html
+        - https://www.tensorflow.org/guide/gpu
+    """
+
+    severity = "info"
+    area = "env"
+    requires = ("out-of-memory",)
+    asks = ("env", "packages")
+    remedy = Fix(
+        "Let the memory grow on demand.",
+        ("export TF_FORCE_GPU_ALLOW_GROWTH=true", "export XLA_PYTHON_CLIENT_PREALLOCATE=false"),
+    )
+
+    def check(self, env: dict[str, str], host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
+        """Two frameworks share an environment, and the one that takes memory at start is not told otherwise."""
+        here = packages_of(host).keys() & {"torch", "tensorflow", "jax"}
+        quiet = env.get("TF_FORCE_GPU_ALLOW_GROWTH") or env.get("XLA_PYTHON_CLIENT_PREALLOCATE")
+        if len(here) < 2 or quiet or not gpus:
+            return None
+        return Found(
+            detail=f"{' and '.join(sorted(here))} share the GPUs.",
+            facts=tuple(f"packages.{name}" for name in sorted(here)),
+        )
+
+
+class BnbCudaOverride(Rule):
+    """BNB_CUDA_VERSION forces another library of bitsandbytes.
+
+    Why:
+        The override switches off the search for the nearest library of the same major.
+    Fix:
+        Unset it.
+    Sources:
+        - https://github.com/bitsandbytes-foundation/bitsandbytes/blob/HEAD/bitsandbytes/cextension.py
+    """
+
+    severity = "warning"
+    area = "env"
+    asks = ("env", "builds")
+    remedy = Fix("Unset BNB_CUDA_VERSION.", ("unset BNB_CUDA_VERSION",))
+
+    def check(self, env: dict[str, str], host: Host, matrix: Matrix) -> Outcome:
+        """The variable names another CUDA major than the framework's."""
+        value = env.get("BNB_CUDA_VERSION", "")
+        torch = framework(host, matrix, "torch")
+        own = torch.cuda.partition(".")[0] if torch else ""
+        if not value or not own or value[:2] == own:
+            return None
+        return Found(
+            detail=f"BNB_CUDA_VERSION is {value}, torch is built with CUDA {torch.cuda if torch else ''}.",
+            facts=("env.BNB_CUDA_VERSION",),
+        )
+
+
+class JaxPlatformsMismatch(Rule):
+    """JAX_PLATFORMS forces a platform that is not there.
+
+    Why:
+        The setting is strict: JAX does not fall back to other platforms.
+    Fix:
+        Unset it, or install the plug-in.
+    Sources:
+        - https://docs.jax.dev/en/latest/config_options.html
+    """
+
+    severity = "warning"
+    area = "env"
+    asks = ("env", "gpus")
+    remedy = Fix("Unset JAX_PLATFORMS, or install the plug-in.", ("unset JAX_PLATFORMS",))
+
+    def check(self, env: dict[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
+        """The variable names a platform without plug-in or hardware.
+
+        Or it keeps JAX on the CPU although there is a GPU.
+        """
+        value = env.get("JAX_PLATFORMS") or env.get("JAX_PLATFORM_NAME") or ""
+        vendors = {gpu.vendor for gpu in gpus}
+        wants = {"cuda": "nvidia", "rocm": "amd", "gpu": ""}
+        first = value.split(",")[0].strip()
+        alone = first in wants and (not vendors or (wants[first] and wants[first] not in vendors))
+        if not value or not (alone or (first == "cpu" and vendors)):
+            return None
+        return Found(
+            detail=f"JAX_PLATFORMS is {value!r}; the GPUs are {', '.join(sorted(vendors)) or 'none'}.",
+            facts=("env.JAX_PLATFORMS", "gpus"),
+        )
+
+
+RULES = family(CudaEnvHarmful, XlaFlagsInvalid, TfMemoryEnv, BnbCudaOverride, JaxPlatformsMismatch)

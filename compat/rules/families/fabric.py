@@ -1,0 +1,121 @@
+"""NVSwitch fabric and NVLink."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules.knowledge import is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.rules.signals import Hearing
+
+
+class FabricManagerDown(Rule):
+    """An NVSwitch system runs without its fabric manager.
+
+    Why:
+        On NVSwitch machines CUDA refuses to initialise until the fabric is configured, although nvidia-smi works.
+    Fix:
+        Install the fabric manager of exactly the driver's version and start it.
+    Sources:
+        - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+        - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+    """
+
+    area = "fabric"
+    vendors = ("nvidia",)
+    requires = ("fabric-manager-version-mismatch",)
+    asks = ("fabric_manager", "nvswitch", "driver")
+    remedy = Fix(
+        "Install the fabric manager of exactly the driver's version and start it.",
+        ("sudo systemctl enable --now nvidia-fabricmanager",),
+    )
+
+    def check(
+        self, host: Host, signals: Hearing, nvswitch: int | None = None, fabric_manager: str | None = None
+    ) -> Outcome:
+        """NVSwitch devices are there, and the fabric manager is not installed or not running, or CUDA answers 802."""
+        heard = signals.get("fabric-802", "fabric-named")
+        running = bool(
+            fabric_manager and re.search(r"\b(active|running)\b", fabric_manager) and "inactive" not in fabric_manager
+        )
+        if nvswitch and (host.absent("fabric_manager") or (fabric_manager and not running)):
+            return Found(
+                detail=f"{nvswitch} NVSwitch devices, fabric manager {fabric_manager or 'not installed'}.",
+                facts=("nvswitch", "fabric_manager"),
+                fix=self._fix(host),
+            )
+        if heard and nvswitch is None:
+            facts = tuple(name for name in ("driver", "gpus") if host[name])
+            return Found(detail=heard.signal.meaning, facts=facts, confidence="likely", fix=self._fix(host))
+        return Fits("the fabric manager runs") if nvswitch and running else None
+
+    @staticmethod
+    def _fix(host: Host) -> Fix:
+        driver = host["driver"] or ""
+        branch = versions.major(driver) if is_version(driver) else None
+        package = f"sudo apt install nvidia-fabricmanager-{branch}={driver}*" if branch and "." in driver else ""
+        start = "sudo systemctl enable --now nvidia-fabricmanager"
+        return Fix(
+            f"Start the fabric manager of driver {driver}." if driver else FabricManagerDown.remedy.text,
+            (package, start) if package else (start,),
+        )
+
+
+class FabricManagerVersionMismatch(Rule):
+    """The fabric manager and the driver are of different versions.
+
+    Why:
+        The daemon speaks a private interface to the kernel driver that changes with each version.
+    Fix:
+        Install the package with the identical version.
+    Sources:
+        - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+    """
+
+    area = "fabric"
+    vendors = ("nvidia",)
+    asks = ("fabric_manager", "driver")
+    remedy = Fix("Install the fabric manager of exactly the driver's version.")
+
+    def check(self, fabric_manager: str, driver: str) -> Outcome:
+        """The version of the fabric manager is not the kernel driver's."""
+        found = re.search(r"\d+\.\d+(?:\.\d+)?", fabric_manager)
+        if not found or not is_version(driver) or versions.release(found[0]) == versions.release(driver):
+            return None
+        return Found(
+            detail=f"The fabric manager is {found[0]}, the driver is {driver}.", facts=("fabric_manager", "driver")
+        )
+
+
+class NvlinkDown(Rule):
+    """NVLink lanes are down.
+
+    Why:
+        Collectives silently take slower paths when links are missing.
+    Fix:
+        Check the bridges and the fabric manager's log, and reset the GPUs.
+    Sources:
+        - https://docs.nvidia.com/deploy/xid-errors/
+    """
+
+    severity = "warning"
+    area = "fabric"
+    vendors = ("nvidia",)
+    requires = ("fabric-manager-down",)
+    asks = ("xids",)
+    remedy = Fix("Check the bridges and the fabric manager's log, and reset the GPUs.", ("nvidia-smi nvlink --status",))
+    _XIDS = frozenset({"74", "144", "145", "146", "147", "148", "149", "150"})  # NVLINK_ERROR and its successors
+
+    def check(self, xids: tuple[str, ...]) -> Outcome:
+        """A message or an Xid reports a failed NVLink."""
+        found = [xid for xid in xids if xid in self._XIDS]
+        return Found(detail=f"Xid {found[0]} was logged: an NVLink error.", facts=("xids",)) if found else None
+
+
+RULES = family(FabricManagerVersionMismatch, FabricManagerDown, NvlinkDown)

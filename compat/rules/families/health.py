@@ -1,0 +1,147 @@
+"""Faults of the GPU that its driver logged or counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu
+    from compat.rules.signals import Hearing
+
+
+RESET: Final = ("sudo nvidia-smi --gpu-reset -i <index>", "sudo reboot")
+
+
+class GpuXidFatal(Rule):
+    """A fatal Xid was logged for a GPU.
+
+    Why:
+        Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that has
+        fallen off the bus, often for want of power, cooling or contact.
+    Fix:
+        Drain the GPU and reset it, or restart; a card that does it again needs hardware triage.
+    Sources:
+        - https://docs.nvidia.com/deploy/xid-errors/
+    """
+
+    area = "health"
+    vendors = ("nvidia",)
+    asks = ("xids",)
+    remedy = Fix("Drain the GPU and reset it, or restart the machine.", RESET)
+    FATAL: Final = frozenset(
+        {"46", "48", "61", "62", "64", "79", "95", "109", "110", "119", "120", "136", "140", "143", "155", "158", "167"}
+    )
+    """Xids whose immediate action is a reset or restart (NVIDIA, "Xid Errors", catalogue)."""
+
+    def check(self, signals: Hearing, xids: tuple[str, ...] | None = None) -> Outcome:
+        """The kernel log holds an Xid after which the GPU must be reset or the machine restarted."""
+        heard = signals.value("xid")
+        fatal = [xid for xid in (*(xids or ()), *([heard] if heard else [])) if xid in self.FATAL]
+        if fatal:
+            return Found(detail=f"Xid {fatal[0]} was logged.", facts=("xids",) if xids else ())
+        return Fits("no fatal Xid was logged") if xids is not None or heard else None
+
+
+class GpuXidApplication(Rule):
+    """Application-level Xids are in the log.
+
+    Why:
+        These codes (13, 31, 43, 45 ...) usually point to the program, not to the device.
+    Fix:
+        Debug the program with compute-sanitizer; the machine needs nothing.
+    Sources:
+        - https://docs.nvidia.com/deploy/xid-errors/
+    """
+
+    severity = "info"
+    area = "health"
+    vendors = ("nvidia",)
+    requires = ("gpu-xid-fatal",)
+    asks = ("xids",)
+    remedy = Fix("Debug the program.", ("compute-sanitizer python <script>",))
+    MILD: Final = frozenset({"8", "13", "31", "32", "43", "45", "68", "69", "94"})
+
+    def check(self, signals: Hearing, xids: tuple[str, ...] | None = None) -> Outcome:
+        """The kernel log holds Xids that a program caused, and no fatal one."""
+        heard = signals.value("xid")
+        mild = [xid for xid in (*(xids or ()), *([heard] if heard else [])) if xid in self.MILD]
+        return Found(detail=f"Xid {mild[0]} was logged.", facts=("xids",) if xids else ()) if mild else None
+
+
+class GpuEccUncorrectable(Rule):
+    """A GPU has uncorrectable memory errors.
+
+    Why:
+        Data on this device can no longer be trusted until it is reset.
+    Fix:
+        Reset the GPU; run a field diagnostic if it returns.
+    Sources:
+        - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
+    """
+
+    area = "health"
+    vendors = ("nvidia",)
+    asks = ("gpus",)
+    remedy = Fix("Reset the GPU; run a field diagnostic if it returns.", ("nvidia-smi -q -d ECC", *RESET))
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The count of uncorrected ECC errors since the last reset is not zero."""
+        bad = next((gpu for gpu in gpus if gpu.ecc_uncorrected), None)
+        return (
+            Found(detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.", facts=("gpus",))
+            if bad
+            else None
+        )
+
+
+class GpuRowRemapPending(Rule):
+    """Row remapping or page retirement waits for a reset.
+
+    Why:
+        Spare rows are swapped in at reset only.
+    Fix:
+        Reset the GPU or restart.
+    Sources:
+        - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
+    """
+
+    severity = "warning"
+    area = "health"
+    vendors = ("nvidia",)
+    requires = ("gpu-ecc-uncorrectable",)
+    asks = ("gpus",)
+    remedy = Fix("Reset the GPU or restart.", RESET)
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The GPU has set aside faulty memory, and the change takes effect at the next reset."""
+        bad = next((gpu for gpu in gpus if gpu.remap_pending), None)
+        return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.", facts=("gpus",)) if bad else None
+
+
+class GpuResetRequired(Rule):
+    """The driver says that the GPU needs a reset.
+
+    Why:
+        The driver withholds the device after a fault until it is reset.
+    Fix:
+        Stop all users of the GPU and reset it; restart if that is refused.
+    Sources:
+        - https://docs.nvidia.com/deploy/nvml-api/
+    """
+
+    area = "health"
+    vendors = ("nvidia",)
+    requires = ("gpu-xid-fatal", "gpu-ecc-uncorrectable", "driver-device-count-mismatch")
+    asks = ("gpus", "xids")
+    remedy = Fix("Stop all users of the GPU and reset it.", RESET)
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """NVML reports the device as lost or needing a reset."""
+        bad = next((gpu for gpu in gpus if gpu.lost), None)
+        return Found(detail=f"{bad.name or 'A GPU'} must be reset.", facts=("gpus",)) if bad else None
+
+
+RULES = family(GpuXidFatal, GpuEccUncorrectable, GpuResetRequired, GpuRowRemapPending, GpuXidApplication)

@@ -1,0 +1,76 @@
+"""How a framework is installed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules.rule import Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.rules.signals import Hearing
+
+
+class FrameworkDuplicateInstall(Rule):
+    """Two copies of a framework are installed.
+
+    Why:
+        Which copy wins depends on the order of the path and changes between shells.
+    Fix:
+        Uninstall until none is left, then install once.
+    Sources:
+        - https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+    """
+
+    area = "framework"
+    remedy = Fix("Uninstall every copy, then install once.", ("pip uninstall -y <package>",))
+    _WATCHED: Final = frozenset(
+        {"torch", "torchvision", "torchaudio", "triton", "tensorflow", "jax", "jaxlib", "onnxruntime", "numpy"}
+    )
+
+    def check(self, duplicate_packages: dict[str, tuple[str, ...]]) -> Outcome:
+        """The same distribution is importable from two places, or from pip and conda at once."""
+        for name, found in duplicate_packages.items():
+            if name in self._WATCHED and len(set(found)) > 1:
+                fix = Fix(f"Uninstall every copy of {name}, then install once.", (f"pip uninstall -y {name}",) * 2)
+                return Found(
+                    detail=f"{name} is there as {' and '.join(found)}.", facts=(f"duplicate_packages.{name}",), fix=fix
+                )
+        return None
+
+
+class JaxPluginInitFailed(Rule):
+    """The JAX GPU plug-in is installed but could not start.
+
+    Why:
+        JAX then prints that no CUDA-enabled jaxlib is installed; the true cause stands in the exception above it.
+    Fix:
+        Unset LD_LIBRARY_PATH and reinstall JAX with its extra.
+    Sources:
+        - https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
+    """
+
+    area = "framework"
+    requires = ("library-mismatch", "library-missing", "driver-too-old-for-runtime", "framework-pair-mismatch")
+    asks = ("packages", "env", "libraries")
+    remedy = Fix(
+        "Unset LD_LIBRARY_PATH and reinstall JAX with its extra.",
+        ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"'),
+    )
+
+    def check(self, packages: dict[str, str], signals: Hearing) -> Outcome:
+        """A JAX plug-in is present, and one of the libraries it loads is not fit.
+
+        It is missing, or older than the one the plug-in was built against.
+        """
+        plugin = next((name for name in packages if re.fullmatch(r"jax-(cuda|rocm)\d+-plugin", name)), "")
+        heard = signals.get("jax-no-cuda-jaxlib", "jax-plugin-failed")
+        if not plugin or not heard:
+            return None
+        return Found(
+            detail=f"{plugin} {packages[plugin]} is installed, but could not start.", facts=(f"packages.{plugin}",)
+        )
+
+
+RULES = family(FrameworkDuplicateInstall, JaxPluginInitFailed)

@@ -1,0 +1,118 @@
+"""PCIe and peer access between GPUs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu
+    from compat.rules.signals import Hearing
+
+
+class PcieLinkDegraded(Rule):
+    """The PCIe link runs narrower than the slot and card allow.
+
+    Why:
+        Transfers between host and device scale with the link. The generation falls when idle and is no evidence; the width
+        is.
+    Fix:
+        Reseat the card, or use a slot of full width.
+    Sources:
+        - https://docs.nvidia.com/deploy/nvml-api/
+    """
+
+    severity = "warning"
+    area = "interconnect"
+    asks = ("gpus",)
+    remedy = Fix("Reseat the card, or use a slot of full width.", ("nvidia-smi -q -d PERFORMANCE",))
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The current width is below the highest that card and slot have in common."""
+        for gpu in gpus:
+            now, best = re.search(r"x(\d{1,2})", gpu.pcie), re.search(r"x(\d{1,2})", gpu.pcie_max)
+            if now and best and 0 < int(now[1]) < int(best[1]):
+                return Found(detail=f"{gpu.name or 'A GPU'} runs at x{now[1]} of x{best[1]}.", facts=("gpus",))
+        return None
+
+
+class IommuMultiGpuHang(Rule):
+    """Several AMD GPUs without iommu=pt.
+
+    Why:
+        Translated accesses between GPUs can hang jobs that use several.
+    Fix:
+        Add iommu=pt to the kernel's command line and restart.
+    Sources:
+        - https://rocm.docs.amd.com/projects/rccl/en/latest/how-to/troubleshooting-rccl.html
+    """
+
+    severity = "warning"
+    area = "interconnect"
+    vendors = ("amd",)
+    platforms = ("linux",)
+    asks = ("iommu",)
+    remedy = Fix(
+        "Add iommu=pt to the kernel's command line.",
+        ("sudo sed -i 's/GRUB_CMDLINE_LINUX_DEFAULT=\"/&iommu=pt /' /etc/default/grub", "sudo update-grub"),
+    )
+
+    def check(self, gpus: tuple[Gpu, ...], iommu: str) -> Outcome:
+        """More than one AMD GPU, and the kernel translates their accesses."""
+        cards = [gpu for gpu in gpus if gpu.vendor == "amd" and not gpu.integrated]
+        if len(cards) < 2 or "pt" in iommu or "off" in iommu:
+            return None
+        return Found(detail=f"{len(cards)} AMD GPUs with the IOMMU mode {iommu}.", facts=("gpus", "iommu"))
+
+
+class P2pUnsupported(Rule):
+    """GPUs cannot address each other directly.
+
+    Why:
+        Many consumer generations have peer access switched off, so that collectives go through main memory.
+    Fix:
+        Nothing on consumer cards; set NCCL_P2P_DISABLE=1 where a driver reports it wrongly.
+    Sources:
+        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+    """
+
+    severity = "info"
+    area = "interconnect"
+    asks = ("gpus",)
+    remedy = Fix("Set NCCL_P2P_DISABLE=1.", ("export NCCL_P2P_DISABLE=1",))
+
+    def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+        """A program asked for peer access between two GPUs that do not have it."""
+        if len(gpus) < 2 or "p2p" not in signals:
+            return None
+        return Found(detail=f"{gpus[0].name or 'These GPUs'}: no peer access.", facts=("gpus",), severity="error")
+
+
+class PeermemMissing(Rule):
+    """The GPUDirect RDMA module is not loaded.
+
+    Why:
+        Without nvidia_peermem (or DMA-BUF with the open modules) traffic between nodes goes through main memory.
+    Fix:
+        Load nvidia-peermem.
+    Sources:
+        - https://docs.nvidia.com/cuda/gpudirect-rdma/
+    """
+
+    severity = "warning"
+    area = "interconnect"
+    vendors = ("nvidia",)
+    asks = ("modules",)
+    remedy = Fix("Load nvidia-peermem.", ("sudo modprobe nvidia-peermem",))
+
+    def check(self, modules: tuple[str, ...], signals: Hearing) -> Outcome:
+        """NCCL reports that it cannot use GPUDirect RDMA."""
+        if "peermem" not in signals or "nvidia_peermem" in modules:
+            return None
+        return Found(detail="nvidia_peermem is not loaded.", facts=("modules",))
+
+
+RULES = family(PcieLinkDegraded, IommuMultiGpuHang, P2pUnsupported, PeermemMissing)

@@ -1,0 +1,70 @@
+"""Jetson boards."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import framework
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix
+
+
+class JetsonGenericWheel(Rule):
+    """A generic ARM wheel is installed on a Jetson.
+
+    Why:
+        Jetsons have their own capabilities and driver stack; other ARM wheels are for CPUs or servers.
+    Fix:
+        Install the wheel for this JetPack, or use a container for it.
+    Sources:
+        - https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/
+    """
+
+    area = "jetson"
+    asks = ("jetpack", "l4t", "builds")
+    remedy = Fix("Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.")
+
+    def check(self, l4t: str, host: Host, matrix: Matrix) -> Outcome:
+        """The machine is a Jetson, and the framework's build is not one for it.
+
+        It is a CPU build, or carries no code for the integrated GPU.
+        """
+        torch = framework(host, matrix, "torch")
+        if torch is None or not torch.runtime or torch.inferred:
+            return None
+        targets = {gpu.target for gpu in host["gpus"] or () if gpu.target}
+        if torch.runtime != "cpu" and (not torch.kernels or not targets or targets & set(torch.kernels)):
+            return None
+        return Found(detail=f"{torch.label} is not the build for L4T {l4t}.", facts=("l4t", torch.fact))
+
+
+class JetsonJetpackMismatch(Rule):
+    """A container for another JetPack.
+
+    Why:
+        On a Jetson the driver is part of the board's system and cannot be upgraded alone.
+    Fix:
+        Choose the image tag of the installed L4T release.
+    Sources:
+        - https://catalog.ngc.nvidia.com/orgs/nvidia/containers/l4t-base
+    """
+
+    area = "jetson"
+    asks = ("l4t", "image")
+    remedy = Fix("Choose the image tag of the installed L4T release.")
+
+    def check(self, l4t: str, image: str) -> Outcome:
+        """The L4T release in the image's tag is not of the host's series."""
+        tagged = re.search(r"[:-]r(\d{2})\.", image)
+        own = re.search(r"\d{2}", l4t)
+        if not tagged or not own or tagged[1] == own[0]:
+            return None
+        return Found(detail=f"{image} is for L4T {tagged[1]}, the host has {l4t}.", facts=("l4t", "image"))
+
+
+RULES = family(JetsonGenericWheel, JetsonJetpackMismatch)

@@ -1,0 +1,210 @@
+"""Kernel modules: which driver holds the GPU, and is it loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.rules.signals import Hearing
+
+
+class DriverNouveauBound(Rule):
+    """The nouveau (or nova) driver holds the GPU.
+
+    Why:
+        Only one kernel driver can own the device.
+    Fix:
+        Blacklist nouveau, rebuild the initial RAM disk and restart.
+    Sources:
+        - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/kernel-open/nvidia/nv.c
+        - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    """
+
+    area = "kernel-module"
+    vendors = ("nvidia",)
+    asks = ("gpus", "modules")
+    remedy = Fix(
+        "Blacklist nouveau and restart.",
+        (
+            'printf "blacklist nouveau\\noptions nouveau modeset=0\\n" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
+            "sudo update-initramfs -u",
+            "sudo reboot",
+        ),
+    )
+
+    def check(self, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
+        """The kernel driver bound to an NVIDIA GPU is nouveau."""
+        held = next((gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver in {"nouveau", "nova_core"}), None)
+        if held is None or host["driver"]:
+            return None
+        return Found(detail=f"{held.name or held.pci or 'The GPU'} is held by {held.driver}.", facts=("gpus",))
+
+
+class DriverVfioBound(Rule):
+    """The GPU is reserved for passthrough (vfio-pci).
+
+    Why:
+        The host hands the card to a virtual machine, so that its own driver never sees it.
+    Fix:
+        Unbind the device from vfio-pci, or use the virtual machine that owns it.
+    Sources:
+        - https://docs.kernel.org/driver-api/vfio.html
+    """
+
+    severity = "warning"
+    area = "kernel-module"
+    asks = ("gpus",)
+    remedy = Fix("Unbind the device from vfio-pci, or use the virtual machine that owns it.")
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """A GPU is bound to vfio-pci."""
+        held = next((gpu for gpu in gpus if gpu.driver == "vfio-pci"), None)
+        return (
+            Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.", facts=("gpus",))
+            if held
+            else None
+        )
+
+
+class DriverModuleNotLoaded(Rule):
+    """The NVIDIA libraries are installed, but the kernel module is not loaded.
+
+    Why:
+        A kernel update without a rebuilt module leaves the libraries in place and nothing behind them.
+    Fix:
+        Load the module; if it is missing for this kernel, install the kernel's headers and rebuild it.
+    Sources:
+        - https://docs.nvidia.com/deploy/nvml-api/
+        - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    """
+
+    area = "kernel-module"
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    requires = ("driver-nouveau-bound", "driver-secure-boot-unsigned", "container-no-gpu", "no-driver")
+    asks = ("modules", "driver_library", "kernel")
+    remedy = Fix(
+        "Load the module, or rebuild it for this kernel.",
+        ("sudo modprobe nvidia", "sudo dkms autoinstall", "sudo reboot"),
+    )
+
+    def check(self, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
+        """Libcuda can be loaded, an NVIDIA GPU is on the bus, and the module nvidia is not in the kernel."""
+        cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
+        if not cards or "nvidia" in modules or host["driver"] or host["container"]:
+            return None
+        return Found(
+            detail=f"Libraries of driver {driver_library} are there, the kernel module is not.",
+            facts=("driver_library", "modules"),
+        )
+
+
+class DriverSecureBootUnsigned(Rule):
+    """Secure Boot keeps the NVIDIA module out.
+
+    Why:
+        The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first be
+        enrolled.
+    Fix:
+        Enrol the machine owner's key, use the distribution's signed modules, or switch Secure Boot off.
+    Sources:
+        - https://wiki.debian.org/SecureBoot
+        - https://ubuntu.com/blog/how-to-sign-things-for-secure-boot
+    """
+
+    area = "kernel-module"
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    asks = ("secure_boot", "modules")
+    remedy = Fix(
+        "Enrol the key that signed the module, then restart.",
+        ("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der", "sudo reboot"),
+    )
+
+    def check(self, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
+        """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
+        installed = host["driver_packages"] or host["driver_library"]
+        cards = [gpu for gpu in gpus if gpu.vendor == "nvidia"]
+        if (
+            not secure_boot
+            or not cards
+            or "nvidia" in modules
+            or "nouveau" in modules
+            or not installed
+            or host["container"]
+        ):
+            return None
+        return Found(
+            detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
+            facts=("secure_boot", "modules"),
+            confidence="likely",
+        )
+
+
+class DriverGspInitFailed(Rule):
+    """The GPU's firmware (GSP) failed to start.
+
+    Why:
+        The device is on the bus but never becomes usable, so every tool reports that there is none.
+    Fix:
+        Switch the machine off and on; enable Above-4G decoding in the firmware setup; try another branch.
+    Sources:
+        - https://github.com/NVIDIA/open-gpu-kernel-modules/issues
+    """
+
+    area = "kernel-module"
+    vendors = ("nvidia",)
+    requires = ("driver-open-module-required", "driver-gpu-unsupported-by-branch", "driver-open-module-unsupported-gpu")
+    asks = ("gpus", "driver_branch")
+    remedy = Fix("Switch the machine off and on; then try another driver branch.", ("sudo dmesg | grep -i nvrm",))
+
+    def check(self, signals: Hearing) -> Outcome:
+        """The kernel log holds a failure to initialise the adapter."""
+        heard = signals.get("gsp-failed")
+        return Found(detail=heard.signal.meaning) if heard else None
+
+
+class UvmNotReady(Rule):
+    """nvidia-uvm is not loaded, or its device node is missing.
+
+    Why:
+        NVML needs the control node only, CUDA also needs unified memory: nvidia-smi looks healthy while CUDA fails with
+        "unknown error". It is also seen after suspend and resume.
+    Fix:
+        Load the module; after suspend reload it; in containers pass the node through the toolkit.
+    Sources:
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc.c
+        - https://github.com/pytorch/pytorch/blob/HEAD/c10/cuda/CUDAFunctions.cpp
+    """
+
+    area = "kernel-module"
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    requires = ("container-cgroup-lost", "driver-library-mismatch", "no-driver")
+    asks = ("modules", "device_nodes")
+    remedy = Fix(
+        "Load nvidia-uvm, or reload it after suspend.",
+        ("sudo nvidia-modprobe -u -c=0", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"),
+    )
+
+    def check(self, device_nodes: tuple[str, ...], host: Host, signals: Hearing) -> Outcome:
+        """The control node of the driver exists, and /dev/nvidia-uvm or its module does not."""
+        if host["jetpack"] or host["l4t"] or "/dev/nvidiactl" not in device_nodes:
+            return None
+        if "/dev/nvidia-uvm" in device_nodes:
+            return None if signals.get("unknown-999") else Fits("/dev/nvidia-uvm is there")
+        return Found(detail="/dev/nvidiactl is there, /dev/nvidia-uvm is not.", facts=("device_nodes",))
+
+
+RULES = family(
+    DriverVfioBound,
+    DriverNouveauBound,
+    DriverSecureBootUnsigned,
+    DriverModuleNotLoaded,
+    DriverGspInitFailed,
+    UvmNotReady,
+)

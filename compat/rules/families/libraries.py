@@ -1,0 +1,218 @@
+"""Shared libraries: missing ones, and copies of another version that the loader finds first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules.knowledge import is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import found_cudnn, installed, packages_of
+
+if TYPE_CHECKING:
+    from compat.facts import Host, Library
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+_DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-ml.so", "libnvidia-ptxjitcompiler.so")
+
+
+_SHIPS: Final = {
+    "libcudnn": "nvidia-cudnn-cu{major}",
+    "libcublas": "nvidia-cublas-cu{major}",
+    "libcudart": "nvidia-cuda-runtime-cu{major}",
+    "libcufft": "nvidia-cufft-cu{major}",
+    "libcusparse": "nvidia-cusparse-cu{major}",
+    "libcusolver": "nvidia-cusolver-cu{major}",
+    "libcurand": "nvidia-curand-cu{major}",
+    "libnvrtc": "nvidia-cuda-nvrtc-cu{major}",
+    "libnccl": "nvidia-nccl-cu{major}",
+    "libcupti": "nvidia-cuda-cupti-cu{major}",
+    "libnvJitLink": "nvidia-nvjitlink-cu{major}",
+}
+"""Library -> the distribution that ships it (names of NVIDIA's wheels)."""
+
+
+def shipped_by(library: str, cuda_major: str) -> str:
+    """The distribution that ships a library; empty if none is known."""
+    stem = next((stem for stem in sorted(_SHIPS, key=len, reverse=True) if library.startswith(stem)), "")
+    own = re.search(r"\.so\.(1[1-9])\b", library)
+    major = own[1] if own and not library.startswith(("libcudnn", "libnccl")) else cuda_major
+    return _SHIPS[stem].format(major=major) if stem and major else ""
+
+
+class LibraryMissing(Rule):
+    """A shared library that the framework needs cannot be found.
+
+    Why:
+        TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty list
+        of GPUs. The number after ``.so`` is part of the name: another major is another library.
+    Fix:
+        Install the distribution that ships it, or put its folder on the loader's path; never link another major.
+    Sources:
+        - https://www.tensorflow.org/install/pip
+        - https://man7.org/linux/man-pages/man8/ld.so.8.html
+    """
+
+    area = "libraries"
+    requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel")
+    asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
+    remedy = Fix(
+        "Install the package that ships the library, or put its folder on the loader's path.",
+        ("sudo ldconfig", "ldconfig -p | grep libcu"),
+    )
+
+    def check(
+        self, host: Host, matrix: Matrix, signals: Hearing, libraries: tuple[Library, ...] | None = None
+    ) -> Outcome:
+        """The loader finds no file for a library that the framework links to or opens at run time."""
+        missing = [
+            item
+            for item in libraries or ()
+            if not item.path and not item.version and not item.name.startswith(_DRIVER_PARTS)
+        ]
+        missing = [item for item in missing if not self._benign(item.name)]
+        if not missing:
+            wrong = self._system(host, matrix)
+            return wrong or (
+                Fits("the libraries that were looked for can be loaded") if libraries and not signals.harmful else None
+            )
+        first = missing[0]
+        builds = [item for item in installed(host, matrix) if item.cuda]
+        package = shipped_by(first.name, builds[0].cuda.partition(".")[0] if builds else "12")
+        fix = Fix(f"Install {package}.", (f"pip install {package}",)) if package else None
+        other = self._other_major(first.name, host)
+        return Found(detail=f"{first.name} cannot be found.{other}", facts=("libraries",), fix=fix)
+
+    @staticmethod
+    def _system(host: Host, matrix: Matrix) -> Outcome:
+        """A build that takes CUDA from the system, where the system has another (sonames hold the major, before 11 the minor)."""
+        for item in installed(host, matrix):
+            wants = {
+                found[1]: found[2]
+                for part in (item.row.system if item.row else ())
+                if (found := re.fullmatch(r"([a-z]+)([\d.]+)", part))
+            }
+            for name, have, fact in (
+                ("cuda", host["cuda_toolkit"], "cuda_toolkit"),
+                ("cudnn", found_cudnn(host), "cudnn"),
+            ):
+                want = wants.get(name, "")
+                if (
+                    not is_version(want)
+                    or not is_version(have)
+                    or not host["packages"]
+                    or (item.inferred
+                    and host["platform"] == "windows")
+                ):
+                    continue
+                digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1
+                if versions.release(have)[:digits] != versions.release(want)[:digits]:
+                    mild = (
+                        "error"
+                        if host["gpus"] is None or any(gpu.vendor == "nvidia" for gpu in host["gpus"])
+                        else "info"
+                    )
+                    return Found(
+                        detail=f"{item.label} loads {name} {want} from the system; {have} is there.",
+                        facts=(fact, item.fact),
+                        severity="error" if mild == "error" else "info",
+                        confidence="likely",
+                    )
+        return None
+
+    @staticmethod
+    def _benign(name: str) -> bool:
+        return name.startswith("libnvinfer")  # TensorRT is optional; TensorFlow names it on every start
+
+    @staticmethod
+    def _other_major(name: str, host: Host) -> str:
+        """The copy of another major that is there instead."""
+        found = re.fullmatch(r"libcudnn\w*\.so\.(\d+)", name)
+        have = found_cudnn(host)
+        if found and is_version(have) and versions.release(have)[0] != int(found[1]):
+            return f" cuDNN {have} is installed, which is another library."
+        toolkit = host["cuda_toolkit"]
+        asked = re.search(r"\.so\.(\d+\.\d+|1[0-9])$", name)
+        if asked and toolkit and not toolkit.startswith(asked[1]) and not name.startswith(("libcudnn", "libnccl")):
+            return f" CUDA {toolkit} is installed, whose libraries have other numbers."
+        return ""
+
+
+class LibraryMismatch(Rule):
+    """A different version of a bundled library is loaded.
+
+    Why:
+        LD_LIBRARY_PATH beats the path inside the wheel, so that a system copy shadows the one that was tested.
+    Fix:
+        Unset LD_LIBRARY_PATH, or remove CUDA's folders from it, and uninstall the system's copy.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/backends/cudnn/__init__.py
+        - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
+    """
+
+    area = "libraries"
+    requires = ("frameworks-conflict",)
+    asks = ("cudnn", "libraries", "env", "builds")
+    remedy = Fix("Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library.", ("unset LD_LIBRARY_PATH",))
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, env: dict[str, str] | None = None) -> Outcome:
+        """cuDNN, cuBLAS, NCCL or nvJitLink comes from elsewhere than the framework's own copy.
+
+        It is of another major, or older than what the framework was built with.
+        """
+        shadow = (
+            " LD_LIBRARY_PATH names CUDA folders."
+            if re.search(r"cuda|cudnn", (env or {}).get("LD_LIBRARY_PATH", ""), re.IGNORECASE)
+            else ""
+        )
+        have = found_cudnn(host)
+        told = signals.value("cudnn_want") or signals.value("torch_cudnn") or signals.value("jax_cudnn")
+        if told and have:
+            return Found(
+                detail=f"cuDNN {have} is loaded; the framework was built with {_spelled(told)}.{shadow}",
+                facts=("cudnn",),
+            )
+        for item in installed(host, matrix):
+            if not signals.pointing("library-mismatch") or not is_version(have) or not is_version(item.cudnn):
+                continue
+            if _cannot_serve(have, item.cudnn):
+                return Found(
+                    detail=f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}",
+                    facts=("cudnn", item.fact),
+                )
+        return self._nccl(host, signals)
+
+    @staticmethod
+    def _nccl(host: Host, signals: Hearing) -> Outcome:
+        heard = signals.get("nccl-symbol", "nvjitlink")
+        packages = packages_of(host)
+        part = next(
+            (
+                name
+                for name in packages
+                if heard and re.search("nccl" if heard.signal.signal == "nccl-symbol" else "nvjitlink", name)
+            ),
+            "",
+        )
+        return (
+            Found(detail=f"{heard.signal.meaning} {part} {packages[part]} is installed.", facts=(f"packages.{part}",))
+            if heard and part
+            else None
+        )
+
+
+def _spelled(version: str) -> str:
+    return ".".join(re.findall(r"\d+", version)) if not version.isdigit() else version
+
+
+def _cannot_serve(have: str, built: str) -> bool:
+    """CuDNN's rule: same major, and a minor that is not older (torch/backends/cudnn)."""
+    mine, own = versions.release(have), versions.release(built)
+    return mine[0] != own[0] or (len(mine) > 1 and len(own) > 1 and mine[1] < own[1])
+
+
+RULES = family(LibraryMissing, LibraryMismatch)

@@ -1,0 +1,59 @@
+"""May this user open the GPU's device nodes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+
+
+class DevicePermission(Rule):
+    """The user may not open the GPU's device nodes.
+
+    Why:
+        The nodes belong to a group (render, video); group ids inside an image rarely equal the host's, so that only the
+        numeric id of the node's owner helps there.
+    Fix:
+        Join the group and log in again; in containers pass the numeric group with --group-add.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+    """
+
+    area = "permissions"
+    platforms = ("linux",)
+    requires = ("container-cgroup-lost",)
+    asks = ("device_nodes_denied", "groups", "device_groups")
+    remedy = Fix(
+        "Join the group that owns the device nodes and log in again.",
+        (
+            "sudo usermod -aG render,video $USER",
+            "docker run --group-add $(getent group render | cut -d: -f3) --device /dev/kfd --device /dev/dri IMAGE",
+        ),
+    )
+
+    def check(self, device_nodes_denied: tuple[str, ...], host: Host) -> Outcome:
+        """A device node exists, and opening it is refused."""
+        denied = [node for node in device_nodes_denied if not re.search(r"/dev/dri/card", node)]
+        if not denied:
+            return Fits("the GPU device nodes may be opened") if host["device_nodes"] else None
+        owner = (host["device_groups"] or {}).get(denied[0], "render")
+        fix = Fix(f"Join the group {owner} and log in again.", (f"sudo usermod -aG {owner} $USER",))
+        if host["container"]:
+            fix = Fix(
+                "Pass the group of the node into the container.",
+                (f"docker run --group-add $(stat -c %g {denied[0]}) {host['image'] or 'IMAGE'}",),
+            )
+        return Found(
+            detail=f"{', '.join(denied[:3])} may not be opened.",
+            facts=("device_nodes_denied", "device_groups") if host["device_groups"] else ("device_nodes_denied",),
+            fix=fix,
+        )
+
+
+RULES = family(DevicePermission)

@@ -1,0 +1,158 @@
+"""Operating system and processor: does a build exist for them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules import commands as told
+from compat.rules import requirements
+from compat.rules.knowledge import cite
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import installed, on_platform, packages_of, plain, platform_tag, row_of, same_version
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix, rows
+    from compat.rules.signals import Hearing
+
+
+_ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle", "tensorflow-cpu": "tensorflow"}
+
+
+_REFUSED: Final = (
+    "pip-none-found", "unsupported-wheel", "requires-python", "uv-no-wheel", "no-version-of", "windows-only-linux", "resolver-conflict-frameworks",
+)  # fmt: skip
+"""Messages of an installer that found nothing which fits."""
+
+
+def wanted(
+    host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]
+) -> dict[str, str]:
+    """Package -> specifier that somebody tries to install, as far as the matrix knows the package."""
+    found: dict[str, str] = {}
+    texts = [*wishes, *(heard.values["requirement"] for heard in signals if heard.values.get("requirement"))]
+    for asked in filter(None, map(requirements.read, texts)):
+        found.setdefault(_ALIAS.get(asked.name, asked.name), asked.specifier)
+    for name, version in told.requirements(commands).items():
+        found.setdefault(_ALIAS.get(name, name), f"=={version}" if version else "")
+    if signals.get(*_REFUSED) and (not found or any(not spec for spec in found.values())):
+        for name, version in packages_of(host).items():
+            if not found or (name in found and not found[name]):
+                found[_ALIAS.get(name, name)] = f"=={plain(version)}"
+    return {name: spec for name, spec in found.items() if matrix.builds(name)}
+
+
+def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
+    """Rows of the releases that a specifier admits."""
+    return [row for row in matrix.builds(name) if not specifier or admitted(specifier, row.version)]
+
+
+def admitted(specifier: str, version: str) -> bool:
+    """Whether a specifier admits a release; ``==2.8`` stands for any 2.8.x only when 2.8.0 is not published."""
+    return requirements.admits(specifier, version) is True or (
+        specifier.startswith("==") and same_version(version, specifier[2:])
+    )
+
+
+class PlatformUnsupported(Rule):
+    """There is no build for this operating system and processor architecture.
+
+    Why:
+        Vendors drop platforms silently; pip then takes an old release, a CPU build, or nothing.
+    Fix:
+        Use WSL2 or a Linux container, or the last release that had the platform.
+    Sources:
+        - https://www.tensorflow.org/install/pip
+        - https://docs.jax.dev/en/latest/installation.html
+    """
+
+    area = "platform"
+    asks = ("platform", "os", "arch")
+    remedy = Fix("Use WSL2 or a Linux container, or the last release that had the platform.")
+
+    def check(
+        self,
+        platform: str,
+        host: Host,
+        matrix: Matrix,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        wishes: tuple[str, ...],
+    ) -> Outcome:
+        """The release that is asked for was published for other systems only."""
+        asked = wanted(host, matrix, signals, commands, wishes)
+        gone = "no-version-of" in signals
+        for name, specifier in asked.items():
+            rows = candidates(matrix, name, specifier)
+            if not rows and gone and platform in {"windows", "darwin"}:
+                return Found(detail=f"There is no {name}{specifier} for {platform}.", facts=("platform",))
+            if rows and not any(on_platform(row, host) for row in rows):
+                platforms = sorted({item for row in rows for item in row.platforms})
+                detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {platform_tag(host)}."
+                return Found(
+                    detail=detail,
+                    facts=tuple(item for item in ("platform", "arch") if host[item]),
+                    sources=cite(matrix, rows[-1]),
+                )
+        return self._macos(host, matrix, signals) or (
+            Fits(f"{next(iter(asked))} is published for {platform}") if asked else None
+        )
+
+    @staticmethod
+    def _macos(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+        """MacOS below what the build's GPU backend needs."""
+        found = re.fullmatch(r"macos(\d[\d.]*)", host["os"] or "")
+        heard = signals.get("mps-macos")
+        if not heard:
+            return None
+        here = f"macOS {found[1]}" if found else "this macOS"
+        item = next((item for item in installed(host, matrix) if item.name == "torch"), None)
+        build = item.label if item else "this PyTorch"
+        return Found(
+            detail=f"The Metal backend of {build} needs a newer release than {here}.",
+            facts=("os",) if found else ("platform",),
+        )
+
+
+class CpuInstructionsMissing(Rule):
+    """The processor lacks instructions that the build was compiled for.
+
+    Why:
+        The process dies at import with an illegal instruction, so no message of the framework appears. Virtual
+        machines with a generic processor model are the usual case.
+    Fix:
+        Expose the feature to the virtual machine, use another host, or a build without it.
+    Sources:
+        - https://github.com/jax-ml/jax/blob/HEAD/jax/_src/lib/__init__.py
+        - https://github.com/tensorflow/tensorflow/blob/HEAD/tensorflow/python/platform/self_check.py
+    """
+
+    area = "platform"
+    asks = ("cpu_flags", "cpu", "packages")
+    remedy = Fix(
+        "Expose the instructions to the virtual machine (processor model host), or use another host or a build without them."
+    )
+
+    def check(self, host: Host, matrix: Matrix, cpu_flags: tuple[str, ...]) -> Outcome:
+        """A feature that the build needs (AVX for TensorFlow and jaxlib) is not among the processor's."""
+        if host["arch"] not in {None, "x86_64", "amd64"}:
+            return None
+        for item in installed(host, matrix):
+            row = item.row or row_of(matrix, item.name, item.version, "", host)
+            missing = [flag for flag in (row.cpu if row else ()) if flag not in cpu_flags]
+            if missing:
+                return Found(
+                    detail=f"{item.label} needs {', '.join(missing)}.",
+                    facts=("cpu_flags", item.fact),
+                    sources=cite(matrix, row),
+                )
+        return (
+            Fits("the processor has what the builds need")
+            if any(item.row and item.row.cpu for item in installed(host, matrix))
+            else None
+        )
+
+
+RULES = family(PlatformUnsupported, CpuInstructionsMissing)

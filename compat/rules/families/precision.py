@@ -1,0 +1,49 @@
+"""Number formats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+class PrecisionUnsupported(Rule):
+    """The number format has no hardware support on this GPU.
+
+    Why:
+        bfloat16 came with capability 8.0, FP8 with 8.9, FP4 with 10.0; emulated formats are slow or have no kernels.
+    Fix:
+        Choose a format that the device has: float16 below 8.0, bfloat16 from 8.0.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#features-and-technical-specifications
+    """
+
+    area = "precision"
+    asks = ("gpus",)
+    remedy = Fix("Choose a format that the device has: float16 below capability 8.0.", ("--dtype half",))
+    _TOLD: Final = {"bf16": "bf16", "fp8": "fp8"}
+
+    def check(self, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing) -> Outcome:
+        """A program asks for bfloat16, FP8 or another format that the device has no units for."""
+        heard = signals.get("bf16", "fp8", "half-not-implemented")
+        if not heard:
+            return None
+        wanted = self._TOLD.get(heard.signal.signal, "")
+        for gpu in gpus:
+            device = sm(gpu.target)
+            row = matrix.capability(device.capability) if device else matrix.gfx(gpu.target) if gpu.target else None
+            if row and wanted and wanted not in row.features:
+                return Found(
+                    detail=f"{gpu.name or gpu.target} has no {wanted}.", facts=("gpus",), sources=(matrix.cite(row),)
+                )
+        return Found(detail=heard.signal.meaning, facts=("gpus",) if gpus else (), confidence="likely")
+
+
+RULES = family(PrecisionUnsupported)

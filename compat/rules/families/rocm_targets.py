@@ -1,0 +1,187 @@
+"""AMD GPUs: code for the gfx target."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import Fix
+from compat.rules.knowledge import cite
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import installed
+from compat.targets import kernels_for
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+from compat.rules.families.rocm import amd_cards
+
+_CODE: Final = (
+    "no-kernel-image",
+    "invalid-device-function",
+    "hip-no-binary",
+    "hip-invalid-function",
+    "hip-no-kernel-image",
+    "tensile-missing",
+    "tensile-host",
+    "hsa-invalid-isa",
+)
+"""Messages that say "no code for this GPU"."""
+
+
+class RocmGfxUnsupported(Rule):
+    """The build has no code objects for this AMD GPU.
+
+    Why:
+        ROCm builds carry code for listed targets only, and there is no intermediate form to compile from.
+    Fix:
+        Use a build that lists the target; as a stopgap for a near sibling set HSA_OVERRIDE_GFX_VERSION.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+        - https://llvm.org/docs/AMDGPUUsage.html
+    """
+
+    area = "rocm"
+    vendors = ("amd",)
+    requires = ("wrong-vendor-build", "rocm-gfx-override")
+    asks = ("gpus", "builds", "rocm")
+    remedy = Fix(
+        "Use a build that lists the GPU's target, or hide GPUs that no build serves.", ("export HIP_VISIBLE_DEVICES=0",)
+    )
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The device's gfx target is not among the build's, and no generic target covers it."""
+        cards = [gpu for gpu in amd_cards(gpus) if gpu.target]
+        for item in installed(host, matrix):
+            for gpu in cards:
+                if item.rocm and item.kernels and not self._runs(gpu, item.kernels, host, matrix):
+                    mild = "warning" if gpu.integrated and len(cards) > 1 and not signals.harmful else None
+                    detail = (
+                        f"{gpu.name or 'The GPU'} is {gpu.target}; {item.label} carries {' '.join(item.kernels[:12])}."
+                    )
+                    return Found(
+                        detail=detail,
+                        facts=("gpus", item.fact),
+                        fix=self._fix(gpu, matrix),
+                        sources=cite(matrix, item.row),
+                        severity="warning" if mild else None,
+                    )
+        return self._by_message(cards, host, matrix, signals)
+
+    @staticmethod
+    def _runs(gpu: Gpu, kernels: tuple[str, ...], host: Host, matrix: Matrix) -> bool:
+        """Whether the build serves the device, an override in force counted."""
+        override = (host["env"] or {}).get("HSA_OVERRIDE_GFX_VERSION", "")
+        as_if = overridden(override) or gpu.target
+        plain = tuple(kernel for kernel in kernels if kernel.startswith("gfx"))
+        return kernels_for(as_if, plain, matrix.families) == "native"
+
+    @staticmethod
+    def _fix(gpu: Gpu, matrix: Matrix) -> Fix | None:
+        row = matrix.gfx(gpu.target)
+        if row and row.override:
+            return Fix(f"As a stopgap, run it as {row.borrows}.", (f"export HSA_OVERRIDE_GFX_VERSION={row.override}",))
+        return None
+
+    def _by_message(self, cards: list[Gpu], host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+        heard = signals.get(*_CODE)
+        if not heard or not cards:
+            return None
+        target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
+        row = matrix.gfx(target)
+        official = " It is officially supported by ROCm." if row and row.first_rocm and not row.last_rocm else ""
+        gpu = next((card for card in cards if card.target == target), cards[0])
+        return Found(
+            detail=f"{heard.signal.meaning} The GPU is {target}.{official}",
+            facts=("gpus",),
+            fix=self._fix(gpu, matrix),
+            sources=cite(matrix, row),
+        )
+
+
+def overridden(version: str) -> str:
+    """The target that an override value names: ``10.3.0`` -> ``gfx1030``; empty if it is not of the form a.b.c."""
+    found = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})", version)
+    return f"gfx{int(found[1])}{int(found[2]):x}{int(found[3]):x}" if found else ""
+
+
+class RocmGfxOverride(Rule):
+    """HSA_OVERRIDE_GFX_VERSION is set.
+
+    Why:
+        A near sibling works; another generation crashes the queue. Where the build serves the real target, the override
+        only hides it.
+    Fix:
+        Unset it where the build supports the real target; otherwise keep it inside one family.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+    """
+
+    severity = "warning"
+    area = "rocm"
+    vendors = ("amd",)
+    asks = ("env", "gpus")
+    remedy = Fix(
+        "Unset HSA_OVERRIDE_GFX_VERSION where the build serves the real target.", ("unset HSA_OVERRIDE_GFX_VERSION",)
+    )
+
+    def check(self, env: dict[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+        """The runtime is told that the GPU is another target than it is."""
+        value = env.get("HSA_OVERRIDE_GFX_VERSION", "")
+        if not value:
+            return None
+        as_if = overridden(value)
+        real = next((gpu.target for gpu in amd_cards(gpus) if gpu.target), "")
+        if not as_if:
+            return Found(
+                detail=f"{value!r} is not of the form a.b.c.", facts=("env.HSA_OVERRIDE_GFX_VERSION",), severity="error"
+            )
+        if real and real[:-2] != as_if[:-2]:
+            detail = f"{real} is presented as {as_if}, which is of another generation."
+            return Found(
+                detail=detail,
+                facts=("env.HSA_OVERRIDE_GFX_VERSION", "gpus"),
+                severity="error" if signals.harmful else "warning",
+            )
+        return Found(
+            detail=f"{real or 'The GPU'} is presented as {as_if}.",
+            facts=("env.HSA_OVERRIDE_GFX_VERSION",),
+            severity="info",
+        )
+
+
+class RocmIgpuInterferes(Rule):
+    """An integrated AMD GPU is visible next to the discrete one.
+
+    Why:
+        Some libraries need code for every visible device: the message says "all current devices".
+    Fix:
+        Show the discrete GPU alone, or switch the integrated one off in the firmware setup.
+    Sources:
+        - https://rocm.docs.amd.com/projects/radeon/en/latest/docs/prerequisites.html
+    """
+
+    severity = "warning"
+    area = "rocm"
+    vendors = ("amd",)
+    requires = ("rocm-gfx-unsupported",)
+    asks = ("gpus", "env")
+    remedy = Fix("Show the discrete GPU alone.", ("export HIP_VISIBLE_DEVICES=0",))
+
+    def check(self, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
+        """More than one AMD GPU is visible, and one of them is integrated."""
+        cards = amd_cards(gpus)
+        small = next((gpu for gpu in cards if gpu.integrated), None)
+        hidden = any((host["env"] or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
+        if small is None or len(cards) < 2 or hidden:
+            return None
+        return Found(
+            detail=f"{small.name or small.target or 'An integrated GPU'} is visible beside {len(cards) - 1} other.",
+            facts=("gpus",),
+        )
+
+
+RULES = family(RocmGfxOverride, RocmGfxUnsupported, RocmIgpuInterferes)

@@ -1,0 +1,131 @@
+"""AMD GPUs: releases of user space and driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules.knowledge import cite, is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import installed
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+from compat.rules.families.rocm import amd_cards
+
+
+class RocmVersionMismatch(Rule):
+    """ROCm user space and kernel driver, or two ROCm copies, are too far apart.
+
+    Why:
+        AMD tests each kernel driver with a few releases before and after; HIP and HSA must come from one release.
+    Fix:
+        Upgrade amdgpu, or choose a build of a ROCm release inside the range.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/user-kernel-space-compat-matrix.html
+    """
+
+    area = "rocm"
+    vendors = ("amd",)
+    requires = ("rocm-libs-mixed",)
+    asks = ("rocm", "amdgpu", "builds")
+    remedy = Fix("Use the ROCm release that the build was made for, or a build for the installed one.")
+
+    def check(
+        self, host: Host, matrix: Matrix, signals: Hearing, rocm: str | None = None, amdgpu: str | None = None
+    ) -> Outcome:
+        """The ROCm of the framework and that of the system are of different majors.
+
+        Or the kernel driver is outside the range that the release accepts.
+        """
+        item = next((item for item in installed(host, matrix) if item.rocm), None)
+        heard = signals.pointing("rocm-version-mismatch")
+        if item and is_version(rocm) and is_version(item.rocm):
+            apart = versions.major(rocm or "") != versions.major(item.rocm)
+            if heard and (apart or rocm != item.rocm) and heard.signal.signal != "hsa-out-of-resources":
+                return Found(
+                    detail=f"{item.label} brings ROCm {item.rocm}; ROCm {rocm} is on the system.",
+                    facts=("rocm", item.fact),
+                    confidence="certain" if apart else "likely",
+                )
+        return self._driver(rocm or (item.rocm if item else ""), amdgpu, matrix)
+
+    @staticmethod
+    def _driver(rocm: str, amdgpu: str | None, matrix: Matrix) -> Outcome:
+        row = matrix.rocm(rocm) if is_version(rocm) else None
+        if row is None or len(row.drivers) < 2 or not is_version(amdgpu):
+            return None
+        low, high = row.drivers[0], row.drivers[-1]
+        if not (is_version(low) and is_version(high)):
+            return None
+        inside = versions.release(low) <= versions.release(amdgpu or "") <= versions.release(high)
+        if inside:
+            return Fits(f"amdgpu {amdgpu} is inside the range of ROCm {rocm}")
+        return Found(
+            detail=f"amdgpu is {amdgpu}; ROCm {rocm} accepts {low} to {high}.",
+            facts=("amdgpu", "rocm"),
+            sources=cite(matrix, row),
+            severity="warning",
+        )
+
+
+class RocmLibsMixed(Rule):
+    """System ROCm libraries shadow the ones in the wheel.
+
+    Why:
+        HIP and HSA must come from one release; the path decides which copy is loaded.
+    Fix:
+        Take /opt/rocm out of LD_LIBRARY_PATH for environments made of wheels.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html
+    """
+
+    severity = "warning"
+    area = "rocm"
+    vendors = ("amd",)
+    asks = ("env", "builds")
+    remedy = Fix("Take /opt/rocm out of LD_LIBRARY_PATH.", ("unset LD_LIBRARY_PATH",))
+
+    def check(self, env: dict[str, str], host: Host, matrix: Matrix) -> Outcome:
+        """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm."""
+        item = next((item for item in installed(host, matrix) if item.rocm and item.name == "torch"), None)
+        path = env.get("LD_LIBRARY_PATH", "")
+        if item is None or "/rocm" not in path:
+            return None
+        return Found(
+            detail=f"LD_LIBRARY_PATH puts the system's ROCm before that of {item.label}.",
+            facts=("env.LD_LIBRARY_PATH", item.fact),
+        )
+
+
+class RcclShmSmall(Rule):
+    """Several AMD GPUs with a small /dev/shm.
+
+    Why:
+        RCCL, like NCCL, keeps its rings in shared memory.
+    Fix:
+        Start with --shm-size=16g or --ipc=host.
+    Sources:
+        - https://rocm.docs.amd.com/projects/rccl/en/latest/how-to/troubleshooting-rccl.html
+    """
+
+    severity = "warning"
+    area = "rocm"
+    vendors = ("amd",)
+    requires = ("shm-too-small",)
+    asks = ("shm_mib",)
+    remedy = Fix("Start with more shared memory.", ("docker run --shm-size=16g IMAGE",))
+
+    def check(self, gpus: tuple[Gpu, ...], shm_mib: int) -> Outcome:
+        """More than one AMD GPU, and shared memory of the engine's default size."""
+        if len(amd_cards(gpus)) < 2 or shm_mib > 64:  # the engine's default, in MiB
+            return None
+        return Found(detail=f"{len(amd_cards(gpus))} GPUs share {shm_mib} MiB of /dev/shm.", facts=("gpus", "shm_mib"))
+
+
+RULES = family(RocmLibsMixed, RocmVersionMismatch, RcclShmSmall)

@@ -1,0 +1,196 @@
+"""The NVIDIA driver against the CUDA runtime of the builds: is it new enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules import remedies
+from compat.rules.knowledge import cuda_of_driver, floor_of, is_version, supported
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import Installed, installed, packages_of
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+class DriverTooOldForRuntime(Rule):
+    """The NVIDIA driver is older than the CUDA build needs.
+
+    Why:
+        Within one CUDA major, precompiled code runs on any driver of that major (minor-version compatibility); a
+        newer major needs a newer driver. PTX is compiled by the driver, which reads no PTX newer than itself.
+    Fix:
+        Upgrade the driver, or install the build for an older CUDA; on data-center GPUs cuda-compat may help.
+    Sources:
+        - https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+        - https://docs.nvidia.com/deploy/cuda-compatibility/frequently-asked-questions.html
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    asks = ("driver", "driver_cuda", "builds", "cuda_toolkit")
+    remedy = Fix("Upgrade the NVIDIA driver, or install the build for an older CUDA.")
+
+    def mend(self, host: Host) -> Fix:
+        """Driver packages of this distribution."""
+        return remedies.install_driver(host, "Upgrade the NVIDIA driver, or install the build for an older CUDA.")
+
+    def check(
+        self,
+        host: Host,
+        matrix: Matrix,
+        signals: Hearing,
+        driver: str | None = None,
+        driver_cuda: str | None = None,
+        cuda_toolkit: str | None = None,
+    ) -> Outcome:
+        """The driver is below the lowest version on which programs of that CUDA release start.
+
+        Or it must compile PTX that a newer toolkit wrote.
+        """
+        if host.absent("driver") or host["platform"] == "darwin":
+            return None
+        builds = [item for item in installed(host, matrix) if item.cuda]
+        found = next(
+            (verdict for item in builds if (verdict := self._build(item, driver, driver_cuda, host, matrix))), None
+        )
+        if found:
+            return found
+        jit = self._jit(signals, driver, driver_cuda or cuda_of_driver(matrix, driver or ""), cuda_toolkit, host)
+        if jit:
+            return jit
+        if (driver or driver_cuda) and builds and "driver-too-old" not in signals:
+            return Fits(f"driver {driver or f'with CUDA {driver_cuda}'} is new enough for {builds[0].label}")
+        return self._unread(signals, driver, driver_cuda)
+
+    def _build(
+        self, item: Installed, driver: str | None, driver_cuda: str | None, host: Host, matrix: Matrix
+    ) -> Outcome:
+        own = item.row.driver if item.row else ""
+        floor = floor_of(matrix, item.cuda, host["platform"])
+        if is_version(driver):
+            below = is_version(own) and versions.release(driver or "") < versions.release(own)
+            old = below or supported(matrix, item.cuda, driver or "", host["platform"]) == "none"
+        else:
+            old = is_version(driver_cuda) and _reports_less(driver_cuda or "", item.cuda)
+        if not old:
+            return None
+        have = f"Driver {driver}" if driver else f"A driver that supports CUDA {driver_cuda}"
+        need = own or floor.lowest
+        return Found(
+            detail=f"{have} is too old for {item.label}" + (f", which needs {need} or newer." if need else "."),
+            facts=(*(name for name in ("driver", "driver_cuda") if host[name]), item.fact),
+            sources=(floor.source,) if floor.source else (),
+            confidence="likely" if item.inferred else "certain",
+        )
+
+    @staticmethod
+    def _jit(signals: Hearing, driver: str | None, supports: str, toolkit: str | None, host: Host) -> Outcome:
+        """PTX of a newer toolkit met this driver."""
+        if not signals.get("ptx-toolchain", "ptx-version", "no-kernel-image"):
+            return None
+        if "ptx-version" in signals:
+            have, need = signals.value("ptx_have"), signals.value("ptx_need")
+            detail = f"The driver compiles PTX up to {have}; the code is PTX {need}, from a newer toolkit."
+            return Found(detail=detail, facts=tuple(name for name in ("driver", "cuda_toolkit") if host[name]))
+        jits = {"jax", "jaxlib", "numba", "cupy", "tensorflow"} & packages_of(host).keys()
+        newer = (
+            is_version(toolkit)
+            and is_version(supports)
+            and versions.release(versions.minor(toolkit or "")) > versions.release(supports)
+        )
+        if newer and (jits or "ptx-toolchain" in signals):
+            detail = (
+                f"Driver {driver or ''} supports CUDA {supports}; toolkit {toolkit} writes code that it cannot load."
+            )
+            return Found(
+                detail=" ".join(detail.split()),
+                facts=("cuda_toolkit", *(("driver",) if driver else ())),
+                confidence="likely",
+            )
+        return None
+
+    @staticmethod
+    def _unread(signals: Hearing, driver: str | None, driver_cuda: str | None) -> Outcome:
+        """The message itself says that the driver is too old."""
+        if not signals.get("driver-too-old", "ptx-version"):
+            return None
+        return Found(
+            detail=f"CUDA itself says so: the driver supports CUDA {driver_cuda or 'of ' + (driver or 'an unknown version')}."
+        )
+
+
+def _reports_less(driver_cuda: str, cuda: str) -> bool:
+    """Whether a driver that reports ``driver_cuda`` cannot start builds of ``cuda`` (minors count before CUDA 11)."""
+    have, need = versions.release(driver_cuda), versions.release(cuda)
+    return have[0] < need[0] if need[0] >= 11 else have < need  # minor-version compatibility began with CUDA 11
+
+
+class DriverMinorVersionLimited(Rule):
+    """The build is newer than the driver, inside the same CUDA major.
+
+    Why:
+        Precompiled code works; what the driver itself must compile (PTX, some new interfaces) does not.
+    Fix:
+        Usually nothing. Upgrade the driver when a JIT or a new feature fails.
+    Sources:
+        - https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+    """
+
+    severity = "info"
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("driver-too-old-for-runtime",)
+    remedy = Fix("Nothing, unless a run-time compiler fails: then upgrade the driver.")
+
+    def check(self, host: Host, matrix: Matrix, driver_cuda: str) -> Outcome:
+        """The build's CUDA minor is above what the driver reports, and the driver reaches the floor of the major."""
+        for item in installed(host, matrix):
+            if not item.cuda or "." not in item.cuda or not is_version(driver_cuda) or not is_version(item.cuda):
+                continue
+            have, need = versions.release(driver_cuda), versions.release(item.cuda)
+            if have[0] == need[0] and have[:2] < need[:2] and need[0] >= 11:
+                detail = f"{item.label} on a driver of CUDA {driver_cuda}: precompiled code runs, PTX may not."
+                return Found(detail=detail, facts=("driver_cuda", item.fact))
+        return None
+
+
+class PtxJitDisabled(Rule):
+    """Compiling PTX is switched off, or its library is missing.
+
+    Why:
+        A build without machine code for the GPU depends on the driver's PTX compiler. Containers get that library
+        only with the compute capability of the driver.
+    Fix:
+        Unset the variable; in containers request the compute driver capability.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("container-driver-capabilities",)
+    asks = ("env", "libraries")
+    remedy = Fix("Unset CUDA_DISABLE_PTX_JIT; in containers set NVIDIA_DRIVER_CAPABILITIES=compute,utility.")
+    _OFF: Final = ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT")
+
+    def check(self, env: dict[str, str], signals: Hearing) -> Outcome:
+        """CUDA_DISABLE_PTX_JIT is set, or libnvidia-ptxjitcompiler cannot be loaded."""
+        name = next((name for name in self._OFF if env.get(name) == "1"), "")
+        if not name:
+            return None
+        severity = "error" if signals.pointing("ptx-jit-disabled") else "warning"
+        return Found(
+            detail=f"{name}=1 stops the driver from compiling PTX.",
+            facts=(f"env.{name}",),
+            fix=Fix(f"Unset {name}.", (f"unset {name}",)),
+            severity="error" if severity == "error" else "warning",
+        )
+
+
+RULES = family(DriverTooOldForRuntime, DriverMinorVersionLimited, PtxJitDisabled)

@@ -1,0 +1,104 @@
+"""Library copies that will hurt sooner or later."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import installed
+
+if TYPE_CHECKING:
+    from compat.facts import Host, Library
+    from compat.matrix import Matrix
+
+
+class LdLibraryPathShadow(Rule):
+    """LD_LIBRARY_PATH has CUDA folders although the wheels bundle CUDA.
+
+    Why:
+        Even a compatible copy of today becomes a mismatch after the next upgrade of either side.
+    Fix:
+        Unset it, or keep only the driver's folders.
+    Sources:
+        - https://docs.jax.dev/en/latest/installation.html
+    """
+
+    severity = "warning"
+    area = "libraries"
+    vendors = ("nvidia",)
+    requires = ("library-mismatch", "library-missing", "jax-plugin-init-failed", "frameworks-conflict")
+    asks = ("env",)
+    remedy = Fix("Unset LD_LIBRARY_PATH, or keep only the driver's folders.", ("unset LD_LIBRARY_PATH",))
+
+    def check(self, env: dict[str, str], host: Host, matrix: Matrix) -> Outcome:
+        """The variable names a folder of a CUDA toolkit, and an installed framework brings its own CUDA libraries."""
+        path = env.get("LD_LIBRARY_PATH", "")
+        folders = [
+            part for part in path.split(":") if re.search(r"/cuda(?:[-/]|$)|cudnn|nccl", part) and "compat" not in part
+        ]
+        bundled = [
+            item
+            for item in installed(host, matrix)
+            if item.cuda and item.row and item.row.cuda_from in {"wheel", "packages"}
+        ]
+        if not folders or not bundled:
+            return None
+        return Found(
+            detail=f"{folders[0]} stands before the libraries of {bundled[0].label}.",
+            facts=("env.LD_LIBRARY_PATH", bundled[0].fact),
+        )
+
+
+class NcclVersionMixed(Rule):
+    """Two NCCL versions can be loaded.
+
+    Why:
+        The first library loaded serves everybody in the process.
+    Fix:
+        Keep a single nvidia-nccl package and remove the system's libnccl2.
+    Sources:
+        - https://github.com/NVIDIA/nccl/blob/HEAD/src/init.cc
+    """
+
+    severity = "warning"
+    area = "libraries"
+    requires = ("library-mismatch",)
+    asks = ("libraries", "packages")
+    remedy = Fix("Keep one nvidia-nccl package, and remove the system's libnccl2.")
+
+    def check(self, libraries: tuple[Library, ...]) -> Outcome:
+        """libnccl.so.2 of more than one version can be loaded in one environment."""
+        found = sorted(
+            {item.version for item in libraries if item.name.startswith(("libnccl", "librccl")) and item.version}
+        )
+        return (
+            Found(detail=f"NCCL {' and '.join(found)} can be loaded.", facts=("libraries",)) if len(found) > 1 else None
+        )
+
+
+class LibraryKnownBad(Rule):
+    """A library version with a known defect is installed.
+
+    Why:
+        JAX carries these versions as start-up checks; one of them breaks binary compatibility.
+    Fix:
+        Upgrade the library.
+    Sources:
+        - https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
+    """
+
+    severity = "warning"
+    area = "libraries"
+    vendors = ("nvidia",)
+    asks = ("cudnn",)
+    remedy = Fix("Upgrade cuDNN.", ("pip install --upgrade nvidia-cudnn-cu12",))
+
+    def check(self, cudnn: str, matrix: Matrix) -> Outcome:
+        """The installed cuDNN is one that its users start with a warning about."""
+        bad = [row for row in matrix.table("cudnn") if row.version == cudnn and "defect" in row.note.lower()]
+        return Found(detail=f"cuDNN {cudnn}: {bad[0].note}", facts=("cudnn",)) if bad else None
+
+
+RULES = family(LdLibraryPathShadow, NcclVersionMixed, LibraryKnownBad)

@@ -1,0 +1,133 @@
+"""The CUDA toolkit on disk against the device and the framework."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Fix
+from compat.rules import commands as told
+from compat.rules.knowledge import cite, is_version, knows
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import framework
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+_COMPILING: Final = (
+    "toolkit-mismatch-extension",
+    "toolkit-too-old-for-arch",
+    "host-compiler-unsupported",
+    "toolkit-missing",
+    "build-tools-missing",
+)
+
+
+def compiling(signals: Hearing, commands: tuple[str, ...]) -> bool:
+    """Whether GPU code is compiled here: a command does it, or a message is a compiler's."""
+    return told.compiles(commands) or any(signals.pointing(code) for code in _COMPILING)
+
+
+class ToolkitMismatchExtension(Rule):
+    """nvcc and the framework are of different CUDA majors.
+
+    Why:
+        The extension would link one runtime and torch another; torch's build helper refuses that.
+    Fix:
+        Point CUDA_HOME to a toolkit of the same major, or take the matching devel image.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    area = "toolkit"
+    vendors = ("nvidia",)
+    asks = ("cuda_toolkit", "builds")
+    remedy = Fix("Point CUDA_HOME to a toolkit of torch's CUDA major.", ("export CUDA_HOME=/usr/local/cuda-<version>",))
+
+    def check(
+        self, cuda_toolkit: str, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]
+    ) -> Outcome:
+        """An extension is compiled with a toolkit whose CUDA major is not that of the installed torch."""
+        torch = framework(host, matrix, "torch")
+        if not torch or not is_version(torch.cuda) or not is_version(cuda_toolkit):
+            return None
+        if versions.major(cuda_toolkit) == versions.major(torch.cuda):
+            return (
+                Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major")
+                if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short")
+                else self._minor(cuda_toolkit, torch.cuda)
+            )
+        fix = Fix(f"Build with CUDA {torch.cuda}.", (f"export CUDA_HOME=/usr/local/cuda-{torch.cuda}",))
+        detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
+        told_so = compiling(signals, commands)
+        return Found(detail=detail, facts=("cuda_toolkit", torch.fact), fix=fix, severity=None if told_so else "info")
+
+    @staticmethod
+    def _minor(toolkit: str, cuda: str) -> Outcome:
+        if versions.same_series(toolkit, cuda):
+            return None
+        return Found(
+            detail=f"nvcc is CUDA {toolkit}, torch is built with CUDA {cuda}, and this program wants them alike."
+        )
+
+
+class ToolkitTooOldForArch(Rule):
+    """nvcc does not know the GPU's architecture.
+
+    Why:
+        Each toolkit compiles for a fixed list of targets; new ones come and old ones go.
+    Fix:
+        Install a toolkit that has the target, or name a lower one with PTX in TORCH_CUDA_ARCH_LIST.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    area = "toolkit"
+    vendors = ("nvidia",)
+    asks = ("cuda_toolkit", "gpus")
+    remedy = Fix(
+        "Install a toolkit that has the target, or name a lower one with PTX.",
+        ('export TORCH_CUDA_ARCH_LIST="8.0+PTX"',),
+    )
+
+    def check(
+        self,
+        host: Host,
+        matrix: Matrix,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        cuda_toolkit: str,
+        gpus: tuple[Gpu, ...] = (),
+        env: dict[str, str] | None = None,
+    ) -> Outcome:
+        """The toolkit is older than the device's architecture, or so new that it dropped it."""
+        if not is_version(cuda_toolkit):
+            return None
+        at_work = compiling(signals, commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
+        named = [signals.value("arch"), *re.split(r"[\s;,]+", (env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
+        asked = {str(device).replace("compute", "sm") for text in named if (device := sm(text))}
+        for target in (*asked, *(gpu.target for gpu in gpus if gpu.target)):
+            stand = knows(matrix, cuda_toolkit, target)
+            if stand in {"too new", "too old"}:
+                device = sm(target)
+                row = matrix.capability(device.capability) if device else None
+                verb = (
+                    f"first compiled by CUDA {row.first_cuda}"
+                    if row and stand == "too new"
+                    else f"last compiled by CUDA {row.last_cuda if row else ''}"
+                )
+                detail = f"CUDA toolkit {cuda_toolkit} has no target {target}, which is {verb}."
+                facts = ("cuda_toolkit", *(("gpus",) if gpus else ()))
+                return Found(
+                    detail=detail, facts=facts, sources=cite(matrix, row), severity=None if at_work else "info"
+                )
+        return None
+
+
+RULES = family(ToolkitTooOldForArch, ToolkitMismatchExtension)

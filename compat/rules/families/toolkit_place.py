@@ -1,0 +1,82 @@
+"""Where the CUDA toolkit is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules import remedies
+from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.stack import installed
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+from compat.rules.families.toolkit import compiling
+
+
+class ToolkitMissing(Rule):
+    """No CUDA toolkit is found for building extensions.
+
+    Why:
+        Running needs the runtime libraries only, which wheels bring; compiling needs headers and nvcc.
+    Fix:
+        Use a devel image, or install the toolkit of torch's CUDA.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    area = "toolkit"
+    severity = "error"
+    requires = ("image-runtime-not-devel",)
+    asks = ("cuda_toolkit", "env")
+    remedy = Fix("Use a devel image, or install the CUDA toolkit of the framework's CUDA release.")
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+        """Something is compiled and there is neither nvcc on PATH nor CUDA_HOME."""
+        if not host.absent("cuda_toolkit") or not compiling(signals, commands):
+            return None
+        torch = next((item for item in installed(host, matrix) if item.cuda), None)
+        name = f"cuda-toolkit-{torch.cuda.replace('.', '-')}" if torch and "." in torch.cuda else "nvidia-cuda-toolkit"
+        return Found(
+            detail="No nvcc is on PATH.",
+            facts=("cuda_toolkit",),
+            fix=Fix(f"Install {name}.", remedies.install(host, name)),
+        )
+
+
+class CudaHomeBroken(Rule):
+    """CUDA_HOME or a sibling names a folder that holds no toolkit.
+
+    Why:
+        It takes precedence over PATH when extensions are built.
+    Fix:
+        Correct or unset the variable.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    severity = "warning"
+    area = "env"
+    requires = ("toolkit-missing", "toolkit-mismatch-extension")
+    asks = ("env", "cuda_toolkits")
+    remedy = Fix("Correct or unset CUDA_HOME.", ("unset CUDA_HOME",))
+
+    def check(self, env: dict[str, str], cuda_toolkits: dict[str, str]) -> Outcome:
+        """The variable is set, and no toolkit was found in that folder."""
+        for name in ("CUDA_HOME", "CUDA_PATH"):
+            folder = env.get(name, "").rstrip("/")
+            if folder and folder not in {known.rstrip("/") for known in cuda_toolkits}:
+                fix = Fix(f"Correct or unset {name}.", (f"unset {name}",))
+                return Found(
+                    detail=f"{name} is {folder}, where no toolkit was found.",
+                    facts=(f"env.{name}", "cuda_toolkits"),
+                    fix=fix,
+                )
+        return None
+
+
+RULES = family(ToolkitMissing, CudaHomeBroken)

@@ -1,0 +1,93 @@
+"""Native Windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.rules.signals import Hearing
+
+
+class WindowsVcRuntimeMissing(Rule):
+    """Microsoft's Visual C++ runtime is missing.
+
+    Why:
+        The DLLs need the shared C++ runtime, which Windows does not ship.
+    Fix:
+        Install the Visual C++ redistributable.
+    Sources:
+        - https://learn.microsoft.com/cpp/windows/latest-supported-vc-redist
+    """
+
+    area = "windows"
+    platforms = ("windows",)
+    asks = ("msvc",)
+    remedy = Fix("Install the Visual C++ redistributable.", ("winget install Microsoft.VCRedist.2015+.x64",))
+
+    def check(self, host: Host, signals: Hearing) -> Outcome:
+        """A framework's DLL does not load, and the runtime is not installed."""
+        if not host.absent("msvc"):
+            return Fits("") if host["msvc"] else None
+        return Found(
+            detail="The runtime is not installed.",
+            facts=("msvc",),
+            severity="error" if "win-dll" in signals else "warning",
+        )
+
+
+class WindowsLongPaths(Rule):
+    """Long paths are switched off on Windows.
+
+    Why:
+        Wheels hold deep trees of headers, which pass the limit of 260 characters.
+    Fix:
+        Switch LongPathsEnabled on, or use a short path.
+    Sources:
+        - https://learn.microsoft.com/windows/win32/fileio/maximum-file-path-limitation
+    """
+
+    severity = "warning"
+    area = "windows"
+    platforms = ("windows",)
+    remedy = Fix(
+        "Switch LongPathsEnabled on, or use a short path.",
+        (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1",),
+    )
+
+    def check(self, platform: str, signals: Hearing) -> Outcome:
+        """Pip reports a path that is too long."""
+        heard = signals.get("tdr-paths")
+        return (
+            Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
+            if heard and platform == "windows"
+            else None
+        )
+
+
+class WindowsTdrTimeout(Rule):
+    """The display watchdog ended a kernel.
+
+    Why:
+        Windows (and X servers) reset a GPU that does not answer within seconds.
+    Fix:
+        Raise TdrDelay, use the TCC mode on supported cards, or shorter kernels.
+    Sources:
+        - https://learn.microsoft.com/windows-hardware/drivers/display/tdr-registry-keys
+    """
+
+    severity = "warning"
+    area = "windows"
+    asks = ("platform",)
+    remedy = Fix("Raise TdrDelay, or use a GPU without a display.")
+
+    def check(self, platform: str, signals: Hearing) -> Outcome:
+        """A kernel ran past the time that a GPU with a display may take."""
+        heard = signals.get("launch-timeout")
+        return Found(detail=heard.signal.meaning, facts=("platform",), severity="error") if heard else None
+
+
+RULES = family(WindowsVcRuntimeMissing, WindowsLongPaths, WindowsTdrTimeout)

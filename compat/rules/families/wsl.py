@@ -1,0 +1,101 @@
+"""The Windows Subsystem for Linux."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.findings import Fix
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+
+if TYPE_CHECKING:
+    from compat.facts import Host, Library
+    from compat.rules.signals import Hearing
+
+
+class WslNoGpuDevice(Rule):
+    """WSL2 without a GPU.
+
+    Why:
+        GPU access in WSL goes through the dxg device of a WSL2 kernel, and the driver comes from Windows.
+    Fix:
+        Update the Windows driver and WSL, then restart WSL.
+    Sources:
+        - https://docs.nvidia.com/cuda/wsl-user-guide/
+    """
+
+    area = "wsl"
+    platforms = ("wsl2",)
+    asks = ("device_nodes", "driver_library")
+    remedy = Fix("Update the Windows driver and WSL, then restart WSL.", ("wsl --update", "wsl --shutdown"))
+
+    def check(self, device_nodes: tuple[str, ...], host: Host, signals: Hearing) -> Outcome:
+        """The system is WSL2, and /dev/dxg or the driver library of Windows is missing."""
+        if "/dev/dxg" in device_nodes:
+            return Fits("WSL2 shows its GPU device")
+        return Found(
+            detail="There is no /dev/dxg.",
+            facts=("device_nodes",),
+            severity="error" if signals.harmful or host["gpus"] else "warning",
+        )
+
+
+class Wsl1(Rule):
+    """WSL version 1 has no GPU.
+
+    Why:
+        WSL1 translates system calls and hands over no devices.
+    Fix:
+        Convert the distribution to version 2.
+    Sources:
+        - https://learn.microsoft.com/windows/wsl/compare-versions
+    """
+
+    area = "wsl"
+    platforms = ("wsl1",)
+    remedy = Fix("Convert the distribution to version 2.", ("wsl --set-version <distribution> 2",))
+
+    def check(self, platform: str) -> Outcome:
+        """The system is WSL of version 1."""
+        return Found(detail="This is WSL 1.", facts=("platform",)) if platform == "wsl1" else None
+
+
+class WslLinuxDriverInstalled(Rule):
+    """A Linux NVIDIA driver is installed inside WSL2.
+
+    Why:
+        In WSL the driver comes from Windows through /usr/lib/wsl/lib; a second one hides it.
+    Fix:
+        Remove the driver packages; keep toolkit packages only.
+    Sources:
+        - https://docs.nvidia.com/cuda/wsl-user-guide/
+    """
+
+    area = "wsl"
+    platforms = ("wsl2",)
+    asks = ("driver_packages", "libraries")
+    remedy = Fix(
+        "Remove the driver packages.",
+        ('sudo apt purge "nvidia-driver*" "libnvidia-*" "cuda-drivers*"', "sudo ldconfig"),
+    )
+
+    def check(
+        self, platform: str, driver_packages: tuple[str, ...] = (), libraries: tuple[Library, ...] = ()
+    ) -> Outcome:
+        """The system is WSL2, and it has a Linux driver of its own.
+
+        Driver packages of the distribution are installed, or their libcuda is loaded first.
+        """
+        packages = [
+            name for name in driver_packages if name.startswith(("nvidia-driver", "libnvidia-compute", "cuda-drivers"))
+        ]
+        first = next((item for item in libraries if item.name.startswith("libcuda.so") and item.loaded), None)
+        if platform == "wsl2" and (packages or (first and first.path and "/wsl/" not in first.path)):
+            shown = packages[0] if packages else first.path if first else ""
+            return Found(
+                detail=f"{shown} hides the driver of Windows.",
+                facts=("driver_packages",) if packages else ("libraries",),
+            )
+        return None
+
+
+RULES = family(Wsl1, WslNoGpuDevice, WslLinuxDriverInstalled)
