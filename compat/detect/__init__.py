@@ -106,6 +106,7 @@ def detect(
     machine = Machine(root or Root(), run, start + 0.9 * timeout, python or "", full)
     questions = {name: _question(detector, machine) for name, detector in DETECTORS.items()}
     readings = dict(answered(questions, start + timeout))
+    # a detector that hangs leaves its facts unknown; the names it would have told are in its FACTS
     for name, detector in DETECTORS.items():
         if name not in readings:
             why = Unknown(f"{detector.NAME} did not answer within {timeout:g} s", detector.SOUGHT)
@@ -121,6 +122,7 @@ def _question(detector: Detector, machine: Machine) -> Any:
 
 def look(detector: Detector, machine: Machine) -> Mapping[str, Reading]:
     """One detector's readings: its own, absences if its subject is not there, reasons if it failed."""
+    # on a system that it does not know a detector is silent: no absence may be concluded from that
     if machine.system.name not in detector.SYSTEMS:
         return {}
     try:

@@ -36,8 +36,10 @@ _IDS: Final = ("/usr/share/libdrm/amdgpu.ids", "/opt/amdgpu/share/libdrm/amdgpu.
 _APU_FAMILIES: Final = frozenset({125, 135, 142, 144, 146, 148, 149, 150, 151})
 # Where ROCm states its release: packages up to 7.2, then the Core SDK's own folder
 _VERSION_FILES: Final = (".info/version", "core/.info/version", ".info/version-dev")
+# names of folders below /opt, and of the Core SDK's below /opt/rocm
 _ROCM: Final = re.compile(r"rocm(?:-\d[\d.]*)?")
 _CORE: Final = re.compile(r"core(?:-\d[\d.]*)?")
+# a build number follows after a dash and is nobody's concern: 6.2.4-139
 _RELEASE: Final = re.compile(r"\d{1,3}\.\d{1,3}(?:\.\d{1,3})?")
 
 
@@ -123,6 +125,7 @@ def _name(machine: Machine, device: str, number: int) -> str:
     """Product name: from the board itself, else from libdrm's table by device and revision."""
     if product := machine.text(f"{device}/product_name"):
         return product
+    # one device id stands for several products, told apart by the PCI revision
     revision = machine.text(f"{device}/revision").removeprefix("0x").upper()
     wanted = re.compile(rf"^{number:04X},\s*{re.escape(revision) or '00'},\s*(.+?)\s*$", re.MULTILINE | re.IGNORECASE)
     for path in _IDS:
@@ -142,6 +145,7 @@ def _driver(machine: Machine) -> Reading:
 def _installs(machine: Machine) -> dict[str, str]:
     """Folder -> release of every ROCm below /opt, links followed so that none counts twice."""
     found: dict[str, str] = {}
+    # releases lie beside each other (/opt/rocm-6.2.0) or, for the Core SDK, inside (/opt/rocm/core-7.14)
     inside = [f"/opt/rocm/{name}" for name in machine.names("/opt/rocm") if _CORE.fullmatch(name)]
     for folder in (*(f"/opt/{name}" for name in machine.names("/opt") if _ROCM.fullmatch(name)), *inside):
         if version := _version(machine, folder):

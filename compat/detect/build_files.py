@@ -82,6 +82,7 @@ def tensorflow(machine: Machine, site: str) -> Build | None:
     cuda, cudnn = _number(said.get("cuda_version")), _number(said.get("cudnn_version"))
     listed = re.search(r"""cuda_compute_capabilities["']\s*[,:]\s*\[([^\]]*)\]""", text)
     kernels = tuple(re.findall(r"(?:sm|compute)_\d{2,3}[af]?", listed[1])) if listed else ()
+    # TensorFlow does not record its ROCm release, only that it is a ROCm build
     rocm = said.get("is_rocm_build", "").strip() == "True"
     runtime = "rocm" if rocm else f"cuda{_minor(cuda)}" if said.get("is_cuda_build", "").strip() == "True" else "cpu"
     return Build(runtime=runtime, cudnn=cudnn, kernels=kernels, path=path)
@@ -95,6 +96,7 @@ def jax(machine: Machine, site: str) -> Build | None:
         for name in machine.names(folder):
             if found := _JAX_PLUGIN.fullmatch(name):
                 return Build(runtime="".join(filter(None, found.groups())), path=f"{folder}/{name}")
+    # releases before the plugins carried their CUDA kernels here and told the runtime in a local tag only
     in_jaxlib = machine.names(f"{site}/jaxlib/cuda")  # until the plugins, kernels lay here
     return Build(runtime="" if in_jaxlib else "cpu", path=f"{site}/jaxlib")
 

@@ -52,6 +52,7 @@ def present(machine: Machine) -> bool:  # noqa: ARG001 - the absence of marks is
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Kind of container and scheduler; a container cannot see the name of its image, and we say so."""
     kind, source = container_kind(machine) or (None, SOUGHT)
+    # only Apptainer tells a container what its image is called
     hidden: Reading = Fact(None, "not inside a container")
     if kind:
         name = machine.env.get("APPTAINER_NAME") or machine.env.get("SINGULARITY_NAME")

@@ -46,6 +46,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         return {"cuda_init": answer}
     if "missing" in answer:
         return {"cuda_init": Unknown(f"libcuda.so.1 cannot be loaded: {text(answer['missing'], 200)}", NAME)}
+    # no answer although the process printed something: it hung or crashed inside cuInit
     state = text(answer.get("init"), 80)
     gpus = tuple(_gpu(each) for each in items(answer.get("gpus")) if isinstance(each, dict))
     return {

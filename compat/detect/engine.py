@@ -41,12 +41,21 @@ SOUGHT: Final = "sockets of Docker and Podman, PATH"
 
 _DAEMON_FILE: Final = "/etc/docker/daemon.json"
 _VERSION: Final = re.compile(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
+# What Docker's --gpus calls when it starts a container; it may be there without any runtime being registered
 _HOOKS: Final = ("nvidia-container-runtime-hook", "nvidia-container-toolkit")
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What is known of one engine: ``name``, its ``socket``, ``status`` and the documents it answered with."""
+    """What is known of one engine.
+
+    Attributes:
+        name: ``docker`` or ``podman``.
+        socket: where it listens; empty for one that is only installed.
+        status: ``running``, ``stopped``, ``denied`` or ``unreachable``; empty for one that needs no daemon.
+        version: its release, the server's if that answered, else the client's.
+        info: the document that it answered ``/info`` with.
+    """
 
     name: str
     socket: str = ""
@@ -61,7 +70,10 @@ def present(machine: Machine) -> bool:  # noqa: ARG001 - the search is in facts(
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """Which engine, whether it answers, how it was installed, and how it would give a GPU to a container."""
+    """Which engine, whether it answers, how it was installed, and how it would give a GPU to a container.
+
+    The toolkit, specifications and control groups are facts of the machine and are told without an engine as well.
+    """
     engine = _find(machine)
     specifications = cdi.specifications(machine)
     devices = tuple(name for each in specifications for name in each.devices)
@@ -91,7 +103,11 @@ def _daemonless(engine: Engine) -> Reading:
 
 
 def _sockets(machine: Machine) -> list[tuple[str, str]]:
-    """Sockets worth asking, the one that DOCKER_HOST names first, then system, rootless and desktop places."""
+    """Sockets worth asking, the one that DOCKER_HOST names first, then system, rootless and desktop places.
+
+    Rootless engines listen below XDG_RUNTIME_DIR, Docker Desktop below the home folder, since 4.13 also outside the
+    system's place. A DOCKER_HOST that names another machine (tcp, ssh) is not asked: this is about the machine here.
+    """
     env = machine.env
     runtime, home = env.get("XDG_RUNTIME_DIR", ""), env.get("HOME", "")
     places = [
@@ -108,7 +124,7 @@ def _sockets(machine: Machine) -> list[tuple[str, str]]:
 
 def _find(machine: Machine) -> Engine | None:
     """The first engine that answers; else the first that is there and says why not; else one that is only installed."""
-    silent: list[Engine] = []
+    silent: list[Engine] = []  # sockets that exist and did not answer: the first of them is told if none answers
     for name, socket in _sockets(machine):
         if machine.exists(socket):
             engine = _asked(machine, name, socket)
@@ -118,6 +134,7 @@ def _find(machine: Machine) -> Engine | None:
     if silent:
         first = silent[0]
         return Engine(first.name, first.socket, first.status, _client_version(machine, first.name))
+    # No socket at all: Docker without one is a daemon that does not run, Podman works without
     for name, status in (("docker", "stopped"), ("podman", "")):
         if machine.which(name):
             return Engine(name, "", status, _client_version(machine, name))
@@ -133,7 +150,7 @@ def _asked(machine: Machine, name: str, socket: str) -> Engine:
         return Engine(name, socket, "denied")
     except (ConnectionRefusedError, FileNotFoundError):
         return Engine(name, socket, "stopped")
-    except OSError:
+    except OSError:  # silence, an answer that is no success, an answer that is no document
         return Engine(name, socket, "unreachable")
     found = _VERSION.match(str(version.get("Version") or ""))
     podman = any("podman" in str(part).lower() for part in items(version.get("Components")))
@@ -141,7 +158,13 @@ def _asked(machine: Machine, name: str, socket: str) -> Engine:
 
 
 def _document(machine: Machine, socket: str, url: str) -> dict[str, Any]:
-    """A JSON answer; anything else counts as an engine that cannot be reached."""
+    """A JSON answer; anything else counts as an engine that cannot be reached.
+
+    Half of what is left of the deadline, because there are two questions and the second must have its turn.
+
+    Raises:
+        OSError: if there is no such answer in time.
+    """
     import json
 
     try:
@@ -166,7 +189,12 @@ def _client_version(machine: Machine, name: str) -> str:
 
 
 def _flavour(machine: Machine, engine: Engine) -> Reading:
-    """Desktop, snap and rootless engines each keep GPUs away in their own manner."""
+    """Desktop, snap and rootless engines each keep GPUs away in their own manner.
+
+    Desktop runs containers in a virtual machine of its own; a snap sees neither the host's toolkit nor its libraries;
+    a rootless engine may not touch control groups, which the toolkit has to be told. The daemon's own word counts
+    first, the place of its client or socket where it does not answer.
+    """
     info, program = engine.info, machine.real(machine.which(engine.name))
     options = " ".join(str(option) for option in items(info.get("SecurityOptions")))
     rootless_socket = engine.socket.startswith("/run/user/") and "desktop" not in engine.socket
@@ -194,6 +222,7 @@ def _podman_rootless(machine: Machine, engine: Engine) -> bool:
 
 def _gpu_runtime(machine: Machine, engine: Engine, devices: tuple[str, ...]) -> Reading:
     """A registered runtime, CDI specifications, or the hook that ``--gpus`` calls; absent if none of them is there."""
+    # The daemon knows what is in force; its configuration file is only what would be after the next start
     runtimes = engine.info.get("Runtimes") if engine.info else None
     names, source = (set(runtimes), f"{engine.socket}/info") if isinstance(runtimes, dict) else _configured(machine)
     for name in ("nvidia", "amd"):
@@ -204,6 +233,7 @@ def _gpu_runtime(machine: Machine, engine: Engine, devices: tuple[str, ...]) -> 
             return Fact(vendor, ", ".join(cdi.FOLDERS))
     if engine.name == "docker" and (hook := next((path for name in _HOOKS if (path := machine.which(name))), "")):
         return Fact("nvidia", f"{hook}, the hook behind --gpus; no runtime is registered")
+    # Nothing found in files is no proof while the daemon, which may be configured otherwise, could not be asked
     if engine.status in {"denied", "unreachable"} and not names:
         return Unknown(f"the engine is {engine.status} and its configuration names no GPU runtime", source)
     return Fact(None, source)

@@ -38,8 +38,10 @@ _CONCERN: Final = re.compile(
     r"|ze_loader|ze_intel_gpu|OpenCL|sycl|ascendcl|tpu)\.so(?:\.\d+){0,2}"
 )
 _UNVERSIONED: Final = frozenset({"libtpu.so", "libascendcl.so"})  # these have no number in their soname
+# lib64/stubs is for linking on machines without a driver; compat/ holds forward-compatibility drivers
 _STUB: Final = re.compile(r"/stubs(?:/|$)")
 _COMPAT: Final = re.compile(r"/compat(?:/|$)|/compat_\w+/")
+# Version symbols stand as texts in the library's string table; the highest is what compiled extensions ask for
 _GLIBCXX: Final = re.compile(rb"GLIBCXX_(3\.4\.\d{1,2})\0")
 _MOST: Final = 400
 # Library -> distribution, where NVIDIA's wheel is not called like the library itself
@@ -58,7 +60,10 @@ def present(machine: Machine) -> bool:
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """All copies found, the winning one of each soname marked; versions of those that rules ask for most."""
+    """All copies found, the winning one of each soname marked; versions of those that rules ask for most.
+
+    ``driver_library`` is read here and not from NVML: it is a fact about files, true even when nothing can be loaded.
+    """
     found = tuple(item for item, _ in zip(_all(machine), range(_MOST), strict=False))
     return {
         "libraries": Fact(found, SOUGHT),
@@ -85,11 +90,13 @@ def _candidates(machine: Machine) -> Iterator[tuple[str, str, str]]:
     """Soname, path and origin of every copy, in the order in which the loader and people find them."""
     for folder in loader.library_path(machine):
         yield from _folder(machine, folder, "LD_LIBRARY_PATH")
+    # the cache may be stale: what it names and is gone is not a copy
     for soname, paths in loader.cache(machine).items():
         if _wanted(soname):
             yield from ((soname, path, "system") for path in paths if machine.exists(path))
     for folder in (*loader.folders(machine), "/usr/lib/wsl/lib"):
         yield from _folder(machine, folder, "system")
+    # a toolkit's folders are not on the loader's path by themselves; people put them there, stubs included
     for toolkit in cuda_folders(machine):
         yield from _folder(machine, f"{toolkit}/lib64", "system")
         yield from _folder(machine, f"{toolkit}/compat", "compat")
@@ -99,7 +106,10 @@ def _candidates(machine: Machine) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_environment(machine: Machine) -> Iterator[tuple[str, str, str]]:
-    """Copies inside the chosen interpreter's environment: wheels of NVIDIA, libraries beside torch, conda's lib."""
+    """Copies inside the chosen interpreter's environment: wheels of NVIDIA, libraries beside torch, conda's lib.
+
+    Since CUDA 13 NVIDIA's wheels share one folder, nvidia/cu13/lib; before, each had its own (nvidia/cudnn/lib).
+    """
     chosen = environment(machine)
     if chosen.kind == "conda":
         yield from _folder(machine, f"{chosen.prefix}/lib", "conda")
@@ -124,6 +134,7 @@ def _wanted(name: str) -> bool:
 
 def _library(machine: Machine, soname: str, path: str, origin: str) -> Library:
     """One copy: its true origin, its version, and whether the loader would pick it."""
+    # how it was found matters less than what it is: a stub on LD_LIBRARY_PATH is a stub
     if _STUB.search(path):
         origin = "stubs"
     elif _COMPAT.search(machine.real(path)):
@@ -151,6 +162,7 @@ def _driver(machine: Machine, found: tuple[Library, ...]) -> Reading:
     winner = next((item for item in found if item.name == "libcuda.so.1" and item.loaded), None)
     if winner is None:
         return Fact(None, "libcuda.so.1 is not on the loader's path")
+    # the linker's stub answers every call with an error and belongs to no driver
     if winner.origin == "stubs":
         return Unknown("the loader picks a stub of libcuda, which has no driver behind it", winner.path)
     if not winner.version or winner.version.count(".") < 1:

@@ -33,6 +33,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     """A Python under Rosetta sees an Intel machine; ``hw.optional.arm64`` tells the truth (Apple, Rosetta notes)."""
     outcome = machine.ask(["/usr/sbin/sysctl", *_KEYS])  # a key that this processor lacks makes the status non-zero
     said = dict(re.findall(r"^([\w.]+): (.*)$", outcome.out, re.MULTILINE))
+    # a key that does not exist is reported on standard error and the others are printed all the same
     if not said:
         return dict.fromkeys(FACTS, Unknown(outcome.why or "sysctl told nothing", SOUGHT))
     apple = said.get("hw.optional.arm64") == "1"
@@ -41,6 +42,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     flags = (
         ("neon",) if apple else tuple(sorted(said.get("machdep.cpu.features", "").lower().replace(".", "_").split()))
     )
+    # Apple's GPU has the processor's name and uses its memory
     gpu = Gpu(name=model or "", vendor="apple", integrated=True, memory_mib=memory)
     return {
         "arch": Fact("arm64" if apple else machine.system.machine, "sysctl hw.optional.arm64"),

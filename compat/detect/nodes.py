@@ -24,10 +24,12 @@ FACTS: Final = ("device_nodes", "device_nodes_denied", "device_groups")
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "/dev"
 
+# NVIDIA's, Jetson's, AMD's, WSL's, Ascend's, TPU's and Gaudi's nodes directly below /dev
 _NODES: Final = re.compile(
     r"nvidia\d+|nvidiactl|nvidia-(?:uvm|uvm-tools|modeset)|nvidia-nvswitch(?:ctl|\d+)|nvhost-\S{1,40}|nvmap"
     r"|kfd|dxg|davinci\d+|davinci_manager|devmm_svm|hisi_hdc|accel\d+|hl\d+|vfio"
 )
+# and those in folders: renderers, the accel subsystem, MIG capabilities, IMEX channels, pass-through groups
 _FOLDERS: Final = {
     "/dev/dri": re.compile(r"renderD\d+|card\d+"),
     "/dev/accel": re.compile(r"accel\d+"),
@@ -54,6 +56,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         groups[path] = group_name(machine, entry.gid)
         if not machine.root.may_open(path) and not path.startswith("/dev/dri/card"):
             denied.append(path)  # card nodes are for display servers: compute goes through renderD
+    # an empty /dev is no machine's: then the folder was not readable, which is not the same as no nodes
     if not nodes and not machine.names(SOUGHT):
         why = Unknown("/dev may not be listed", SOUGHT)
         return {"device_nodes": why, "device_nodes_denied": why, "device_groups": why}

@@ -57,6 +57,7 @@ def _module(machine: Machine) -> dict[str, Reading]:
     if found is not None:
         branch = "open" if "Open Kernel Module" in text else "proprietary"
         return {"driver": Fact(found[1], _VERSION), "driver_branch": Fact(branch, _VERSION)}
+    # a module without its /proc folder (hardened kernels hide it) still shows its version in /sys
     version = machine.text(_MODULE)
     if version:
         return {"driver": Fact(version, _MODULE), "driver_branch": Unknown("only the version is told", _MODULE)}

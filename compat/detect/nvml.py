@@ -39,13 +39,17 @@ def present(machine: Machine) -> bool:
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """NVML's own state, the driver behind it, and every GPU that it lists."""
+    """NVML's own state, the driver behind it, and every GPU that it lists.
+
+    ``driver`` is told here too, for WSL and Windows, where no /proc tells it; on Linux the kernel's own word wins.
+    """
     answer = ask(machine, "nvml.py")
     if isinstance(answer, Unknown):
         return dict.fromkeys(FACTS, answer)
     if "missing" in answer:
         return dict.fromkeys(FACTS, Unknown("nvidia-ml-py is not installed beside envcheck", sys.executable))
     state = text(answer.get("init"), 80)
+    # without a start nothing else can be asked; the name of the error is the fact, the rest follows from it
     if state != "ok":
         why = Unknown(f"NVML does not start: {state or 'no answer'}", NAME)
         return {"nvml": Fact(state, NAME) if state else why, "driver_cuda": why, "driver": why}
@@ -69,8 +73,10 @@ def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:
 
 def _gpu(said: dict[str, Any]) -> Gpu:
     """One GPU in our words; what is out of any sensible range counts as not told."""
+    # 1 << 50 bytes is a pebibyte: more than any device has, less than "all ones"
     total, used = (count(each, 1 << 50) for each in _pair(said.get("memory")))
     mig, pending = (_MODES.get(each, "") if type(each) is int else "" for each in _pair(said.get("mig")))
+    # a GPU that may not be opened is neither lost nor well: that stays unknown
     lost = True if said.get("lost") is True else None
     return Gpu(
         name=text(said.get("name"), 120),

@@ -38,6 +38,7 @@ SOUGHT: Final = "site-packages"
 _HEAD: Final = 16 << 10  # metadata headers end before the description; this much holds them nearly always
 _WHOLE: Final = 512 << 10
 _MOST: Final = 5_000
+# torch-2.1.0+cu118.dist-info, numpy-1.26.4.dist-info, torch-2.1.2-py3.10.egg-info
 _FOLDER: Final = re.compile(
     r"([A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(\d[^-]*)(?:-py\d[\d.]*\S*)?\.(dist-info|egg-info)"
 )
@@ -57,7 +58,13 @@ _MACHINES: Final = {0x3E: "x86_64", 0xB7: "aarch64", 0x15: "ppc64le", 0x03: "i68
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What is installed: version by normalised name, metadata folder by name, all versions where there are several."""
+    """What is installed in the chosen environment.
+
+    Attributes:
+        versions: normalised name -> version of the copy that is imported.
+        folders: normalised name -> its metadata folder.
+        copies: normalised name -> every version found, for names with more than one.
+    """
 
     versions: dict[str, str] = field(default_factory=dict)
     folders: dict[str, str] = field(default_factory=dict)
@@ -70,7 +77,10 @@ def present(machine: Machine) -> bool:  # noqa: ARG001 - a Python runs us at lea
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """The chosen interpreter and what its metadata folders say."""
+    """The chosen interpreter and what its metadata folders say.
+
+    If the interpreter that the person named is not there, every one of these facts is unknown for that one reason.
+    """
     chosen = environment(machine)
     if chosen.why:
         return {name: Unknown(chosen.why, chosen.python) for name in FACTS}
@@ -93,7 +103,7 @@ def environment(machine: Machine) -> Environment:
 
 
 def installed(machine: Machine) -> Installed:
-    """Its distributions, read once."""
+    """Its distributions, read once; the first copy on the import path is the one that counts."""
     return machine.once("installed", lambda: _installed(machine))
 
 
@@ -128,6 +138,7 @@ def _distributions(machine: Machine, site: str) -> Iterator[tuple[str, str, str]
         if entry.startswith("~") or not entry.endswith((".dist-info", ".egg-info")):
             continue  # pip renames what it could not remove to ~name: no import finds it
         folder = f"{site}/{entry}"
+        # the folder's name is the record; a name out of the ordinary (old tools, hand-made) is looked up inside
         if (found := _FOLDER.fullmatch(entry)) is not None:
             yield normal(found[1]), found[2].replace("_", "-"), folder
         elif {"Name", "Version"} <= (said := dict(_headers(machine, folder))).keys():
@@ -137,6 +148,7 @@ def _distributions(machine: Machine, site: str) -> Iterator[tuple[str, str, str]
 def _headers(machine: Machine, folder: str) -> list[tuple[str, str]]:
     """The headers of METADATA (PKG-INFO in an egg-info folder): everything before the first empty line."""
     for path in (f"{folder}/METADATA", f"{folder}/PKG-INFO", folder):
+        # a first look at the beginning; some distributions list hundreds of requirements and need a second
         for limit in (_HEAD, _WHOLE):
             text = machine.text(path, limit)
             head, blank, _ = text.replace("\r\n", "\n").partition("\n\n")
@@ -160,6 +172,7 @@ def _requires(machine: Machine, found: Installed) -> dict[str, tuple[str, ...]]:
 
 def _arch(machine: Machine, chosen: Environment) -> Reading:
     """From the interpreter's ELF header: word 9 is the machine it was built for."""
+    # elsewhere only our own process is sure to be of the architecture that uname tells
     if machine.system.name != "linux":
         return Fact(machine.system.machine, "uname") if chosen.chosen == "runs envcheck" else Unknown("not read here")
     head = machine.data(machine.real(chosen.python), 20) if chosen.python else b""

@@ -42,6 +42,7 @@ _VENDORS: Final = {
     "1d94": "hygon",
 }
 # PCI base classes (PCI Code and ID Assignment): display controller, processing accelerator; NVSwitch is a bridge
+# (0x0680 "other bridge" is what NVIDIA's switches of all generations call themselves)
 _DISPLAY, _ACCELERATOR, _SWITCH = "0x03", "0x12", "0x0680"
 
 # Transfer rate in GT/s -> generation (PCI Express base specifications 1 to 6)
@@ -85,6 +86,7 @@ def _gpu(machine: Machine, address: str) -> Gpu | None:
     device = machine.text(f"{folder}/device").removeprefix("0x")
     if vendor not in _VENDORS or not device:
         return None
+    # no name and no target: which product a device id stands for is a fact of the matrix
     return Gpu(
         vendor=_VENDORS[vendor],
         pci=f"{vendor}:{device}",

@@ -23,6 +23,7 @@ _UUID: Final = re.compile(r"\b(GPU|MIG|MIG-GPU)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}
 
 def veil(host: Host, machine: Machine) -> Host:
     """The host with the home folder as ``~``, other people's as ``/home/(user)``, and UUIDs by their kind alone."""
+    # root's home names nobody and is left as it is
     home = machine.env.get("HOME", "").rstrip("/")
     return Host({name: _reading(host.reading(name), home) for name in host})
 

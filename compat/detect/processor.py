@@ -22,6 +22,7 @@ FACTS: Final = ("cpu", "cpu_flags", "memory_mib", "memory_available_mib")
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "/proc"
 
+# Fields by kernel: x86 "model name" and "flags", Arm "Features", POWER "cpu" (proc(5))
 _CPUINFO: Final = "/proc/cpuinfo"
 _MEMINFO: Final = "/proc/meminfo"
 _FIELD: Final = re.compile(r"^(model name|Processor|cpu model|cpu|flags|Features)\s*:\s*(.*)$", re.MULTILINE)
@@ -56,6 +57,7 @@ def _processor(machine: Machine) -> dict[str, Reading]:
     said: dict[str, str] = {}
     for key, value in _FIELD.findall(reading.value.split("\n\n", 1)[0]):
         said.setdefault(key, value.strip())
+    # Arm and POWER kernels name the model under other keys, or not at all
     model = next((said[key] for key in _MODEL if said.get(key)), None)
     return {"cpu": Fact(model, _CPUINFO), "cpu_flags": _flags(said.get("flags") or said.get("Features"))}
 
@@ -81,6 +83,7 @@ def _memory(machine: Machine) -> dict[str, Reading]:
         missing = Unknown(f"{_MEMINFO} does not state the memory", _MEMINFO)
         return {"memory_mib": missing, "memory_available_mib": missing}
     total, free, source = said["MemTotal"], said.get("MemAvailable"), _MEMINFO
+    # a container's group states its limit; a machine's root group has none
     limit, used = _number(machine, _LIMITS), _number(machine, _USED)
     if limit is not None and limit < total:  # the group's limit is what a process here can have
         total, source = limit, f"{_MEMINFO} and the cgroup's limit"

@@ -23,7 +23,9 @@ SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "uname"
 
 _RELEASE_FILES: Final = ("/etc/os-release", "/usr/lib/os-release")  # in the order of os-release(5)
+# shell-like assignments; values may be quoted either way (os-release(5))
 _ASSIGNMENT: Final = re.compile(r"""^([A-Z_]+)=["']?([^"'\r\n]*)["']?\s*$""", re.MULTILINE)
+# macOS' own record of its version; sw_vers(1) prints what is in it
 _PLIST: Final = "/System/Library/CoreServices/SystemVersion.plist"
 _PLIST_ENTRY: Final = re.compile(r"<key>(\w+)</key>\s*<string>([^<]*)</string>")
 
@@ -54,6 +56,7 @@ def _platform(name: str, release: str) -> str:
 
 def _distribution(machine: Machine) -> dict[str, Reading]:
     """Names of the system, each kind of system in its own way."""
+    # each kind of system has one place of its own that names it
     match machine.system.name:
         case "windows":
             edition = machine.system.edition
@@ -92,6 +95,7 @@ def _libc(machine: Machine) -> dict[str, Reading]:
     """GNU's libc tells its version through confstr(3); musl has none and is known by its loader's name."""
     if machine.system.name != "linux":
         return {"libc": Fact(None, "uname"), "glibc": Fact(None, "uname")}
+    # both may be there (a glibc machine with musl installed): what the interpreter itself is linked to counts first
     musl = next((name for name in machine.names("/lib") if name.startswith("ld-musl-")), "")
     try:
         name, _, version = machine.root.libc().partition(" ")

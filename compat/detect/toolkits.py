@@ -27,6 +27,7 @@ SOUGHT: Final = "/usr/local/cuda*, CUDA_HOME, nvcc on PATH"
 _VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 _PARENTS: Final = ("/usr/local", "/opt", "/opt/nvidia", "/usr/lib")
 _FOLDER: Final = re.compile(r"cuda(?:-\d{1,2}(?:\.\d{1,2}){0,2})?|nvidia-cuda-toolkit")
+# Version in a header (any release), and in the compiler's own words
 _DEFINED: Final = re.compile(r"#define\s+CUDA_VERSION\s+(\d{4,6})")
 _RELEASE: Final = re.compile(r"release (\d{1,2}\.\d{1,2})(?:, V(\d{1,2}(?:\.\d{1,4}){1,3}))?")
 
@@ -54,6 +55,7 @@ def _folders(machine: Machine) -> tuple[str, ...]:
     """Candidates by environment, by nvcc on PATH, by the usual places; each real folder once."""
     named = [machine.env[name].rstrip("/") for name in _VARIABLES if machine.env.get(name, "").startswith("/")]
     held = [f"{parent}/{name}" for parent in _PARENTS for name in machine.names(parent) if _FOLDER.fullmatch(name)]
+    # Debian's own package has its nvcc in /usr/bin: that folder is no toolkit
     nvcc = machine.real(machine.which("nvcc"))
     beside = [nvcc.rsplit("/bin/", 1)[0]] if "/bin/nvcc" in nvcc and not nvcc.startswith("/usr/bin/") else []
     seen: dict[str, str] = {}

@@ -46,7 +46,10 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _version(machine: Machine, fact: str) -> Reading:
-    """Version of the first program of its kind on PATH."""
+    """Version of the first program of its kind on PATH.
+
+    A tool that is there and does not tell its version is unknown, which is not the same as missing.
+    """
     programs, arguments, pattern = _TOOLS[fact]
     path = next((place for program in programs if (place := machine.which(program))), "")
     if not path:

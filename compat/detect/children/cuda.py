@@ -28,9 +28,11 @@ def main() -> int:
     except OSError as error:
         sys.stdout.write(json.dumps({"missing": str(error)[:300]}) + "\n")
         return 0
+    # 0 or nothing here with a library in place is a stub
     answer: dict[str, Any] = {"version": _number(cuda, "cuDriverGetVersion")}
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()  # told before the call that may hang
+    # flags must be 0 (cuda.h); on a machine whose module is not loaded yet the driver may load it, as for any program
     code = _call(cuda, "cuInit", ctypes.c_uint(0))
     answer["init"] = "ok" if code == 0 else _error(cuda, code)
     if code == 0:
@@ -69,6 +71,7 @@ def _gpu(cuda: Any, index: int) -> dict[str, Any]:
     device = _number(cuda, "cuDeviceGet", ctypes.c_int(index))
     if device is None:
         return said
+    # each answer on its own: an old driver may know one and not the other
     label = ctypes.create_string_buffer(128)
     if _call(cuda, "cuDeviceGetName", label, ctypes.c_int(127), ctypes.c_int(device)) == 0:
         said["name"] = label.value.decode("utf-8", "replace")

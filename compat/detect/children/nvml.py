@@ -67,7 +67,11 @@ def _name(nvml: Any, error: Any) -> str:
 
 
 def _try(nvml: Any, ask: Callable[[], Any]) -> Any:
-    """What a question is answered with, or ``None`` where the driver has no answer."""
+    """What a question is answered with, or ``None`` where the driver has no answer.
+
+    Raises:
+        LookupError: if the answer is that the device is lost or needs a reset; no further question makes sense then.
+    """
     try:
         return ask()
     except nvml.NVMLError as error:
@@ -99,7 +103,11 @@ def _gpus(nvml: Any) -> list[dict[str, Any]]:
 
 
 def _gpu(nvml: Any, index: int) -> dict[str, Any]:
-    """One GPU; one that fell off the bus is told as lost, with what was read before."""
+    """One GPU; one that fell off the bus is told as lost, with what was read before.
+
+    A handle that cannot be had although the index exists belongs to a GPU that this process may not open (a container
+    with some of the GPUs, a node without permission): that is told as ``denied``.
+    """
     said: dict[str, Any] = {"index": index}
     try:
         handle = _try(nvml, lambda: nvml.nvmlDeviceGetHandleByIndex(index))
@@ -117,6 +125,7 @@ def _gpu(nvml: Any, index: int) -> dict[str, Any]:
 def _mig_devices(nvml: Any, handle: Any) -> int:
     """Compute instances that exist: handles up to the device's maximum that can be had."""
     found = 0
+    # instances need not be numbered without gaps: each handle up to the maximum (seven so far) is tried
     for index in range(min(nvml.nvmlDeviceGetMaxMigDeviceCount(handle), 16)):
         found += _try(nvml, lambda index=index: nvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)) is not None  # type: ignore[misc]
     return found
@@ -146,20 +155,24 @@ def _processes(nvml: Any, handle: Any) -> int | None:
     return None
 
 
+# One question per key; a driver that cannot answer one still answers the others. Units are NVML's own: bytes, counts.
 _QUESTIONS: dict[str, Any] = {
     "name": lambda n, h: _text(n.nvmlDeviceGetName(h)),
     "bus": lambda n, h: _text(n.nvmlDeviceGetPciInfo(h).busId),
     "pci": lambda n, h: n.nvmlDeviceGetPciInfo(h).pciDeviceId,
     "capability": lambda n, h: list(n.nvmlDeviceGetCudaComputeCapability(h)),
     "memory": lambda n, h: [n.nvmlDeviceGetMemoryInfo(h).total, n.nvmlDeviceGetMemoryInfo(h).used],
+    # [current, pending]: a change of mode waits for a reset
     "mig": lambda n, h: list(n.nvmlDeviceGetMigMode(h)),
     "mig_devices": _mig_devices,
     "compute_mode": lambda n, h: MODES.get(n.nvmlDeviceGetComputeMode(h), ""),
     "persistence": lambda n, h: bool(n.nvmlDeviceGetPersistenceMode(h)),
+    # since the last reset ("volatile"): errors of the past do not matter to whoever asks today
     "ecc_uncorrected": lambda n, h: n.nvmlDeviceGetTotalEccErrors(
         h, n.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, n.NVML_VOLATILE_ECC
     ),
     "remap_pending": _remap_pending,
+    # an idle card lowers its link: only the width, or the maximum, tells of a bad slot
     "link": lambda n, h: [n.nvmlDeviceGetCurrPcieLinkGeneration(h), n.nvmlDeviceGetCurrPcieLinkWidth(h)],
     "link_max": lambda n, h: [n.nvmlDeviceGetMaxPcieLinkGeneration(h), n.nvmlDeviceGetMaxPcieLinkWidth(h)],
     "throttle": _throttle,
