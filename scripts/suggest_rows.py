@@ -1,0 +1,154 @@
+"""Writes the matrix rows of a release from what was measured of it, ready to be looked over and pasted.
+
+    python scripts/refresh.py --kernels torch
+    python scripts/suggest_rows.py torch 2.16.0
+
+It knows only what the wheels say: the default index, one row per platform and set of requirements. Builds of other
+indexes, the system libraries that a wheel needs and what documents add are for a person.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+
+from crosscheck import ENVIRONMENTS, expand  # noqa: E402
+from wheel_facts import python_key, spell  # noqa: E402
+
+from compat.matrix import canonical  # noqa: E402 - found through the line above
+
+_DECIDING = {"==", "===", "<", "<=", "~=", "!="}
+_SHARED = re.compile(
+    r"numpy|protobuf|typing-extensions|ml-dtypes|scipy|setuptools|keras|tf-keras|(nvidia|cuda|tensorrt|tensorflow|jax|torch"
+    r"|triton|libtpu|flashinfer|xformers|vllm|cupy|rocm)[a-z0-9-]*"
+)
+"""Requirements kept without an upper bound: frameworks, NVIDIA's packages and basics that several frameworks share."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the rows; exit 1 if the release was not measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("package")
+    parser.add_argument("version")
+    parser.add_argument("--observed", type=Path, default=ROOT / "matrix" / "observed")
+    options = parser.parse_args(argv)
+    path = options.observed / f"{canonicalize_name(options.package)}.json"
+    releases = json.loads(path.read_text("utf-8"))["releases"] if path.is_file() else {}
+    if options.version not in releases:
+        print(f"{options.package} {options.version} was not measured; run scripts/refresh.py first", file=sys.stderr)
+        return 1
+    for row in rows(options.version, releases[options.version]):
+        print(f"  {canonical.row_text(f'builds.{options.package}', row)},")
+    return 0
+
+
+def rows(version: str, release: dict[str, Any]) -> list[dict[str, Any]]:
+    """Raw rows of a release, in the order of its wheels; platforms that are alike share one."""
+    found: list[dict[str, Any]] = []
+    for group in release["wheels"]:
+        for key, listed in group["for"].items():
+            platform, _, floor = key.partition(" ")
+            row = _row(version, release, platform, floor, listed.split(), group["requires"])
+            same = next((other for other in found if {**other, "platforms": ""} == {**row, "platforms": ""}), None)
+            if same:
+                same["platforms"] += f" {platform}"
+            else:
+                found.append(row)
+    return found
+
+
+def _row(
+    version: str, release: dict[str, Any], platform: str, floor: str, listed: list[str], requires: list[str]
+) -> dict[str, Any]:
+    carried = release.get("carried", {}).get(platform, {})
+    cuda = carried.get("cuda", "")
+    held = [line for raw in requires if (line := held_on(raw, platform))]
+    row = {
+        "versions": version,
+        "runtime": "cuda" + ".".join(cuda.split(".")[:2]) if cuda not in {"", "cpu"} else "cpu",
+        "python": " ".join(sorted(expand(listed, release["python"]), key=python_key)),
+        "platforms": platform,
+        "glibc": floor if platform.startswith("linux") else "",
+        "macos": floor if platform.startswith("macosx") else "",
+        "kernels": carried.get("targets", "") or "-",
+        "cuda_from": _cuda_from(held) if cuda not in {"", "cpu"} else "",
+        "cudnn": _pin(held, "cudnn") or carried.get("cudnn", ""),
+        "nccl": _pin(held, "nccl"),
+        "requires": held,
+        "date": release["date"],
+        "yanked": bool(release.get("yanked")),
+        "source": "wheel-metadata",
+        "how": "measured",
+    }
+    return {key: value for key, value in row.items() if value or key in {"versions", "runtime", "source", "how"}}
+
+
+def _cuda_from(held: list[str]) -> str:
+    return "packages" if any(line.startswith(("nvidia-", "cuda-toolkit")) for line in held) else "system"
+
+
+def _pin(held: list[str], library: str) -> str:
+    pins = [re.match(rf"nvidia-{library}-cu\d+==([\d.]+)", line) for line in held]
+    return next((pin[1] for pin in pins if pin), "")
+
+
+def held_on(raw: str, platform: str) -> str:
+    """A requirement as it holds on a platform, without the parts of its marker that this settles; empty if it does not.
+
+    Requirements of extras, and those that can decide nothing (no upper bound, no framework), are left out too.
+    """
+    requirement = Requirement(raw)
+    deciding = any(item.operator in _DECIDING for item in requirement.specifier)
+    if not deciding and not _SHARED.fullmatch(canonicalize_name(requirement.name)):
+        return ""
+    rest: bool | str = True
+    if requirement.marker is not None:
+        rest = _settle(requirement.marker._markers, platform)  # noqa: SLF001 - packaging shows no other way to its parts
+        requirement.marker = None
+    return "" if rest is False else spell(requirement) + ("" if rest is True else f"; {rest}")
+
+
+def _settle(node: Any, platform: str) -> bool | str:
+    """What is left of a marker once the platform is known: decided, or the text of the undecided rest."""
+    if isinstance(node, tuple):
+        text = " ".join(part.serialize() for part in node)
+        if re.search(r"\bpython_(full_)?version\b", text):
+            return text
+        known = {**ENVIRONMENTS[platform], "platform_release": "", "implementation_name": "cpython", "extra": ""}
+        return Marker(text).evaluate({**known, "platform_python_implementation": "CPython"})
+    wholes: list[str] = []
+    for parts in _alternatives(node):
+        settled = [_settle(part, platform) for part in parts]
+        if False in settled:
+            continue
+        open_ones = [f"({text})" if " or " in text else text for text in settled if isinstance(text, str)]
+        if not open_ones:
+            return True
+        wholes.append(" and ".join(open_ones))
+    return " or ".join(wholes) or False
+
+
+def _alternatives(node: list[Any]) -> list[list[Any]]:
+    """The parts between ``or``, each a list of what is joined by ``and``."""
+    found: list[list[Any]] = [[]]
+    for part in node:
+        if part == "or":
+            found.append([])
+        elif part != "and":
+            found[-1].append(part)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

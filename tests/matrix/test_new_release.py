@@ -1,0 +1,132 @@
+"""Adding a release, end to end: it is measured, missed, written down, and then found by the resolver."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import crosscheck  # noqa: E402 - found through the line above
+import suggest_rows  # noqa: E402
+
+from compat.matrix import check, matrix  # noqa: E402
+from compat.resolve import resolve  # noqa: E402
+from compat.resolve.target import from_options  # noqa: E402
+
+RELEASE = {
+    "date": "2027-01-20",
+    "python": ">=3.12",
+    "wheels": [
+        {
+            "for": {"linux_x86_64 2.28": "3.12 3.13", "win_amd64": "3.12 3.13"},
+            "requires": [
+                "fsspec>=0.8.5",
+                'nvidia-cudnn-cu13==9.30.0.1; platform_system == "Linux"',
+                'nvidia-nccl-cu13==2.31.1; platform_system == "Linux" and platform_machine == "x86_64"',
+                'opt-einsum>=3.3; extra == "opt-einsum"',
+                'triton==3.7.1; platform_system == "Linux" and python_version < "3.15"',
+            ],
+        }
+    ],
+    "carried": {"linux_x86_64": {"cuda": "13.2", "targets": "sm_75 sm_80 sm_90 sm_100 sm_120", "file": "torch.whl"}},
+}
+"""A torch 99.0.0 as ``scripts/refresh.py --kernels`` would record it."""
+
+
+@pytest.fixture
+def observed(tmp_path, monkeypatch):
+    body = json.loads((ROOT / "matrix" / "observed" / "torch.json").read_text("utf-8"))
+    body["releases"]["99.0.0"] = RELEASE
+    (tmp_path / "torch.json").write_text(json.dumps(body), "utf-8")
+    monkeypatch.setattr(crosscheck, "OBSERVED", tmp_path)
+    crosscheck._releases.cache_clear()
+    yield tmp_path
+    crosscheck._releases.cache_clear()
+
+
+@pytest.fixture
+def overlay(observed, tmp_path, capsys):
+    """The rows that the script suggests, pasted into a file of their own."""
+    assert suggest_rows.main(["torch", "99.0.0", "--observed", str(observed)]) == 0
+    rows = capsys.readouterr().out
+    path = tmp_path / "new.toml"
+    source = '[sources]\nnew-wheels = "Published wheels, read 2027-01-21"\n'
+    named = rows.replace("wheel-metadata", "new-wheels")
+    path.write_text(f'schema = "envcheck.matrix/1"\n\nbuilds.torch = [\n{named}]\n\n{source}', "utf-8")
+    return path
+
+
+def test_a_release_that_only_the_index_has_is_missed(observed, capsys):
+    assert crosscheck.main(["torch"]) == 1
+    assert "torch 99.0.0: release: matrix -, wheels there" in capsys.readouterr().out
+
+
+def test_the_suggested_rows_are_what_the_matrix_wants(overlay):
+    assert check.check([overlay]) == []
+    left = [found for found in crosscheck.differences(matrix(overlay), ["torch"]) if found.version == "99.0.0"]
+    assert left == []
+
+
+def test_the_rows_say_what_holds_on_each_platform(overlay):
+    found = {
+        platform: build
+        for build in matrix(overlay).builds("torch")
+        if build.version == "99.0.0"
+        for platform in build.platforms
+    }
+    assert sorted(found) == ["linux_x86_64", "win_amd64"]
+    linux, windows = found["linux_x86_64"], found["win_amd64"]
+    assert (linux.runtime, linux.cudnn, linux.nccl, linux.cuda_from) == ("cuda13.2", "9.30.0.1", "2.31.1", "packages")
+    assert linux.requires == (
+        "nvidia-cudnn-cu13==9.30.0.1",
+        "nvidia-nccl-cu13==2.31.1",
+        'triton==3.7.1; python_version < "3.15"',
+    )
+    assert (windows.runtime, windows.requires, windows.glibc) == ("cpu", (), "")
+
+
+def test_the_resolver_takes_the_new_release(overlay):
+    table = matrix(overlay)
+    target = from_options(table, gpus=("sm_90",), driver="999.0", python="3.12")
+    answer = resolve(["torch==99.0.0"], target, table)
+    assert answer.status == "plan"
+    assert [build.requirement for build in answer.plan.builds] == ["torch==99.0.0"]
+    assert answer.plan.runtime == "cuda13.2"
+    assert [gpu.kernels for gpu in answer.plan.gpus] == ["native"]
+
+
+def test_a_release_that_was_not_measured_is_not_made_up(observed, capsys):
+    assert suggest_rows.main(["torch", "98.0.0", "--observed", str(observed)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "was not measured" in said.err
+
+
+@pytest.mark.parametrize(
+    ("raw", "platform", "held"),
+    [
+        ("numpy>=1.21", "any", "numpy>=1.21"),
+        ("fsspec>=0.8.5", "any", ""),
+        ("wrapt<1.15,>=1.11.0", "any", "wrapt<1.15,>=1.11.0"),
+        ('torch==2.0.0; sys_platform == "win32"', "linux_x86_64", ""),
+        (
+            'torch==2.0.0; sys_platform == "win32" or python_version < "3.9"',
+            "linux_x86_64",
+            'torch==2.0.0; python_version < "3.9"',
+        ),
+        ('torch==2.0.0; sys_platform == "linux" or python_version < "3.9"', "linux_x86_64", "torch==2.0.0"),
+        (
+            'torch==2.0.0; platform_machine == "x86_64" and (python_version < "3.9" or python_version > "3.10")',
+            "linux_x86_64",
+            'torch==2.0.0; (python_version < "3.9" or python_version > "3.10")',
+        ),
+        ('torch==2.0.0; extra == "all"', "linux_x86_64", ""),
+    ],
+)
+def test_markers_are_settled_as_far_as_the_platform_goes(raw, platform, held):
+    assert suggest_rows.held_on(raw, platform) == held
