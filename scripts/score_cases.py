@@ -17,20 +17,23 @@ import argparse
 import hashlib
 import re
 import sys
-import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import tomllib
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from compat.facts import Build, Fact, Gpu, Host, plain
-from compat.findings import Finding, Report
 from compat.matrix import Matrix, matrix
 from compat.rules import judge
 from compat.rules.captures import runtime_of
 from compat.targets import is_target, sm
+
+if TYPE_CHECKING:
+    from compat.findings import Finding, Report
 
 HEALTHY = "none"
 SYSTEMS = (
@@ -212,9 +215,7 @@ def report_tally(tally: Tally, *, quiet: bool) -> None:
     print("\ncontrols with an error raised")
     print("\n".join(f"  {text}" for text in tally.alarms))
     if tally.sure:
-        print(
-            f"\nconfirmed by maintainer or reporter: first {tally.sure_first / tally.sure:.3f} ({tally.sure_first}/{tally.sure})"
-        )
+        print(f"\nconfirmed by maintainer or reporter: first {tally.sure_first / tally.sure:.3f} of {tally.sure}")
     share = max(tally.failing, 1)
     print(
         f"first {tally.first / share:.3f} any {tally.any / share:.3f} false_alarms {len(tally.alarms)}/{tally.controls}"

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 SOURCE: Final = "error text"
 
 
+_TAGGED: Final = re.compile(
+    r"(?:torch|pytorch)[^\n]{0,40}?\b\d+\.\d+[.\w]{0,20}\+(cu\d{2,3}|cpu|rocm[\d.]{1,8}\d)", re.IGNORECASE
+)
+
+
 def dotted(code: str, *, minor: int = 1000, patch: int = 10) -> str:
     """A packed version as CUDA prints it: ``10010`` -> ``10.1``, ``12080`` -> ``12.8``; dotted text stays as it is."""
     if "." in code or not code.isdigit():
@@ -100,9 +105,7 @@ def facts_of(captured: Sequence[Mapping[str, str]], text: str) -> Host:
 
 def _torch_tag(text: str, stated: dict[str, Any]) -> None:
     """``torch 2.0.1+rocm5.4.2`` in the text states the build of torch."""
-    found = re.search(
-        r"(?:torch|pytorch)[^\n]{0,40}?\b\d+\.\d+[.\w]{0,20}\+(cu\d{2,3}|cpu|rocm[\d.]{1,8}\d)", text[:200_000], re.IGNORECASE
-    )
+    found = _TAGGED.search(text[:200_000])
     if found:
         stated["builds"].setdefault("torch", {}).setdefault("runtime", runtime_of(found[1].lower()))
 

@@ -130,7 +130,7 @@ def _concerns(rule: type[Rule], host: Host) -> bool:
     return not (rule.vendors and vendors and not vendors & set(rule.vendors))
 
 
-# --- findings -----------------------------------------------------------------------------------------------------------
+# --- findings ---
 
 
 def _by_facts(asked: Iterable[Asked], case: Case) -> list[Finding]:
@@ -217,7 +217,7 @@ def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Find
     )
 
 
-# --- order and folding ----------------------------------------------------------------------------------------------------
+# --- order and folding ---
 
 
 def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) -> tuple[Finding, ...]:
@@ -274,7 +274,7 @@ def _root(code: str, parents: Mapping[str, str]) -> str:
     return code
 
 
-# --- what was not judged --------------------------------------------------------------------------------------------------
+# --- what was not judged ---
 
 
 def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) -> tuple[Unchecked, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat.rules.rule import Rule, code_of
@@ -33,19 +32,28 @@ class Page:
     requires: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=512)
+_PAGES: Final[dict[str, Page]] = {}
+
+
 def page_of(rule: type[Rule]) -> Page:
     """The page of a rule.
 
     Raises:
         ValueError: if the docstring lacks a heading (a slip in our own code, caught by the tests).
     """
+    code = code_of(rule)
+    if code not in _PAGES:
+        _PAGES[code] = _page(rule, code)
+    return _PAGES[code]
+
+
+def _page(rule: type[Rule], code: str) -> Page:
     title, _, body = (rule.__doc__ or "").strip().partition("\n")
     parts = dict(_sections(body))
     if tuple(parts) != HEADINGS:
-        raise ValueError(f"{code_of(rule)}: headings {tuple(parts)}, expected {HEADINGS}")
+        raise ValueError(f"{code}: headings {tuple(parts)}, expected {HEADINGS}")
     return Page(
-        code=code_of(rule),
+        code=code,
         title=" ".join(title.split()).rstrip("."),
         severity=rule.severity,
         area=rule.area,

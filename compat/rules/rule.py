@@ -12,12 +12,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from compat.findings import Confidence, Evidence, Fix, Severity
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from compat.facts import Host
+    from compat.findings import Confidence, Evidence, Fix, Severity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,13 +22,20 @@ _PLAIN = ("no-kernel-image", "invalid-device-function", "invalid-kernel-image")
 
 
 _NAMED = (
-    "not-compatible-torch", "torch-supports-list", "torch-cc-list", "ptxas-not-defined", "llvm-unknown-target", "nvrtc-arch",
-    "xla-ptxas-arch", "conditional-mma",
-)  # fmt: skip
+    "not-compatible-torch",
+    "torch-supports-list",
+    "torch-cc-list",
+    "ptxas-not-defined",
+    "llvm-unknown-target",
+    "nvrtc-arch",
+    "xla-ptxas-arch",
+    "conditional-mma",
+)
 """Messages that name the device which has no code."""
 
 
 def nvidia_cards(gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm]]:
+    """GPUs whose target is an NVIDIA one, with the target read."""
     return [(gpu, device) for gpu in gpus if (device := sm(gpu.target)) is not None]
 
 
@@ -50,6 +57,7 @@ def _newer(device: Sm, kernels: tuple[str, ...]) -> bool:
 
 
 def span(kernels: tuple[str, ...]) -> str:
+    """A list of targets for a sentence, shortened to its ends where it is long."""
     return " ".join(kernels) if len(kernels) <= 12 else f"{kernels[0]} ... {kernels[-1]}"
 
 
@@ -84,7 +92,7 @@ class ArchTooNewForBuild(Rule):
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if _newer(device, item.kernels):
-                return self._found(gpu, device, item, host, matrix)
+                return self._found(gpu, device, item, matrix)
         if uncovered:
             return Fits("")
         if not nvidia_cards(gpus):
@@ -96,19 +104,19 @@ class ArchTooNewForBuild(Rule):
         )
 
     @staticmethod
-    def _found(gpu: Gpu, device: Sm, item: Installed, host: Host, matrix: Matrix) -> Outcome:
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Outcome:
         first = matrix.capability(device.capability)
         need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
         return Found(
             detail=f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}.{need}",
             facts=("gpus", item.fact),
-            fix=_newer_build(item, device, host, matrix),
+            fix=_newer_build(item, device, matrix),
             sources=cite(matrix, item.row, first),
         )
 
     @staticmethod
     def _by_release(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
-        """The CUDA release in use predates the device: certain to lack machine code, and torch carries no PTX for it."""
+        """The CUDA release in use predates the device, so that it can hold no machine code for it."""
         told = signals.pointing("arch-too-new-for-build")
         releases = [
             (item.cuda, item.fact)
@@ -133,7 +141,9 @@ class ArchTooNewForBuild(Rule):
         if not heard or not new:
             return None
         gpu, device = new
-        detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}; a compiled package was made without code for it."
+        detail = (
+            f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}; a package was compiled without code for it."
+        )
         return Found(detail=detail, facts=("gpus",), confidence="likely")
 
 
@@ -152,7 +162,7 @@ def _refused(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
     ]
 
 
-def _newer_build(item: Installed, device: Sm, host: Host, matrix: Matrix) -> Fix:
+def _newer_build(item: Installed, device: Sm, matrix: Matrix) -> Fix:
     """A published build of the same framework that carries code for the device: same release first, then the newest."""
     rows = [row for row in matrix.builds(item.name) if row.runtime.startswith("cuda") and row.local]
     fits = [
@@ -255,12 +265,9 @@ class ArchTooOldForBuild(Rule):
         if not old and not direct:
             return None
         gpu, device = old or nvidia_cards(gpus)[0]
-        item = framework(host, matrix, "torch")
-        own = (
-            f" {item.label} itself covers it, so the missing code is that of another compiled package."
-            if item and item.kernels
-            else ""
-        )
+        torch = framework(host, matrix, "torch")
+        covers = torch is not None and torch.kernels
+        own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
         detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
         return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
 

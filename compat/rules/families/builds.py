@@ -101,7 +101,7 @@ class CpuOnlyBuild(Rule):
         heard = signals.pointing("cpu-only-build")
         items = installed(host, matrix)
         cpu = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
-        cpu = cpu or _bare_jax(host, items, matrix, heard=bool(heard))
+        cpu = cpu or _bare_jax(host, items, heard=bool(heard))
         if cpu and (usable(host) or heard):
             gpu = f"{usable(host)[0].name or 'a GPU'} is there, but " if usable(host) else ""
             facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
@@ -130,7 +130,7 @@ def _about(built: Installed, heard: Heard | None, signals: Hearing, items: tuple
     return heard.signal.program == built.name or built.name in signals.text[:100_000].lower() or len(items) == 1
 
 
-def _bare_jax(host: Host, items: tuple[Installed, ...], matrix: Matrix, *, heard: bool) -> Installed | None:
+def _bare_jax(host: Host, items: tuple[Installed, ...], *, heard: bool) -> Installed | None:
     """A jaxlib without plug-in and without CUDA tag; from the release on at which GPU code moved to plug-ins."""
     packages = packages_of(host)
     item = next((item for item in items if item.name == "jax" and not item.cuda and not item.rocm), None)

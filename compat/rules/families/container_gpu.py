@@ -27,9 +27,19 @@ _ENGINE: Final = (
 
 
 _BLIND: Final = (
-    "found-no-driver", "smi-not-found", "libcuda-missing", "no-device-100", "no-cuda-gpus", "insufficient-35", "nvml-library", "smi-failed",
-    "image-banner-no-driver", "tf-no-drivers", "tf-proc-missing", "torch-no-gpu-generic",
-)  # fmt: skip
+    "found-no-driver",
+    "smi-not-found",
+    "libcuda-missing",
+    "no-device-100",
+    "no-cuda-gpus",
+    "insufficient-35",
+    "nvml-library",
+    "smi-failed",
+    "image-banner-no-driver",
+    "tf-no-drivers",
+    "tf-proc-missing",
+    "torch-no-gpu-generic",
+)
 """Messages of a program that sees no GPU."""
 
 
@@ -75,11 +85,21 @@ class ContainerNoGpu(Rule):
         engine = signals.get(*_ENGINE)
         if engine:
             return self._engine(engine.signal.meaning, host)
-        if host.absent("container"):
-            return None
-        blind = signals.get(*_BLIND)
         if not container:
-            return None
+            return Fits("") if host.absent("container") else None
+        return self._inside(container, host, signals, commands, device_nodes, gpus)
+
+    def _inside(
+        self,
+        container: str,
+        host: Host,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        device_nodes: tuple[str, ...] | None,
+        gpus: tuple[Gpu, ...],
+    ) -> Outcome:
+        """A program in a container, which sees no GPU."""
+        blind = signals.get(*_BLIND)
         if told.builds_image(commands) and blind:
             return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=self._build_fix())
         nodes = [node for node in device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
@@ -108,7 +128,7 @@ class ContainerNoGpu(Rule):
     @staticmethod
     def _build_fix() -> Fix:
         return Fix(
-            "Move the step that needs the GPU from the build to the run, and name TORCH_CUDA_ARCH_LIST for what is compiled."
+            "Move the step that needs the GPU from the build to the run, and name the targets of what is compiled."
         )
 
     @staticmethod

@@ -46,7 +46,6 @@ class ContainerRequiresNewerDriver(Rule):
         driver: str | None = None,
         driver_cuda: str | None = None,
         image_env: dict[str, str] | None = None,
-        image: str | None = None,
     ) -> Outcome:
         """A condition in the image's NVIDIA_REQUIRE_CUDA is not met by the host's driver."""
         asked = signals.value("require") or signals.value("require2")

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class ShmTooSmall(Rule):
-    """/dev/shm is too small for data loaders or collectives.
+    """Shared memory (/dev/shm) is too small for data loaders or collectives.
 
     Why:
         Worker processes and NCCL keep their buffers there, and die with a bus error when it is full.
     Fix:
-        Start with --shm-size=8g or --ipc=host (Compose: shm_size; Kubernetes: an emptyDir of medium Memory at /dev/shm).
+        Start with --shm-size=8g or --ipc=host (Compose: shm_size; Kubernetes: an emptyDir in memory).
     Sources:
         - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
         - https://pytorch.org/docs/stable/data.html
@@ -49,8 +49,8 @@ class ShmTooSmall(Rule):
                 confidence="certain" if sure == "certain" else "likely",
             )
         if small and container:
-            return Found(detail=f"/dev/shm is {shm_mib} MiB.", facts=facts)
-        return Fits(f"/dev/shm has {shm_mib} MiB") if shm_mib and container else None
+            return Found(detail=f"Shared memory has {shm_mib} MiB.", facts=facts)
+        return Fits(f"shared memory has {shm_mib} MiB") if shm_mib and container else None
 
 
 class ContainerMemlockLimit(Rule):

@@ -19,8 +19,8 @@ class GpuXidFatal(Rule):
     """A fatal Xid was logged for a GPU.
 
     Why:
-        Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that has
-        fallen off the bus, often for want of power, cooling or contact.
+        Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that
+        has fallen off the bus, often for want of power, cooling or contact.
     Fix:
         Drain the GPU and reset it, or restart; a card that does it again needs hardware triage.
     Sources:

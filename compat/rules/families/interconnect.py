@@ -17,8 +17,8 @@ class PcieLinkDegraded(Rule):
     """The PCIe link runs narrower than the slot and card allow.
 
     Why:
-        Transfers between host and device scale with the link. The generation falls when idle and is no evidence; the width
-        is.
+        Transfers between host and device scale with the link. The generation falls when idle and is no evidence; the
+        width is.
     Fix:
         Reseat the card, or use a slot of full width.
     Sources:

@@ -30,7 +30,7 @@ class DriverNouveauBound(Rule):
     remedy = Fix(
         "Blacklist nouveau and restart.",
         (
-            'printf "blacklist nouveau\\noptions nouveau modeset=0\\n" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
+            'echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
             "sudo update-initramfs -u",
             "sudo reboot",
         ),
@@ -107,8 +107,8 @@ class DriverSecureBootUnsigned(Rule):
     """Secure Boot keeps the NVIDIA module out.
 
     Why:
-        The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first be
-        enrolled.
+        The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first
+        be enrolled.
     Fix:
         Enrol the machine owner's key, use the distribution's signed modules, or switch Secure Boot off.
     Sources:

@@ -48,8 +48,8 @@ class LibraryMissing(Rule):
     """A shared library that the framework needs cannot be found.
 
     Why:
-        TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty list
-        of GPUs. The number after ``.so`` is part of the name: another major is another library.
+        TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty
+        list of GPUs. The number after ``.so`` is part of the name: another major is another library.
     Fix:
         Install the distribution that ships it, or put its folder on the loader's path; never link another major.
     Sources:
@@ -89,7 +89,7 @@ class LibraryMissing(Rule):
 
     @staticmethod
     def _system(host: Host, matrix: Matrix) -> Outcome:
-        """A build that takes CUDA from the system, where the system has another (sonames hold the major, before 11 the minor)."""
+        """A build that takes CUDA from the system, where the system has another (its file names hold the major)."""
         for item in installed(host, matrix):
             wants = {
                 found[1]: found[2]
@@ -105,8 +105,7 @@ class LibraryMissing(Rule):
                     not is_version(want)
                     or not is_version(have)
                     or not host["packages"]
-                    or (item.inferred
-                    and host["platform"] == "windows")
+                    or (item.inferred and host["platform"] == "windows")
                 ):
                     continue
                 digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1

@@ -56,7 +56,7 @@ class MacosNoCuda(Rule):
 
     def check(self, platform: str, signals: Hearing) -> Outcome:
         """The system is macOS, and a program asks for CUDA."""
-        if not signals.get("torch-cpu-build", "torch-no-gpu-generic", "cuda-home-unset"):
+        if platform != "darwin" or not signals.get("torch-cpu-build", "torch-no-gpu-generic", "cuda-home-unset"):
             return None
         return Found(detail="There is no CUDA on macOS.", facts=("platform",))
 

@@ -16,8 +16,8 @@ class OutOfMemory(Rule):
     """GPU memory is not sufficient, or already in use.
 
     Why:
-        The model, its batch or its cache do not fit, or another process holds the memory; JAX and TensorFlow take most of
-        it at start, so that libraries like cuDNN fail inside for want of it.
+        The model, its batch or its cache do not fit, or another process holds the memory; JAX and TensorFlow take most
+        of it at start, so that libraries like cuDNN fail inside for want of it.
     Fix:
         End the processes that hold it, choose another GPU, or use a smaller batch or precision.
     Sources:
@@ -89,8 +89,8 @@ class HostMemoryLow(Rule):
     """Main memory is small compared with GPU memory.
 
     Why:
-        Weights are normally staged through main memory; a process that ends with 137 and no text was killed by the kernel or
-        by the memory limit of its container.
+        Weights are normally staged through main memory; a process that ends with 137 and no text was killed by the
+        kernel or by the memory limit of its container.
     Fix:
         Raise the container's limit, or add memory or swap.
     Sources:

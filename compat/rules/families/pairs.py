@@ -21,11 +21,33 @@ if TYPE_CHECKING:
 
 
 _COMPANIONS: Final = (
-    "torchvision", "torchaudio", "torchtext", "torchdata", "torchao", "triton", "xformers", "vllm", "flash-attn", "torch-tensorrt",
-    "torch-scatter", "torch-sparse", "torch-cluster", "torch-npu", "torch-xla", "intel-extension-for-pytorch", "transformer-engine",
-    "keras", "tf-keras", "tensorflow-text", "jaxlib", "jax-cuda11-plugin", "jax-cuda12-plugin", "jax-cuda13-plugin",
-    "jax-cuda12-pjrt", "jax-cuda13-pjrt",
-)  # fmt: skip
+    "torchvision",
+    "torchaudio",
+    "torchtext",
+    "torchdata",
+    "torchao",
+    "triton",
+    "xformers",
+    "vllm",
+    "flash-attn",
+    "torch-tensorrt",
+    "torch-scatter",
+    "torch-sparse",
+    "torch-cluster",
+    "torch-npu",
+    "torch-xla",
+    "intel-extension-for-pytorch",
+    "transformer-engine",
+    "keras",
+    "tf-keras",
+    "tensorflow-text",
+    "jaxlib",
+    "jax-cuda11-plugin",
+    "jax-cuda12-plugin",
+    "jax-cuda13-plugin",
+    "jax-cuda12-pjrt",
+    "jax-cuda13-pjrt",
+)
 
 
 _HUBS: Final = ("torch", "tensorflow", "jax", "jaxlib", "keras")
@@ -75,9 +97,9 @@ def _jax_pair(packages: Mapping[str, str]) -> Iterator[tuple[str, str, requireme
     if is_version(jax) and is_version(jaxlib) and release(jaxlib)[:3] > release(jax)[:3]:
         yield "jaxlib", jaxlib, requirements.Asks("jax", f">={jaxlib}"), jax, None
     for name, version in packages.items():
-        if re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)", name) and is_version(jaxlib) and is_version(version):
-            if release(version)[:3] != release(jaxlib)[:3]:
-                yield name, version, requirements.Asks("jaxlib", f"=={version}"), jaxlib, None
+        plugin = re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)", name) and is_version(jaxlib) and is_version(version)
+        if plugin and release(version)[:3] != release(jaxlib)[:3]:
+            yield name, version, requirements.Asks("jaxlib", f"=={version}"), jaxlib, None
 
 
 class FrameworkPairMismatch(Rule):
@@ -159,6 +181,7 @@ def same_pin(line: str, version: str) -> bool:
 
 
 def cited(host: Host, *names: str) -> tuple[str, ...]:
+    """Names of the facts that give the versions of these packages."""
     table = "packages" if host["packages"] else "conda_packages"
     return tuple(f"{table}.{name}" for name in names if name in (host[table] or {}))
 

@@ -22,8 +22,14 @@ _ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle", "tensor
 
 
 _REFUSED: Final = (
-    "pip-none-found", "unsupported-wheel", "requires-python", "uv-no-wheel", "no-version-of", "windows-only-linux", "resolver-conflict-frameworks",
-)  # fmt: skip
+    "pip-none-found",
+    "unsupported-wheel",
+    "requires-python",
+    "uv-no-wheel",
+    "no-version-of",
+    "windows-only-linux",
+    "resolver-conflict-frameworks",
+)
 """Messages of an installer that found nothing which fits."""
 
 
@@ -131,9 +137,7 @@ class CpuInstructionsMissing(Rule):
 
     area = "platform"
     asks = ("cpu_flags", "cpu", "packages")
-    remedy = Fix(
-        "Expose the instructions to the virtual machine (processor model host), or use another host or a build without them."
-    )
+    remedy = Fix("Give the virtual machine the processor model host, or use another host or a build without them.")
 
     def check(self, host: Host, matrix: Matrix, cpu_flags: tuple[str, ...]) -> Outcome:
         """A feature that the build needs (AVX for TensorFlow and jaxlib) is not among the processor's."""

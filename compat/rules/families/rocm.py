@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def amd_cards(gpus: tuple[Gpu, ...]) -> list[Gpu]:
+    """GPUs of AMD, by vendor or target."""
     return [gpu for gpu in gpus if gpu.vendor == "amd" or gpu.target.startswith("gfx")]
 
 
@@ -99,9 +100,7 @@ class RocmContainerFlags(Rule):
     asks = ("container", "device_nodes")
     remedy = Fix(
         "Start the container with AMD's device nodes.",
-        (
-            "docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) --security-opt seccomp=unconfined IMAGE",
-        ),
+        ("docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) IMAGE",),
     )
 
     def check(self, container: str, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:

@@ -69,7 +69,7 @@ class RocmGfxUnsupported(Rule):
                         sources=cite(matrix, item.row),
                         severity="warning" if mild else None,
                     )
-        return self._by_message(cards, host, matrix, signals)
+        return self._by_message(cards, matrix, signals)
 
     @staticmethod
     def _runs(gpu: Gpu, kernels: tuple[str, ...], host: Host, matrix: Matrix) -> bool:
@@ -86,7 +86,7 @@ class RocmGfxUnsupported(Rule):
             return Fix(f"As a stopgap, run it as {row.borrows}.", (f"export HSA_OVERRIDE_GFX_VERSION={row.override}",))
         return None
 
-    def _by_message(self, cards: list[Gpu], host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+    def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
         heard = signals.get(*_CODE)
         if not heard or not cards:
             return None

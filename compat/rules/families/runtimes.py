@@ -120,7 +120,8 @@ class DriverTooOldForRuntime(Rule):
         if not signals.get("driver-too-old", "ptx-version"):
             return None
         return Found(
-            detail=f"CUDA itself says so: the driver supports CUDA {driver_cuda or 'of ' + (driver or 'an unknown version')}."
+            detail=f"CUDA itself says so of the driver {driver or (f'(CUDA {driver_cuda})' if driver_cuda else '')}".strip()
+            + "."
         )
 
 

@@ -98,7 +98,6 @@ class ToolkitTooOldForArch(Rule):
 
     def check(
         self,
-        host: Host,
         matrix: Matrix,
         signals: Hearing,
         commands: tuple[str, ...],

@@ -87,7 +87,7 @@ class WindowsTdrTimeout(Rule):
     def check(self, platform: str, signals: Hearing) -> Outcome:
         """A kernel ran past the time that a GPU with a display may take."""
         heard = signals.get("launch-timeout")
-        return Found(detail=heard.signal.meaning, facts=("platform",), severity="error") if heard else None
+        return Found(detail=heard.signal.meaning, facts=("platform",), severity="error") if heard and platform else None
 
 
 RULES = family(WindowsVcRuntimeMissing, WindowsLongPaths, WindowsTdrTimeout)
