@@ -11,16 +11,32 @@ rest on the first two and never on the third:
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
+from compat.catalogue import CATALOGUE
 from compat.errors import InputError, InputErrors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-SCHEMA: Final = "envcheck.host/1"
+    from compat.catalogue import Kind
 
-Kind = Literal["text", "number", "flag", "texts", "table", "tables", "gpus", "builds", "libraries"]
+__all__ = [
+    "CATALOGUE",
+    "Build",
+    "Fact",
+    "Gpu",
+    "Host",
+    "Library",
+    "Reading",
+    "Unknown",
+    "dump",
+    "host",
+    "load",
+    "plain",
+]
+
+SCHEMA: Final = "envcheck.host/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,105 +149,6 @@ class Library:
     path: str = ""
     origin: str = ""
     loaded: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """One entry of the catalogue: the kind of value and what it means."""
-
-    kind: Kind
-    meaning: str
-
-
-CATALOGUE: Final[Mapping[str, Spec]] = {
-    # the machine
-    "os": Spec(
-        "text", "distribution and release in image-tag spelling: ubuntu22.04, debian12, rhel9.4, windows11, macos14.5"
-    ),
-    "os_name": Spec("text", "the operating system as it calls itself"),
-    "platform": Spec("text", "linux, windows, darwin, wsl1 or wsl2"),
-    "kernel": Spec("text", "kernel release, as uname -r prints it"),
-    "arch": Spec("text", "x86_64, aarch64, arm64 (macOS), ppc64le, ..."),
-    "libc": Spec("text", "glibc or musl"),
-    "glibc": Spec("text", "version of the GNU C library"),
-    "libstdcxx": Spec("text", "highest GLIBCXX symbol version of the libstdc++ that would be loaded, 3.4.30"),
-    "cpu": Spec("text", "processor model"),
-    "cpu_flags": Spec("texts", "processor features that builds ask for: avx, avx2, avx512f, fma, sse4_2, neon, ..."),
-    "memory_mib": Spec("number", "main memory in MiB"),
-    "memory_available_mib": Spec("number", "main memory that a new process could use, in MiB"),
-    "shm_mib": Spec("number", "size of /dev/shm in MiB"),
-    "disk_free_mib": Spec("number", "free space of the working file system in MiB"),
-    "memlock_kib": Spec("number", "limit of locked memory in KiB; -1 for unlimited"),
-    "container": Spec("text", "docker, podman, kubernetes, lxc, apptainer, ...; absent outside a container"),
-    "image": Spec("text", "reference of the container image in question"),
-    "image_env": Spec("table", "environment baked into that image"),
-    "user_id": Spec("number", "numeric user id that runs this"),
-    "groups": Spec("texts", "groups of that user, by name where a name exists"),
-    "secure_boot": Spec("flag", "whether the firmware enforces signed kernel modules"),
-    "selinux": Spec("text", "enforcing, permissive or disabled"),
-    "scheduler": Spec("text", "slurm, kubernetes, ... when the process runs under one"),
-    "iommu": Spec("text", "translation mode named on the kernel command line"),
-    "jetpack": Spec("text", "JetPack release of a Jetson"),
-    "l4t": Spec("text", "Linux for Tegra release of a Jetson"),
-    # GPUs and their drivers
-    "gpus": Spec("gpus", "every accelerator, seen through a driver or by its PCI id"),
-    "driver": Spec("text", "NVIDIA kernel-module version"),
-    "driver_library": Spec("text", "version of the NVIDIA user-mode driver that the loader picks (libcuda)"),
-    "driver_branch": Spec("text", "open or proprietary NVIDIA kernel module"),
-    "driver_cuda": Spec("text", "highest CUDA version the NVIDIA driver supports by itself"),
-    "driver_packages": Spec("texts", "distribution packages of NVIDIA or AMD drivers that are installed"),
-    "nvml": Spec("text", "what initialising NVML answers: ok, or the error's name"),
-    "cuda_init": Spec("text", "what cuInit answered where a probe called it: ok, or the error's name"),
-    "modules": Spec("texts", "loaded kernel modules that concern GPUs: nvidia, nvidia_uvm, nouveau, amdgpu, ..."),
-    "device_nodes": Spec(
-        "texts", "GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128"
-    ),
-    "device_nodes_denied": Spec("texts", "GPU device nodes that exist but may not be opened"),
-    "device_groups": Spec("table", "device node -> group that owns it"),
-    "fabric_manager": Spec("text", "version and state of NVIDIA's fabric manager; absent if not installed"),
-    "nvswitch": Spec("number", "number of NVSwitch devices"),
-    "xids": Spec("texts", "NVIDIA Xid numbers found in the kernel log"),
-    "amdgpu": Spec("text", "version of the amdgpu kernel driver, or inbox"),
-    "rocm": Spec("text", "installed ROCm release"),
-    "hip": Spec("text", "HIP runtime version"),
-    "intel_runtime": Spec("text", "version of Intel's Level Zero compute runtime"),
-    "cann": Spec("text", "version of Huawei's CANN toolkit"),
-    # toolkits and libraries
-    "cuda_toolkit": Spec("text", "version of the CUDA toolkit first on PATH (nvcc)"),
-    "cuda_toolkits": Spec("table", "folder -> version of each CUDA toolkit on disk"),
-    "rocm_installs": Spec("table", "folder -> version of each ROCm on disk"),
-    "cudnn": Spec("text", "cuDNN that the loader picks"),
-    "nccl": Spec("text", "NCCL that the loader picks"),
-    "tensorrt": Spec("text", "TensorRT that the loader picks"),
-    "libraries": Spec("libraries", "GPU libraries that can be loaded"),
-    "gcc": Spec("text", "version of gcc on PATH"),
-    "clang": Spec("text", "version of clang on PATH"),
-    "msvc": Spec("text", "version of Microsoft's compiler or runtime"),
-    "cmake": Spec("text", "version of cmake on PATH"),
-    "ninja": Spec("text", "version of ninja on PATH"),
-    # Python
-    "python": Spec("text", "version of the interpreter in question"),
-    "python_path": Spec("text", "path of that interpreter"),
-    "python_environment": Spec("text", "venv, conda, system, pipx, poetry, uv"),
-    "python_arch": Spec("text", "architecture the interpreter was built for, when it may differ from the machine's"),
-    "packages": Spec("table", "distribution -> version in that interpreter"),
-    "package_requires": Spec("tables", "distribution -> its Requires-Dist lines, for those that matter here"),
-    "duplicate_packages": Spec("tables", "distribution -> versions, where more than one copy is importable"),
-    "builds": Spec("builds", "package -> what its build says of itself"),
-    "conda_packages": Spec("table", "conda package -> version (and build)"),
-    # containers
-    "engine": Spec("text", "container engine and version: docker 28.3.0, podman 5.2; absent if there is none"),
-    "engine_status": Spec("text", "running, stopped, denied, unreachable"),
-    "engine_flavour": Spec("text", "native, snap, rootless, desktop"),
-    "gpu_runtime": Spec("text", "how the engine gives GPUs to containers: nvidia, cdi, amd; absent if it cannot"),
-    "container_toolkit": Spec("text", "version of the NVIDIA container toolkit"),
-    "cdi_devices": Spec("texts", "devices named by CDI specifications"),
-    "cdi_driver": Spec("text", "driver version that the CDI specification was written for"),
-    "cgroup": Spec("text", "v1 or v2, and the engine's driver: v2 systemd"),
-    # environment
-    "env": Spec("table", "environment variables that steer GPU software"),
-}
-"""Every fact there is: detectors fill them, reports state them, rules name them as parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,9 +76,10 @@ def advice(finding: Finding, pen: Ink) -> list[str]:
 
 
 def _sources(finding: Finding, most: int = 3) -> str:
-    """The first sources; the others are in the JSON document."""
-    more = f"; and {len(finding.sources) - most} more" if len(finding.sources) > most else ""
-    return "; ".join(finding.sources[:most]) + more
+    """The first citations; the others are in the JSON document."""
+    cited = [part for source in finding.sources for part in source.split("; ")]
+    more = f"; and {len(cited) - most} more" if len(cited) > most else ""
+    return "; ".join(cited[:most]) + more
 
 
 def _unchecked(found: Report, pen: Ink) -> list[str]:
