@@ -69,7 +69,8 @@ class Gfx(Row):
         override: ``HSA_OVERRIDE_GFX_VERSION`` value by which it can borrow a sibling's code, ``10.3.0``.
         borrows: the sibling, ``gfx1030``.
         generic: LLVM's generic target that covers it.
-        features: ``fp16 bf16 fp8 int8 xnack``.
+        features: formats of its matrix cores (``fp16 bf16 tf32 fp8``), and ``xnack``; what is missing may still be
+            computed by ordinary instructions.
     """
 
     gfx: str
