@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Reading", "read"]
 
+# Notes about what could not be read; a damaged log could otherwise give one per line.
 MOST_NOTES: Final = 50
-"""Notes about what could not be read; a damaged log could otherwise give one per line."""
 
+# Lines between two formats' marks within which one is taken for part of the other.
 NEAR: Final = 10
-"""Lines between two formats' marks within which one is taken for part of the other."""
 
 
 @dataclass(frozen=True, slots=True)

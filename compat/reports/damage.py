@@ -12,12 +12,12 @@ from typing import Final
 
 from compat.reports.wraps import Line, unwrap
 
+# Characters kept of one line: a run-together report fits, a data dump does not.
 LONGEST_LINE: Final = 4000
-"""Characters kept of one line: a run-together report fits, a data dump does not."""
 
 
+# Lines that are read, half from either end; ten megabytes of an ordinary log have half as many.
 MOST_LINES: Final = 300_000
-"""Lines that are read, half from either end; ten megabytes of an ordinary log have half as many."""
 
 _CHARACTERS: Final = str.maketrans(
     {
@@ -58,6 +58,7 @@ _PREFIX = re.compile(
     re.VERBOSE,
 )
 _RULE: Final = frozenset("-=*_+~# |")
+# Labels of the reports that are pasted most, by which lines that ran together are parted again.
 _LABELS: Final = (
     r"Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|XPU used to build PyTorch|OS|GCC version"
     r"|Clang version|CMake version|Libc version|Python version|Python platform|Is CUDA available|CUDA runtime version"
@@ -67,7 +68,6 @@ _LABELS: Final = (
     r"|Tensorflow version|Flax version|Jax version|JaxLib version|GPU type|Using GPU in script\?"
     r"|Using distributed or parallel set-up in script\?|CUDA available|CUDA_HOME|NVCC|GCC|TorchVision|OpenCV|MMCV"
 )
-"""Labels of the reports that are pasted most, by which lines that ran together are parted again."""
 _RUN_SIGNS: Final = ("version", "[conda] ", "[pip", "CUDA available", "CUDA used", "GPU models")
 _RUN_TOGETHER = re.compile(
     rf"(?<=[^\s:-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"

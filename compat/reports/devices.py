@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from compat.reports.page import Pair
 
+# Devices that one line can state; no machine has more, and a count is outside input.
 MOST: Final = 64
-"""Devices that one line can state; no machine has more, and a count is outside input."""
 
 _TAIL = re.compile(
     r"\s*(?:\(UUID:.*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _NOISE = re.compile(
     r"\b(?:nvidia|amd|intel|geforce|tesla|radeon|graphics|corporation|inc|quadro|instinct)\b|[^a-z0-9]+"
 )
+# Devices of one report at most; eight nodes of a large machine room still fit.
 MOST: Final = 256
-"""Devices of one report at most; eight nodes of a large machine room still fit."""
 
 _CUT: Final = "..."
 

@@ -25,8 +25,8 @@ _NOT_PYTHON = re.compile(
     r"^(?:_|lib|cuda|cudnn|nccl|mkl$|blas$|openssl|python$|pytorch-cuda$|pytorch-mutex$|magma-|gcc|gxx|ld_impl|ca-cert|mkl-|"
     r"intel-openmp|ffmpeg|sqlite|zlib|xz$|tk$|ncurses|readline|nomkl|cpuonly)"
 )
+# Formats long enough to be cut; what stands on their last line may be half a word.
 CUT_PRONE: Final = frozenset({"collect_env", "nvidia-smi", "rocm tools", "mmcv collect_env"})
-"""Formats long enough to be cut; what stands on their last line may be half a word."""
 
 
 def merge(claims: Iterable[Claim]) -> tuple[Host, list[str]]:

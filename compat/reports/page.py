@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 
+# Characters before a colon that can still be a label; templates put whole examples into theirs.
 LONGEST_LABEL: Final = 120
-"""Characters before a colon that can still be a label; templates put whole examples into theirs."""
 
+# Lines within which an ambiguous label belongs to a recognised program; the longest gap inside one report is the
+# processor section of collect_env, some forty lines.
 REACH: Final = 60
-"""Lines within which an ambiguous label belongs to a recognised program; the longest gap inside one report is the
-processor section of collect_env, some forty lines."""
 
+# Occurrences of one label or phrase that are read from either end of the text; a report has at most some hundred,
+# a log that repeats itself millions.
 READ: Final = 1000
-"""Occurrences of one label or phrase that are read from either end of the text; a report has at most some hundred,
-a log that repeats itself millions."""
 
 _TRIM: Final = " \t-*+•·●#>|_'\"~=,;.✅❌🤗⚡🚀"
 _ASIDE = re.compile(r"\([^()]*\)?")

@@ -8,6 +8,7 @@ from typing import Final
 _NUMBER = r"[^\d\n]{0,40}?(\d+(?:\.\d+)?)"
 _MAJOR = r"[^\d\n]{0,40}?(\d+)"
 
+# How systems write their name and release; the tag is the name that base images use (``rhel9.4``, ``debian12``).
 _SPELLINGS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), tag)
     for pattern, tag in (
@@ -38,7 +39,6 @@ _SPELLINGS: Final = tuple(
         (r"\bmanjaro()", "manjaro"),
     )
 )
-"""How systems write their name and release; the tag is the name that base images use (``rhel9.4``, ``debian12``)."""
 
 _ARCHITECTURES: Final = {
     "x86_64": "x86_64", "amd64": "x86_64", "x86-64": "x86_64", "x64": "x86_64",

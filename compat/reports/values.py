@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     Reader = Callable[[Pair], Iterator[Claim]]
 
+# What programs and people write where there is no value.
 EMPTY: Final = frozenset({
     "", "n/a", "na", "none", "null", "no", "yes", "true", "false", "unknown", "could not collect", "no cuda", "not found",
     "not installed", "not available", "not installed (na)", "_no response_", "no response", "<fill in>", "<fill>", "fill in",
     "not set", "<not set>", "module not found", "none - invalid!", "not applicable", "not used", "todo", "-", "?", "cpu",
     "auto", "undefined", "failed", "disabled", "enabled",
 })  # fmt: skip
-"""What programs and people write where there is no value."""
 
 DOTTED = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?![\d])")
 PACKAGE_VERSION = re.compile(
@@ -169,6 +169,22 @@ def platform_claims(value: str) -> Iterator[Claim]:
         yield Claim("os", f"windows{found['release']}", weight=Weight.HINT)
     elif "uname_result(" in value:
         yield from uname_claims(value)
+
+
+def arch(weight: Weight = Weight.RUNNING) -> Reader:
+    """A reader of an architecture alone, ``x86_64`` or docker's ``amd64``; a second word is another field's."""
+
+    def read(pair: Pair) -> Iterator[Claim]:
+        if name := architecture(pair.value.partition(" ")[0]):
+            yield Claim("arch", name, weight=weight)
+
+    return read
+
+
+def kernel(pair: Pair) -> Iterator[Claim]:
+    """A kernel release alone, ``5.15.0-91-generic``, with or without the word Linux before it."""
+    if found := re.match(r"(?:Linux )?(\d+\.\d+\.\d+\S*)", pair.value):
+        yield from kernel_claims(found.group(1))
 
 
 def kernel_claims(release: str, weight: Weight = Weight.RUNNING) -> Iterator[Claim]:

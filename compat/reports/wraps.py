@@ -18,11 +18,11 @@ class Line(NamedTuple):
     text: str
 
 
+# Columns below which a full line is no sign of a wrap.
 NARROWEST: Final = 60
-"""Columns below which a full line is no sign of a wrap."""
 
+# Broken lines of one length that prove a terminal's width.
 EVIDENCE: Final = 2
-"""Broken lines of one length that prove a terminal's width."""
 
 _FRAMES: Final = ("|", "+", "-", "=", "*", "#")
 _STARTS = re.compile(r"\s*(?:[-*+•>#$|\[(/\\\"'{}]|[\w .,/()\[\]-]{1,50}\s*[:=]|[\w./@-]+\s{2,}|\d+[.)]\s|$)")

@@ -56,6 +56,7 @@ class Format(Protocol):
         """What the page states in this format."""
 
 
+# Every format, programs before people: where two read a line the same, the first is cited.
 PROGRAMS: Final[Mapping[str, Format]] = {
     "torch": torch,
     "huggingface": huggingface,
@@ -77,10 +78,9 @@ PROGRAMS: Final[Mapping[str, Format]] = {
     "variables": variables,
     "hand": hand,
 }
-"""Every format, programs before people: where two read a line the same, the first is cited."""
 
+# First word -> labels that blanks alone may part from their values, longest first.
 COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     word: tuple(sorted((label for label in openmmlab.COLUMNS if label.split()[0] == word), key=len, reverse=True))
     for word in {label.split()[0] for label in openmmlab.COLUMNS}
 }
-"""First word -> labels that blanks alone may part from their values, longest first."""

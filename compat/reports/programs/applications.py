@@ -184,6 +184,7 @@ def _webui(line: str) -> Iterator[Claim]:
         yield Claim("packages", values.package_version(xformers), key="xformers")
 
 
+# Words that a summary contains -> its reader.
 _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "inference compute": _ollama,
     "using device ": _using,
@@ -194,4 +195,3 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "torch: ": _webui,
     "gpu_type=": _gfx_type,
 }
-"""Words that a summary contains -> its reader."""

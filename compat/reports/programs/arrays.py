@@ -9,7 +9,6 @@ from compat.facts import Gpu
 from compat.reports import devices, values
 from compat.reports.claims import Claim
 from compat.reports.page import betrayed
-from compat.reports.systems import architecture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,16 +26,6 @@ _FOUND = re.compile(r"^\W*id (\d+)\s+b?'([^']+)'")
 _CAPABILITY = re.compile(r"^\W*[Cc]ompute [Cc]apability\s*:\s*(\d+)\.(\d)")
 
 
-def _machine(pair: Pair) -> Iterator[Claim]:
-    if arch := architecture(pair.value):
-        yield Claim("arch", arch)
-
-
-def _release(pair: Pair) -> Iterator[Claim]:
-    if re.match(r"\d+\.\d+\.\d+", pair.value):
-        yield from values.kernel_claims(pair.value)
-
-
 def _nccl(pair: Pair) -> Iterator[Claim]:
     """nccl.h packs 2.7.8 as 2708 and, since 2.9, 2.10.3 as 21003."""
     if found := re.match(r"(\d{4,5})\b", pair.value):
@@ -47,9 +36,9 @@ def _nccl(pair: Pair) -> Iterator[Claim]:
 
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
-    "machine": _machine,
+    "machine": values.arch(),
     "platform name": values.platform_string,
-    "platform release": _release,
+    "platform release": values.kernel,
     "os": values.platform_string,
     "os specific version": values.system,
     "libc version": values.libc,

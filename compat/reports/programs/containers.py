@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat.reports import devices, values
 from compat.reports.claims import Claim
 from compat.reports.page import betrayed
-from compat.reports.systems import architecture, split_architecture
+from compat.reports.systems import split_architecture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,16 +46,6 @@ def _cgroup(pair: Pair) -> Iterator[Claim]:
         yield Claim("cgroup", f"v{version} {pair.value}")
 
 
-def _kernel(pair: Pair) -> Iterator[Claim]:
-    if found := re.match(r"\d+\.\d+\S*", pair.value):
-        yield from values.kernel_claims(found.group())
-
-
-def _arch(pair: Pair) -> Iterator[Claim]:
-    if arch := architecture(pair.value):
-        yield Claim("arch", arch)
-
-
 def _system(pair: Pair) -> Iterator[Claim]:
     printed, _ = split_architecture(pair.value)
     yield from values.system_claims(printed)
@@ -66,9 +56,9 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "server version": _engine,
     "runtimes": _runtimes,
     "cgroup driver": _cgroup,
-    "kernel version": _kernel,
+    "kernel version": values.kernel,
     "operating system": _system,
-    "architecture": _arch,
+    "architecture": values.arch(),
     # nvidia-container-cli info
     "nvrm version": values.first("driver"),
     "cuda version": values.first("driver_cuda"),

@@ -46,15 +46,6 @@ def _built(pair: Pair) -> Iterator[Claim]:
         yield Claim("builds", Build(runtime=runtime), key="xformers")
 
 
-def _gpu_name(pair: Pair) -> Iterator[Claim]:
-    yield from devices.named(pair)
-
-
-def _torch_cuda(pair: Pair) -> Iterator[Claim]:
-    if claim := values.build_claim("cuda", pair.value):
-        yield claim
-
-
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
     "pytorch.version": values.package("torch"),
@@ -72,8 +63,8 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "python": values.python,
     "platform": values.platform_string,
     "libc": values.libc,
-    "cuda": _torch_cuda,
-    "torch cuda": _torch_cuda,
+    "cuda": values.runtime("cuda"),
+    "torch cuda": values.runtime("cuda"),
     "torch cudnn": values.cudnn_packed,
     "nvidia driver": values.first("driver"),
     "hip": values.runtime("rocm"),

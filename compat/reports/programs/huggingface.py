@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.facts import Build
 from compat.reports import devices, values
-from compat.reports.claims import Claim, Weight
+from compat.reports.claims import Claim
 from compat.reports.page import betrayed
 
 if TYPE_CHECKING:
@@ -33,12 +32,6 @@ _FRAMEWORK: Final = {"+cpu": "cpu"}
 _ACCELERATOR = re.compile(r"\((cpu|cuda|xpu|npu|mps)\)", re.IGNORECASE)
 
 
-def _torch(pair: Pair) -> Iterator[Claim]:
-    yield from values.package("torch")(pair)
-    if "+cpu" in pair.value:
-        yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
-
-
 def _accelerator(pair: Pair) -> Iterator[Claim]:
     """What diffusers prints is what nvidia-smi answers: one ``name, memory`` per line."""
     for text in (pair.value, *pair.below(16)):
@@ -48,18 +41,14 @@ def _accelerator(pair: Pair) -> Iterator[Claim]:
             yield Claim("gpus", gpu)
 
 
-def _platform(pair: Pair) -> Iterator[Claim]:
-    yield from values.platform_string(pair)
-
-
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
     **{f"{name} version": values.package(name) for name in _LIBRARIES},
     "huggingface_hub version": values.package("huggingface-hub"),
-    "pytorch version": _torch,
+    "pytorch version": values.package("torch"),
     "tensorflow version": values.package("tensorflow"),
     "numpy version": values.package("numpy"),
-    "platform": _platform,
+    "platform": values.platform_string,
     "python version": values.python,
     "gpu type": devices.named,
     "accelerator": _accelerator,

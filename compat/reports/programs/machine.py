@@ -9,7 +9,7 @@ from compat.facts import Gpu
 from compat.reports import values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed
-from compat.reports.systems import architecture, spelling
+from compat.reports.systems import spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 NAME: Final = "system tools"
 
 _UNAME = re.compile(r"\bLinux \S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b")
+# What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
 _JETSON: Final = (
     ("REVISION: ", re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"), "l4t"),
     ("L4T ", re.compile(r"\bL4T (\d{2}\.\d+(?:\.\d+)?)"), "l4t"),
     ("etPack ", re.compile(r"\bJetPack (\d\.\d+(?:\.\d+)?)"), "jetpack"),
 )
-"""What Jetson boards print of their release: /etc/nv_tegra_release and jtop."""
 
 _LDD = re.compile(r"\bldd \(.{0,60}\) (\d+\.\d+)")
 _PCI = re.compile(
@@ -45,24 +45,10 @@ _MODEL: Final = (
 )  # fmt: skip
 
 
-def _arch(pair: Pair) -> Iterator[Claim]:
-    if arch := architecture(pair.value.split(" ")[0]):
-        yield Claim("arch", arch, weight=Weight.LISTED)
-
-
-def _pretty(pair: Pair) -> Iterator[Claim]:
-    yield from values.system_claims(pair.value)
-
-
 def _described(pair: Pair) -> Iterator[Claim]:
     """lsb_release's Description; other programs describe other things under this label."""
     if spelling(pair.value):
         yield from values.system_claims(pair.value)
-
-
-def _kernel(pair: Pair) -> Iterator[Claim]:
-    if found := re.match(r"(?:Linux )?(\d+\.\d+\.\d+\S*)", pair.value):
-        yield from values.kernel_claims(found.group(1))
 
 
 def _flags(pair: Pair) -> Iterator[Claim]:
@@ -81,14 +67,14 @@ def _name(pair: Pair) -> Iterator[Claim]:
 
 
 LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_ARCHITECTURE, _arch),
+    **dict.fromkeys(_ARCHITECTURE, values.arch(Weight.LISTED)),
     **dict.fromkeys(_MODEL, values.text("cpu", Weight.LISTED)),
-    "pretty_name": _pretty,
+    "pretty_name": values.system,
     "description": _described,
     "name": _name,
     "operating system": _described,
-    "kernel": _kernel,
-    "kernel version": _kernel,
+    "kernel": values.kernel,
+    "kernel version": values.kernel,
     "flags": _flags,
 }
 

@@ -40,8 +40,8 @@ _FAILURES: Final = {
     "Failed to initialize NVML: Insufficient Permissions": "Insufficient Permissions",
     "Failed to initialize NVML: GPU access blocked by the operating system": "GPU access blocked by the operating system",
 }
+# Lines that ``-q`` prints for one GPU at most.
 BLOCK: Final = 400
-"""Lines that ``-q`` prints for one GPU at most."""
 
 
 def _query_name(pair: Pair) -> Iterator[Claim]:
@@ -57,18 +57,14 @@ def _driver(pair: Pair) -> Iterator[Claim]:
         yield Claim("driver", version)
 
 
-def _cuda(pair: Pair) -> Iterator[Claim]:
-    yield from values.first("driver_cuda")(pair)
-
-
 LABELS: Final[Mapping[str, values.Reader]] = {
     "attached gpus": values.silent,
     "product name": _query_name,
     "product brand": values.silent,
     "driver version": _driver,
-    "cuda version": _cuda,
+    "cuda version": values.first("driver_cuda"),
     "nvml version": values.silent,
-    "cuda umd version": _cuda,
+    "cuda umd version": values.first("driver_cuda"),
 }
 
 

@@ -47,16 +47,6 @@ def _nvcc(pair: Pair) -> Iterator[Claim]:
         yield Claim("cuda_toolkit", full or bare or release or build)
 
 
-def _torch(pair: Pair) -> Iterator[Claim]:
-    yield from values.package("torch")(pair)
-    if "+cpu" in pair.value:
-        yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
-
-
-def _hipcc(pair: Pair) -> Iterator[Claim]:
-    yield from values.hip_version(pair)
-
-
 def _platform(pair: Pair) -> Iterator[Claim]:
     names = {"linux": "linux", "linux2": "linux", "win32": "windows", "darwin": "darwin"}
     if kind := names.get(pair.value.lower()):
@@ -69,9 +59,9 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     **{label: values.package(name) for label, name in _NAMES.items()},
     "sys.platform": _platform,
     "python": values.python,
-    "pytorch": _torch,
+    "pytorch": values.package("torch"),
     "nvcc": _nvcc,
-    "hipcc": _hipcc,
+    "hipcc": values.hip_version,
     "gpu #": devices.indexed,
     "gpu # compute capability": devices.capabilities,
     "gcc": values.number("gcc"),
@@ -80,12 +70,12 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "rocm driver version": values.number("amdgpu"),
 }
 
+# Labels of detectron2's table, which only blanks part from their values.
 COLUMNS: Final = (
     "sys.platform", "python", "numpy", "detectron2", "detectron2 arch flags", "detectron2_env_module", "pytorch",
     "pytorch debug build", "gpu available", "gpu #", "driver version", "cuda_home", "torchvision", "pillow",
     "cuda compiler", "compiler", "fvcore",
 )  # fmt: skip
-"""Labels of detectron2's table, which only blanks part from their values."""
 
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:

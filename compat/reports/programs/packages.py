@@ -41,8 +41,8 @@ _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
 _CPYTHON = re.compile(r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)")
 _SHOWN = re.compile(r"^\s*Name:\s*([A-Za-z][\w.\-]*)\s*$")
 _VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
+# Rows of one list at most.
 LONGEST: Final = 1500
-"""Rows of one list at most."""
 
 
 def _virtual(pair: Pair) -> Iterator[Claim]:

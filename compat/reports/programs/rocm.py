@@ -36,8 +36,8 @@ _DRIVER = re.compile(r"^\W*Driver version:\s*(\d+(?:\.\d+)+)", re.IGNORECASE)
 _AMDSMI_ROW = re.compile(r"\|\s*[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\s+(AMD [^|]+?)\s*\|")
 _HIP = re.compile(r"HIP version:\s*(\d+(?:\.\d+)+)")
 _NAMES: Final = ("card series", "device name", "card model")
+# Lines of one agent of rocminfo at most: pools and ISAs included.
 AGENT: Final = 120
-"""Lines of one agent of rocminfo at most: pools and ISAs included."""
 
 
 def _market(pair: Pair) -> Iterator[Claim]:

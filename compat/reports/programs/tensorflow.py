@@ -35,39 +35,23 @@ _TUPLE = re.compile(r"\((\d), (\d{1,2}), (\d{1,2}), '\w+', \d+\)")
 _CUDART = re.compile(r"(/\S*?/cuda[\w.-]*)/\S*libcudart\.so\.(\d+\.\d+\.\d+)")
 
 
-def _version(pair: Pair) -> Iterator[Claim]:
-    yield from values.package("tensorflow")(pair)
-
-
 def _distribution(pair: Pair) -> Iterator[Claim]:
     """Python 2 and early 3 printed ``('Ubuntu', '18.04', 'bionic')``."""
     found = _DISTRIBUTION.search(pair.value)
     yield from values.system_claims(f"{found.group(1)} {found.group(2)}" if found else pair.value)
 
 
-def _release(pair: Pair) -> Iterator[Claim]:
-    if re.match(r"\d+\.\d+\.\d+", pair.value):
-        yield from values.kernel_claims(pair.value)
-
-
-def _machine(pair: Pair) -> Iterator[Claim]:
-    from compat.reports.systems import architecture
-
-    if arch := architecture(pair.value):
-        yield Claim("arch", arch)
-
-
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
-    "tf.version.version": _version,
-    "tf.version": _version,
+    "tf.version.version": values.package("tensorflow"),
+    "tf.version": values.package("tensorflow"),
     "python version": values.python,
-    "os release version": _release,
+    "os release version": values.kernel,
     "os platform": values.platform_string,
     "linux distribution": _distribution,
     "linux os distribution": _distribution,
     "uname": values.platform_string,
-    "machine": _machine,
+    "machine": values.arch(),
 }
 
 

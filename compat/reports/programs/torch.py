@@ -35,8 +35,8 @@ _NEEDLES: Final = (
 _LISTED = re.compile(r"\[(pip3?|conda)\]\s+([A-Za-z][\w.\-]*)\s*(?:==|\s)\s*\(?([\w.+!-]+)\)?")
 _CUDNN_FILE = re.compile(r"libcudnn(?:_\w+)?\.so\.(\d+\.\d+(?:\.\d+)?)|cudnn(?:_\w+?)?64_(\d+)\.dll")
 _TORCHVISION = re.compile(r"\(torchvision:\s*([\w.+]+)\)")
+# Lines read below "Probably one of the following"; cuDNN 8 and 9 ship eight libraries.
 FILES: Final = 8
-"""Lines read below "Probably one of the following"; cuDNN 8 and 9 ship eight libraries."""
 
 
 def _torch(pair: Pair) -> Iterator[Claim]:

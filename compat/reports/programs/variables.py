@@ -18,12 +18,12 @@ NAME: Final = "environment"
 
 LABELS: Final[Mapping[str, values.Reader]] = {}
 
+# Beginnings of the variables' names.
 STEERING: Final = (
     "CUDA_", "NVIDIA_", "NCCL_", "VLLM_", "TORCH_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "ROCM_", "LD_LIBRARY_PATH",
     "LD_PRELOAD", "XLA_", "TF_", "JAX_", "CUDNN_", "MIOPEN_", "GPU_DEVICE_ORDINAL", "TRITON_", "SGLANG_", "ASCEND_",
     "ONEAPI_", "ZE_", "TORCHINDUCTOR_", "NVTE_",
 )  # fmt: skip
-"""Beginnings of the variables' names."""
 
 _LOGGED = re.compile(r"\s([A-Z][A-Z0-9_]{2,60})=([^\s\"]+)")
 _BEFORE = re.compile(
