@@ -19,7 +19,7 @@ def look(subject: str, *, python: str = "") -> Inspection:
     """Inspect a path if there is one of that name, else an installed package.
 
     Args:
-        subject: file, folder, wheel or distribution name.
+        subject: file, folder, wheel or distribution name; or the address of a wheel, read in parts.
         python: interpreter or environment whose packages count; the obvious one of this machine by default.
 
     Raises:
@@ -27,6 +27,10 @@ def look(subject: str, *, python: str = "") -> Inspection:
     """
     from compat import kernels
 
+    if subject.startswith(("http://", "https://")):
+        from compat.registry import ranges
+
+        return ranges.inspect(subject)
     if Path(subject).exists():
         return kernels.inspect(subject)
     if "/" in subject or subject.endswith((".so", ".whl", ".cubin", ".ptx", ".fatbin", ".hsaco")):

@@ -69,7 +69,7 @@ def locked(given: "tuple[Reply, ...]", format_: str) -> str:
     if len(given) != 1 or not plans:
         raise NoPlanError(told(given, "text"))
     if format_ == "pylock":
-        from compat.registry import pylock
+        from compat.registry.locking import pylock
 
         return pylock(plans[0])
     from compat import lock

@@ -1,0 +1,81 @@
+"""Remote wheels: only the parts that matter travel, and servers that cannot do that are told apart."""
+
+import io
+import threading
+import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from compat import remote
+from compat.errors import CannotCheckError, InputError
+
+PTX = b".version 8.0\n.target sm_90\n.address_size 64\n"
+
+
+def wheel():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("thing/padding.bin", bytes(8 << 20))
+        archive.writestr("thing/kernel.ptx", PTX)
+    return out.getvalue()
+
+
+class Ranged(BaseHTTPRequestHandler):
+    data = wheel()
+    asked = 0
+
+    def do_GET(self):
+        wanted = self.headers.get("Range")
+        if self.path.startswith("/missing"):
+            self.send_error(404)
+            return
+        first, last = map(int, wanted.removeprefix("bytes=").split("-"))
+        body = self.data if self.path.startswith("/whole") else self.data[first : last + 1]
+        type(self).asked += len(body)
+        self.send_response(200 if self.path.startswith("/whole") else 206)
+        self.send_header("Content-Length", str(len(body)))
+        if not self.path.startswith("/whole"):
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(self.data)}")
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except ConnectionError:
+            return
+
+    def log_message(self, *_args):
+        return
+
+
+@pytest.fixture
+def server():
+    Ranged.asked = 0
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Ranged)
+    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{httpd.server_port}"
+    httpd.shutdown()
+    httpd.server_close()
+
+
+def test_only_the_members_that_matter_travel(server):
+    found = remote.inspect(f"{server}/thing-1.0-py3-none-any.whl")
+    assert found.ptx == ("compute_90",)
+    assert Ranged.asked < len(Ranged.data) / 2
+
+
+@pytest.mark.parametrize(
+    ("path", "words"), [("/whole/x.whl", "does not serve parts"), ("/missing.whl", "answered 404")]
+)
+def test_a_server_that_cannot_help_is_named(server, path, words):
+    with pytest.raises(InputError, match=words):
+        remote.inspect(server + path)
+
+
+def test_an_unreachable_server_is_not_a_fault_of_the_input():
+    with pytest.raises(CannotCheckError, match="could not be reached"):
+        remote.inspect("http://127.0.0.1:9/x.whl")
+
+
+def test_other_schemes_are_refused():
+    with pytest.raises(InputError, match="not an http address"):
+        remote.Remote("file:///etc/passwd")
