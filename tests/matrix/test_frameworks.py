@@ -280,6 +280,22 @@ def test_paddle_gpu_lives_on_its_own_index_from_3_0():
     assert "/cu129/" in M.index_url(next(build for build in newer if build.runtime == "cuda12.9"))
 
 
+@pytest.mark.parametrize(
+    ("device", "how"), [("sm_60", "none"), ("sm_61", "native"), ("sm_89", "native"), ("sm_90", "none")]
+)
+def test_default_paddle_2_6_2_serves_what_its_libraries_hold(device, how):
+    """libphi of the wheel holds 61, 70, 75, 80 and 86 and no PTX; Paddle's pages say 3.5 and up."""
+    assert runs(one("paddlepaddle", "2.6.2", distribution="paddlepaddle-gpu", index=""), device) == how
+
+
+@pytest.mark.parametrize(("version", "device", "how"), [("2.11.0", "gfx1100", "none"), ("2.14.0", "gfx1100", "native")])
+def test_tensorflow_rocm_serves_rdna3_only_late(version, device, how):
+    found = [
+        build for build in builds("tensorflow", version) if build.distribution == "tensorflow-rocm" and build.kernels
+    ]
+    assert {runs(build, device) for build in found} == {how}
+
+
 def test_pytorch_index_addresses_carry_the_variant():
     assert M.index_url(one("torch", "2.0.1", local="cu118")) == "https://download.pytorch.org/whl/cu118"
     assert M.index_url(one("torch", "1.9.1", local="cu111")).endswith("/torch_stable.html")
