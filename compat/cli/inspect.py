@@ -10,7 +10,7 @@ from compat.cli.options import Knowledge, Speech, Texts
 
 def command(
     subject: Annotated[
-        str, typer.Argument(metavar="PATH|PACKAGE", help="Library, wheel (file or address), folder, or installed package.")
+        str, typer.Argument(metavar="PATH|PACKAGE", help="Library, wheel (file or address), folder, or package.")
     ],
     *,
     against: Annotated[str, typer.Option(metavar="HOST", help="Host file whose GPUs are to be judged.")] = "",

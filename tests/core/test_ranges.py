@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from compat import remote
+from compat.registry import ranges
 from compat.errors import CannotCheckError, InputError
 
 PTX = b".version 8.0\n.target sm_90\n.address_size 64\n"
@@ -58,7 +58,7 @@ def server():
 
 
 def test_only_the_members_that_matter_travel(server):
-    found = remote.inspect(f"{server}/thing-1.0-py3-none-any.whl")
+    found = ranges.inspect(f"{server}/thing-1.0-py3-none-any.whl")
     assert found.ptx == ("compute_90",)
     assert Ranged.asked < len(Ranged.data) / 2
 
@@ -68,14 +68,14 @@ def test_only_the_members_that_matter_travel(server):
 )
 def test_a_server_that_cannot_help_is_named(server, path, words):
     with pytest.raises(InputError, match=words):
-        remote.inspect(server + path)
+        ranges.inspect(server + path)
 
 
 def test_an_unreachable_server_is_not_a_fault_of_the_input():
     with pytest.raises(CannotCheckError, match="could not be reached"):
-        remote.inspect("http://127.0.0.1:9/x.whl")
+        ranges.inspect("http://127.0.0.1:9/x.whl")
 
 
 def test_other_schemes_are_refused():
     with pytest.raises(InputError, match="not an http address"):
-        remote.Remote("file:///etc/passwd")
+        ranges.Remote("file:///etc/passwd")
