@@ -1,4 +1,4 @@
-"""Measure the resolver in process: a random sample of requests on the real matrix, and synthetic matrices of 1, 4, 16 times its builds.
+"""Measure the resolver in process: random requests on the real matrix, and on 4 and 16 times as many builds.
 
     python scripts/bench_resolve.py [--requests 2000] [--scales 1,4,16] [--json FILE]
 
@@ -19,8 +19,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from compat import resources
 from compat.errors import InputError
-from compat.matrix import Matrix, matrix
+from compat.matrix import Matrix, Store, matrix
+from compat.matrix.store import Live
 from compat.resolve import resolve
 from compat.resolve.target import from_options
 
@@ -45,30 +47,34 @@ GROUPS = (
 
 
 class Scaled:
-    """The real tables with every build repeated under further index names: the same answer from more rows."""
+    """The real tables with every build repeated under further index names: the same answers from more rows."""
 
-    def __init__(self, base: Matrix, times: int) -> None:
-        self._stores, self._times = base._stores, times
+    def __init__(self, base: Store, times: int) -> None:
+        self._base, self._times = base, times
 
     def names(self) -> tuple[str, ...]:
-        return tuple(sorted({name for store in self._stores for name in store.names()}))
+        """All table names."""
+        return self._base.names()
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        rows = [row for store in self._stores for row in store.rows(table)]
+        """Raw rows, builds and indexes repeated."""
+        rows = self._base.rows(table)
         if table == "indexes":
-            return [{**row, "name": _name(row["name"], copy)} for copy in range(self._times) for row in rows]
-        if not table.startswith("builds."):
-            return rows
-        return [{**row, "index": _name(row.get("index", ""), copy)} for copy in range(self._times) for row in rows] + [
-            {"name": "default", "url": "", "source": "", "how": "measured"} for _ in ()
-        ]
+            defaults = [{"name": "default", "url": "", "source": "", "how": "measured"}]
+            return [
+                {**row, "name": _name(row["name"], copy)} for copy in range(self._times) for row in [*rows, *defaults]
+            ]
+        if table.startswith("builds."):
+            return [{**row, "index": _name(row.get("index", ""), copy)} for copy in range(self._times) for row in rows]
+        return rows
 
     def sources(self) -> dict[str, str]:
-        return {key: text for store in self._stores for key, text in store.sources().items()}
+        """Source id -> citation."""
+        return self._base.sources()
 
 
 def _name(index: str, copy: int) -> str:
-    return f"{index or 'pytorch'}-copy{copy}" if copy else index
+    return f"{index or 'default'}-copy{copy}" if copy else index
 
 
 def request(rng: random.Random, data: Matrix) -> tuple[list[str], dict[str, Any]]:
@@ -138,7 +144,7 @@ def main() -> None:
     requests = sample(options.requests, 1, real)
     report: dict[str, Any] = {}
     for scale in map(int, options.scales.split(",")):
-        data = real if scale == 1 else Matrix(Scaled(real, scale))
+        data = real if scale == 1 else Matrix(Scaled(Live(resources.matrix_dir().glob("*.toml")), scale))
         begin = time.perf_counter()
         measure(requests[:1], data)
         first = (time.perf_counter() - begin) * 1000

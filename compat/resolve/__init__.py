@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.plan import Answer
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
+    from compat.plan import Answer
 
 
 def resolve(

@@ -56,8 +56,9 @@ def explained(search: Search) -> Plan | None:
 
 def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
     """Wishes about releases older than the matrix reaches: no verdict on those."""
-    return [
-        f"{wish.text}: the matrix knows {wish.package} from {known.versions(wish.package)[-1] if known.versions(wish.package) else 'no release'} on"
-        for wish in wishes
-        if not wish.shared and is_beyond(wish, known)
-    ]
+    told = []
+    for wish in wishes:
+        if not wish.shared and is_beyond(wish, known):
+            oldest = (known.versions(wish.package) or ("no release",))[-1]
+            told.append(f"{wish.text}: the matrix knows {wish.package} from {oldest} on, so nothing is said about it")
+    return told

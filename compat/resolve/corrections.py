@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.resolve.knowledge import ANY_PYTHON
+from compat.resolve.options import ANY_PYTHON
 from compat.resolve.weighing import either
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class _Enumeration:
         self._go(0, self._cost, pythons)
 
     def _is_known(self, bits: int) -> bool:
-        for small in self.found:  # a plain loop: this is asked more often than anything else here
+        for small in self.found:  # noqa: SIM110 - asked more often than anything else here, and any() costs thrice
             if small & bits == small:
                 return True
         return False

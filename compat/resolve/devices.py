@@ -64,7 +64,7 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
     found = Found()
     cards: list[tuple[Device, bool]] = []
     for gpu in host["gpus"] or ():
-        product = known.product(gpu.pci, gpu.name, gpu.target)
+        product = known.hardware.product(gpu.pci, gpu.name, gpu.target)
         device, inside = _device(gpu, product, machine), _is_integrated(gpu, product)
         if reason := _out_of_reach(gpu, device, product):
             found.idle.append(replace(device, idle=reason))
@@ -79,11 +79,14 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
         else:
             found.used.append(device)
             if not device.target:
-                found.unknowns.append(
-                    f"which kernels {device.name or 'a GPU'} runs is unknown: no product of that name or PCI id is in the matrix"
-                )
+                found.unknowns.append(_unknown(device))
     found.conditions.extend(f"{device.label} is left idle: {device.idle}" for device in found.idle)
     return found
+
+
+def _unknown(device: Device) -> str:
+    name = device.name or "a GPU"
+    return f"which kernels {name} runs is unknown: no product of that name or PCI id is in the matrix"
 
 
 def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:

@@ -5,7 +5,8 @@ cuDNN where they need it); wheels that bundle CUDA get a base image, which bring
 their user space and get the plain system; CPU builds get a Python image.
 
 Among images that serve, the order is: still rebuilt; made for this purpose; Python from the image or its
-distribution rather than a standalone build; the familiar distribution; newest Python; newest system; newest CUDA patch; the tag.
+distribution rather than a standalone build; the familiar distribution; newest Python; newest system; newest CUDA
+patch; the tag.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Stand:
 
 @dataclass(frozen=True, slots=True)
 class Footing:
-    """An image with its Python, and the constraints it violates; ``image`` is ``None`` where there are no containers."""
+    """An image with its Python, and the constraints it violates; no ``image`` where there are no containers."""
 
     python: str
     image: BaseImage | None
@@ -163,7 +164,7 @@ class Images:
 
     @staticmethod
     def _is_secondary(source: str, python: str, system: System | None) -> int:
-        """A distribution's own ``python3`` is less to install than another that it packages; counts like a standalone one."""
+        """A Python that is not a distribution's own ``python3`` is more to install: counts as a standalone one."""
         return int(source == "distribution" and system is not None and system.python != python)
 
     def _suitable(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
@@ -242,7 +243,9 @@ class Images:
             return violations
         for device in target.devices:
             machine = target.machines[device.machine]
-            if machine.number and not self._known.admits(row.require, machine.driver, device.brand, device.target):
+            if machine.number and not self._known.hardware.admits(
+                row.require, machine.driver, device.brand, device.target
+            ):
                 violations = both(violations, either((machine.bit,), (device.bit,)))
         return violations
 

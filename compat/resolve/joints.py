@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
-from compat.resolve.knowledge import ANY_PYTHON
+from compat.resolve.options import ANY_PYTHON
+from compat.resolve.specs import clashes, meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.resolve.knowledge import Knowledge, Line, Option
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.options import Line, Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Joints:
     def _direct(self, left: Option, right: Option) -> Iterator[Objection]:
         """What one build requires of the other's package."""
         for line in left.lines.get(right.package, ()):
-            if not self._known.meets(line.spec, right.full):
+            if not meets(line.spec, right.full):
                 asker = f"{left.package} {left.full}"
                 yield Objection("requires", right.package, line.spec, right.full, self._bits(left, line), asker)
 
@@ -113,9 +115,7 @@ class Joints:
         for name in left.lines.keys() & right.lines.keys():
             for ours in left.lines[name]:
                 for theirs in right.lines[name]:
-                    if self._known.clashes(ours.spec, theirs.spec) and (
-                        bits := self._bits(left, ours) & self._bits(right, theirs)
-                    ):
+                    if clashes(ours.spec, theirs.spec) and (bits := self._bits(left, ours) & self._bits(right, theirs)):
                         yield Objection("shared", name, ours.spec, theirs.spec, bits)
 
     def _bits(self, option: Option, line: Line) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.resolve.specs import both, is_void
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def demands(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> dict[str, dict[str, str]]:
-    """What is required of each shared dependency: name -> who asks -> specifier, on one Python.
+    """What is required of each shared dependency on one Python: name -> who asks -> specifier.
 
     Requirements on packages that are themselves chosen are left out: the pairs have settled those.
     """
@@ -33,13 +35,13 @@ def demands(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge
 
 
 def agreed(chosen: Sequence[Weighed], pythons: int, place: str, known: Knowledge) -> int:
-    """The Pythons on which every shared dependency has a version that all accept; two builds have been asked as a pair."""
+    """The Pythons on which every shared dependency has a version for all; two builds have been asked as a pair."""
     if len(chosen) < 3:
         return pythons
     bits = 0
     for python in known.pythons(pythons):
         sets = demands(chosen, python, place, known).values()
-        if all(len(specs) < 3 or not known.is_void(tuple(specs.values())) for specs in sets):
+        if all(len(specs) < 3 or not is_void(tuple(specs.values())) for specs in sets):
             bits |= known.python_bits((python,))
     return bits
 
@@ -48,8 +50,8 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     """Requirements that hold shared dependencies within what every build accepts, by name.
 
     A dependency is listed where two builds ask for it, or one bounds it from above: an installer that sees the builds
-    one after the other would else move it out of range. What one build alone asks of NVIDIA's packages, or pins, follows
-    from that build.
+    one after the other would else move it out of range. What one build alone pins, or asks of NVIDIA's packages,
+    follows from that build.
     """
     listed = []
     for name, specs in sorted(demands(chosen, python, place, known).items()):
@@ -58,16 +60,16 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
         own = name.startswith("nvidia-") or name in known.matrix.packages
         bounded = not own and any("<" in spec or "~=" in spec for spec in told)
         if told and (len(told) > 1 or asked or bounded):
-            listed.append(f"{name}{tightened(told, known)}")
+            listed.append(f"{name}{tightened(told)}")
     return tuple(listed)
 
 
-def tightened(specs: Sequence[str], known: Knowledge) -> str:
+def tightened(specs: Sequence[str]) -> str:
     """Several specifiers as one, without those that the others imply."""
     parts = list(dict.fromkeys(part for spec in specs for part in spec.split(",") if part))
-    whole = known.range(tuple(parts)) if parts else None
+    whole = both(tuple(parts)) if parts else None
     for part in tuple(parts):
         rest = tuple(other for other in parts if other != part)
-        if rest and known.range(rest) == whole:
+        if rest and both(rest) == whole:
             parts.remove(part)
     return ",".join(sorted(parts, key=lambda part: (part.lstrip("<>=!~"), part)))

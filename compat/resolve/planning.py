@@ -114,12 +114,13 @@ def _minor_note(search: Search, comfortable: str) -> str:
     number = versions.release(comfortable)
     older = [machine for machine in search.target.machines if machine.number and machine.number < number]
     if older:
-        return f"driver {older[0].driver} runs it by minor-version compatibility: PTX of this CUDA cannot be compiled below {comfortable}"
+        name = f"driver {older[0].driver}"
+        return f"{name} runs it by minor-version compatibility: PTX of this CUDA cannot be compiled below {comfortable}"
     return f"below {comfortable} it runs by minor-version compatibility, without compiling PTX"
 
 
 def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
-    """How each GPU of the target runs the plan; the weakest build decides, unknown companions leave it to the others."""
+    """How each GPU of the target runs the plan; the weakest build decides, unknown companions leave it to others."""
     for device in search.target.devices:
         levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
         silent = LEVELS["unknown"]
@@ -166,7 +167,8 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     yield from _unread_pins(chosen)
     for weighed in chosen:
         if weighed.option.build.how == "inferred":
-            yield f"{weighed.option.package} {weighed.option.full} is known by inference only ({search.known.matrix.cite(weighed.option.build)})"
+            name = f"{weighed.option.package} {weighed.option.full}"
+            yield f"{name} is known by inference only ({search.known.matrix.cite(weighed.option.build)})"
     image = found.footing.image
     if image is not None and image.python_from == "uv":
         yield f"Python {found.footing.python} comes as a standalone build, since {image.os} has none of that version"

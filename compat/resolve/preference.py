@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
 from compat.errors import InputError
-from compat.resolve.knowledge import HOWS
+from compat.resolve.options import HOWS
 from compat.resolve.weighing import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.resolve.knowledge import Knowledge, Option
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.options import Option
     from compat.resolve.weighing import Scale, Weighed
 
 Key = tuple[int, ...]

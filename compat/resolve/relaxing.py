@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compat.resolve.devices import Device, vendor_of
 from compat.resolve.situation import Machine, driver_number
 
 if TYPE_CHECKING:
@@ -19,30 +20,18 @@ def relaxed(target: Situation, bits: int) -> Situation:
         wishes=tuple((wish, bit) for wish, bit in target.wishes if not bit & bits),
         devices=tuple(device for device in target.devices if not device.bit & bits),
         machines=tuple(_undriven(machine) if machine.bit & bits else machine for machine in target.machines),
-        places=_places(target, bits),
-        **{name: value for name, bit, value in _single(target) if bit & bits},
+        places=tuple((place, cost & ~bits) for place, cost in target.places),
+        python="" if target.python_bit & bits else target.python,
+        os="" if target.os_bit & bits else target.os,
+        glibc="" if target.glibc_bit & bits else target.glibc,
+        flags=None if target.flags_bit & bits else target.flags,
+        runtime="" if target.runtime_bit & bits else target.runtime,
+        nothing=target.nothing & ~bits,
     )
 
 
 def _undriven(machine: Machine) -> Machine:
     return Machine(vendors=machine.vendors)
-
-
-def _single(target: Situation) -> tuple[tuple[str, int, object], ...]:
-    """Constraints on one value each: field, bit, and the value that constrains nothing."""
-    return (
-        ("python", target.python_bit, ""),
-        ("os", target.os_bit, ""),
-        ("glibc", target.glibc_bit, ""),
-        ("flags", target.flags_bit, None),
-        ("runtime", target.runtime_bit, ""),
-        ("nothing", target.nothing, 0),
-    )
-
-
-def _places(target: Situation, bits: int) -> tuple[tuple[str, int], ...]:
-    """Places that the remaining constraints allow, the target's own first."""
-    return tuple((place, cost & ~bits) for place, cost in target.places)
 
 
 def allowed_places(target: Situation) -> tuple[str, ...]:
@@ -67,3 +56,22 @@ def with_driver(target: Situation, version: str, bits: int) -> Situation:
         for old in target.machines
     )
     return replace(target, machines=machines)
+
+
+def with_target(target: Situation, device: str) -> Situation:
+    """The target with its one GPU replaced by one of another kernel target."""
+    new = Device(name=device, vendor=vendor_of(device), target=device)
+    machines = tuple(replace(machine, vendors=frozenset({new.vendor})) for machine in target.machines)
+    devices = tuple(replace(new, machine=old.machine, bit=old.bit) for old in target.devices)
+    return replace(target, devices=devices, machines=machines)
+
+
+def with_kin(target: Situation, bit: int) -> Situation:
+    """The target with one GPU replaced by any GPU of its vendor."""
+    kin = (
+        Device(name=f"a GPU of {old.vendor}", vendor=old.vendor, target="", machine=old.machine, bit=old.bit)
+        if old.bit == bit
+        else old
+        for old in target.devices
+    )
+    return replace(target, devices=tuple(kin))

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Final
 
 from compat.plan import Remedy
 from compat.resolve import relaxing
-from compat.resolve.corrections import singles
+from compat.resolve.changes import change, subject
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
-from compat.targets import sm
+from compat.resolve.specs import meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.plan import Plan
-    from compat.resolve.devices import Device
     from compat.resolve.request import Wish
     from compat.resolve.situation import Situation, Soft
 
@@ -78,13 +77,7 @@ def softs_of(search: Search, bits: int) -> tuple[Soft, ...]:
 
 def _distance(search: Search, bits: int) -> tuple[object, ...]:
     softs = softs_of(search, bits)
-    return len(softs), sorted(_NEARNESS.get(_subject(soft), 6) for soft in softs), bits
-
-
-def _subject(soft: Soft) -> str:
-    if soft.kind == "wish":
-        return "wish"
-    return "gpu" if soft.subject.startswith(("gpu", "no-gpu")) else soft.subject
+    return len(softs), sorted(_NEARNESS.get(subject(soft), 6) for soft in softs), bits
 
 
 def _mend(search: Search, bits: int) -> Iterator[Remedy]:
@@ -99,13 +92,19 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     plan = solve(_without(search.target, softs, bits), search, prefer, anchors)
     if plan is not None and (remedy := _told(search, softs, plan)):
         yield remedy
-    if len(softs) == 1 and _subject(softs[0]) == "gpu":
+    if len(softs) == 1 and subject(softs[0]) == "gpu":
         yield from _override(search, softs[0])
 
 
 def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
-    """The target without some constraints, where a wish gives up its version before the package as such."""
-    loosened = relaxing.relaxed(target, bits & ~_wish_bits(softs))
+    """The target without some constraints.
+
+    A wish gives up its version before the package as such, and a lone GPU its model before its vendor.
+    """
+    lone = bits & target.devices[0].bit if len(target.devices) == 1 else 0
+    loosened = relaxing.relaxed(target, bits & ~_wish_bits(softs) & ~lone)
+    if lone:
+        loosened = relaxing.with_kin(loosened, lone)
     for wish, bit in target.wishes:
         if bit & bits and wish.shared:
             loosened = relaxing.relaxed(loosened, bit)
@@ -120,98 +119,40 @@ def _wish_bits(softs: Sequence[Soft]) -> int:
 
 def anchor(search: Search, wish: Wish) -> int:
     """The rank of the newest release that a wish means: what other versions are near to or far from."""
-    ranks = [option.rank for option in search.known.options(wish.package) if wish.names(option, search.known)]
+    ranks = [option.rank for option in search.known.options(wish.package) if wish.names(option)]
     return min(ranks, default=0)
 
 
 def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
-    """The change in words, checked by solving with the new driver in place; ``None`` if a part of it cannot be said."""
-    said = [_change(search, soft, plan) for soft in softs]
-    texts = [text for text, _, _ in filter(None, said)]
-    if len(texts) < len(softs):
+    """The change in words, solved once more with the new values in place; ``None`` if a part of it cannot be said."""
+    said = [one for one in (change(search, soft, plan) for soft in softs) if one is not None]
+    if len(said) < len(softs):
         return None
-    changes = {key: value for _, key, value in filter(None, said)}
-    drivers = sum(soft.bit for soft in softs if soft.subject == "driver")
-    if drivers:
-        others = [soft for soft in softs if soft.subject != "driver"]
-        rest = _without(search.target, others, sum(soft.bit for soft in others))
-        if solve(relaxing.with_driver(rest, changes["driver"], drivers), search) is None:
-            return None
-    return Remedy(text=" and ".join(texts), changes=changes, command=_command(search, softs, changes), plans=(plan,))
-
-
-def _change(search: Search, soft: Soft, plan: Plan) -> tuple[str, str, str] | None:
-    """One constraint's new value, read off the plan: words, name, value."""
-    if soft.kind == "wish":
-        build = next((build for build in plan.builds if _package(search, build.name) == soft.subject), None)
-        if build is None:
-            return f"leave {soft.text} out", soft.subject, "left out"
-        return f"ask for {build.requirement} ({build.runtime or 'no GPU code'})", soft.subject, build.version
-    match _subject(soft):
-        case "driver":
-            return _driver_change(search, plan)
-        case "gpu":
-            return _gpu_change(search, soft, plan)
-        case "python":
-            return f"use Python {plan.python}", "python", plan.python
-        case "runtime":
-            return f"use {plan.runtime}", "runtime", plan.runtime
-        case "arch":
-            return f"use a machine of architecture {plan.arch}", "arch", plan.arch
-        case "platform":
-            return "use Linux", "platform", "linux"
-        case "os":
-            os = plan.base_image.os if plan.base_image else ""
-            return f"use an image on {os}", "os", os
-        case "glibc":
-            image = plan.base_image.image if plan.base_image else "an image"
-            return f"run it in {image}, which has a newer glibc than the host", "glibc", image
-        case _:
-            return f"use a machine without this limit: {soft.text}", soft.subject, "another"
-
-
-def _package(search: Search, name: str) -> str:
-    row = search.known.matrix.package(name)
-    return row.name if row else name
-
-
-def _driver_change(search: Search, plan: Plan) -> tuple[str, str, str] | None:
-    version = plan.driver.minimum
-    if not version:
+    changes = {one.key: one.value for one in said}
+    concrete = _concrete(search, softs, changes)
+    if concrete is not None and (plan_then := solve(concrete, search)):
+        plan = plan_then
+    elif concrete is not None:
         return None
-    segments = {device.segment for device in search.target.devices if device.vendor == "nvidia"}
-    forward = segments == {"datacenter"} and plan.runtime.startswith("cuda")
-    compat = (
-        f" (or, these being datacenter GPUs, cuda-compat of {plan.runtime.removeprefix('cuda')} in the image)"
-        if forward
-        else ""
-    )
-    return f"update the NVIDIA driver to {version} or later{compat}", "driver", version
+    text = " and ".join(one.text for one in said)
+    return Remedy(text=text, changes=changes, command=_command(search, softs, changes), plans=(plan,))
 
 
-def _gpu_change(search: Search, soft: Soft, plan: Plan) -> tuple[str, str, str] | None:
-    device = next(device for device in search.target.devices if device.bit == soft.bit)
-    if any(other.bit != soft.bit for other in search.target.devices):
-        served = ", ".join(verdict.name for verdict in plan.gpus if verdict.kernels != "none")
-        return f"leave {device.label} out: the plan serves {served}", "gpu", f"without {device.label}"
-    near = _nearest_target(search, device, plan)
-    return (f"use a GPU that these builds have code for, such as {near}", "gpu", near) if near else None
-
-
-def _nearest_target(search: Search, device: Device, plan: Plan) -> str:
-    """The nearest device target that a plan's GPU build runs natively, of the same vendor where there is one."""
-    for build in plan.builds:
-        options = search.known.options(_package(search, build.name))
-        code = next((o.build.kernels for o in options if o.full == build.version and o.runtime == build.runtime), ())
-        native = [text for text in code if "compute" not in text and text != "-" and text[-1] not in "af"]
-        if native:
-            return min(native, key=lambda text: (_gap(device.target, text), text))
-    return ""
-
-
-def _gap(left: str, right: str) -> int:
-    one, two = sm(left), sm(right)
-    return abs((one.major - two.major) * 10 + one.minor - two.minor) if one and two else 1000
+def _concrete(search: Search, softs: Sequence[Soft], changes: dict[str, str]) -> Situation | None:
+    """The target with a new driver or GPU in place of the old; ``None`` where neither changes."""
+    kinds = {"driver": 0, "gpu": 0}
+    for soft in softs:
+        if subject(soft) in kinds:
+            kinds[subject(soft)] |= soft.bit
+    is_swap = kinds["gpu"].bit_count() == 1 == len(search.target.devices)
+    if not kinds["driver"] and not is_swap:
+        return None
+    swapped = kinds["driver"] | (kinds["gpu"] if is_swap else 0)
+    others = [soft for soft in softs if not soft.bit & swapped]
+    target = _without(search.target, others, sum(soft.bit for soft in others))
+    if kinds["driver"]:
+        target = relaxing.with_driver(target, changes["driver"], kinds["driver"])
+    return relaxing.with_target(target, changes["gpu"]) if is_swap else target
 
 
 def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
@@ -224,18 +165,19 @@ def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
     plan = solve(replace(search.target, devices=devices), search, "newest")
     if plan is not None:
         env = {**(plan.env or {}), "HSA_OVERRIDE_GFX_VERSION": row.override}
-        text = f"let {device.label} borrow the code of {row.borrows} by HSA_OVERRIDE_GFX_VERSION={row.override}, which AMD does not support"
+        text = f"let {device.label} borrow the code of {row.borrows}, which AMD does not support: "
+        text += f"set HSA_OVERRIDE_GFX_VERSION={row.override}"
         yield Remedy(text=text, changes={"HSA_OVERRIDE_GFX_VERSION": row.override}, plans=(replace(plan, env=env),))
 
 
 def _pairs(search: Search, sets: Sequence[int]) -> Iterator[Remedy]:
     """Where no other version alone helps: another version together with one other change that costs little."""
-    near = [soft for soft in search.target.softs if _subject(soft) in {"python", "os", "runtime", "glibc", "driver"}]
+    near = [soft for soft in search.target.softs if subject(soft) in {"python", "os", "runtime", "glibc", "driver"}]
     for wish, bit in search.target.wishes:
         if bit not in sets or wish.shared:
             continue
         for remedy in (remedy for soft in near for remedy in _mend(search, bit | soft.bit)):
-            if not search.known.meets(wish.spec, remedy.changes.get(wish.package, "")):
+            if not meets(wish.spec, remedy.changes.get(wish.package, "")):
                 yield remedy
 
 
@@ -254,7 +196,7 @@ def _per_gpu(search: Search, sets: Sequence[int]) -> list[Remedy]:
 
 
 def _split(search: Search) -> list[Remedy]:
-    """Two images: one package apart from the rest, each half solved on the whole target; the latest asked goes first."""
+    """Two images: one package apart from the rest, each half solved on the whole target; the last asked goes first."""
     packages = [
         variable
         for variable in search.variables

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from compat.errors import InputError
 from compat.matrix import normalise
+from compat.resolve.specs import meets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from packaging.requirements import Requirement
 
-    from compat.resolve.knowledge import Knowledge, Option
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.options import Option
 
 _LONGEST = 500
 """Characters of one requirement that are read; real ones stay far below it."""
@@ -43,13 +45,11 @@ class Wish:
     shared: bool = False
     distribution: str = ""
 
-    def names(self, option: Option, known: Knowledge) -> bool:
+    def names(self, option: Option) -> bool:
         """Whether a build is of the distribution named and of a release, or a version published for it, that fits."""
         if self.distribution and option.build.install_name != self.distribution:
             return False
-        return known.meets(self.spec, option.full) or (
-            option.build.published != "" and known.meets(self.spec, option.version)
-        )
+        return meets(self.spec, option.full) or (option.build.published != "" and meets(self.spec, option.version))
 
 
 def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
@@ -126,7 +126,7 @@ def _unknown(name: str, known: Knowledge) -> InputError:
 def _demand_version(wish: Wish, known: Knowledge) -> None:
     """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*."""
     options = known.options(wish.package)
-    if any(wish.names(option, known) for option in options) or is_beyond(wish, known):
+    if any(wish.names(option) for option in options) or is_beyond(wish, known):
         return
     releases = sorted({option.full for option in options if _same_release(wish, option.version)})
     shown = releases or list(dict.fromkeys(option.version for option in options))[:12]
@@ -150,7 +150,7 @@ def is_beyond(wish: Wish, known: Knowledge) -> bool:
     versions = known.versions(wish.package)
     if not versions:
         return True
-    if any(known.meets(wish.spec, version) for version in versions) or "+" in wish.spec:
+    if any(meets(wish.spec, version) for version in versions) or "+" in wish.spec:
         return False
     below = SpecifierSet(f"<{versions[-1]}").to_range()
     return not (SpecifierSet(wish.spec).to_range() & below).is_empty

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.resolve.images import Footing, Images, Need
 from compat.resolve.joints import Joints
-from compat.resolve.knowledge import ANY_PYTHON
+from compat.resolve.options import ANY_PYTHON
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
 from compat.resolve.weighing import FITS, Scale, Weighed
@@ -24,7 +24,7 @@ from compat.resolve.weighing import FITS, Scale, Weighed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from compat.resolve.knowledge import Knowledge, Option
+    from compat.resolve.knowledge import Knowledge
     from compat.resolve.request import Wish
     from compat.resolve.situation import Situation
 
@@ -41,7 +41,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A package: its wishes with their bits, the companions that bring it in, and whether a CPU build of it was asked for.
+    """A package: its wishes with their bits, companions that bring it in, and whether a CPU build of it was asked for.
 
     A wish about a shared dependency is a variable too, with one value that carries nothing but its requirement.
     """
@@ -69,7 +69,7 @@ class Search:
     # --- domains ---
 
     def domain(self, variable: Variable, place: str) -> tuple[Weighed, ...]:
-        """Builds of a package that exist for a place, weighed; those that meet none of its wishes only where a companion may need them."""
+        """Builds for a place, weighed; those that meet none of the wishes only where a companion may need them."""
         key = (variable.package, place)
         if key not in self._weighed:
             shared = variable.wishes[0][0].shared if variable.wishes else False
@@ -170,13 +170,13 @@ class Search:
         return self.known.python_bits((self.target.python,)) if self.target.python else ANY_PYTHON
 
     def footings(self, chosen: Sequence[Weighed], place: str, pythons: int) -> tuple[Footing, ...]:
-        """Images and Pythons on which chosen builds stand: those Pythons on which all their shared dependencies agree."""
+        """Images on which chosen builds stand, with a Python on which all their shared dependencies agree."""
         return self.images.footings(need_of(chosen, place, agreed(chosen, pythons, place, self.known)))
 
     # --- corrections ---
 
     def corrections(self) -> tuple[int, ...]:
-        """All smallest sets of soft constraints whose dropping leaves a plan, as bit sets; ``(0,)`` if one exists already."""
+        """All smallest sets of constraints whose dropping leaves a plan, as bit sets; ``(0,)`` if there is one."""
         from compat.resolve.corrections import corrections
 
         return corrections(self)
@@ -253,7 +253,7 @@ def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
 
 
 def runtime_of(chosen: Sequence[Weighed]) -> str:
-    """The runtime of a plan: that of a build which takes it from the system, else the newest GPU runtime, else ``cpu``."""
+    """The runtime of a plan: that which a build takes from the system, else the newest GPU runtime, else ``cpu``."""
     builds = [weighed.option for weighed in chosen if weighed.option.vendor not in {"", "cpu"}]
     if not builds:
         return "cpu"

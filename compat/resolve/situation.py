@@ -31,7 +31,7 @@ _SYSTEMS: Final = {"windows": "windows", "darwin": "darwin"}
 
 @dataclass(frozen=True, slots=True)
 class Soft:
-    """A constraint that may be dropped: its ``bit``, ``kind``, what it is about, the value, and its wording and source."""
+    """A constraint that may be dropped: its ``bit``, ``kind``, what it is about, its value, wording and source."""
 
     bit: int
     kind: Literal["wish", "host", "option"]
@@ -43,7 +43,7 @@ class Soft:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One machine of the target: its NVIDIA ``driver`` (empty if not known), the bit of that fact, and its GPUs' vendors.
+    """One machine: its NVIDIA ``driver`` (empty if not known), the bit of that fact, and its GPUs' vendors.
 
     ``vendors`` is what the machine has, whatever constraint is dropped: a driver alone speaks for a GPU of its maker.
     """
@@ -256,7 +256,9 @@ def _tag(platform: str, arch: str) -> str:
 def _machines(
     hosts: Sequence[Host], known: Knowledge, builder: _Builder, cpu: bool
 ) -> tuple[tuple[Machine, ...], tuple[Device, ...], tuple[Device, ...]]:
-    machines, devices, idle = [], [], []
+    machines: list[Machine] = []
+    devices: list[Device] = []
+    idle: list[Device] = []
     for number, host in enumerate(hosts):
         machine = _machine(host, builder, cpu)
         if cpu:

@@ -42,7 +42,8 @@ def from_options(
         matrix: knows the products.
         gpus: product names, aliases, PCI ids (``10de:2684``) or targets (``sm_89``, ``gfx1100``).
         driver: NVIDIA driver version.
-        cuda: CUDA release of the runtime wanted, ``12.6``; ``rocm`` likewise.
+        cuda: CUDA release of the runtime wanted, ``12.6``.
+        rocm: ROCm release of the runtime wanted, ``6.4``.
         cpu: whether CPU builds are asked for.
         python: minor version, ``3.11``.
         os: system of the image, ``ubuntu22.04``.

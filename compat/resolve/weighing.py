@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from compat.resolve.devices import Device
-    from compat.resolve.knowledge import Floor, Knowledge, Option
+    from compat.resolve.hardware import Floor
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.options import Option
     from compat.resolve.situation import Machine, Situation
 
 Alternatives = tuple[int, ...]
@@ -139,7 +141,7 @@ class Scale:
             return (
                 "unknown" if self._may_have_code(option, device) and not self.is_past_cudnn(option, device) else "none"
             )
-        how = self._known.kernels(device.target, code)
+        how = self._known.hardware.kernels(device.target, code)
         return "none" if how == "ptx" and self.is_past_cudnn(option, device) else how
 
     def _may_have_code(self, option: Option, device: Device) -> bool:
@@ -152,9 +154,9 @@ class Scale:
         if device.target in self._known.matrix.families.integrated:
             return False
         if option.kind == "cuda":
-            first = self._known.first_cuda(device.target)
+            first = self._known.hardware.first_cuda(device.target)
             return not first or versions.release(option.number) >= versions.release(first)
-        targets = self._known.rocm_targets(option.number) if option.kind == "rocm" else ()
+        targets = self._known.hardware.rocm_targets(option.number) if option.kind == "rocm" else ()
         return not targets or device.target.partition(":")[0] in targets
 
     def is_past_cudnn(self, option: Option, device: Device) -> bool:
@@ -162,7 +164,7 @@ class Scale:
 
         Source: cuDNN support matrices, supported architectures (rows of ``cudnn``).
         """
-        last = self._known.cudnn_ceiling(option.build.cudnn, option.number) if option.kind == "cuda" else ()
+        last = self._known.hardware.cudnn_ceiling(option.build.cudnn, option.number) if option.kind == "cuda" else ()
         number = sm(device.target)
         return bool(last) and number is not None and (number.major, number.minor) > last
 
@@ -174,13 +176,13 @@ class Scale:
         return not machine.number or self._is_as_new(option, machine, place)
 
     def _is_as_new(self, option: Option, machine: Machine, place: str) -> bool:
-        """Whether a driver is at least the one released for a build's CUDA; by its branch where NVIDIA gives no number."""
+        """Whether a driver is at least the one released for a build's CUDA; by branch where NVIDIA gives no number."""
         floor = self.floor(option, place)
         if floor is None:
             return False
         if floor.exact:
             return machine.number >= versions.release(floor.exact)
-        reported = self._known.driver_cuda(machine.driver, place.startswith("win"))
+        reported = self._known.hardware.driver_cuda(machine.driver, place.startswith("win"))
         return bool(reported) and versions.release(reported) >= versions.release(option.number)
 
     def _served(self, device: Device, place: str) -> Alternatives:
@@ -194,32 +196,31 @@ class Scale:
         return FITS
 
     def driver_span(self, device: Device, place: str) -> tuple[str, int]:
-        """The first driver version and the last driver branch that serve a device; empty and 0 where there is no bound."""
+        """The first driver version and the last driver branch that serve a device; empty and 0 where unbounded."""
         row = (
             self._known.matrix.capability(device.target.partition(":")[0]) if device.target.startswith("sm_") else None
         )
         if row is None or row.integrated:
             return "", 0
-        floor = self._known.floor(row.first_cuda, place.startswith("win"))
+        floor = self._known.hardware.floor(row.first_cuda, place.startswith("win"))
         return floor.exact if floor else "", int(row.last_driver.removeprefix("R") or 0)
 
     def _driver(self, option: Option, machine: Machine, place: str) -> tuple[Alternatives, int]:
         """Whether a driver carries a build: 0 strain from the exact floor up, 1 by minor-version compatibility."""
-        if not machine.number:
+        if not machine.number or (option.kind != "cuda" and option.vendor in machine.vendors):
             return FITS, 0
         if option.kind != "cuda":
-            return FITS if option.vendor in machine.vendors else (machine.bit,), 0
+            return (machine.bit,), 0
         floor, own = self.floor(option, place), option.build.driver
         if own and machine.number < versions.release(own):
             return (machine.bit,), 0
         if self._is_as_new(option, machine, place):
             return FITS, 0
-        if floor is None or not (floor.exact or floor.family):
-            return FITS, 1
-        if floor.family and machine.number >= versions.release(floor.family):
+        is_open = floor is None or not (floor.exact or floor.family)
+        if is_open or (floor and floor.family and machine.number >= versions.release(floor.family)):
             return FITS, 1
         return (machine.bit,), 0
 
     def floor(self, option: Option, place: str) -> Floor | None:
         """Driver floors of a CUDA build's runtime."""
-        return self._known.floor(option.number, place.startswith("win")) if option.kind == "cuda" else None
+        return self._known.hardware.floor(option.number, place.startswith("win")) if option.kind == "cuda" else None

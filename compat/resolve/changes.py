@@ -1,0 +1,155 @@
+"""One constraint's new value, read off a plan that was found without it: in words, by name, and as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from compat.targets import is_target, sm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from compat.plan import Plan
+    from compat.resolve.devices import Device
+    from compat.resolve.search import Search
+    from compat.resolve.situation import Soft
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to do (``text``), to what (``key``), and its new ``value``."""
+
+    text: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A constraint that was dropped, and the plan found without it."""
+
+    search: Search
+    soft: Soft
+    plan: Plan
+
+
+def subject(soft: Soft) -> str:
+    """What kind of thing a constraint is about: ``wish``, ``gpu``, or the fact's name."""
+    if soft.kind == "wish":
+        return "wish"
+    return "gpu" if soft.subject.startswith(("gpu", "no-gpu")) else soft.subject
+
+
+def change(search: Search, soft: Soft, plan: Plan) -> Change | None:
+    """How a constraint must change for ``plan`` to hold; ``None`` if that cannot be said."""
+    return _TELLERS.get(subject(soft), _other)(Case(search, soft, plan))
+
+
+def package_of(search: Search, name: str) -> str:
+    """The matrix's name of the package that a distribution belongs to."""
+    row = search.known.matrix.package(name)
+    if row is not None:
+        return row.name
+    owners = (package for package in search.known.matrix.packages if _distributes(search, package, name))
+    return next(owners, name)
+
+
+def _distributes(search: Search, package: str, name: str) -> bool:
+    asked = {variable.package for variable in search.variables}
+    return package in asked and any(one.build.install_name == name for one in search.known.options(package))
+
+
+def _wish(case: Case) -> Change:
+    name = case.soft.subject
+    for build in case.plan.builds:
+        if package_of(case.search, build.name) == name:
+            return Change(f"ask for {build.requirement} ({build.runtime or 'no GPU code'})", name, build.version)
+    return Change(f"leave {case.soft.text} out", name, "left out")
+
+
+def _driver(case: Case) -> Change | None:
+    """The lowest driver of the plan; on datacenter GPUs cuda-compat is named too, which NVIDIA supports only there."""
+    version, runtime = case.plan.driver.minimum, case.plan.runtime
+    if not version:
+        return None
+    segments = {device.segment for device in case.search.target.devices if device.vendor == "nvidia"}
+    forward = ""
+    if segments == {"datacenter"} and runtime.startswith("cuda"):
+        forward = f" (or, on datacenter GPUs, put cuda-compat of {runtime.removeprefix('cuda')} into the image)"
+    return Change(f"update the NVIDIA driver to {version} or later{forward}", "driver", version)
+
+
+def _gpu(case: Case) -> Change | None:
+    devices = case.search.target.devices
+    device = next((device for device in devices if device.bit == case.soft.bit), None)
+    if device is None:
+        return None
+    if len(devices) > 1:
+        served = ", ".join(verdict.name for verdict in case.plan.gpus if verdict.kernels != "none")
+        return Change(f"leave {device.label} out: the plan serves {served}", "gpu", f"without {device.label}")
+    near = _nearest_target(case, device)
+    return Change(f"use a GPU that these builds have code for, such as {near}", "gpu", near) if near else None
+
+
+def _nearest_target(case: Case, device: Device) -> str:
+    """The nearest device target that a plan's GPU build runs natively."""
+    for build in case.plan.builds:
+        options = case.search.known.options(package_of(case.search, build.name))
+        code = next((o.build.kernels for o in options if o.full == build.version and o.runtime == build.runtime), ())
+        native = [text for text in code if is_target(text)]
+        if native:
+            return min(native, key=lambda text: (_gap(device.target, text), text))
+    return ""
+
+
+def _gap(left: str, right: str) -> int:
+    """How far two capabilities are apart; targets that are no numbers are all equally far."""
+    one, two = sm(left), sm(right)
+    return abs((one.major - two.major) * 10 + one.minor - two.minor) if one and two else 1000
+
+
+def _python(case: Case) -> Change:
+    return Change(f"use Python {case.plan.python}", "python", case.plan.python)
+
+
+def _runtime(case: Case) -> Change:
+    return Change(f"use {case.plan.runtime}", "runtime", case.plan.runtime)
+
+
+def _arch(case: Case) -> Change:
+    return Change(f"use a machine of architecture {case.plan.arch}", "arch", case.plan.arch)
+
+
+def _platform(case: Case) -> Change:
+    return Change("use Linux", case.soft.subject, "linux")
+
+
+def _os(case: Case) -> Change | None:
+    image = case.plan.base_image
+    return Change(f"use an image on {image.os}", "os", image.os) if image else None
+
+
+def _glibc(case: Case) -> Change | None:
+    image = case.plan.base_image
+    if image is None:
+        return None
+    return Change(f"run it in {image.image}, which has a newer glibc than the host", "glibc", image.image)
+
+
+def _other(case: Case) -> Change:
+    return Change(f"use a machine without this limit: {case.soft.text}", case.soft.subject, "another")
+
+
+_TELLERS: Final[dict[str, Callable[[Case], Change | None]]] = {
+    "wish": _wish,
+    "driver": _driver,
+    "gpu": _gpu,
+    "python": _python,
+    "runtime": _runtime,
+    "arch": _arch,
+    "platform": _platform,
+    "os": _os,
+    "glibc": _glibc,
+}
+"""Kind of constraint -> how its new value is read off a plan."""

@@ -1,0 +1,136 @@
+"""Builds as the search sees them: what of a row joins it to other builds and to a target, parsed once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.matrix import normalise
+
+if TYPE_CHECKING:
+    from compat.matrix.rows import Build
+
+ANY_PYTHON: Final = -1
+"""The bit set of all Pythons."""
+
+VENDORS: Final = {
+    "cuda": "nvidia",
+    "rocm": "amd",
+    "xpu": "intel",
+    "metal": "apple",
+    "tpu": "google",
+    "cann": "huawei",
+    "cpu": "cpu",
+    "": "",
+}
+"""Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none."""
+
+HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
+"""Documented and measured rows are equally good; inferred ones come after both."""
+
+_LINE = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?", re.DOTALL)
+_RUNTIME = re.compile(r"([a-z]*)([\d.]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One requirement of a build: normalised ``name``, ``spec`` and ``marker``."""
+
+    name: str
+    spec: str
+    marker: str = ""
+    text: str = ""
+
+
+Lane = tuple[str, str, bool, bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """One build as the search sees it.
+
+    Attributes:
+        serial: its number within the package, in canonical order; equal matrices give equal numbers in any row order.
+        kind: ``cuda``, ``rocm``, ...; ``number`` its version, ``12.8``.
+        pythons: bit set of Pythons with a wheel.
+        rank: 0 for the newest release.
+        lines: requirement lines by name; equal lines are one object.
+        uid: number within the index, for caches only.
+        lane: what decides whether its runtime goes with another build's: kind, number, whether it comes from the
+            system, and whether the release has builds for several minors.
+        kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
+        is_framework: whether its package is a framework rather than a companion.
+    """
+
+    build: Build
+    package: str
+    serial: int
+    version: str
+    full: str
+    kind: str
+    number: str
+    vendor: str
+    pythons: int
+    rank: int
+    lines: dict[str, tuple[Line, ...]]
+    uid: int = 0
+    lane: Lane = ("", "", False, False)
+    kit: int = 0
+    is_framework: bool = False
+
+    @property
+    def runtime(self) -> str:
+        """``cuda12.8``, ``cpu``; empty without GPU code."""
+        return self.build.runtime
+
+
+def split_runtime(runtime: str) -> tuple[str, str]:
+    """Kind and number: ``cuda12.8`` -> ``("cuda", "12.8")``, ``cpu`` -> ``("cpu", "")``."""
+    found = _RUNTIME.match(runtime)
+    assert found is not None  # the pattern matches the empty text
+    return found[1], found[2]
+
+
+@lru_cache(maxsize=16384)
+def line(text: str) -> Line:
+    """A Requires-Dist line, split; the laws of the matrix vouch for the grammar of its own."""
+    found = _LINE.match(text)
+    name, spec, marker = found.groups() if found else (text, "", None)
+    tidy = ",".join(sorted(part.strip() for part in spec.split(",") if part.strip()))
+    return Line(normalise(name), tidy, (marker or "").strip(), text)
+
+
+def is_for(option: Option, place: str, cpu: bool) -> bool:
+    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for."""
+    platforms = option.build.platforms
+    if platforms and place not in platforms and "any" not in platforms:
+        return False
+    return option.vendor == "" or (option.vendor == "cpu") == cpu
+
+
+def series(build: Build) -> tuple[str, str, str]:
+    """A release and the major of its runtime, which several minors may share."""
+    kind, number = split_runtime(build.runtime)
+    return build.version, kind, number.partition(".")[0]
+
+
+def spelling(build: Build) -> tuple[object, ...]:
+    """An order of the builds of one release that does not depend on where their rows stand."""
+    kind, number = split_runtime(build.runtime)
+    fields = (
+        build.variant,
+        build.index,
+        build.local,
+        build.extras,
+        build.distribution,
+        build.published,
+        build.platforms,
+        build.python,
+        build.pins,
+        build.requires,
+        build.kernels,
+    )
+    return (kind, tuple(-part for part in versions.release(number or "0")), *fields)

@@ -1,0 +1,186 @@
+"""Why no build of a package goes with one fact of the target: the rows of the matrix that a conflict rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.plan import Member
+from compat.resolve.options import ANY_PYTHON
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from compat.matrix.rows import Row
+    from compat.resolve.devices import Device
+    from compat.resolve.search import Search, Variable
+    from compat.resolve.situation import Soft
+    from compat.resolve.weighing import Weighed
+
+_MOST: Final = 4
+"""Rows named of one kind; more would bury the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A fact and a package that do not go together: ``builds`` are those that meet the wishes, whatever the target."""
+
+    search: Search
+    soft: Soft
+    variable: Variable
+    builds: tuple[Weighed, ...]
+
+    @property
+    def name(self) -> str:
+        """The package with the versions asked for."""
+        return (
+            f"{self.variable.package} {', '.join(wish.spec for wish, _ in self.variable.wishes if wish.spec)}".rstrip()
+        )
+
+    def row(self, text: str, *sources: Row) -> Member:
+        """A member that cites rows of the matrix."""
+        return Member("matrix", text, "; ".join(dict.fromkeys(map(self.search.known.matrix.cite, sources))))
+
+
+def fact_reasons(search: Search, soft: Soft, variable: Variable) -> Iterator[Member]:
+    """What the matrix says against a package on one fact; nothing where the fact does not concern it by itself."""
+    subject = "gpu" if soft.subject.startswith("gpu") else soft.subject
+    own = variable.bits
+    domain = search.domain(variable, search.target.place)
+    builds = tuple(weighed for weighed in domain if any(not bits & own for bits in weighed.violations))
+    if builds and subject in _TELLERS:
+        yield from _TELLERS[subject](Clash(search, soft, variable, builds))
+
+
+def _driver(clash: Clash) -> Iterator[Member]:
+    search, floors = clash.search, []
+    for one in clash.builds:
+        floor = search.scale.floor(one.option, search.target.place)
+        least = floor and (floor.family or floor.exact)
+        if floor and least:
+            lowest = max(filter(None, (least, one.option.build.driver)), key=versions.release)
+            floors.append(
+                (versions.release(lowest), versions.release(one.option.number), one.option.serial, lowest, one, floor)
+            )
+    if floors:
+        *_, lowest, one, floor = min(floors, key=lambda item: item[:3])
+        how = (
+            "by its own floor" if lowest in {floor.exact, one.option.build.driver} else "by minor-version compatibility"
+        )
+        name = f"{one.option.package} {one.option.full} on CUDA {one.option.number}"
+        yield clash.row(f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}", floor.row)
+
+
+def _gpu(clash: Clash) -> Iterator[Member]:
+    search = clash.search
+    device = next(device for device in search.target.devices if device.bit == clash.soft.bit)
+    first, last = search.scale.driver_span(device, search.target.place)
+    driver = search.target.machines[device.machine].number
+    row = search.known.matrix.capability(device.target) if device.target.startswith("sm_") else None
+    if row and driver and first and driver < versions.release(first):
+        yield clash.row(f"{device.label} is known to drivers from {first} on", row)
+    if row and driver and last and driver[0] > last:
+        yield clash.row(f"{device.label} is served by drivers up to branch R{last}", row)
+    yield from _code(clash, device)
+
+
+def _code(clash: Clash, device: Device) -> Iterator[Member]:
+    """Builds for the device's vendor and why their code does not run on it, one per runtime; or that there are none."""
+    search, vendors = clash.search, {one.option.vendor for one in clash.builds}
+    if device.vendor not in vendors:
+        text = f"{clash.name} has no build for {device.vendor} GPUs on {search.target.place}"
+        yield clash.row(text, clash.builds[0].option.build)
+    elif vendors - {device.vendor, ""} and len(search.target.vendors) > 1:
+        package = clash.variable.package
+        yield clash.row(
+            f"a build of {package} serves the GPUs of one vendor, and {device.label} needs one for {device.vendor}"
+        )
+    by_runtime: dict[str, Weighed] = {}
+    for one in clash.builds:
+        if one.option.vendor == device.vendor and search.scale.how(one.option, device) != "native":
+            by_runtime.setdefault(one.option.runtime, one)
+    for one in list(by_runtime.values())[:_MOST]:
+        yield clash.row(_code_text(search, device, one), one.option.build)
+
+
+def _code_text(search: Search, device: Device, one: Weighed) -> str:
+    option, target = one.option, device.target
+    name, code = f"{option.package} {option.full} ({option.runtime})", " ".join(option.build.kernels)
+    if not code and device.segment == "jetson":
+        return f"{name} names no code for {target}, and a Jetson runs only code made for it"
+    if not code:
+        return f"{name} names no code for {target}, and its runtime cannot have made any"
+    if search.known.hardware.kernels(target, option.build.kernels) != "ptx":
+        return f"{name} carries {code}, which cannot run on {target}"
+    if search.scale.is_past_cudnn(option, device):
+        return f"{name} carries PTX, but its {f'cuDNN {option.build.cudnn}'.strip()} has no code for {target}"
+    return f"{name} carries {code}, which only a newer driver could compile for {target}"
+
+
+def _python(clash: Clash) -> Iterator[Member]:
+    bits = 0
+    for one in clash.builds:
+        bits |= one.option.pythons
+    if bits != ANY_PYTHON and not bits & clash.search.python_bits:
+        minors = ", ".join(reversed(clash.search.known.pythons(bits)))
+        yield clash.row(f"{clash.name} has wheels for Python {minors}", clash.builds[0].option.build)
+
+
+def _glibc(clash: Clash) -> Iterator[Member]:
+    needy = [one.option for one in clash.builds if one.option.build.glibc]
+    if needy:
+        option = min(needy, key=lambda option: (versions.release(option.build.glibc), option.serial))
+        text = f"{option.package} {option.full} needs glibc {option.build.glibc} or later"
+        yield clash.row(text, option.build)
+
+
+def _flags(clash: Clash) -> Iterator[Member]:
+    option = clash.builds[0].option
+    missing = sorted(set(option.build.cpu) - (clash.search.target.flags or frozenset()))
+    if missing:
+        yield clash.row(
+            f"{option.package} {option.full} needs the processor features {' '.join(missing)}", option.build
+        )
+
+
+def _runtime(clash: Clash) -> Iterator[Member]:
+    kinds = sorted({one.option.runtime for one in clash.builds if one.option.vendor}, key=_by_number)
+    yield clash.row(f"{clash.name} is built for {', '.join(kinds)}", clash.builds[0].option.build)
+
+
+def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
+    kind = runtime.rstrip("0123456789.")
+    return kind, versions.release(runtime[len(kind) :] or "0")
+
+
+def _nothing(clash: Clash) -> Iterator[Member]:
+    text = f"every GPU build of {clash.variable.package} needs a GPU; a CPU build is chosen only with --cpu"
+    yield clash.row(text)
+
+
+def _os(clash: Clash) -> Iterator[Member]:
+    """No image of the system asked for: its glibc is too old, or none holds what the builds take from the system."""
+    search = clash.search
+    system = search.known.system(search.target.os)
+    floors = [one.option.build.glibc for one in clash.builds if one.option.build.glibc]
+    lowest = min(floors, key=versions.release, default="")
+    if system and system.glibc and lowest and not versions.at_least(system.glibc, lowest):
+        yield clash.row(f"{clash.name} needs glibc {lowest} or later, and {system.os} has {system.glibc}", system)
+        return
+    needs = sorted({item for one in clash.builds for item in one.option.build.system})
+    held = f" with {' '.join(needs)}" if needs else ""
+    yield clash.row(f"no image of {search.target.os}{held} is known")
+
+
+_TELLERS: Final[dict[str, Callable[[Clash], Iterator[Member]]]] = {
+    "driver": _driver,
+    "gpu": _gpu,
+    "python": _python,
+    "glibc": _glibc,
+    "cpu_flags": _flags,
+    "runtime": _runtime,
+    "no-gpu": _nothing,
+    "os": _os,
+}
+"""Kind of fact -> what the matrix says against a package on it."""
