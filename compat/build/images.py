@@ -24,8 +24,9 @@ _UNREACHABLE: Final = (
 )
 _TAG: Final = re.compile(r"[a-z0-9][\w.\-/:]{0,254}")
 _KEPT: Final = 60
+_STEP: Final = 160
 _STAMP: Final = re.compile(r"^\d{1,9}\.\d{1,9} ")
-_NOISE: Final = re.compile(r"^#\d{1,6} (sha256:|DONE|CACHED)|^ ?(---> |Removing intermediate container)")
+_NOISE: Final = re.compile(r"^#\d{1,6} (sha256:|DONE|CACHED|ERROR: (executor failed|process "))|^ ?(---> |Removing intermediate container)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +158,10 @@ def failing_step(log: str) -> str:
 
     BuildKit repeats it as `` > [stage 3/7] RUN ...:``; the classic builder just stops after ``Step 3/7 : RUN ...``.
     """
-    marked = re.findall(r"^ > (\[[^\]\n]{1,200}\][^\n]{0,2000}):?$", log, re.MULTILINE)
-    if marked:
-        return str(marked[-1]).rstrip(":")
-    steps = re.findall(r"^(Step \d+/\d+ : [^\n]{0,2000})$", log, re.MULTILINE)
-    return str(steps[-1]) if steps else ""
+    marked = re.findall(r"^ > (\[[^\]\n]{1,200}\][^\n]*)$", log, re.MULTILINE)
+    steps = re.findall(r"^(Step \d+/\d+ : [^\n]*)$", log, re.MULTILINE)
+    text = " ".join(str((marked or steps or [""])[-1]).rstrip(":").split())
+    return text if len(text) <= _STEP else text[:_STEP] + " ..."
 
 
 def failure(log: str) -> list[str]:

@@ -66,7 +66,7 @@ class Commands:
     def install(self, step: Install) -> list[str]:
         """Install the planned builds of one index."""
         source = [f'{self._option(step)} "${{{step.argument}}}"'] if step.index else []
-        return [self._call([*source, *map(shell, step.requirements)])]
+        return [self._call([*source, *map(shell, (*step.requirements, *step.loose))])]
 
     def install_lock(self, steps: Sequence[Install], path: str) -> list[str]:
         """Install the files that a lock names by their hashes."""

@@ -101,7 +101,7 @@ def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
     uses_uv = _uses_uv(base, settings)
     loose = system.loose(plan, base, settings)
     commands = Commands(settings, uses_uv=uses_uv, forget_vendor=_forgets_vendor(base, loose))
-    installs = steps.installs(plan)
+    installs = steps.installs(plan, compiler=settings.compiler)
     expected = json.dumps(steps.expectations(plan, imports=settings.import_check), sort_keys=True)
     uid = str(settings.user)
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
@@ -25,22 +25,39 @@ class Install:
         index: address of the index; empty for the default one.
         argument: name of the build argument that can replace ``index``.
         option: how the installer is told: ``--index-url``, or ``--find-links`` for a page of files.
+        loose: names without a version that these builds import but do not declare.
     """
 
     requirements: tuple[str, ...]
     index: str = ""
     argument: str = ""
     option: str = ""
+    loose: tuple[str, ...] = ()
 
 
-def installs(plan: Plan) -> tuple[Install, ...]:
+def installs(plan: Plan, *, compiler: bool = False) -> tuple[Install, ...]:
     """One step per index, special indexes first.
 
     Never two indexes in one call: pip takes the highest version that any index offers, so a second index lets an
     unpinned dependency (or somebody else's package of the same name) escape the first. What a special index has
     installed is then held by the constraints while the default index adds the rest.
     """
-    return tuple(_step(index, plan.builds) for index in _indexes(plan.builds))
+    found = [_step(index, plan.builds) for index in _indexes(plan.builds)]
+    loose = _undeclared(plan, compiler=compiler)
+    if loose and (not found or found[-1].index):
+        found.append(Install(()))
+    return (*found[:-1], replace(found[-1], loose=loose)) if loose else tuple(found)
+
+
+def _undeclared(plan: Plan, *, compiler: bool) -> tuple[str, ...]:
+    """What the planned builds import without requiring it; pip used to bring it along, and is not in the image.
+
+    ``import paddle`` imports setuptools (paddle/utils/cpp_extension/cpp_extension.py, seen when an image was built);
+    Triton's launcher is compiled through setuptools (triton/runtime/build.py and, earlier, triton/common/build.py).
+    """
+    names = {build.name for build in plan.builds}
+    needs = names & {"paddlepaddle", "paddlepaddle-gpu"} or (compiler and "torch" in names)
+    return ("setuptools",) if needs else ()
 
 
 def _indexes(builds: Sequence[PlannedBuild]) -> list[str]:
@@ -59,6 +76,8 @@ def _step(index: str, builds: Sequence[PlannedBuild]) -> Install:
 
 def reason(step: Install, plan: Plan) -> str:
     """Why a step is as it is, for the comment above it."""
+    if step.loose:
+        return f"The default index; {', '.join(step.loose)} is imported by these builds and not declared."
     if step.option == "--find-links":
         return "The local version tag names one file of this page: the default index cannot answer in its place."
     if step.index:

@@ -1,0 +1,157 @@
+"""A real engine, if one answers; the tests start none. ``scripts/engine.sh start`` brings one up, bases included.
+
+Steps of a build use the machine's own network and package index; a special index is served here on loopback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import pytest
+
+from compat.build import build_image
+from compat.dockerfile import Settings, write
+from compat.plan import BaseImage, Plan, PlannedBuild
+
+HINT = "start one with scripts/engine.sh start"
+
+
+@functools.lru_cache
+def why_not():
+    """Why nothing can be tested here; empty if it can."""
+    if shutil.which("docker") is None:
+        return f"no docker client is installed; {HINT}"
+    done = subprocess.run(["docker", "version"], capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else f"no container engine answers ({done.stderr.strip()[:120]}); {HINT}"
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "tests/engine" in str(item.path):
+            item.add_marker(pytest.mark.engine)
+
+
+@pytest.fixture(scope="session")
+def client():
+    if why_not():
+        pytest.skip(why_not())
+    import docker
+
+    client = docker.from_env(timeout=600)
+    yield client
+    client.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(client):
+    """Whatever a test does, no container stays."""
+    before = {item.id for item in client.containers.list(all=True)}
+    yield
+    left = [item for item in client.containers.list(all=True) if item.id not in before]
+    names = [item.attrs["Config"]["Image"] for item in left]
+    for item in left:
+        item.remove(force=True)
+    assert names == []
+
+
+@pytest.fixture
+def base(client):
+    """Demand a base image by name; the test is skipped where it is not."""
+    from docker.errors import ImageNotFound
+
+    def demand(name):
+        try:
+            return client.images.get(name)
+        except ImageNotFound:
+            pytest.skip(f"no image {name} here; {HINT}")
+
+    return demand
+
+
+@pytest.fixture
+def made(client, tmp_path):
+    """Build a plan's image, and remove it in the end."""
+    from docker.errors import ImageNotFound
+
+    tags = []
+
+    def make(plan, tag, *, wish=None, context=None, **options):
+        settings = wish or Settings()
+        tags.append(f"envcheck-test/{tag}")
+        options.setdefault("network", "host")
+        text = write(plan, settings)
+        return build_image(text, tag=tags[-1], context=context or tmp_path, builder=settings.builder, **options)
+
+    yield make
+    for tag in tags:
+        with contextlib.suppress(ImageNotFound):
+            client.images.remove(tag, force=True, noprune=True)
+
+
+@pytest.fixture
+def slim(base):
+    """A CPU plan on a Python image."""
+    base("python:3.11-slim")
+
+    def plan(*builds, **changes):
+        image = BaseImage(image="python:3.11-slim", os="debian12", python="3.11", python_from="image")
+        return replace(Plan(runtime="cpu", python="3.11", base_image=image, builds=builds), **changes)
+
+    return plan
+
+
+JAX = PlannedBuild(name="jax", version="0.10.2", runtime="cpu", module="jax", pins=("jaxlib==0.10.2",))
+
+
+@pytest.fixture
+def jax():
+    return JAX
+
+
+@pytest.fixture(scope="session")
+def index(tmp_path_factory):
+    """Serve wheels as an index on loopback; ``serve(requirement)`` fetches it with its dependencies first.
+
+    Skips where pip cannot get the wheels.
+    """
+    servers = []
+
+    def serve(*requirements):
+        folder = tmp_path_factory.mktemp("index")
+        words = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder / "files"), *requirements]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"pip cannot get {requirements}: {done.stderr.strip()[-200:]}")
+        publish(folder)
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/simple"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+def publish(folder):
+    """Lay wheels out as PEP 503 has it."""
+    for wheel in (folder / "files").iterdir():
+        name = wheel.name.partition("-")[0].replace("_", "-").replace(".", "-").lower()
+        page = folder / "simple" / name / "index.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        os.link(wheel, page.parent / wheel.name)
+        with page.open("a") as text:
+            text.write(f'<a href="{wheel.name}">{wheel.name}</a>\n')
