@@ -26,7 +26,9 @@ _TAG: Final = re.compile(r"[a-z0-9][\w.\-/:]{0,254}")
 _KEPT: Final = 60
 _STEP: Final = 160
 _STAMP: Final = re.compile(r"^\d{1,9}\.\d{1,9} ")
-_NOISE: Final = re.compile(r"^#\d{1,6} (sha256:|DONE|CACHED|ERROR: (executor failed|process "))|^ ?(---> |Removing intermediate container)")
+_NOISE: Final = re.compile(
+    r"#\d{1,6} (sha256:|DONE|CACHED|ERROR: executor failed|ERROR: process )|\s?(---> |Removing intermediate container)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +169,8 @@ def failing_step(log: str) -> str:
 def failure(log: str) -> list[str]:
     """The lines of a build log that tell why.
 
-    BuildKit numbers the steps and says ``#10 ERROR: ...`` in the end, so the failing step's own lines can be picked out;
-    the classic builder stops there, and its last lines are the reason.
+    BuildKit numbers the steps and says ``#10 ERROR: ...`` in the end, so the failing step's own lines can be picked
+    out; the classic builder stops there, and its last lines are the reason.
     """
     number = next(iter(re.findall(r"^#(\d{1,6}) ERROR:", log, re.MULTILINE)), "")
     lines = [line for line in log.splitlines() if line.strip() and not _NOISE.match(line)]
