@@ -58,7 +58,9 @@ class _Places:
 
     def after(self, at: int) -> int:
         """The first start at or after ``at``, or the window's end."""
-        for start in (at, -(-at // _PAGE) * _PAGE):
+        page = -(-at // _PAGE) * _PAGE
+        starts = (at,) if self._window.head(page - at, at).strip(b"\0") else (at, page)  # only padding is stepped over
+        for start in starts:
             if self._window.head(len(MAGIC), start).startswith((MAGIC, COMPRESSED)):
                 return start
         for magic, place in self._ahead.items():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from struct import Struct
 
 _CHUNK: Final = 1 << 20
+_FIRST_STEP: Final = 256
 
 
 class CutShortError(Exception):
@@ -141,16 +142,17 @@ class Window:
         return Window(self._source, self.start + offset, min(max(size, 0), self.size - offset))
 
     def find(self, needle: bytes, start: int = 0) -> int:
-        """Where ``needle`` first lies at or after ``start``, or -1; in memory at once, else in steps of a megabyte."""
+        """Where ``needle`` first lies at or after ``start``, or -1; in memory at once, else in growing steps."""
         if isinstance(self._source, Memory):
             found = self._source.find(needle, self.start + start, self.start + self.size)
             return found - self.start if found >= 0 else -1
-        overlap = len(needle) - 1
+        overlap, step = len(needle) - 1, _FIRST_STEP
         while start < self.size:
-            found = self.head(_CHUNK + overlap, start).find(needle)
+            found = self.head(step + overlap, start).find(needle)
             if found >= 0:
                 return start + found
-            start += _CHUNK
+            start += step
+            step = min(2 * step, _CHUNK)  # so that a search reads no more than a few times what it passes over
         return -1
 
     def text(self, offset: int, limit: int = 1 << 16) -> str:

@@ -71,6 +71,7 @@ def test_a_file_that_shrinks_while_open_is_an_error_and_no_crash(tmp_path):
 
 def test_searching_in_steps_finds_what_lies_across_them(monkeypatch):
     monkeypatch.setattr(window, "_CHUNK", 4)
+    monkeypatch.setattr(window, "_FIRST_STEP", 2)
     data = b"abcdefghijklmnop"
     for start in range(len(data)):
         for size in (1, 2, 5):
