@@ -22,6 +22,7 @@ Keys of a recording (all but ``title`` and ``sources`` optional):
 ``[space]``     path -> ``[total MiB, free MiB]``
 ``[python]``    the interpreter that runs us: ``executable``, ``prefix``, ``version``, ``paths``
 ``[expect]``    fact -> value; ``gpus`` and ``libraries`` as tables that must agree in the keys given
+``finding``     the code that the doctor puts first; none: nothing worse than advice
 ``[unknown]``   fact -> words that its reason must contain
 ==============  ====================================================================================
 """
