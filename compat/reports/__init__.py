@@ -72,6 +72,7 @@ def _shadowed(name: str, marks: Mapping[str, tuple[int, ...]]) -> bool:
 def _claims(
     page: Page, found: Mapping[str, list[Pair]], marks: Mapping[str, tuple[int, ...]]
 ) -> tuple[list[Claim], list[str]]:
+    """Claims of every format, and a note for each that was recognised but stated nothing."""
     from compat.reports.page import View
     from compat.reports.programs import PROGRAMS
 

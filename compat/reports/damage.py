@@ -2,6 +2,16 @@
 
 Every step is one pass over the text, so the whole is linear; a step whose telltale character is missing costs one
 search. Line numbers of the pasted text are kept through every step.
+
+What is undone, each by the sign it leaves:
+
+- quotes (``> ``, nested), fences of any kind (backticks are dropped, so an unclosed one costs nothing), ``<details>``
+  and other tags, entities, bold marks, escapes of Markdown;
+- colours, carriage returns, invisible and full-width characters, blanks that do not break;
+- prefixes of loggers (Python's, mmengine's, vLLM's, ComfyUI's), syslog in any language, compose, Kubernetes;
+- dotted leaders (``torch version ........ 2.1``), which become a colon;
+- a dictionary printed on one line, which becomes a line per item;
+- lines of the commonest reports that ran together, which are parted before each known label.
 """
 
 from __future__ import annotations
@@ -42,17 +52,19 @@ _STAMP = re.compile(
 _QUOTE = re.compile(r"^\s*(?:>(?!>)\s?)+")
 _DOTS = re.compile(r" ?\.{4,} ?")
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|NOTICE)"
+# In this order: a date with logger and level behind it (Python's logging, ISO clocks, Kubernetes), mmengine's short
+# date, vLLM's level first, syslog with a month's name in any language, the service name of compose, a level alone.
 _PREFIX = re.compile(
     rf"""^\s*(?:
-      \[?\d{{4}}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{{1,9}})?(?:Z|\ ?[+-]\d\d:?\d\d)?\]?   # 2023-08-03 05:56:37,714
+      \[?\d{{4}}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{{1,9}})?(?:Z|\ ?[+-]\d\d:?\d\d)?\]?
         (?:\s(?:stdout|stderr)\s[FP]\s)?
-        (?:\s*[-|:]?\s*\[?[\w.:/-]{{1,60}}\]?\s*[-|:]?\s*\[?{_LEVEL}\]?\s*(?:[-:|>]\s*|\s))?             # - mmdet - INFO -
+        (?:\s*[-|:]?\s*\[?[\w.:/-]{{1,60}}\]?\s*[-|:]?\s*\[?{_LEVEL}\]?\s*(?:[-:|>]\s*|\s))?
         (?:\s*\[?{_LEVEL}\]?\s*[-:|]?\s)?
-      | \d\d/\d\d\s\d\d:\d\d:\d\d\s-\s[\w.]{{1,40}}\s-\s{_LEVEL}\s-\s                                    # mmengine
-      | (?:\([^()]{{1,60}}\)\s*)?{_LEVEL}\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./-]{{1,80}}:\d{{1,6}}\]\s        # vLLM
-      | \w{{2,9}}\.?\s{{1,2}}\d{{1,2}}\.?\s\d\d:\d\d:\d\d\s[\w.-]{{1,80}}\s[\w./@-]{{1,60}}(?:\[\d{{1,8}}\])?:\s    # syslog
+      | \d\d/\d\d\s\d\d:\d\d:\d\d\s-\s[\w.]{{1,40}}\s-\s{_LEVEL}\s-\s
+      | (?:\([^()]{{1,60}}\)\s*)?{_LEVEL}\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./-]{{1,80}}:\d{{1,6}}\]\s
+      | \w{{2,9}}\.?\s{{1,2}}\d{{1,2}}\.?\s\d\d:\d\d:\d\d\s[\w.-]{{1,80}}\s[\w./@-]{{1,60}}(?:\[\d{{1,8}}\])?:\s
       | \d{{1,2}}月\s{{1,2}}\d{{1,2}}\s\d\d:\d\d:\d\d\s[\w.-]{{1,80}}\s[\w./@-]{{1,60}}(?:\[\d{{1,8}}\])?:\s
-      | [\w.-]{{1,50}}\s{{1,20}}\|\s(?=[^|]*$)                                                            # docker compose
+      | [\w.-]{{1,50}}\s{{1,20}}\|\s(?=[^|]*$)
       | \[?{_LEVEL}\]?\s?[:\-|]\s(?=\S)
     )""",
     re.VERBOSE,

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MOST: Final = 64
 
 _TAIL = re.compile(
-    r"\s*(?:\(UUID:.*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"
+    r"\s*(?:\(UUID:.*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*"
+    r"|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"
 )
 _HEAD = re.compile(r"^\d+ ?Mi?B \| ")
 _ARCH = re.compile(r"\s*\((?:arch=|sm_?|compute capability:? ?)(\d+)\.?(\d+)[^)]*\)")
@@ -27,8 +28,13 @@ _GFX_ASIDE = re.compile(r"\s*\(gfx[^)]*\)?\s*$")
 _BYTES = re.compile(r"^b?'([^']*)'")
 _LETTER = re.compile(r"[A-Za-z]{2}|\d{3}")
 _NOT_A_NAME = re.compile(
-    r"(?i)^(?:no\b|not\b|none|n/?a\b|cpu\b|could not|unknown|yes|true|false|0x|\[|<|/|\$|available|error|failed|invalid)"
+    r"(?i)^(?:no\b|not\b|none|n/?a\b|cpu\b|could not|unknown|yes|true|false|0x|\[|<|/|\$|available|error|failed"
+    r"|invalid)"
     r"|nvidia-smi|\bgpus?\b.*[?]$|X\s+NODE|^X\b"
+)
+# Series names, and the bare models people write: A100, L4, V100, K80, T4, H200, B200, GB200.
+_NVIDIA: Final = (
+    r"nvidia|geforce|quadro|tesla|titan|[rg]tx|\bgrid\b|jetson|xavier|orin|\b[aplvkthbg]\d{1,3}0?0?[sg]?\b|\bGB?\d+"
 )
 _VENDORS: Final = (
     (re.compile(r"radeon|instinct|firepro|\bamd\b|vega|navi|gfx|\bati\b", re.IGNORECASE), "amd"),
@@ -36,8 +42,8 @@ _VENDORS: Final = (
     (re.compile(r"\bapple\b|\bM[1-9]\b"), "apple"),
     (re.compile(r"ascend|\b910[AB]", re.IGNORECASE), "huawei"),
     (re.compile(r"\btpu\b", re.IGNORECASE), "google"),
-    (re.compile(r"nvidia|geforce|quadro|tesla|titan|[rg]tx|\bgrid\b|jetson|xavier|orin|\b[aplvkthbg]\d{1,3}0?0?[sg]?\b|\bGB?\d+", re.IGNORECASE), "nvidia"),
-)  # fmt: skip
+    (re.compile(_NVIDIA, re.IGNORECASE), "nvidia"),
+)
 
 
 def vendor(name: str) -> str:

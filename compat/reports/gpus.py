@@ -1,4 +1,8 @@
-"""Brings the devices that several programs name together: one entry per device, as rich as all of them know it."""
+"""Brings the devices that several programs name together: one entry per device, as rich as all of them know it.
+
+The same card is ``GeForce GTX 1060 6GB`` to one program, ``NVIDIA GeForce GTX 1060 6GB`` to the next and
+``GeForce GTX 106...`` to nvidia-smi's table; lists are united by names that can mean one product.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +50,7 @@ def merge_gpus(claims: list[Claim]) -> Reading:
 
 
 def _by_program(claims: Iterable[Claim]) -> dict[str, list[Claim]]:
+    """The claims of each program, in order."""
     grouped: dict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
         grouped[claim.program].append(claim)
@@ -99,6 +104,7 @@ def same(left: str, right: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _core(name: str) -> str:
+    """A name without makers, series and punctuation: what is left tells products apart."""
     return _NOISE.sub("", name.lower())
 
 
@@ -132,4 +138,5 @@ def _targeted(found: list[Gpu], bare: list[Claim]) -> list[Gpu]:
 
 
 def _maker(target: str) -> str:
+    """The maker that a kernel target belongs to."""
     return "amd" if target.startswith("gfx") else "nvidia"

@@ -63,6 +63,7 @@ def _cut(claim: Claim, claims: list[Claim]) -> bool:
 
 
 def _reading(fact: str, claims: list[Claim], notes: list[str]) -> Reading:
+    """One fact from all its claims, by the kind of value it has."""
     if fact == "gpus":
         return merge_gpus(claims)
     if fact == "builds":

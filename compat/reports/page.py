@@ -1,4 +1,10 @@
-"""A pasted text as cleaned lines, with the ``label: value`` pairs among them found once for all readers."""
+"""A pasted text as cleaned lines, with the ``label: value`` pairs among them found once for all readers.
+
+Labels decide nearly everything, so they are found once: each line is parted at its first colon outside parentheses, at
+an equals sign, or (in tables of a known first word) at blanks; the label is brought into one spelling; what no reader
+knows is dropped at once. A label that several programs print belongs to the one whose unmistakable lines ("marks") are
+nearest; far from every program it is taken for a person's.
+"""
 
 from __future__ import annotations
 
@@ -228,6 +234,7 @@ class View:
             yield replace(claim, line=line, program=self.program, last=last)
 
     def _owns(self, pair: Pair) -> bool:
+        """Whether this program is the nearest of those that read the label."""
         if pair.blank:
             return self.tabular and bool(self.marks[self.program])
         speakers = self.speakers.get(pair.label, ())
@@ -244,6 +251,7 @@ def ends(items: Sequence[_Item]) -> Sequence[_Item]:
 
 
 def _gap(marks: tuple[int, ...], index: int) -> int:
+    """Lines between ``index`` and the nearest of the sorted ``marks``."""
     at = bisect_left(marks, index)
     return min(abs(marks[i] - index) for i in (at - 1, at) if 0 <= i < len(marks))
 

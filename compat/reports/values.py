@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 # What programs and people write where there is no value.
 EMPTY: Final = frozenset({
-    "", "n/a", "na", "none", "null", "no", "yes", "true", "false", "unknown", "could not collect", "no cuda", "not found",
-    "not installed", "not available", "not installed (na)", "_no response_", "no response", "<fill in>", "<fill>", "fill in",
-    "not set", "<not set>", "module not found", "none - invalid!", "not applicable", "not used", "todo", "-", "?", "cpu",
+    "", "n/a", "na", "none", "null", "no", "yes", "true", "false", "unknown", "could not collect", "no cuda",
+    "not found",
+    "not installed", "not available", "not installed (na)", "_no response_", "no response", "<fill in>",
+    "<fill>", "fill in",
+    "not set", "<not set>", "module not found", "none - invalid!", "not applicable", "not used", "todo", "-",
+    "?", "cpu",
     "auto", "undefined", "failed", "disabled", "enabled",
 })  # fmt: skip
 
@@ -263,7 +266,9 @@ def packed(fact: str, *, places: tuple[int, int] = (1000, 10), weight: Weight = 
 
 
 def unpacked_cudnn(value: int) -> str:
-    """8005 -> 8.0.5, 90100 -> 9.1.0: cudnn_version.h multiplies the major by 1000 before release 9, by 10000 since."""
+    ("",)
+    ("8005 -> 8.0.5, 90100 -> 9.1.0: cudnn_version.h multiplies the major by 1000 before release 9, by 10000 since.",)
+    ("",)
     if value >= 90000:
         return f"{value // 10000}.{value % 10000 // 100}.{value % 100}"
     return f"{value // 1000}.{value % 1000 // 100}.{value % 100}"
@@ -278,5 +283,5 @@ def cudnn_packed(pair: Pair) -> Iterator[Claim]:
 
 
 def silent(_pair: Pair) -> Iterator[Claim]:
-    """For labels that only betray a program: they state nothing that is a fact here."""
+    """No claims: for labels that only betray a program and state nothing that is a fact here."""
     return iter(())

@@ -1,4 +1,8 @@
-"""Joins lines that a terminal or a mail program broke."""
+"""Joins lines that a terminal or a mail program broke.
+
+Two kinds are told apart: a terminal breaks at an exact column, in the middle of a word if need be; a mail program at
+the last blank before column 72 to 80.
+"""
 
 from __future__ import annotations
 

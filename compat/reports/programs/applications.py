@@ -1,4 +1,16 @@
-"""Applications that print their surroundings at start: ComfyUI, A1111 and Forge, Ultralytics, Ollama, llama.cpp."""
+"""Applications that print their surroundings at start: ComfyUI, A1111 and Forge, Ultralytics, Ollama, llama.cpp.
+
+::
+
+    Device: cuda:0 NVIDIA GeForce RTX 4070 : cudaMallocAsync                                        (ComfyUI)
+    version: v1.7.0  •  python: 3.10.6  •  torch: 2.0.1+cu118  •  xformers: 0.0.20                  (A1111)
+    Ultralytics YOLOv8.0.20 Python-3.10.9 torch-1.13.1+cu117 CUDA:0 (NVIDIA GeForce RTX 3060, 12288MiB)
+    msg="inference compute" library=rocm compute=gfx900:xnack- driver=0.0 name="Radeon RX Vega"     (Ollama)
+    Device 0: NVIDIA GeForce RTX 3090, compute capability 8.6, VMM: yes                             (llama.cpp)
+
+Ollama's ``driver=`` is the CUDA version that the driver offers, 0.0 where it does not know. It also lists the gfx
+targets it supports beside the one it found; only the one found is a fact.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +31,14 @@ if TYPE_CHECKING:
 NAME: Final = "application log"
 
 _MARKS: Final = (
-    "comfyui version", "embedded python", "vram total", "set vram state to", "comfyui startup time", "python executable",
+    "comfyui version", "embedded python", "vram total", "set vram state to", "comfyui startup time",
+    "python executable",
     "torch vram total", "comfyui path", "total vram", "vae dtype", "amd arch", "user directory",
 )  # fmt: skip
 _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
-    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA", "using device ROCm", "map[", "ComputeMajor:",
+    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
+    "using device ROCm", "map[", "ComputeMajor:",
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -50,6 +64,7 @@ def _device(pair: Pair) -> Iterator[Claim]:
 
 
 def _os(pair: Pair) -> Iterator[Claim]:
+    """ComfyUI prints Python's os.name, older releases the platform."""
     kinds = {"nt": "windows", "posix": "", "win32": "windows", "linux": "linux", "darwin": "darwin"}
     if pair.value.lower() in kinds:
         if kind := kinds[pair.value.lower()]:
@@ -59,11 +74,13 @@ def _os(pair: Pair) -> Iterator[Claim]:
 
 
 def _platform(pair: Pair) -> Iterator[Claim]:
+    """ComfyUI-Manager's line at start: the system's bare name."""
     if pair.value in {"Windows", "Linux", "Darwin"}:
         yield Claim("platform", pair.value.lower(), weight=Weight.HINT)
 
 
 def _arch(pair: Pair) -> Iterator[Claim]:
+    """``AMD arch: gfx1100``: a target without a name."""
     if target := devices.gfx(pair.value):
         yield Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
 
@@ -99,7 +116,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _enumerated(line: str) -> Iterator[Claim]:
-    """Ollama's printed list of devices; its compute numbers of AMD cards are the hexadecimal parts of the gfx target."""
+    """Devices in Ollama's printed list; the compute numbers of AMD cards are hexadecimal parts of their gfx target."""
     for library, name, major, minor, *driver in _ENUMERATED.findall(line)[: devices.MOST]:
         cuda = library.lower() == "cuda"
         if gpu := devices.device(name, target=devices.sm(major, minor) if cuda else ""):
@@ -109,16 +126,19 @@ def _enumerated(line: str) -> Iterator[Claim]:
 
 
 def _using(line: str) -> Iterator[Claim]:
+    """llama.cpp's choice: ``using device CUDA0 (NVIDIA GeForce RTX 3060)``."""
     if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
         yield Claim("gpus", gpu, key=found.group(1))
 
 
 def _gfx_type(line: str) -> Iterator[Claim]:
+    """The target that Ollama found, in a message about its support."""
     if found := _GFX_TYPE.search(line):
         yield _bare(found.group(1))
 
 
 def _bare(target: str) -> Claim:
+    """An AMD device that only its target is known of."""
     return Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
 
 
@@ -150,6 +170,7 @@ def _mapped(line: str) -> Iterator[Claim]:
 
 
 def _llama(line: str) -> Iterator[Claim]:
+    """One of the devices that llama.cpp lists when it starts."""
     found = _LLAMA.search(line)
     if found is None:
         return
@@ -162,6 +183,7 @@ def _llama(line: str) -> Iterator[Claim]:
 
 
 def _yolo(line: str) -> Iterator[Claim]:
+    """The banner of YOLOv5 and Ultralytics: Python, torch and each CUDA device."""
     found = _YOLO.search(line)
     if found is None:
         return
@@ -174,6 +196,7 @@ def _yolo(line: str) -> Iterator[Claim]:
 
 
 def _webui(line: str) -> Iterator[Claim]:
+    """The footer of the web interface, parted by bullets."""
     found = _WEBUI.search(line)
     if found is None:
         return

@@ -1,4 +1,22 @@
-"""``numba -s`` and ``cupy.show_config()``: two columns parted by a colon, CUDA numbers packed or dotted."""
+"""``numba -s`` and ``cupy.show_config()``: two columns parted by a colon, CUDA numbers packed or dotted.
+
+::
+
+    Platform Name                                 : Linux-5.4.0-109-generic-x86_64-with-glibc2.29
+    OS Specific Version                           : Ubuntu 18.04 bionic
+    CUDA Driver Version                           : 11.2
+    id 0    b'GeForce RTX 2080'                              [SUPPORTED]
+                          Compute Capability: 7.5
+
+cupy packs its numbers as CUDA's headers do::
+
+    CUDA Driver Version          : 11060
+    cuDNN Version                : 8303
+    Device 0 Name                : NVIDIA GeForce RTX 2070
+    Device 0 Compute Capability  : 75
+
+Both mean by "CUDA Driver Version" the CUDA that the driver supports.
+"""
 
 from __future__ import annotations
 

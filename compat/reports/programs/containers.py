@@ -1,4 +1,20 @@
-"""Container engines: ``docker info``, ``docker version``, nvidia-container-cli."""
+"""Container engines: ``docker info``, ``docker version``, nvidia-container-cli.
+
+::
+
+    Server Version: 24.0.7
+    Cgroup Driver: systemd
+    Cgroup Version: 2
+    Runtimes: io.containerd.runc.v2 nvidia runc
+    Kernel Version: 5.15.0-91-generic
+    Operating System: Ubuntu 22.04.3 LTS
+
+nvidia-container-cli means by "CUDA version" what the driver supports::
+
+    NVRM version:   430.26
+    CUDA version:   10.2
+    Model:          GeForce RTX 2080 Ti
+"""
 
 from __future__ import annotations
 
@@ -29,17 +45,20 @@ _CLI = re.compile(
 
 
 def _engine(pair: Pair) -> Iterator[Claim]:
+    """A server that states its version is running."""
     if version := pair.value.split(" ")[0]:
         yield Claim("engine", f"docker {version}")
         yield Claim("engine_status", "running")
 
 
 def _runtimes(pair: Pair) -> Iterator[Claim]:
+    """Whether NVIDIA's runtime is registered with the engine."""
     if "nvidia" in pair.value.split():
         yield Claim("gpu_runtime", "nvidia")
 
 
 def _cgroup(pair: Pair) -> Iterator[Claim]:
+    """The driver, and the version on the next line."""
     near = next((text for text in pair.below(1) if "Cgroup Version" in text), "")
     version = near.partition(":")[2].strip()
     if re.fullmatch(r"[a-z]+", pair.value) and version in {"1", "2"}:
@@ -47,6 +66,7 @@ def _cgroup(pair: Pair) -> Iterator[Claim]:
 
 
 def _system(pair: Pair) -> Iterator[Claim]:
+    """The host's system; Docker Desktop calls itself one too."""
     printed, _ = split_architecture(pair.value)
     yield from values.system_claims(printed)
 

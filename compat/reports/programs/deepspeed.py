@@ -1,4 +1,18 @@
-"""DeepSpeed's ``ds_report``: rows of ``label ........ value``, which arrive here as ``label: value``."""
+"""DeepSpeed's ``ds_report``: rows of ``label ........ value``, which arrive here as ``label: value``.
+
+Two blocks, the operators and the general information::
+
+    async_io ............... [NO] ....... [OKAY]
+    torch version .................... 1.10.0a0+git539d476
+    torch cuda version ............... None
+    torch hip version ................ 5.1.20531-cacfa990
+    nvcc version ..................... None
+    deepspeed info ................... 0.6.2+ef17c89, ef17c89, master
+    deepspeed wheel compiled w. ...... torch 1.10, hip 5.1
+    shared memory (/dev/shm) size .... 188.00 GB
+
+Versions that its warnings wish for are no facts; those they name as found are.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +42,7 @@ _WHEEL = re.compile(r"torch (\d[\w.+]*), (cuda|hip) (\d+\.\d+)")
 
 
 def _hip(pair: Pair) -> Iterator[Claim]:
+    """``5.1.20531-cacfa990``: HIP's number, whose first two parts are the ROCm release."""
     if claim := values.build_claim("rocm", pair.value):
         yield claim
         yield from values.hip_version(pair)
@@ -43,6 +58,7 @@ def _wheel(pair: Pair) -> Iterator[Claim]:
 
 
 def _shm(pair: Pair) -> Iterator[Claim]:
+    """Size of /dev/shm with its unit."""
     if found := re.match(r"(\d+(?:\.\d+)?) ([KMG])B", pair.value):
         scale = {"K": 1 / 1024, "M": 1, "G": 1024}[found.group(2)]
         yield Claim("shm_mib", int(float(found.group(1)) * scale))

@@ -1,4 +1,25 @@
-"""Packages that describe their surroundings: bitsandbytes, xFormers, Lightning, MONAI, fastai."""
+"""Packages that describe their surroundings: bitsandbytes, xFormers, Lightning, MONAI, fastai.
+
+bitsandbytes tells the highest compute capability but no name; "Detected CUDA version 117" is its guess at a library to
+load and no fact::
+
+    CUDA SETUP: Highest compute capability among GPUs detected: 7.0
+    CUDA specs: CUDASpecs(highest_compute_capability=(8, 6), cuda_version_string='124', cuda_version_tuple=(12, 4))
+
+xFormers prints dotted keys, of which ``build.*`` describe the machine that built it::
+
+    pytorch.version:                                   2.0.1+cu118
+    gpu.compute_capability:                            8.6
+    gpu.name:                                          NVIDIA GeForce RTX 3090
+    build.cuda_version:                                1108
+
+Lightning prints a nested list with the GPUs as bare items::
+
+    * CUDA:
+        - GPU:
+            - Tesla V100-SXM2-32GB
+        - version:           10.2
+"""
 
 from __future__ import annotations
 
@@ -112,6 +133,7 @@ def _related(view: View) -> Iterator[Claim]:
 
 
 def _bare(target: str, key: str = "") -> Claim:
+    """A compute capability that no name goes with."""
     return Claim("gpus", Gpu(target=target, vendor="nvidia"), key=key, weight=Weight.LISTED)
 
 

@@ -1,6 +1,19 @@
 """Issue templates and lists typed by hand: the labels people are asked for, in English and Chinese.
 
 A label alone decides here, so what it says weighs less than any program's word.
+
+::
+
+    - OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Linux Ubuntu 18.04.3 LTS
+    - CUDA/cuDNN version: CUDA 10.0 / cuDNN 7.6.2
+    - GPU model and memory: 2x NVIDIA GeForce RTX 2080 Ti, 11GB
+    - 显卡：RTX 3060，驱动版本：528.24
+
+    ### Python version
+
+    3.10
+
+Examples that the template gives are taken out before a value is read, and a count before a card's name is heeded.
 """
 
 from __future__ import annotations
@@ -41,6 +54,7 @@ _TF = re.compile(r"^\W*(?:v[\w.\-]+|unknown)['\",\s]+(\d+\.\d+(?:\.\d+)?[\w.]*)"
 
 
 def _os(pair: Pair) -> Iterator[Claim]:
+    """A distribution with its release; the word Linux before it says nothing more."""
     value = _answer(pair)
     trimmed = re.sub(r"^linux[ /,:-]+(?=[A-Za-z])", "", value, flags=re.IGNORECASE)
     if "Linux-" in value or "uname_result" in value:
@@ -50,12 +64,14 @@ def _os(pair: Pair) -> Iterator[Claim]:
 
 
 def _python(pair: Pair) -> Iterator[Claim]:
+    """The first Python version in the field."""
     value = _answer(pair)
     if found := re.search(r"(?<![\w.])([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\d])", value):
         yield Claim("python", found.group(1), weight=Weight.HAND)
 
 
 def _driver(pair: Pair) -> Iterator[Claim]:
+    """An NVIDIA driver: three digits before the first dot."""
     if found := re.search(r"(?<![\d.])(\d{3}(?:\.\d+){1,2})", _answer(pair)):
         yield Claim("driver", found.group(1), weight=Weight.HAND)
 
@@ -90,6 +106,7 @@ def _smi(value: str) -> Iterator[Claim]:
 
 
 def _cudnn(pair: Pair) -> Iterator[Claim]:
+    """A cuDNN version; archives name up to four parts."""
     if found := re.search(r"(?<![\d.])v?(\d{1,2}(?:\.\d+){1,3})", _answer(pair)):
         yield Claim("cudnn", found.group(1), weight=Weight.HAND)
 
@@ -118,11 +135,14 @@ def _paddle(pair: Pair) -> Iterator[Claim]:
 
 
 def _rocm(pair: Pair) -> Iterator[Claim]:
+    """A ROCm release, with or without its name before it."""
     if found := re.match(r"\D{0,12}(\d\.\d+(?:\.\d+)?)(?![\d])", _answer(pair)):
         yield Claim("rocm", found.group(1), weight=Weight.HAND)
 
 
 def _framework(name: str) -> values.Reader:
+    """A reader of one framework's version; TensorFlow's own command prints the Git tag first."""
+
     def read(pair: Pair) -> Iterator[Claim]:
         value = _answer(pair)
         found = _TF.match(value) if name == "tensorflow" else None
@@ -145,11 +165,13 @@ def _answer(pair: Pair) -> str:
 
 
 def _labels(reader: values.Reader, *labels: str) -> dict[str, values.Reader]:
+    """The same reader under several labels."""
     return dict.fromkeys(labels, reader)
 
 
 _FRAMEWORKS: Final = {
-    "torch": ("pytorch", "torch", "pytorch version", "torch version", "pytorch版本", "pytorch 版本", "version of pytorch"),
+    "torch": ("pytorch", "torch", "pytorch version", "torch version", "pytorch版本", "pytorch 版本",
+              "version of pytorch"),
     "tensorflow": ("tensorflow", "tensorflow version", "tf version", "tensorflow-gpu", "tensorflow-gpu version"),
     "jax": ("jax version",),
     "jaxlib": ("jaxlib version",),
@@ -160,7 +182,8 @@ _FRAMEWORKS: Final = {
     "onnxruntime": ("onnx runtime version", "onnx runtime version or commit id", "onnxruntime version"),
     "keras": ("keras version",),
     "mmcv": ("mmcv version",),
-    "paddlepaddle": ("paddle", "paddle version", "paddlepaddle", "paddlepaddle version", "paddle版本", "paddlepaddle版本"),
+    "paddlepaddle": ("paddle", "paddle version", "paddlepaddle", "paddlepaddle version", "paddle版本",
+                     "paddlepaddle版本"),
     "cupy": ("cupy version",),
     "deepspeed": ("deepspeed version",),
     "xformers": ("xformers version",),
@@ -169,35 +192,47 @@ _FRAMEWORKS: Final = {
 
 LABELS: Final[Mapping[str, values.Reader]] = {
     **_labels(
-        _os, "os", "os platform and distribution", "operating system", "os/platform", "system", "os version", "platform",
-        "distribution", "linux distribution", "host os", "系统环境", "操作系统", "系统", "运行系统", "系统环境/system environment",
-        "os platform", "operating system version", "operating system + version", "os & version", "os and version", "环境/系统",
+        _os, "os", "os platform and distribution", "operating system", "os/platform",
+        "system", "os version",
+        "platform",
+        "distribution", "linux distribution", "host os", "系统环境", "操作系统", "系统", "运行系统",
+        "系统环境/system environment",
+        "os platform", "operating system version", "operating system + version", "os & version",
+        "os and version", "环境/系统",
         "linux version", "操作系统版本", "系统版本", "os distribution", "操作系统/os", "your os",
     ),
     **_labels(
-        _python, "python", "python version", "python版本", "python 版本", "version of python", "python version + bitness",
+        _python, "python", "python version", "python版本", "python 版本", "version of python",
+        "python version + bitness",
         "python版本号", "python version/python版本", "your python version",
     ),
     **_labels(
-        _driver, "driver", "nvidia driver", "nvidia driver version", "gpu driver", "driver version", "gpu driver version",
+        _driver, "driver", "nvidia driver", "nvidia driver version", "gpu driver", "driver version",
+        "gpu driver version",
         "显卡驱动", "驱动", "驱动版本", "显卡驱动版本", "nvidia driver版本", "graphics driver",
     ),
     **_labels(
-        _cuda, "cuda", "cuda version", "cuda/cudnn version", "cuda/cudnn", "cuda & cudnn version", "cuda toolkit", "cuda版本",
-        "cuda 版本", "cuda toolkit version", "cuda and cudnn version", "cuda version/cudnn version", "cuda/cudnn versions",
+        _cuda, "cuda", "cuda version", "cuda/cudnn version", "cuda/cudnn", "cuda & cudnn version",
+        "cuda toolkit", "cuda版本",
+        "cuda 版本", "cuda toolkit version", "cuda and cudnn version", "cuda version/cudnn version",
+        "cuda/cudnn versions",
         "cuda, cudnn", "cuda / cudnn version", "cuda/cudnn 版本", "cuda/cudnn版本", "cuda/rocm version",
     ),
     **_labels(
-        _cuda, "cuda driver version", "nvidia-smi", "driver cuda version", "nvcc", "nvcc version", "nvcc --version", "nvcc -v",
+        _cuda, "cuda driver version", "nvidia-smi", "driver cuda version", "nvcc", "nvcc version",
+        "nvcc --version", "nvcc -v",
         "cuda runtime version", "cuda driver",
     ),
     **_labels(_paddle, "版本号/version", "版本号", "版本/version"),
     **_labels(_rocm, "rocm version", "rocm", "rocm版本"),
     **_labels(_cudnn, "cudnn", "cudnn version", "cudnn版本", "cudnn 版本"),
     **_labels(
-        _gpu, "gpu", "gpus", "gpu model", "gpu model and memory", "gpu models and configuration", "graphics card", "显卡",
-        "显卡型号", "gpu型号", "gpu 型号", "nvidia gpu", "gpu type", "gpu name", "video card", "nvidia gpu or cpu", "hardware",
-        "gpu card", "gpu device", "gpu info", "gpu/cpu", "gpu model & memory", "graphics", "device", "gpu #", "显卡/gpu",
+        _gpu, "gpu", "gpus", "gpu model", "gpu model and memory", "gpu models and configuration",
+        "graphics card", "显卡",
+        "显卡型号", "gpu型号", "gpu 型号", "nvidia gpu", "gpu type", "gpu name", "video card",
+        "nvidia gpu or cpu", "hardware",
+        "gpu card", "gpu device", "gpu info", "gpu/cpu", "gpu model & memory", "graphics", "device", "gpu #",
+        "显卡/gpu",
         "gpu hardware", "gpu used",
     ),
     **{label: _framework(name) for name, labels in _FRAMEWORKS.items() for label in labels},

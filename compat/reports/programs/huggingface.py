@@ -1,4 +1,18 @@
-"""``transformers env``, ``accelerate env``, ``diffusers-cli env``, ``datasets-cli env``, ``trl env`` and their like."""
+"""``transformers env``, ``accelerate env``, ``diffusers-cli env``, ``datasets-cli env``, ``trl env`` and their like.
+
+A Markdown list, meant to be pasted as it is::
+
+    - `transformers` version: 4.57.3
+    - Platform: Linux-6.6.97+-x86_64-with-glibc2.35
+    - Python version: 3.11.11
+    - PyTorch version (accelerator?): 2.9.1+cu128 (CUDA)
+    - Tensorflow version (GPU?): not installed (NA)
+    - Using GPU in script?: <fill in>
+    - GPU type: NVIDIA H100 80GB HBM3
+
+The question in parentheses has changed over the years, which is why labels are compared without it. diffusers asks
+nvidia-smi for its accelerators and prints the answer: ``- Accelerator: NVIDIA A100-SXM4-80GB, 81920 MiB``.
+"""
 
 from __future__ import annotations
 

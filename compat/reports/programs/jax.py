@@ -1,4 +1,17 @@
-"""``jax.print_environment_info()``, before and after it named its devices."""
+"""``jax.print_environment_info()``, before and after it named its devices.
+
+::
+
+    jax:    0.4.36
+    jaxlib: 0.4.36
+    python: 3.11.11 (main, Dec  6 2024, 12:42:50) [GCC 9.4.0]
+    device info: NVIDIA GeForce RTX 3090-1, 1 local devices"
+    process_count: 1
+    platform: uname_result(system='Linux', node='', release='4.18.0-425', version='#1 SMP', machine='x86_64')
+
+The number behind the device's name counts the devices of all hosts, the one before "local devices" those of this one.
+Newer releases print ``jax.devices (1 total, 1 local): [CudaDevice(id=0)]``, which names none.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +44,7 @@ def _info(pair: Pair) -> Iterator[Claim]:
 
 
 def _kinds(pair: Pair) -> Iterator[Claim]:
+    """Device kinds, where the printed devices carry them."""
     for name in _KIND.findall(pair.value)[: devices.MOST]:
         if gpu := devices.device(name):
             yield Claim("gpus", gpu)

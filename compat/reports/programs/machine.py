@@ -1,4 +1,15 @@
-"""What Linux says of the machine: uname, os-release, lsb_release, hostnamectl, lscpu in many languages, lspci, ldd."""
+"""What Linux says of the machine: uname, os-release, lsb_release, hostnamectl, lscpu in many languages, lspci, ldd.
+
+::
+
+    Linux box 5.4.0-42-generic #46-Ubuntu SMP Fri Jul 10 2020 x86_64 x86_64 x86_64 GNU/Linux        (uname -a)
+    PRETTY_NAME="Ubuntu 20.04.6 LTS"                                                               (os-release)
+    Description:    Ubuntu 18.04.6 LTS                                                             (lsb_release)
+    架构:           x86_64                                                                          (lscpu)
+    ldd (Ubuntu GLIBC 2.31-0ubuntu9.9) 2.31
+    01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)        (lspci -nnk)
+            Kernel driver in use: nouveau
+"""
 
 from __future__ import annotations
 
@@ -28,8 +39,8 @@ _JETSON: Final = (
 
 _LDD = re.compile(r"\bldd \(.{0,60}\) (\d+\.\d+)")
 _PCI = re.compile(
-    r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|Display controller|"
-    r"Processing accelerators)(?: \[\d+\])?: (.*)"
+    r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|"
+    r"Display controller|Processing accelerators)(?: \[\d+\])?: (.*)"
 )
 _BRACKETS = re.compile(r"\[([^\[\]]{3,60})\](?: \[([0-9a-f]{4}:[0-9a-f]{4})\])?")
 _ID = re.compile(r"\[([0-9a-f]{4}:[0-9a-f]{4})\]")
@@ -52,6 +63,7 @@ def _described(pair: Pair) -> Iterator[Claim]:
 
 
 def _flags(pair: Pair) -> Iterator[Claim]:
+    """The processor features that builds ask for; a short list is some other program's flags."""
     words = pair.value.split()
     kept = tuple(word for word in words if re.fullmatch(r"avx\w*|fma|sse4_[12]|amx\w*|neon|asimd\w*|sve\w*", word))
     if len(words) > 20 and kept:
@@ -113,11 +125,13 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _uname(kernel: str, arch: str) -> Iterator[Claim]:
+    """Kernel and machine of ``uname -a``."""
     yield from values.kernel_claims(kernel)
     yield Claim("arch", arch)
 
 
 def _controllers(view: View) -> Iterator[Claim]:
+    """Display controllers and accelerators on the PCI bus."""
     for needle in ("controller", "Processing accelerators"):
         for index, line in view.lines(needle):
             found = _PCI.match(line)

@@ -1,4 +1,17 @@
-"""CUDA on disk: ``nvcc -V``, version.txt, version.json and the defines of cuDNN's header."""
+"""CUDA on disk: ``nvcc -V``, version.txt, version.json and the defines of cuDNN's header.
+
+::
+
+    nvcc: NVIDIA (R) Cuda compiler driver
+    Cuda compilation tools, release 12.1, V12.1.66
+    Build cuda_12.1.r12.1/compiler.32415258_0
+
+    CUDA Version 10.1.243                       (version.txt)
+
+    #define CUDNN_MAJOR 7                       (cudnn.h, cudnn_version.h)
+    #define CUDNN_MINOR 6
+    #define CUDNN_PATCHLEVEL 4
+"""
 
 from __future__ import annotations
 
@@ -45,6 +58,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _header(view: View) -> Iterator[Claim]:
+    """Version of cuDNN from the defines of its header, each on its line."""
     parts: dict[str, str] = {}
     start = -1
     for index, line in view.lines("CUDNN_"):

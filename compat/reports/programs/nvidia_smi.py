@@ -1,4 +1,17 @@
-"""nvidia-smi: the table in its widths, ``-q``, ``-L``, ``--query-gpu`` and the sentences it fails with."""
+"""nvidia-smi: the table in its widths, ``-q``, ``-L``, ``--query-gpu`` and the sentences it fails with.
+
+The table has come in two widths, and names that do not fit are cut with three dots::
+
+    | NVIDIA-SMI 470.57.02    Driver Version: 470.57.02    CUDA Version: 11.4     |
+    |   0  Tesla T4            Off  | 00000000:00:04.0 Off |                    0 |
+    | N/A   36C    P8     9W /  70W |      0MiB / 15109MiB |      0%      Default |
+
+``-q`` prints labels, ``-L`` one line per device, ``--query-gpu`` a table with commas::
+
+    GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
+
+The driver is the field "Driver Version": on WSL it differs from the tool's own number.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +19,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.facts import Gpu
 from compat.reports import devices, values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed, ends
@@ -14,6 +26,7 @@ from compat.reports.page import betrayed, ends
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from compat.facts import Gpu
     from compat.reports.page import Page, Pair, View
 
 NAME: Final = "nvidia-smi"
@@ -38,7 +51,7 @@ _FAILURES: Final = {
     "Unable to determine the device handle": "device lost",
     "Failed to initialize NVML: Unknown Error": "Unknown Error",
     "Failed to initialize NVML: Insufficient Permissions": "Insufficient Permissions",
-    "Failed to initialize NVML: GPU access blocked by the operating system": "GPU access blocked by the operating system",
+    "NVML: GPU access blocked by the operating system": "GPU access blocked by the operating system",
 }
 # Lines that ``-q`` prints for one GPU at most.
 BLOCK: Final = 400
@@ -53,6 +66,7 @@ def _query_name(pair: Pair) -> Iterator[Claim]:
 
 
 def _driver(pair: Pair) -> Iterator[Claim]:
+    """A driver version; three digits tell it from other tools' fields of that name."""
     if (version := values.dotted(pair.value)) and len(version.split(".")[0]) == 3:
         yield Claim("driver", version)
 
@@ -117,6 +131,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _heads(view: View) -> Iterator[Claim]:
+    """The head line of the table, whole or in parts, and the kernel module's own version line."""
     marks = set(view.marks[NAME])
     for index, line in view.lines("Driver Version"):
         if found := _DRIVER.search(line):
@@ -132,6 +147,7 @@ def _heads(view: View) -> Iterator[Claim]:
 
 
 def _rows(view: View) -> Iterator[Claim]:
+    """Device rows of the table: index, name, persistence mode, PCI address."""
     seen: set[int] = set()
     for mark in ends(view.marks[NAME]):
         for index, line in view.span(mark, mark + 80):
@@ -177,6 +193,7 @@ def _queries(view: View) -> Iterator[Claim]:
 
 
 def _cells(row: Mapping[str, str], position: str) -> Iterator[Claim]:
+    """One row of ``--query-gpu``."""
     gpu = devices.device(row["name"], vendor="nvidia", target=devices.capability(row.get("compute_cap", "")))
     if gpu:
         yield Claim("gpus", gpu, key=row.get("index", position))
@@ -185,6 +202,7 @@ def _cells(row: Mapping[str, str], position: str) -> Iterator[Claim]:
 
 
 def _failures(view: View) -> Iterator[Claim]:
+    """What nvidia-smi says when NVML does not answer."""
     for sentence, answer in _FAILURES.items():
         for index, _line in view.lines(sentence):
             yield from view.stamp(index, [Claim("nvml", answer, weight=Weight.LISTED)])

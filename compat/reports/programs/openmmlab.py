@@ -1,6 +1,26 @@
 """detectron2's table and the reports that took its labels: mmcv, mmengine, SGLang, LMDeploy.
 
 The same labels come as a table (two columns), as ``label: value`` lines, in a log, and as a printed dictionary.
+
+The labels are detectron2's, in two columns::
+
+    sys.platform            linux
+    Python                  3.9.16 | packaged by conda-forge
+    PyTorch                 1.10.0 @/envs/d/lib/python3.9/site-packages/torch
+    GPU 0,1                 NVIDIA A100-PCIE-40GB (arch=8.0)
+    Driver version          515.65.01
+
+or behind colons, with what torch says of its own build below them::
+
+    GPU 0,1,2,3: Tesla V100-SXM2-32GB
+    NVCC: Cuda compilation tools, release 11.1, V11.1.105
+    PyTorch: 1.9.1+cu111
+    PyTorch compiling details: PyTorch built with:
+      - CUDA Runtime 11.1
+      - CuDNN 8.0.5
+
+"CUDA compiler" and the arch flags describe how an extension was built, not this machine, and are no facts. SGLang adds
+``GPU 0,1 Compute Capability: 8.9`` and ``CUDA Driver Version``, by which it means the driver's own version.
 """
 
 from __future__ import annotations
@@ -41,6 +61,7 @@ _DETAIL = re.compile(r"(CUDA|HIP) Runtime (\d+(?:\.\d+)*)|CuDNN (\d+(?:\.\d+)+)|
 
 
 def _nvcc(pair: Pair) -> Iterator[Claim]:
+    """The sentence of nvcc, or only its Build line in old mmcv."""
     found = _RELEASE.search(pair.value)
     if found:
         release, full, build, bare = found.groups()
@@ -48,6 +69,7 @@ def _nvcc(pair: Pair) -> Iterator[Claim]:
 
 
 def _platform(pair: Pair) -> Iterator[Claim]:
+    """Python's sys.platform."""
     names = {"linux": "linux", "linux2": "linux", "win32": "windows", "darwin": "darwin"}
     if kind := names.get(pair.value.lower()):
         yield Claim("platform", kind, weight=Weight.HINT)
@@ -95,6 +117,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _detail(found: re.Match[str]) -> Iterator[Claim]:
+    """One line of torch's build configuration."""
     kind, version, cudnn, _miopen = found.groups()
     if kind:
         prefix = "cuda" if kind == "CUDA" else "rocm"
@@ -106,7 +129,7 @@ def _detail(found: re.Match[str]) -> Iterator[Claim]:
 
 
 def _true_cudnn(printed: str) -> str:
-    """The number behind the one torch prints: it divides cuDNN 9's 90100 by 1000 and prints 90.1; nobody has had a cuDNN above 20."""
+    """The number behind the one torch prints: it divides 90100 by 1000, as was right before cuDNN 9: 90.1."""
     parts = [int(part) for part in printed.split(".")]
     if parts[0] < 80:
         return printed

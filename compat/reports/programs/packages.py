@@ -1,4 +1,17 @@
-"""Lists of installed packages: pip, uv, conda, dpkg; and what installers say they have just installed."""
+"""Lists of installed packages: pip, uv, conda, dpkg; and what installers say they have just installed.
+
+::
+
+    Package            Version                  # Name        Version     Build            Channel
+    ------------------ -------                  cudnn         7.6.5       cuda10.1_0
+    torch              2.3.0                    pytorch       2.1.0       py3.10_cuda11.8  pytorch
+
+    torch==2.2.0+cu121                          numpy @ file:///build/numpy-1.26.4-cp310-cp310-linux_x86_64.whl
+     + jax==0.6.1                               Successfully installed torch-1.13.1
+
+Rows without a head, as ``grep`` leaves them, are taken when the name is one that matters here or the third column is a
+conda build string. ``conda info`` adds the virtual packages ``__cuda`` (what the driver supports) and ``__glibc``.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +69,7 @@ def _virtual(pair: Pair) -> Iterator[Claim]:
 
 
 def _conda_platform(pair: Pair) -> Iterator[Claim]:
+    """The name conda has for a platform, ``linux-64``."""
     names = {
         "linux-64": "x86_64",
         "linux-aarch64": "aarch64",
@@ -112,14 +126,17 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _package(name: str, version: str, fact: str = "packages") -> Claim:
+    """A claim for one listed package."""
     return Claim(fact, values.package_version(version) or version, key=name, weight=Weight.LISTED)
 
 
 def _head(text: str) -> bool:
+    """Whether a line is the head of a list."""
     return bool(_PIP_HEAD.match(text) or _CONDA_HEAD.match(text))
 
 
 def _frozen(view: View) -> Iterator[Claim]:
+    """``name==version`` and ``name @ file`` lines, wherever they stand."""
     for index, line in view.lines("=="):
         if found := _FROZEN.match(line):
             yield from view.stamp(index, [_package(*found.groups())])
@@ -130,6 +147,7 @@ def _frozen(view: View) -> Iterator[Claim]:
 
 
 def _tables(view: View) -> Iterator[Claim]:
+    """Rows below a head, until lines stop looking like rows."""
     for mark in ends(view.marks.get(NAME, ())):
         text = view.page.lines[mark].text
         if not _head(text):
@@ -147,7 +165,7 @@ def _tables(view: View) -> Iterator[Claim]:
 
 
 def _rows(view: View) -> Iterator[Claim]:
-    """Rows that stand without a head, as ``pip list | grep torch`` leaves them: known names, or conda's build strings."""
+    """Rows without a head, as ``pip list | grep torch`` leaves them: known names, or conda's build strings."""
     for index, line in enumerate(view.page.lines):
         text = line.text
         # Short, with a blank and no label: cheap to see, and true of every row.

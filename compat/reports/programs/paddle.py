@@ -1,4 +1,23 @@
-"""PaddlePaddle's ``summary_env.py`` and the device lines that Paddle logs when it first meets a GPU."""
+"""PaddlePaddle's ``summary_env.py`` and the device lines that Paddle logs when it first meets a GPU.
+
+::
+
+    Paddle version: 2.4.2
+    Paddle With CUDA: True
+    OS: ubuntu 18.04
+    Libc version: glibc 2.27
+    CUDA version: 11.2.142
+    Build cuda_11.2.r11.2/compiler.29558016_0
+    cuDNN version: 8.1.1
+    Nvidia driver version: 440.33.01
+    Nvidia driver List:
+    GPU 0: Tesla P40
+
+"CUDA version" is what nvcc answered. In the log "Driver API Version" is the highest CUDA the driver supports and
+"Runtime API Version" what Paddle was built for::
+
+    device: 0, GPU Compute Capability: 7.5, Driver API Version: 11.4, Runtime API Version: 11.2
+"""
 
 from __future__ import annotations
 
@@ -71,6 +90,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _logged(found: re.Match[str]) -> Iterator[Claim]:
+    """The log line of a device: its capability, and the CUDA of driver and build."""
     number, major, minor, driver, runtime = found.groups()
     yield Claim("gpus", Gpu(target=devices.sm(major, minor), vendor="nvidia"), key=number)
     yield Claim("driver_cuda", driver)

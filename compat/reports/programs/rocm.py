@@ -1,4 +1,22 @@
-"""AMD's tools: rocminfo, rocm-smi in its layouts, amd-smi, hipcc."""
+"""AMD's tools: rocminfo, rocm-smi in its layouts, amd-smi, hipcc.
+
+rocminfo describes every agent, the processors too; a GPU's "Name" is its target::
+
+    Agent 2
+      Name:                    gfx1032
+      Marketing Name:          AMD Radeon PRO W6600
+      Device Type:             GPU
+
+rocm-smi numbers its rows, and the labels' capitals changed between releases::
+
+    Driver version: 5.6.19
+    GPU[0]          : Card series:          Navi 21 [Radeon RX 6900 XT]
+
+amd-smi prints nested keys, and a table since ROCm 7::
+
+    MARKET_NAME: AMD Instinct MI300X
+    TARGET_GRAPHICS_VERSION: gfx942
+"""
 
 from __future__ import annotations
 
@@ -98,6 +116,7 @@ def _agents(view: View) -> Iterator[Claim]:
 
 
 def _agent(above: list[str], below: list[str], key: str) -> Claim | None:
+    """The device that an agent's fields describe; ``None`` for processors."""
     fields: dict[str, str] = {}
     for text in (*above, *below):
         if (found := _FIELD.match(text)) and (found.group(1) not in fields or found.group(1) == "Name"):

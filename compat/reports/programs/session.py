@@ -1,4 +1,19 @@
-"""An interactive session: what Python answers at its prompt and what short commands answer at the shell's."""
+"""An interactive session: what Python answers at its prompt and what short commands answer at the shell's.
+
+::
+
+    >>> torch.__version__                       $ python -c "import torch; print(torch.version.cuda)"
+    '1.12.1'                                    11.3
+
+    print(torch.__version__)                    In [1]: torch.__version__
+    print(torch.cuda.is_available())            Out[1]: '2.0.1+cpu'
+
+    1.12.1
+    False
+
+Answers are matched with questions in order. ``torch.version.cuda`` prints nothing at a prompt when it is None, so only
+a printed None states a build without CUDA.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +42,8 @@ _GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
 
 
 def _version(name: str) -> Callable[[str], Iterator[Claim]]:
+    """A reader of one module's ``__version__``."""
+
     def read(answer: str) -> Iterator[Claim]:
         if version := values.package_version(answer.strip("'\"")):
             yield Claim("packages", version, key=name)
@@ -35,6 +52,7 @@ def _version(name: str) -> Callable[[str], Iterator[Claim]]:
 
 
 def _cuda(answer: str) -> Iterator[Claim]:
+    """``torch.version.cuda``."""
     if claim := values.build_claim("cuda", answer.strip("'\"")):
         yield claim
     elif answer.strip() == "None":
@@ -42,26 +60,31 @@ def _cuda(answer: str) -> Iterator[Claim]:
 
 
 def _hip(answer: str) -> Iterator[Claim]:
+    """``torch.version.hip``."""
     if claim := values.build_claim("rocm", answer.strip("'\"")):
         yield claim
 
 
 def _cudnn(answer: str) -> Iterator[Claim]:
+    """``torch.backends.cudnn.version()``, a packed number."""
     if re.fullmatch(r"\d{4,6}", answer.strip()):
         yield Claim("cudnn", values.unpacked_cudnn(int(answer)))
 
 
 def _name(answer: str) -> Iterator[Claim]:
+    """``torch.cuda.get_device_name()``."""
     if gpu := devices.device(answer):
         yield Claim("gpus", gpu)
 
 
 def _capability(answer: str) -> Iterator[Claim]:
+    """``torch.cuda.get_device_capability()``, a tuple."""
     if target := devices.capability(answer):
         yield Claim("gpus", Gpu(target=target, vendor="nvidia"), weight=Weight.LISTED)
 
 
 def _platform(answer: str) -> Iterator[Claim]:
+    """``platform.platform()``."""
     return values.platform_claims(answer)
 
 
@@ -139,6 +162,7 @@ def _readers(statement: str) -> list[Callable[[str], Iterator[Claim]] | None]:
 
 
 def _claims(readers: list[Callable[[str], Iterator[Claim]] | None], answer: str) -> list[Claim]:
+    """Claims of one answer line; words answer the arguments of one print in order."""
     answers = [answer] if len(readers) == 1 else [word.strip("(),'\"") for word in answer.split()]
     pairs = zip(readers, answers, strict=False)
     return [claim for read, text in pairs if read is not None for claim in read(text)]

@@ -1,4 +1,22 @@
-"""TensorFlow's ``tf_env_collect.sh`` and the lines that TensorFlow logs when it meets a GPU."""
+"""TensorFlow's ``tf_env_collect.sh`` and the lines that TensorFlow logs when it meets a GPU.
+
+The script prints sections::
+
+    == check python ===================================================
+    python version: 3.6.9
+    == check os platform ===============================================
+    os release version: 4.19.112+
+    linux distribution: ('Ubuntu', '18.04', 'bionic')
+    == check pips =====================================================
+    tensorflow                    2.3.0
+    == cuda libs  =====================================================
+    /usr/local/cuda-10.1/targets/x86_64-linux/lib/libcudart.so.10.1.243
+
+and the log names devices, and the driver where something is wrong with it::
+
+    device: 0, name: Tesla T4, pci bus id: 0000:00:04.0, compute capability: 7.5
+    kernel reported version is: 384.81.0
+"""
 
 from __future__ import annotations
 
@@ -66,6 +84,7 @@ def facts(view: View) -> Iterator[Claim]:
         return
     yield from view.labelled(LABELS)
     yield from _logged(view)
+    yield from _numbers(view)
     for index, line in view.lines("(3, "):
         if found := _TUPLE.search(line):
             yield from view.stamp(index, [Claim("python", ".".join(found.groups()), weight=Weight.LISTED)])
@@ -77,6 +96,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _logged(view: View) -> Iterator[Claim]:
+    """Devices that the log names."""
     for index, line in view.lines("compute capability: "):
         if found := _CREATED.search(line):
             number, name, *digits = found.groups()
@@ -87,18 +107,25 @@ def _logged(view: View) -> Iterator[Claim]:
             name, *digits = (part for part in found.groups() if part)
             if gpu := devices.device(name, target=devices.sm(*digits), vendor="nvidia"):
                 yield from view.stamp(index, [Claim("gpus", gpu)])
+
+
+def _numbers(view: View) -> Iterator[Claim]:
+    """Versions that the log names: of the kernel module, of libcuda, of cuDNN."""
     for needle, pattern, fact in (
         ("kernel ", _KERNEL, "driver"),
         ("libcuda reported", _LIBCUDA, "driver_library"),
         ("Loaded ", _LOADED, "cudnn"),
     ):
         for index, line in view.lines(needle):
-            if found := pattern.search(line):
-                value = found.group(1).rstrip(".")
-                if value.isdigit() and len(value) < 4:
-                    continue  # a packed number of cuDNN has four digits or five; this one is cut
-                value = values.unpacked_cudnn(int(value)) if value.isdigit() else value
+            if (found := pattern.search(line)) and (value := _unpacked(found.group(1).rstrip("."))):
                 yield from view.stamp(index, [Claim(fact, value)])
+
+
+def _unpacked(value: str) -> str:
+    """A packed cuDNN number has four digits or five; one with fewer is cut."""
+    if not value.isdigit():
+        return value
+    return values.unpacked_cudnn(int(value)) if len(value) >= 4 else ""
 
 
 def _pips(view: View) -> Iterator[Claim]:

@@ -1,4 +1,25 @@
-"""PyTorch's ``torch.utils.collect_env`` and what grew from it: vLLM's (flat and in sections), docTR's, TorchServe's."""
+"""PyTorch's ``torch.utils.collect_env`` and what grew from it: vLLM's (flat and in sections), docTR's, TorchServe's.
+
+The script prints one label per line, GPUs and library lists on lines of their own::
+
+    PyTorch version: 2.6.0+cu124
+    CUDA used to build PyTorch: 12.4
+    ROCM used to build PyTorch: N/A
+    OS: Ubuntu 22.04.5 LTS (x86_64)
+    Libc version: glibc-2.35
+    Python platform: Linux-5.15.0-134-generic-x86_64-with-glibc2.35
+    CUDA runtime version: Could not collect
+    GPU models and configuration: GPU 0: NVIDIA H100 PCIe
+    Nvidia driver version: 535.230.02
+    cuDNN version: Probably one of the following:
+    /usr/lib/x86_64-linux-gnu/libcudnn.so.8.2.0
+    [pip3] numpy==1.26.4
+    [conda] mkl                       2023.1.0         h213fc3f_46344
+
+Generations differ: before 1.7 there is no ROCm line and flags are Yes or No; before 1.12 no Libc line and no platform;
+since 2.15 HIP and the ROCm SDK have a line each. vLLM sets the same labels in sections with aligned colons. On AMD the
+GPU line names one device and its gfx target: ``AMD Instinct MI300X (gfx942:sramecc+:xnack-)``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +39,8 @@ if TYPE_CHECKING:
 NAME: Final = "collect_env"
 
 _MARKS: Final = (
-    "is debug build", "cuda used to build pytorch", "rocm used to build pytorch", "rocm sdk used to build pytorch", "hip used to build pytorch", "libc version", "python platform",
+    "is debug build", "cuda used to build pytorch", "rocm used to build pytorch",
+    "rocm sdk used to build pytorch", "hip used to build pytorch", "libc version", "python platform",
     "is cuda available", "cuda_module_loading set to", "hip runtime version", "miopen runtime version",
     "is xnnpack available", "is xpu available", "versions of relevant libraries",
     "vllm build flags", "gpu topology",
@@ -40,6 +62,7 @@ FILES: Final = 8
 
 
 def _torch(pair: Pair) -> Iterator[Claim]:
+    """Version of torch; docTR puts torchvision's behind it."""
     yield from values.package("torch")(pair)
     if "+cpu" in pair.value:
         yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
@@ -56,6 +79,7 @@ def _built_with_cuda(pair: Pair) -> Iterator[Claim]:
 
 
 def _built_with_rocm(pair: Pair) -> Iterator[Claim]:
+    """HIP's number of the build; its first two parts are the ROCm release."""
     if claim := values.build_claim("rocm", pair.value):
         yield claim
         yield from values.hip_version(pair)
@@ -78,6 +102,7 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
 
 
 def _driver(pair: Pair) -> Iterator[Claim]:
+    """The driver as nvidia-smi told the script."""
     if not values.empty(pair.value) and (version := values.dotted(pair.value)):
         yield Claim("driver", version)
 
@@ -127,6 +152,7 @@ def facts(view: View) -> Iterator[Claim]:
 
 
 def _listed(tool: str, name: str, version: str) -> Iterator[Claim]:
+    """One line of the library lists."""
     if version[0].isdigit() and (clean := values.package_version(version)):
         fact = "conda_packages" if tool == "conda" else "packages"
         yield Claim(fact, clean, key=name, weight=Weight.LISTED)

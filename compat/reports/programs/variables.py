@@ -1,4 +1,13 @@
-"""Environment variables that steer GPU software: ``NAME=value`` on a line of its own."""
+"""Environment variables that steer GPU software: ``NAME=value`` on a line of its own.
+
+vLLM's collect_env ends with them, shells echo them, units and compose files set them::
+
+    LD_LIBRARY_PATH=/usr/local/cuda/lib64
+    Environment="HSA_OVERRIDE_GFX_VERSION=10.3.0"
+    CUDA_VISIBLE_DEVICES=0 python train.py
+
+A variable without a value is not set, and no fact.
+"""
 
 from __future__ import annotations
 
