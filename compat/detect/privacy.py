@@ -15,7 +15,7 @@ from compat.facts import Fact, Host, Reading, Unknown
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
-_HOMES: Final = re.compile(r"(?<![\w.-])/(?:home|Users)/[^/:\s,;\"']+")
+_HOMES: Final = re.compile(r"(?<![\w.-])/(home|Users)/[^/:\s,;\"']+")
 _WINDOWS_HOMES: Final = re.compile(r"([A-Za-z]:[\\/]Users[\\/])[^\\/:;,\"']+")
 # NVIDIA writes GPU-, MIG- and a UUID; MIG's older form has the GPU's UUID and two numbers behind it
 _UUID: Final = re.compile(r"\b(GPU|MIG|MIG-GPU)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?:/\d+/\d+)?")
@@ -56,7 +56,7 @@ def _text(text: str, home: str) -> str:
     if home and home not in {"/", "/root"} and home in text:
         text = re.sub(re.escape(home) + r"(?=[/:\s,;\"']|$)", "~", text)
     if "/home/" in text or "/Users/" in text:
-        text = _HOMES.sub("/home/(user)", text)
+        text = _HOMES.sub(r"/\1/(user)", text)
     if "Users" in text:
         text = _WINDOWS_HOMES.sub(r"\1(user)", text)
     return _UUID.sub(r"\1-(uuid)", text) if "-" in text else text

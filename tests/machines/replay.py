@@ -5,7 +5,7 @@ Keys of a recording (all but ``title`` and ``sources`` optional):
 ==============  ====================================================================================
 ``title``       what the machine is, in a line
 ``sources``     where the formats and values in it are documented or were seen
-``uname``       kernel release; ``arch`` (default x86_64); ``system`` (default linux)
+``uname``       kernel release; ``arch`` (default x86_64); ``system`` (default linux); ``edition`` (Windows)
 ``libc``        what confstr says, ``glibc 2.35``; empty for a C library that says nothing
 ``user``        ``[uid, gid, gid, ...]``; root by default
 ``[env]``       environment variables
@@ -168,7 +168,8 @@ class Recording(Root):
 
     def system(self) -> System:
         said = self.said
-        return System(said.get("system", "linux"), said.get("uname", "6.8.0-45-generic"), said.get("arch", "x86_64"))
+        release, machine = said.get("uname", "6.8.0-45-generic"), said.get("arch", "x86_64")
+        return System(said.get("system", "linux"), release, machine, said.get("edition", ""))
 
     def libc(self) -> str:
         if not self.said.get("libc", "glibc 2.35"):
