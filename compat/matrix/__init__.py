@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from compat import resources, versions
+from compat.errors import InputError
 from compat.matrix import rows, store
 from compat.targets import Families
 
@@ -171,14 +172,23 @@ def _overlay_key(row: rows.Row) -> tuple[Any, ...]:
 
 
 def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
-    """A raw row as a value of its type; for a build one value per release."""
+    """A raw row as a value of its type; for a build one value per release.
+
+    Raises:
+        InputError: if the row does not have the shape of its type; :mod:`compat.matrix.schema` would say why.
+    """
     make = cast("Any", shape)
     tuples = _tuples(make)
-    values = {key: _items(item) if key in tuples else item for key, item in raw.items()}
-    if shape is not rows.Build:
-        return (make(**values),)
-    releases = values.pop("versions")
-    return [make(versions=(release,), package=table[len("builds.") :], **values) for release in releases]
+    try:
+        values = {key: _items(item) if key in tuples else item for key, item in raw.items()}
+        if shape is not rows.Build:
+            return (make(**values),)
+        releases = values.pop("versions")
+        return [make(versions=(release,), package=table[len("builds.") :], **values) for release in releases]
+    except (TypeError, KeyError):
+        where = f"{raw.get('origin', 'matrix')}: {table}"
+        hint = "`envcheck matrix check` tells each fault"
+        raise InputError("has a row with unknown or missing keys", where=where, hint=hint) from None
 
 
 @lru_cache

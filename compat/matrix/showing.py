@@ -22,7 +22,8 @@ _PACKAGE: Final = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?"
 )
 _BRANCH: Final = re.compile(r"(?:driver\s{0,3}|R)(\d{3})(?:\.[\d.]{1,20})?", re.IGNORECASE)
-_LAST: Final = ("inferred", "exempt", "origin")
+_LAST: Final = ("inferred", "note", "exempt", "origin")
+_HEADINGS: Final = {"origin": "file"}
 
 
 def show(matrix: Matrix, text: str) -> tuple[Table, ...]:
@@ -55,12 +56,9 @@ def _near_packages(matrix: Matrix, wanted: str) -> list[str]:
 
 def detail(matrix: Matrix, title: str, row: Row) -> Table:
     """One row as a table of its fields; what it does not state is left out."""
-    names = [item.name for item in fields(row) if item.name not in {"source", "how", "note"}]
-    cells = [(name, cell(getattr(row, name))) for name in names if name not in _LAST]
-    lines = [line(row, name, value) for name, value in cells if value]
-    lines += [
-        line(row, name, cell(getattr(row, name))) for name in ("how", "inferred", "note") if cell(getattr(row, name))
-    ]
+    names = [item.name for item in fields(row) if item.name not in {"source", "how", *_LAST}]
+    cells = [(name, cell(getattr(row, name))) for name in (*names, *_LAST)]
+    lines = [line(row, _HEADINGS.get(name, name), value) for name, value in cells if value]
     return table(matrix, title, ("field", "value"), lines)
 
 

@@ -134,12 +134,20 @@ class Live:
             {**row, "origin": self._origin(path)}
             for path in self._paths
             if heading.search(_text(*_state(path)))
-            for row in tables_of(_parsed(*_state(path))).get(table, [])
+            for row in _table(path, table)
         ]
 
     def sources(self) -> dict[str, str]:
         """Source id -> citation."""
         return {key: text for path in self._paths for key, text in _parsed(*_state(path)).get("sources", {}).items()}
+
+
+def _table(path: Path, table: str) -> list[Raw]:
+    """The rows of one table of one file, which must be rows."""
+    content = tables_of(_parsed(*_state(path))).get(table, [])
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        raise InputError(f"{table} is not a list of rows", where=str(path), hint="`envcheck matrix check` tells more")
+    return content
 
 
 def _state(path: Path) -> tuple[Path, int, int]:

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -18,27 +19,34 @@ PATHS = sorted((ROOT / "matrix").glob("*.toml"))
 
 
 @pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
+def paths(tmp_path_factory):
+    """A copy of the files, so that both sides of a comparison see one state even while somebody edits."""
+    folder = tmp_path_factory.mktemp("matrix")
+    return [Path(shutil.copy(path, folder)) for path in PATHS]
+
+
+@pytest.fixture(scope="module")
+def compiled(paths, tmp_path_factory):
     folder = tmp_path_factory.mktemp("compiled")
-    for name, text in store.compile_files(PATHS).items():
+    for name, text in store.compile_files(paths).items():
         (folder / name).write_text(text, "utf-8")
     return Matrix(store.Compiled(folder))
 
 
-def test_compiled_equals_parsed(compiled):
-    live = Matrix(store.Live(PATHS))
+def test_compiled_equals_parsed(compiled, paths):
+    live = Matrix(store.Live(paths))
     assert compiled.names() == live.names()
     assert compiled.citations == live.citations
     for name in live.names():
         assert compiled.table(name) == live.table(name), name
 
 
-def test_compiling_is_reproducible_whatever_the_order_of_files():
-    assert store.compile_files(PATHS) == store.compile_files(reversed(PATHS))
+def test_compiling_is_reproducible_whatever_the_order_of_files(paths):
+    assert store.compile_files(paths) == store.compile_files(reversed(paths))
 
 
-def test_select_equals_filtering(compiled):
-    whole = Matrix(store.Live(PATHS))
+def test_select_equals_filtering(compiled, paths):
+    whole = Matrix(store.Live(paths))
     wanted = [image for image in whole.table("images") if image.cuda == "12.8.1" and image.os == "ubuntu22.04"]
     assert wanted
     assert list(compiled.select("images", cuda="12.8.1", os="ubuntu22.04")) == wanted
@@ -88,8 +96,6 @@ def test_the_hook_compiles_what_the_store_compiles():
 def wheel(tmp_path_factory):
     """A wheel built from a copy of the sources; no network, no other environment."""
     hook()
-    import shutil
-
     from hatchling.builders.wheel import WheelBuilder
 
     copy = tmp_path_factory.mktemp("source")

@@ -146,3 +146,16 @@ def test_rows_of_other_tables(tmp_path):
         "requires x removed",
         "requires y added: expression cuda>=13.1",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["cuda = [ { cuda = 1 } ]", "cuda = [ { colour = 'red' } ]", "cuda = 5", "cuda = [ 1 ]", "builds.torch = [ {} ]"],
+)
+def test_comparing_what_is_no_matrix_is_one_clear_error(tmp_path, text):
+    with pytest.raises(InputError, match="matrix check"):
+        diff(of(tmp_path, text, "bad.toml"), MATRIX)
+
+
+def test_what_is_shown_says_which_file_it_stands_in():
+    assert "file | toolkits.toml" in text_of(show(MATRIX, "cuda 12.8.0"))
