@@ -266,9 +266,7 @@ def packed(fact: str, *, places: tuple[int, int] = (1000, 10), weight: Weight = 
 
 
 def unpacked_cudnn(value: int) -> str:
-    ("",)
-    ("8005 -> 8.0.5, 90100 -> 9.1.0: cudnn_version.h multiplies the major by 1000 before release 9, by 10000 since.",)
-    ("",)
+    """8005 -> 8.0.5, 90100 -> 9.1.0: the header multiplies the major by 1000 before release 9, by 10000 since."""
     if value >= 90000:
         return f"{value // 10000}.{value % 10000 // 100}.{value % 100}"
     return f"{value // 1000}.{value % 1000 // 100}.{value % 100}"

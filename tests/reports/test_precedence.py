@@ -68,14 +68,14 @@ GPUS = {
     ),
     "numbers in one label": ("sys.platform: linux\nCUDA available: True\nGPU 0,1,2: Tesla V100-SXM2-32GB\n", ["Tesla V100-SXM2-32GB"] * 3),
     "a cut name gives way": (
-        "NVIDIA-SMI 440.33.01    Driver Version: 440.33.01    CUDA Version: 10.2\n"
+        ("NVIDIA-SMI 440.33.01    Driver Version: 440.33.01    CUDA Version: 10.2\n"
         "|   0  GeForce GTX 106...  Off  | 00000000:01:00.0  On |                  N/A |\n"
-        "Is debug build: False\nGPU models and configuration: GPU 0: GeForce GTX 1060 6GB\n",
+        "Is debug build: False\nGPU models and configuration: GPU 0: GeForce GTX 1060 6GB\n"),
         ["GeForce GTX 1060 6GB"],
     ),
     "mixed vendors": (
-        "  Name:                    gfx1100\n  Marketing Name:          AMD Radeon RX 7900 XTX\n  Device Type:             GPU\n\n"
-        "GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-1)\n",
+        ("  Name:                    gfx1100\n  Marketing Name:          AMD Radeon RX 7900 XTX\n  Device Type:             GPU\n\n"
+        "GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-1)\n"),
         ["AMD Radeon RX 7900 XTX", "NVIDIA GeForce RTX 4090"],
     ),
     "people count where no program does": ("- GPU: 2x RTX 3090 (24GB)\n", ["RTX 3090", "RTX 3090"]),
