@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from compat.registry import ranges
 from compat.errors import CannotCheckError, InputError
+from compat.registry import ranges
 
 PTX = b".version 8.0\n.target sm_90\n.address_size 64\n"
 

@@ -136,22 +136,17 @@ def finding(
     confidence: Confidence = "certain",
 ) -> Finding:
     """A finding at a line of the scene's file, with the code's own title and fix where none is given."""
-    rule = RULES.get(code)
+    from compat import rules
+
+    page = RULES[code] if code in RULES else rules.page(code)
     return Finding(
         code=code,
         severity=severity,
         confidence=confidence,
-        title=rule.title if rule else _title_of(code),
+        title=page.title,
         detail=detail,
         evidence=evidence,
-        fix=Fix(fix or (rule.fix if rule else ""), commands),
+        fix=Fix(fix or page.fix, commands),
         sources=sources,
         place=Place(scene.ask.file, line),
     )
-
-
-def _title_of(code: str) -> str:
-    """The title of a code that the doctor's rules document."""
-    from compat import rules
-
-    return rules.page(code).title if code in rules.RULES else code

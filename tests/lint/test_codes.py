@@ -1,0 +1,213 @@
+"""Lint by cases: a file, and the codes it must give; and lean, right files that must give no error."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compat import rules, sources
+from compat.findings import Report
+from compat.matrix import matrix
+from compat.rules.lint import RULES, lint
+
+MATRIX = matrix()
+PYTORCH = "https://download.pytorch.org/whl"
+PYTHON = "FROM python:3.10-slim-bookworm\n"
+CUDA = "FROM nvidia/cuda:12.4.1-{}-ubuntu22.04\nRUN apt-get update && apt-get install -y python3 python3-pip\n"
+
+BAD = [
+    ("base-python-missing", "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN pip install torch==2.0.1\n"),
+    ("base-python-missing", "FROM ubuntu:22.04\nRUN python3 -c 'print(1)'\n"),
+    ("musl-libc", "FROM python:3.11-alpine\nRUN pip install tensorflow==2.15.0\n"),
+    ("base-tag-eol", "FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n"),
+    ("pin-missing", "FROM pytorch/pytorch:latest\n"),
+    ("pin-missing", "FROM python\n"),
+    ("pin-missing", PYTHON + "RUN pip install torch\n"),
+    ("pin-missing", PYTHON + "RUN pip install 'torch>=2'\n"),
+    ("index-missing", PYTHON + "RUN pip install torch==1.13.1+cu117\n"),
+    ("version-does-not-exist", PYTHON + "RUN pip install torch==2.99.0\n"),
+    ("version-does-not-exist", PYTHON + f"RUN pip install torch==2.6.0+cu117 --index-url {PYTORCH}/cu117\n"),
+    ("version-does-not-exist", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu117\n"),
+    ("nightly-unpinned", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu130\n"),
+    ("nightly-unpinned", PYTHON + "RUN pip install tf-nightly\n"),
+    ("python-unsupported", "FROM python:3.12-slim\nRUN pip install torch==1.13.1\n"),
+    ("extra-index-shadowed", PYTHON + f"RUN pip install torch --extra-index-url {PYTORCH}/cu118\n"),
+    ("extra-index-shadowed", PYTHON + f"RUN pip install torch -f {PYTORCH}/cu111/torch_stable.html\n"),
+    ("accidental-cpu-wheel", CUDA.format("base") + "RUN pip install jax==0.4.30\n"),
+    ("accidental-cpu-wheel", PYTHON + "RUN pip install 'jax[cuda12_pip]'\n"),
+    (
+        "wrong-vendor-build",
+        CUDA.format("base") + f"RUN pip install torch==2.6.0+rocm6.2.4 --index-url {PYTORCH}/rocm6.2.4\n",
+    ),
+    ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.1.0 torchvision==0.15.2\n"),
+    ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.1.0\nRUN pip install torchvision==0.15.2\n"),
+    ("cuda-major-mixed-in-env", PYTHON + "RUN pip install torch==1.12.1 tensorflow==2.9.1\n"),
+    (
+        "library-missing",
+        "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+    ),
+    (
+        "library-missing",
+        "FROM nvidia/cuda:11.8.0-base-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+    ),
+    (
+        "base-runtime-mismatch",
+        "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+    ),
+    ("double-cuda", CUDA.format("runtime") + f"RUN pip install torch==2.6.0+cu124 --index-url {PYTORCH}/cu124\n"),
+    ("double-cuda", "FROM nvcr.io/nvidia/pytorch:25.06-py3\nRUN pip install torch==2.8.0\n"),
+    (
+        "devel-in-final-stage",
+        CUDA.format("devel") + f"RUN pip install torch==2.6.0+cu124 --index-url {PYTORCH}/cu124\n",
+    ),
+    (
+        "toolkit-mismatch-extension",
+        "FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install torch==1.13.0 && pip install flash-attn\n",
+    ),
+    ("extension-arch-missing", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV TORCH_CUDA_ARCH_LIST='7.0;7.5'\n"),
+    (
+        "rocm-libs-mixed",
+        f"FROM rocm/pytorch:rocm6.1_ubuntu22.04_py3.10_pytorch_2.1.2\nRUN pip install torch==2.3.0+rocm6.0 --index-url {PYTORCH}/rocm6.0\n",
+    ),
+    (
+        "framework-duplicate-install",
+        "FROM pytorch/pytorch:2.0.0-cuda11.7-cudnn8-runtime\nRUN pip install torch==2.1.0\n",
+    ),
+    (
+        "jetson-generic-wheel",
+        "FROM nvcr.io/nvidia/l4t-base:r36.2.0\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.5.0\n",
+    ),
+    ("gpu-query-at-build", CUDA.format("base") + "RUN nvidia-smi\n"),
+    ("gpu-query-at-build", PYTHON + 'RUN python -c "import torch; assert torch.cuda.is_available()"\n'),
+    ("devices-hardcoded", PYTHON + "ENV CUDA_VISIBLE_DEVICES=0\n"),
+    ("driver-stub-loaded", CUDA.format("devel") + "ENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"),
+    ("cuda-home-broken", "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV CUDA_HOME=/usr/local/cuda-11.8\n"),
+    ("cuda-home-broken", "FROM ubuntu:24.04\nENV PATH=/usr/local/cuda/bin:$PATH\n"),
+    ("apt-key-deprecated", "FROM ubuntu:20.04\nRUN curl x | apt-key add -\n"),
+    ("container-runtime-in-image", "FROM ubuntu:22.04\nRUN apt-get install -y nvidia-container-toolkit\n"),
+    ("image-ships-driver", "FROM ubuntu:22.04\nRUN apt-get install -y nvidia-driver-535\n"),
+    ("root-user", PYTHON),
+]
+ERRORS = {
+    "base-python-missing", "musl-libc", "index-missing", "version-does-not-exist", "python-unsupported", "accidental-cpu-wheel",
+    "wrong-vendor-build", "framework-pair-mismatch", "library-missing", "toolkit-mismatch-extension", "jetson-generic-wheel",
+}  # fmt: skip
+
+LEAN = [
+    PYTHON + f"RUN pip install torch==2.6.0+cu124 torchvision==0.21.0+cu124 --index-url {PYTORCH}/cu124\nUSER 1000\n",
+    PYTHON + f"RUN pip install torch==2.6.0+cu124 --extra-index-url {PYTORCH}/cu124\n",
+    PYTHON + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu\n",
+    CUDA.format("base") + "RUN pip install torch==2.6.0\n",
+    CUDA.format("base") + "RUN pip install tensorflow-cpu==2.16.1\n",
+    CUDA.format("base") + "RUN pip install 'jax[cuda12]==0.4.30'\n",
+    CUDA.format("base") + "RUN pip install jax==0.4.30 jaxlib==0.4.30 'jax-cuda12-plugin[with_cuda]==0.4.30'\n",
+    "FROM nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.12.0\n",
+    "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS build\nRUN apt-get install -y python3-pip && pip wheel flash-attn\nFROM python:3.10-slim-bookworm\nCOPY --from=build /w /w\nRUN pip install torch==2.6.0\n",
+    PYTHON + f"RUN uv pip install torch --extra-index-url {PYTORCH}/cu118\n",
+    PYTHON + "RUN pip install -i https://mirror.example/simple torch==2.0.1+cu118\n",
+    PYTHON + "RUN pip install ./dist/torch-2.0.1+cu118-cp310-cp310-linux_x86_64.whl\n",
+    f"FROM rocm/dev-ubuntu-22.04:6.2\nRUN apt-get install -y python3-pip && pip install torch==2.6.0+rocm6.2.4 --index-url {PYTORCH}/rocm6.2.4\n",
+    "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.0.1\n",
+    "FROM registry.example/team/cuda-python:7\nRUN pip install tensorflow==2.12.0\n",
+]
+
+
+def judged(text, file="Dockerfile"):
+    return lint(sources.read(text, file), MATRIX)
+
+
+@pytest.mark.parametrize(("code", "text"), BAD, ids=[f"{code}-{number}" for number, (code, _) in enumerate(BAD)])
+def test_a_fault_is_found_and_placed(code, text):
+    found = [finding for finding in judged(text).findings if finding.code == code]
+    assert found
+    assert found[0].place.line >= 1
+    assert found[0].fix.text
+    assert (found[0].severity == "error") >= (code in ERRORS and "tf-nightly" not in text)
+
+
+@pytest.mark.parametrize("text", LEAN)
+def test_lean_and_right_forms_give_no_error(text):
+    assert [finding.code for finding in judged(text).findings if finding.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "code"),
+    [
+        ("torch==1.10.0+cu113\n", "requirements.txt", "index-missing"),
+        (f"--extra-index-url {PYTORCH}/cu121\ntorch>=2.8.0\n", "requirements.txt", "extra-index-shadowed"),
+        ("torch==2.1.0\ntorchaudio==2.0.2\n", "requirements.txt", "framework-pair-mismatch"),
+        ("services:\n  a:\n    image: x:latest\n", "compose.yaml", "pin-missing"),
+        (
+            "services:\n  a:\n    image: x:1\n    environment: {NVIDIA_VISIBLE_DEVICES: '1'}\n",
+            "compose.yaml",
+            "devices-hardcoded",
+        ),
+        ("dependencies:\n  - python=3.8\n  - pip:\n      - torch==2.6.0\n", "environment.yml", "python-unsupported"),
+        (
+            '[project]\ndependencies = ["torch==2.1.0", "torchvision==0.15.2"]\n',
+            "pyproject.toml",
+            "framework-pair-mismatch",
+        ),
+    ],
+)
+def test_other_files_are_judged_alike(text, file, code):
+    assert code in {finding.code for finding in judged(text, file).findings}
+
+
+def test_a_successor_of_an_old_tag_is_a_tag_that_exists():
+    finding = next(
+        item for item in judged("FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n").findings if item.code == "base-tag-eol"
+    )
+    proposed = finding.fix.text.removeprefix("Take ").rstrip(".")
+    assert proposed in {name for row in MATRIX.table("images") for name in row.references()}
+
+
+def test_select_and_ignore():
+    ask = sources.read(PYTHON + "RUN pip install torch\n", "Dockerfile")
+    assert {item.code for item in lint(ask, MATRIX, select=["pin"]).findings} == {"pin-missing"}
+    assert "pin-missing" not in {item.code for item in lint(ask, MATRIX, ignore=["pin"]).findings}
+
+
+def test_every_code_is_documented():
+    given_codes = {code for code, _ in BAD}
+    assert given_codes <= {*RULES, *rules.RULES}
+
+
+word = st.sampled_from(
+    [
+        "torch",
+        "torch==2.0.1",
+        "jax[cuda12]",
+        "tensorflow==2.12.0",
+        "-r",
+        "--pre",
+        f"--index-url={PYTORCH}/cu118",
+        "==",
+        "$X",
+        "numpy<2",
+        "torchvision==0.15.2+cu118",
+        "'",
+        "&&",
+        "|",
+        "\\",
+    ]
+)
+base = st.sampled_from(
+    [
+        "nvidia/cuda:12.4.1-base-ubuntu22.04",
+        "python:3.11",
+        "x",
+        "nvidia/cuda:9",
+        "rocm/pytorch:latest",
+        "scratch",
+        "a@sha256:0",
+        ":",
+        "alpine",
+    ]
+)
+
+
+@settings(max_examples=60)
+@given(base, st.lists(word, max_size=8), st.lists(word, max_size=4))
+def test_no_file_breaks_the_rules(image, first, second):
+    text = f"FROM {image}\nRUN pip install {' '.join(first)}\nENV A={' '.join(second)}\n"
+    assert isinstance(judged(text), Report)
