@@ -10,6 +10,7 @@ Slurm, sbatch(1), output environment variables; Linux, cgroups(7).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
@@ -33,6 +34,7 @@ _MARKS: Final = (
     ("podman", "", "/run/.containerenv"),
     ("docker", "", "/.dockerenv"),
 )
+_FILES: Final = frozenset({"/run/.containerenv", "/.dockerenv"})  # marks that an image may carry away with it
 # Words in the path of process 1's control group; cgroup v2 hides it inside a private namespace
 _GROUPS: Final = (("kubepods", "kubernetes"), ("libpod", "podman"), ("docker", "docker"), ("/lxc", "lxc"))
 
@@ -74,10 +76,11 @@ def container_kind(machine: Machine) -> tuple[str, str] | None:
 
 def _kind(machine: Machine) -> tuple[str, str] | None:
     """By the engines' own marks, then by process 1's control group, then by systemd's word."""
+    leftover = _is_own_kernel(machine)
     for kind, variable, path in _MARKS:
         if variable and variable in machine.env:
             return kind, variable
-        if machine.exists(path):
+        if machine.exists(path) and not (leftover and path in _FILES):
             return kind, path
     for path in ("/proc/1/cgroup", "/run/systemd/container"):
         text = machine.text(path)
@@ -86,6 +89,17 @@ def _kind(machine: Machine) -> tuple[str, str] | None:
                 return kind, path
     named = machine.text("/run/systemd/container") or machine.env.get("container", "")
     return (named.split("-")[0], "the container's own mark") if named else None
+
+
+def _is_own_kernel(machine: Machine) -> bool:
+    """Whether this is a whole machine that was unpacked from an image: the image's mark came along and means nothing.
+
+    Such a machine sees the kernel's own threads and has its root on a disk. A container sees neither: its process
+    numbers begin anew, and its root is a layered file system (or, sharing the host's numbers, at least that).
+    """
+    root = re.search(r"^\d+ \d+ \S+ / / .* - (\S+) (\S+)", machine.text("/proc/self/mountinfo"), re.MULTILINE)
+    on_disk = root is not None and root[1] != "overlay" and root[2].startswith("/dev/")
+    return on_disk and machine.text("/proc/2/comm") == "kthreadd"
 
 
 def _scheduler(machine: Machine) -> Reading:

@@ -371,3 +371,24 @@ def test_cann_and_tpu_are_told_where_they_are(seen):
     told = seen("accelerators", files=files, env={"TPU_ACCELERATOR_TYPE": "v4-8"})
     assert told["cann"].value == "8.0.0"
     assert told["gpus"].value == (Gpu(name="TPU v4-8", vendor="google"),)
+
+
+@pytest.mark.parametrize(
+    ("said", "field", "value"),
+    [
+        ({"memory": [2**63 - 1, 5]}, "memory_mib", None),
+        ({"memory": [40960 << 20, 2**64 - 1]}, "memory_used_mib", None),
+        ({"memory": [40960 << 20, 1 << 20]}, "memory_mib", 40960),
+        ({"mig": [1, 0], "mig_devices": 2}, "mig_devices", 2),
+        ({"mig": [0, 0], "mig_devices": 2}, "mig_devices", None),
+        ({"processes": 2**32 - 1}, "processes", None),
+        ({"ecc_uncorrected": 2**64 - 1}, "ecc_uncorrected", None),
+        ({"lost": True}, "lost", True),
+        ({"denied": True}, "lost", None),
+        ({}, "lost", False),
+        ({"persistence": 1}, "persistence", None),
+        ({"name": "A\x1b[31mB"}, "name", "A[31mB"),
+    ],
+)
+def test_numbers_of_nvml_count_only_within_reason(said, field, value):
+    assert getattr(nvml._gpu(said), field) == value

@@ -217,6 +217,19 @@ def test_container_is_known_by_its_engines_mark(seen, said, kind):
     assert isinstance(told["image"], Fact) == (kind is None)
 
 
+DISK = "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n"
+OVERLAY = "600 500 0:55 / / rw,relatime master:3 - overlay overlay rw,lowerdir=/x\n"
+
+
+@pytest.mark.parametrize(
+    ("mounts", "second", "kind"),
+    [(DISK, "kthreadd\n", None), (OVERLAY, "kthreadd\n", "docker"), (DISK, "bash\n", "docker"), (DISK, None, "docker")],
+)
+def test_mark_that_an_image_left_on_a_whole_machine_means_nothing(seen, mounts, second, kind):
+    files = {"/.dockerenv": "", "/proc/self/mountinfo": mounts} | ({"/proc/2/comm": second} if second else {})
+    assert seen("context", files=files)["container"].value == kind
+
+
 @pytest.mark.parametrize(
     ("variable", "name"), [("SLURM_JOB_ID", "slurm"), ("PBS_JOBID", "pbs"), ("LSB_JOBID", "lsf"), ("HOME", None)]
 )
