@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -62,6 +63,9 @@ def _distributes(search: Search, package: str, name: str) -> bool:
 
 def _wish(case: Case) -> Change:
     name = case.soft.subject
+    for constraint in case.plan.constraints:
+        if re.match(rf"{re.escape(name)}(?![\w.-])", constraint):
+            return Change(f"take {constraint} instead of {case.soft.text}", name, constraint)
     for build in case.plan.builds:
         if package_of(case.search, build.name) == name:
             return Change(f"ask for {build.requirement} ({build.runtime or 'no GPU code'})", name, build.version)

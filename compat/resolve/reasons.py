@@ -65,6 +65,9 @@ def _driver(clash: Clash) -> Iterator[Member]:
             )
     if floors:
         *_, lowest, one, floor = min(floors, key=lambda item: item[:3])
+        if all(machine.number >= versions.release(lowest) for machine in search.target.machines if machine.number):
+            yield clash.row("an NVIDIA driver speaks for an NVIDIA GPU, so that builds for other GPUs do not count")
+            return
         how = (
             "by its own floor" if lowest in {floor.exact, one.option.build.driver} else "by minor-version compatibility"
         )
@@ -123,8 +126,12 @@ def _python(clash: Clash) -> Iterator[Member]:
     for one in clash.builds:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
-        minors = ", ".join(reversed(clash.search.known.pythons(bits)))
+        minors = ", ".join(sorted(clash.search.known.pythons(bits), key=_by_minor))
         yield clash.row(f"{clash.name} has wheels for Python {minors}", clash.builds[0].option.build)
+
+
+def _by_minor(python: str) -> tuple[tuple[int, ...], str]:
+    return versions.release(python), python
 
 
 def _glibc(clash: Clash) -> Iterator[Member]:
@@ -168,7 +175,8 @@ def _os(clash: Clash) -> Iterator[Member]:
     if system and system.glibc and lowest and not versions.at_least(system.glibc, lowest):
         yield clash.row(f"{clash.name} needs glibc {lowest} or later, and {system.os} has {system.glibc}", system)
         return
-    needs = sorted({item for one in clash.builds for item in one.option.build.system})
+    vendors = search.target.vendors or {"nvidia"}
+    needs = sorted({item for one in clash.builds for item in one.option.build.system if one.option.vendor in vendors})
     held = f" with {' '.join(needs)}" if needs else ""
     yield clash.row(f"no image of {search.target.os}{held} is known")
 

@@ -58,19 +58,22 @@ def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
     Raises:
         InputError: if one is malformed, names nothing the matrix knows, or asks for a version that does not exist.
     """
-    wishes = tuple(dict.fromkeys(_wish(text, known) for text in requirements))
+    parsed = {text: _parse(text) for text in dict.fromkeys(requirements)}
+    rows = [known.matrix.package(one.name) for one in parsed.values()]
+    beside = tuple(row.name for row in rows if row is not None)
+    wishes = tuple(dict.fromkeys(_wish(text, one, known, beside) for text, one in parsed.items()))
     if not any(not wish.shared for wish in wishes):
         raise InputError("no framework is asked for", where="argument", expected="a requirement such as torch==2.9.1")
     return wishes
 
 
-def _wish(text: str, known: Knowledge) -> Wish:
-    parsed = _parse(text)
+def _wish(text: str, parsed: Requirement, known: Knowledge, beside: tuple[str, ...]) -> Wish:
+    """One wish; a name without builds must be a dependency, of the packages asked for ``beside`` it or of any other."""
     name = normalise(parsed.name)
     row = known.matrix.package(name)
     bare = Wish(text.strip(), name, _specifier(parsed), tuple(sorted(parsed.extras)), str(parsed.marker or ""))
     if row is None:
-        if name not in known.shared_names:
+        if not any(name in known.line_names(package) for package in beside) and name not in known.shared_names:
             raise _unknown(parsed.name, known)
         return replace(bare, shared=True)
     named = (
