@@ -176,6 +176,24 @@ def test_answers_after_the_deadline_do_not_count():
     assert answers == {"quick": 1}
 
 
+def test_program_ends_although_a_question_still_hangs():
+    script = "import threading, time; from compat.detect.threads import answered; "
+    script += "print(dict(answered({'never': threading.Event().wait}, time.monotonic() + 0.01)))"
+    ended = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    assert ended.stdout == "{}\n"
+
+
+def test_question_that_hangs_holds_up_nobody_else(replay):
+    recording = replay.Recording({})
+    machine = Machine(recording, recording.run, time.monotonic() + 5)
+    never = threading.Event()
+    threading.Thread(target=machine.once, args=("stuck", never.wait), daemon=True).start()
+    assert dict(threads.answered({"other": lambda: machine.once("other", lambda: 1)}, time.monotonic() + 20)) == {
+        "other": 1
+    }
+    never.set()
+
+
 def test_unblocked_pipes_and_devices_are_no_files(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     machine = Machine(Root(), no_program, time.monotonic() + 1)

@@ -1,5 +1,8 @@
 """A recorded machine: one TOML file that answers like the machine it was taken from.
 
+The recordings here were written by hand after the formats that their ``sources`` document; none was taken from a person's
+machine, so names, addresses and UUIDs in them are made up.
+
 Keys of a recording (all but ``title`` and ``sources`` optional):
 
 ==============  ====================================================================================
