@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from compat.facts import Host
     from compat.findings import Report
 
@@ -15,16 +13,55 @@ REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "
 
 
 def report(found: Report, host: Host, format: str, *, colored: bool = False, title: str = "envcheck doctor") -> str:  # noqa: A002
-    """A report in one of :data:`REPORT_FORMATS`; the renderers are small, so all are at hand."""
-    from compat.render import document, github, html, ink, junit, markdown, sarif, text
+    """A report in one of :data:`REPORT_FORMATS`; only the renderer that speaks is imported."""
+    if format == "text":
+        from compat.render import ink, text
 
-    writers: dict[str, Callable[[], str]] = {
-        "text": lambda: text.report(found, host, title=title, pen=ink.ink(colored=colored)),
-        "json": lambda: document.encode(document.report(found, host)),
-        "markdown": lambda: markdown.report(found, host),
-        "sarif": lambda: document.encode(sarif.report(found)),
-        "junit": lambda: junit.report(found),
-        "html": lambda: html.report(found, host),
-        "github": lambda: github.report(found),
-    }
-    return writers[format]()
+        return text.report(found, host, title=title, pen=ink.ink(colored=colored))
+    return _WRITERS[format](found, host)
+
+
+def _json(found: Report, host: Host) -> str:
+    from compat.render import document
+
+    return document.encode(document.report(found, host))
+
+
+def _markdown(found: Report, host: Host) -> str:
+    from compat.render import markdown
+
+    return markdown.report(found, host)
+
+
+def _sarif(found: Report, _host: Host) -> str:
+    from compat.render import document, sarif
+
+    return document.encode(sarif.report(found))
+
+
+def _junit(found: Report, _host: Host) -> str:
+    from compat.render import junit
+
+    return junit.report(found)
+
+
+def _html(found: Report, host: Host) -> str:
+    from compat.render import html
+
+    return html.report(found, host)
+
+
+def _github(found: Report, _host: Host) -> str:
+    from compat.render import github
+
+    return github.report(found)
+
+
+_WRITERS: Final = {
+    "json": _json,
+    "markdown": _markdown,
+    "sarif": _sarif,
+    "junit": _junit,
+    "html": _html,
+    "github": _github,
+}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape  # XML's five marks too; xml.sax would import a network stack
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape, quoteattr
 
 if TYPE_CHECKING:
     from compat.findings import Finding, Report, Unchecked
@@ -40,3 +40,8 @@ def _skipped(item: Unchecked) -> str:
 def _clean(text: str) -> str:
     """Without the control characters that XML 1.0 forbids."""
     return "".join(mark for mark in text if mark in "\n\t" or ord(mark) >= 32)
+
+
+def quoteattr(text: str) -> str:
+    """Text as an attribute's value, in quotes."""
+    return f'"{escape(text).replace(chr(10), "&#10;").replace(chr(9), "&#9;")}"'
