@@ -128,8 +128,15 @@ def _options(argv: List[str]) -> Any:
 def child(options: Any) -> int:
     """Run one group in this process."""
     report = Report(options.group, guess)
-    _group(options.group, report, options)
+    try:
+        _group(options.group, report, options)
+    except Exception as error:
+        report.check("run", _raise, error)
     return 1 if report.failed else 0
+
+
+def _raise(error: Exception) -> Dict[str, Any]:
+    raise error
 
 
 def _group(name: str, report: Report, options: Any) -> None:

@@ -1,0 +1,79 @@
+"""Load for a given time, every result compared: what a short test misses shows under heat."""
+
+import ctypes
+import time
+from typing import Any, Dict, List
+
+from cuda_driver import PTX, Device, Driver
+from nvml import Monitor
+from reporting import Failed, Report
+
+
+def run(report: Report, subject: str, seconds: float) -> None:
+    """Load one subject: ``cuda`` with integer kernels, ``torch`` with matrix products."""
+    if subject == "cuda":
+        driver = Driver()
+        driver.call("cuInit", 0)
+        count = driver.number("cuDeviceGetCount")
+        for ordinal in range(count):
+            report.check("kernels%d" % ordinal, _kernels, driver, ordinal, seconds / max(1, count))
+    elif subject == "torch":
+        report.check("products", _products, seconds)
+    else:
+        report.skip("load", "not loaded for %s yet" % subject)
+
+
+def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
+    """The integer kernel over 64 MiB again and again; each round must equal the first, byte for byte."""
+    device, count = Device(driver, ordinal), 1 << 24
+    module, out = device.load(PTX), device.allocate(4 << 24)
+    words = (ctypes.c_uint32(count), ctypes.c_uint32(0x1234ABCD))
+    watch, before, rounds, wrong = Monitor(ordinal), Monitor(ordinal).read(), 0, 0
+    first, until = b"", time.time() + seconds
+    while time.time() < until or rounds < 2:
+        for _ in range(200):
+            device.launch(module, "mix", count, out, *words)
+        got = device.download(out, 4 * count)
+        first = first or got
+        wrong += got != first
+        rounds += 1
+    device.free(out)
+    device.close()
+    return _concluded(rounds, wrong, before, watch.read())
+
+
+def _products(seconds: float) -> Dict[str, Any]:
+    """Matrix products over fixed inputs; each must equal the first, bit for bit."""
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    size = 8192 if device == "cuda" else 512
+    torch.manual_seed(0)
+    left, right = (torch.randn(size, size, device=device) for _ in range(2))
+    first, watch = left @ right, Monitor(0)
+    before, rounds, wrong, until = watch.read(), 0, 0, time.time() + seconds
+    while time.time() < until or rounds < 2:
+        for _ in range(10):
+            got = left @ right
+        wrong += not torch.equal(got, first)
+        rounds += 1
+    return dict(_concluded(rounds, wrong, before, watch.read()), device=device, size=size)
+
+
+def _concluded(rounds: int, wrong: int, before: Dict[str, Any], after: Dict[str, Any]) -> Dict[str, Any]:
+    """The figures, or the failure that they show."""
+    figures = {"rounds": rounds, "wrong": wrong, "before": before, "after": after}
+    if wrong:
+        raise Failed("probe-kernel-wrong-result", "%d of %d rounds differ from the first" % (wrong, rounds), **figures)
+    grown = after.get("ecc_uncorrected", 0) - before.get("ecc_uncorrected", 0)
+    if grown > 0:
+        raise Failed("gpu-ecc-uncorrectable", "%d uncorrected memory errors under load" % grown, **figures)
+    slowed = _hot(after.get("slowed_by") or [])
+    if slowed:
+        raise Failed("gpu-thermal-throttle", "slowed down under load: %s" % ", ".join(slowed), **figures)
+    return figures
+
+
+def _hot(reasons: List[str]) -> List[str]:
+    """Reasons that point to heat or a fault; reaching the power cap is what full load looks like."""
+    return [reason for reason in reasons if reason != "power cap"]
