@@ -6,16 +6,11 @@ from functools import cache
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
-from packaging.utils import canonicalize_name
-from packaging.version import Version
 
 from compat import targets
 from compat.matrix import matrix
 
 M = matrix()
-PACKAGES = sorted(name.removeprefix("builds.") for name in M.names() if name.startswith("builds."))
-DESKTOP = ("sm_50", "sm_60", "sm_61", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
 
 @cache
@@ -323,89 +318,3 @@ def test_glibc_floor_of_torch_is_the_real_one(version, glibc):
 def test_arm_servers_get_a_cpu_build_by_default_before_2_11(package, version):
     assert one(package, version, platform="linux_aarch64").runtime == "cpu"
     assert one(package, "2.11.0", platform="linux_aarch64").runtime == "cuda13.0"
-
-
-# --- every row ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_row_can_be_read_and_traced(package):
-    indexes = {row.name for row in M.table("indexes")}
-    for build in M.builds(package):
-        assert Version(build.full_version)
-        assert all(Requirement(line) for line in (*build.requires, *build.pins))
-        assert set(build.source) <= M.citations.keys(), build.version
-        assert build.index in indexes | {""}
-        assert build.platforms
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_no_row_is_hidden_by_another(package):
-    keys = [tuple(getattr(build, name) for name in ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published")) for build in M.builds(package)]  # fmt: skip
-    assert len(keys) == len(set(keys))
-
-
-def test_every_package_has_builds_or_says_why_not():
-    for name, package in M.packages.items():
-        assert M.builds(name) or package.note, name
-        assert canonicalize_name(name) == name
-
-
-@pytest.mark.parametrize("package", [name for name in PACKAGES if M.packages[name].follows])
-def test_companions_name_a_framework_release_that_exists(package):
-    framework = M.packages[package].follows
-    known = {build.version for build in M.builds(framework)}
-    for build in M.builds(package):
-        for line in build.requires:
-            wish = Requirement(line)
-            exact = [item for item in wish.specifier if item.operator == "==" and not item.version.endswith("*")]
-            if wish.name == framework and exact:
-                assert exact[0].version.partition("+")[0] in known, (build.full_version, line)
-
-
-NEVER_BEFORE = {
-    "3.10": "2021-05-01",
-    "3.11": "2022-05-01",
-    "3.12": "2023-05-01",
-    "3.13": "2024-05-01",
-    "3.14": "2025-05-01",
-}
-"""A Python has no wheels before its first beta (PEP 619, 664, 693, 719, 745)."""
-
-
-@pytest.mark.parametrize("package", ["torch", "tensorflow", "jaxlib", "paddlepaddle"])
-def test_no_python_has_wheels_before_its_time(package):
-    for build in M.builds(package):
-        for python in build.python:
-            assert not build.date or build.date >= NEVER_BEFORE.get(python.rstrip("t"), ""), (
-                build.full_version,
-                python,
-            )
-
-
-@pytest.mark.parametrize("package", ["torch", "tensorflow", "paddlepaddle"])
-def test_kernels_lie_within_what_the_toolkit_can_make(package):
-    for build in M.builds(package):
-        toolkit = M.cuda(build.runtime.removeprefix("cuda")) if build.runtime.startswith("cuda") else None
-        if toolkit and toolkit.targets:
-            made = {target.replace("compute_", "sm_") for target in build.kernels}
-            assert made <= set(toolkit.targets), (build.full_version, build.runtime)
-
-
-def test_torch_releases_leave_no_gap_between_first_and_newest():
-    releases = sorted({Version(build.version) for build in M.builds("torch")})
-    assert releases[0] == Version("1.0.0")
-    assert releases[-1] >= Version("2.15.0")
-    minors = [version.release[:2] for version in releases]
-    assert {(1, minor) for minor in range(14)} | {(2, minor) for minor in range(16)} <= set(minors)
-
-
-@pytest.mark.parametrize(
-    "version",
-    sorted({build.version for build in M.builds("torch") if Version(build.version) in SpecifierSet(">=1.11")}),
-)
-def test_every_torch_release_has_cuda_rocm_and_cpu_on_linux(version):
-    kinds = {
-        build.runtime.rstrip("0123456789.") for build in builds("torch", version) if "linux_x86_64" in build.platforms
-    }
-    assert {"cuda", "rocm", "cpu"} <= kinds
