@@ -149,10 +149,16 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
         title=page.title,
         detail=found.detail,
         confidence=found.confidence,
-        evidence=(*(evidence(case.host, name) for name in facts), *found.extra, *quote),
+        evidence=(*(evidence(case.host, name) for name in facts if _stands(case.host, name)), *found.extra, *quote),
         fix=found.fix or item.rule.mend(case.host),
         sources=tuple(dict.fromkeys((*found.sources, *page.sources))),
     )
+
+
+def _stands(host: Host, name: str) -> bool:
+    """Whether a fact was read, be it to a known absence; an entry of a table only if it is there."""
+    table, _, entry = name.partition(".")
+    return host.known(table) and (not entry or entry in (host[table] or {}))
 
 
 def evidence(host: Host, name: str) -> Evidence:

@@ -42,8 +42,10 @@ class NoDriver(Rule):
     def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing, driver: str | None = None) -> Outcome:
         """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers."""
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
-        if not cards or host["container"]:
-            return None
+        if not cards or host["container"] or host["l4t"]:
+            return (
+                Fits("") if host["container"] and host["driver"] else None
+            )  # a Jetson's driver is no module of that name
         if "smi-failed" in signals:
             return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))
         if driver:

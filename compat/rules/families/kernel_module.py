@@ -62,7 +62,9 @@ class DriverVfioBound(Rule):
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """A GPU is bound to vfio-pci."""
-        held = next((gpu for gpu in gpus if gpu.driver == "vfio-pci"), None)
+        held = next(
+            (gpu for gpu in gpus if gpu.driver == "vfio-pci" and gpu.vendor in {"nvidia", "amd", "intel"}), None
+        )
         return (
             Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.", facts=("gpus",))
             if held
@@ -95,7 +97,7 @@ class DriverModuleNotLoaded(Rule):
     def check(self, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
         """Libcuda can be loaded, an NVIDIA GPU is on the bus, and the module nvidia is not in the kernel."""
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
-        if not cards or "nvidia" in modules or host["driver"] or host["container"]:
+        if not cards or "nvidia" in modules or host["driver"] or host["container"] or host["l4t"]:
             return None
         return Found(
             detail=f"Libraries of driver {driver_library} are there, the kernel module is not.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
 from compat.rules.stack import installed
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class RocmVersionMismatch(Rule):
         low, high = row.drivers[0], row.drivers[-1]
         if not (is_version(low) and is_version(high)):
             return None
+        if versions.major(amdgpu or "") != versions.major(high) or versions.major(high) < _NEW_NUMBERS:
+            return Unsure(f"amdgpu {amdgpu} is numbered otherwise than the range {low} to {high} of ROCm {rocm}")
         inside = versions.release(low) <= versions.release(amdgpu or "") <= versions.release(high)
         if inside:
             return Fits(f"amdgpu {amdgpu} is inside the range of ROCm {rocm}")
@@ -72,6 +74,9 @@ class RocmVersionMismatch(Rule):
             sources=cite(matrix, row),
             severity="warning",
         )
+
+
+_NEW_NUMBERS = 30  # from ROCm 7 on AMD numbers the driver by itself (30.10); before, its modules had a third numbering
 
 
 class RocmLibsMixed(Rule):

@@ -119,10 +119,8 @@ class DriverTooOldForRuntime(Rule):
         """The message itself says that the driver is too old."""
         if not signals.get("driver-too-old", "ptx-version"):
             return None
-        return Found(
-            detail=f"CUDA itself says so of the driver {driver or (f'(CUDA {driver_cuda})' if driver_cuda else '')}".strip()
-            + "."
-        )
+        which = driver or (f"of CUDA {driver_cuda}" if driver_cuda else "in use")
+        return Found(detail=f"CUDA itself says that the driver {which} is too old.")
 
 
 def _reports_less(driver_cuda: str, cuda: str) -> bool:

@@ -97,8 +97,12 @@ class LibraryKnownBad(Rule):
 
     def check(self, cudnn: str, matrix: Matrix) -> Outcome:
         """The installed cuDNN is one that its users start with a warning about."""
-        bad = [row for row in matrix.table("cudnn") if row.version == cudnn and "defect" in row.note.lower()]
-        return Found(detail=f"cuDNN {cudnn}: {bad[0].note}", facts=("cudnn",)) if bad else None
+        rows = [row for row in matrix.table("cudnn") if row.version == cudnn or row.version.startswith(f"{cudnn}.")]
+        bad = [row for row in rows if "known defect: " in row.note]
+        if not bad:
+            return None
+        defect = bad[0].note.partition("known defect: ")[2]
+        return Found(detail=f"cuDNN {cudnn} {defect}.", facts=("cudnn",), sources=(matrix.cite(bad[0]),))
 
 
 RULES = family(LdLibraryPathShadow, NcclVersionMixed, LibraryKnownBad)

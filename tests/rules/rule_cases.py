@@ -1,0 +1,470 @@
+"""Facts for every rule: those that show its fault, and neighbours that do not. Plain data, read by test_families."""
+
+from __future__ import annotations
+
+
+def card(name="NVIDIA GeForce RTX 4090", target="sm_89", **more):
+    return {"name": name, "vendor": "nvidia", "target": target, "driver": "nvidia", **more}
+
+
+def radeon(name="AMD Radeon RX 7900 XTX", target="gfx1100", **more):
+    return {"name": name, "vendor": "amd", "target": target, "driver": "amdgpu", **more}
+
+
+def library(name, **more):
+    return {"name": name, **more}
+
+
+ADA = [card()]
+A100 = [card("NVIDIA A100-SXM4-80GB", "sm_80")]
+V100 = [card("Tesla V100-SXM2-16GB", "sm_70")]
+PASCAL = [card("NVIDIA GeForce GTX 1080 Ti", "sm_61")]
+BLACKWELL = [card("NVIDIA GeForce RTX 5090", "sm_120")]
+NAVI = [radeon()]
+NO_IMAGE = "CUDA error: no kernel image is available for execution on the device"
+
+FAULTY = [
+    # kernel modules and nodes
+    ("driver-vfio-bound", {"gpus": [card(driver="vfio-pci")]}),
+    ("driver-nouveau-bound", {"gpus": [card(driver="nouveau")], "driver": None}),
+    (
+        "driver-secure-boot-unsigned",
+        {"secure_boot": True, "gpus": ADA, "modules": [], "driver_library": "550.54", "driver": None},
+    ),
+    (
+        "driver-module-not-loaded",
+        {"driver_library": "550.54.14", "gpus": ADA, "modules": [], "driver": None, "platform": "linux"},
+    ),
+    ("driver-gsp-init-failed", {"error": "NVRM: RmInitAdapter: Cannot initialize GSP firmware RM", "gpus": ADA}),
+    ("driver-open-module-required", {"driver_branch": "proprietary", "gpus": BLACKWELL}),
+    ("driver-open-module-unsupported-gpu", {"driver_branch": "open", "gpus": PASCAL}),
+    ("driver-gpu-unsupported-by-branch", {"driver": "550.54", "gpus": [card("Tesla K80", "sm_37")]}),
+    ("driver-device-count-mismatch", {"driver": "550.54", "gpus": [card(), card(lost=True)]}),
+    ("uvm-not-ready", {"device_nodes": ["/dev/nvidiactl", "/dev/nvidia0"], "gpus": ADA}),
+    ("device-permission", {"device_nodes_denied": ["/dev/kfd"], "gpus": NAVI}),
+    ("wsl1", {"platform": "wsl1"}),
+    ("wsl-no-gpu-device", {"platform": "wsl2", "device_nodes": []}),
+    ("wsl-linux-driver-installed", {"platform": "wsl2", "driver_packages": ["nvidia-driver-550"]}),
+    # health
+    ("gpu-xid-fatal", {"xids": ["79"], "gpus": ADA}),
+    ("gpu-xid-fatal", {"error": "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, GSP RPC timeout", "gpus": ADA}),
+    ("gpu-xid-application", {"xids": ["31"], "gpus": ADA}),
+    ("gpu-ecc-uncorrectable", {"gpus": [card(ecc_uncorrected=4)]}),
+    ("gpu-row-remap-pending", {"gpus": [card(remap_pending=True)]}),
+    ("gpu-reset-required", {"gpus": [card(lost=True)]}),
+    ("gpu-thermal-throttle", {"gpus": [card(throttle=["hw_thermal_slowdown"])]}),
+    ("gpu-persistence-off", {"gpus": [card("NVIDIA A100-SXM4-80GB", "sm_80", persistence=False)]}),
+    ("gpu-compute-mode-exclusive", {"gpus": [card(compute_mode="prohibited")]}),
+    ("mig-enabled-no-instance", {"gpus": [card(mig="enabled", mig_devices=0)]}),
+    ("mig-pending-mode", {"gpus": [card(mig="disabled", mig_pending="enabled")]}),
+    ("mig-single-visible", {"gpus": [card(mig="enabled", mig_devices=2)]}),
+    ("mixed-gpu-architectures", {"gpus": [*ADA, *PASCAL]}),
+    ("device-order-mismatch", {"gpus": [*ADA, *PASCAL], "env": {}}),
+    # links
+    ("fabric-manager-down", {"nvswitch": 4, "fabric_manager": None, "driver": "535.161.08"}),
+    ("fabric-manager-down", {"error": "CUDA error 802: system not yet initialized", "driver": "535.161.08"}),
+    ("fabric-manager-version-mismatch", {"fabric_manager": "535.129.03 running", "driver": "535.161.08"}),
+    ("nvlink-down", {"xids": ["74"]}),
+    ("pcie-link-degraded", {"gpus": [card(pcie="gen4 x4", pcie_max="gen4 x16")]}),
+    ("iommu-multi-gpu-hang", {"gpus": NAVI * 2, "iommu": "translated"}),
+    ("p2p-unsupported", {"gpus": ADA * 2, "error": "peer access is not supported between these two devices"}),
+    ("peermem-missing", {"modules": ["nvidia"], "error": "NCCL INFO ibcore is not using peermem module"}),
+    # driver
+    ("no-driver", {"gpus": [card(driver="none")], "driver": None}),
+    (
+        "no-driver",
+        {
+            "gpus": ADA,
+            "driver": "550.54",
+            "error": "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
+        },
+    ),
+    (
+        "driver-stub-loaded",
+        {
+            "libraries": [
+                library("libcuda.so.1", origin="stubs", loaded=True, path="/usr/local/cuda/lib64/stubs/libcuda.so")
+            ]
+        },
+    ),
+    ("driver-library-mismatch", {"driver": "535.171.04", "driver_library": "535.183.01"}),
+    (
+        "driver-duplicate-libraries",
+        {"libraries": [library("libcuda.so.1", version="535.171.04"), library("libcuda.so.1", version="550.54.14")]},
+    ),
+    ("driver-too-old-for-runtime", {"driver": "470.57.02", "builds": {"torch": {"runtime": "cuda12.1"}}}),
+    ("driver-too-old-for-runtime", {"driver": "550.54.14", "packages": {"torch": "2.9.1+cu130"}}),
+    ("driver-too-old-for-runtime", {"driver_cuda": "10.1", "builds": {"torch": {"runtime": "cuda10.2"}}}),
+    (
+        "driver-too-old-for-runtime",
+        {"error": "ptxas fatal : Unsupported .version 8.5; current version is '8.4'", "driver": "550.54.15"},
+    ),
+    ("driver-minor-version-limited", {"driver_cuda": "12.2", "builds": {"torch": {"runtime": "cuda12.8"}}}),
+    ("ptx-jit-disabled", {"env": {"CUDA_DISABLE_PTX_JIT": "1"}}),
+    (
+        "forward-compat-conflict",
+        {"libraries": [library("libcuda.so.1", origin="compat", loaded=True, version="570.86.15")], "gpus": ADA},
+    ),
+    ("forward-compat-available", {"driver": "470.57.02", "gpus": A100, "builds": {"torch": {"runtime": "cuda12.1"}}}),
+    # AMD
+    ("rocm-no-driver", {"gpus": NAVI, "modules": [], "container": None}),
+    (
+        "rocm-kfd-missing",
+        {"gpus": NAVI, "modules": ["amdgpu"], "device_nodes": ["/dev/dri/renderD128"], "container": None},
+    ),
+    ("rocm-container-flags", {"gpus": NAVI, "container": "docker", "device_nodes": ["/dev/dri/renderD128"]}),
+    (
+        "rocm-gfx-unsupported",
+        {"gpus": [radeon("AMD Radeon RX 6700 XT", "gfx1031")], "packages": {"torch": "2.0.1+rocm5.4.2"}},
+    ),
+    (
+        "rocm-gfx-unsupported",
+        {
+            "gpus": NAVI,
+            "error": "rocBLAS error: Cannot read /opt/rocm/lib/TensileLibrary.dat: No such file for GPU arch : gfx1036",
+        },
+    ),
+    ("rocm-gfx-override", {"gpus": NAVI, "env": {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"}}),
+    (
+        "rocm-version-mismatch",
+        {
+            "rocm": "5.7.1",
+            "builds": {"torch": {"runtime": "rocm6.0"}},
+            "error": "undefined symbol: hsa_amd_memory_async_copy_on_engine",
+        },
+    ),
+    ("rocm-libs-mixed", {"env": {"LD_LIBRARY_PATH": "/opt/rocm/lib"}, "builds": {"torch": {"runtime": "rocm6.2"}}}),
+    ("rocm-igpu-interferes", {"gpus": [*NAVI, radeon("AMD Radeon Graphics", "gfx1036", integrated=True)]}),
+    ("rccl-shm-small", {"gpus": NAVI * 2, "shm_mib": 64}),
+    # containers and engines
+    ("container-no-gpu", {"container": "docker", "device_nodes": [], "gpus": ADA}),
+    (
+        "container-no-gpu",
+        {"error": 'could not select device driver "" with capabilities: [[gpu]]', "engine_flavour": "snap"},
+    ),
+    (
+        "container-no-gpu",
+        {"error": "RuntimeError: Found no NVIDIA driver on your system", "commands": ["docker build ."]},
+    ),
+    ("container-visible-devices", {"container": "docker", "env": {"NVIDIA_VISIBLE_DEVICES": "void"}}),
+    ("container-driver-capabilities", {"env": {"NVIDIA_DRIVER_CAPABILITIES": "utility"}}),
+    ("container-requires-newer-driver", {"driver": "470.57.02", "image_env": {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4"}}),
+    (
+        "container-requires-newer-driver",
+        {"error": "requirement error: unsatisfied condition: cuda>=12.8", "driver": "535.54"},
+    ),
+    ("container-cgroup-lost", {"container": "docker", "error": "Failed to initialize NVML: Unknown Error"}),
+    ("container-selinux", {"selinux": "enforcing", "container": "podman", "device_nodes_denied": ["/dev/nvidia0"]}),
+    ("container-image-arch", {"arch": "aarch64", "image": "example/app:1.0-amd64"}),
+    (
+        "image-runtime-not-devel",
+        {"image": "nvidia/cuda:12.4.1-runtime-ubuntu22.04", "error": "CUDA_HOME environment variable is not set"},
+    ),
+    ("image-ships-driver", {"container": "docker", "driver_packages": ["libnvidia-compute-535"]}),
+    ("shm-too-small", {"container": "docker", "shm_mib": 64}),
+    ("shm-too-small", {"error": "DataLoader worker (pid 5) is killed by signal: Bus error.", "shm_mib": 64}),
+    ("container-memlock-limit", {"memlock_kib": 64, "error": "NET/IB : ibv_reg_mr failed"}),
+    ("container-numa-blocked", {"container": "docker", "error": "NCCL INFO cuMem host allocations are not supported"}),
+    ("docker-missing", {"engine": None, "container": None}),
+    ("docker-daemon-down", {"engine_status": "stopped"}),
+    ("docker-permission", {"engine_status": "denied"}),
+    (
+        "docker-no-gpu-runtime",
+        {"engine": "docker 28.3.0", "engine_status": "running", "gpu_runtime": None, "gpus": ADA, "container": None},
+    ),
+    ("docker-snap", {"engine_flavour": "snap", "gpus": ADA}),
+    ("docker-rootless", {"engine_flavour": "rootless", "gpus": ADA}),
+    ("cdi-spec-stale", {"cdi_driver": "535.54.03", "driver": "550.54.14"}),
+    ("container-toolkit-old", {"container_toolkit": "1.5.1", "cgroup": "v2 systemd"}),
+    ("container-cgroup-driver-risk", {"cgroup": "v2 systemd", "gpu_runtime": "nvidia"}),
+    (
+        "container-mixed-injection",
+        {
+            "error": "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported"
+        },
+    ),
+    ("container-cli-ldcache", {"error": "nvidia-container-cli: ldcache error: process /sbin/ldconfig failed"}),
+    (
+        "container-visible-devices-unprivileged",
+        {"error": "insufficient privileges to read device list from NVIDIA_VISIBLE_DEVICES envvar"},
+    ),
+    ("k8s-no-gpu-resource", {"container": "kubernetes", "device_nodes": []}),
+    # platform and Python
+    ("platform-unsupported", {"platform": "windows", "arch": "x86_64", "wishes": ["triton==3.0.0"]}),
+    ("cpu-instructions-missing", {"cpu_flags": ["sse4_2"], "packages": {"tensorflow": "2.12.0"}, "arch": "x86_64"}),
+    ("musl-libc", {"libc": "musl"}),
+    ("glibc-too-old", {"glibc": "2.17", "packages": {"torch": "2.6.0+cu126"}}),
+    (
+        "glibc-too-old",
+        {
+            "glibc": "2.27",
+            "error": "/lib/x86_64-linux-gnu/libm.so.6: version `GLIBC_2.29' not found (required by x.so)",
+        },
+    ),
+    (
+        "libstdcxx-too-old",
+        {"libstdcxx": "3.4.25", "error": "version `GLIBCXX_3.4.29' not found (required by libtorch.so)"},
+    ),
+    ("python-unsupported", {"python": "3.13.1", "wishes": ["torch==2.0.1"]}),
+    ("python-tag-mismatch", {"python": "3.11.4", "builds": {"flash-attn": {"python_tag": "cp310"}}}),
+    (
+        "windows-vc-runtime-missing",
+        {"platform": "windows", "msvc": None, "error": "ImportError: DLL load failed while importing _pywrap"},
+    ),
+    ("windows-long-paths", {"platform": "windows", "error": "HINT: https://pip.pypa.io/warnings/enable-long-paths"}),
+    ("windows-tdr-timeout", {"platform": "windows", "error": "CUDA error: the launch timed out and was terminated"}),
+    ("macos-no-cuda", {"platform": "darwin", "error": "AssertionError: Torch not compiled with CUDA enabled"}),
+    ("macos-rosetta-python", {"platform": "darwin", "arch": "arm64", "python_arch": "x86_64"}),
+    ("jetson-generic-wheel", {"l4t": "35.4.1", "packages": {"torch": "2.1.0+cpu"}}),
+    ("jetson-jetpack-mismatch", {"l4t": "35.4.1", "image": "nvcr.io/nvidia/l4t-base:r32.7.1"}),
+    ("intel-no-compute-runtime", {"gpus": [{"name": "Intel Arc A770", "vendor": "intel"}], "intel_runtime": None}),
+    (
+        "intel-render-permission",
+        {"gpus": [{"name": "Intel Arc A770", "vendor": "intel"}], "device_nodes_denied": ["/dev/dri/renderD128"]},
+    ),
+    ("vgpu-unlicensed", {"error": "CUDA_ERROR_DEVICE_NOT_LICENSED"}),
+    ("mps-broken", {"error": "MPS client failed to connect to the MPS control daemon or the MPS server"}),
+    # kernel targets
+    ("arch-too-new-for-build", {"gpus": BLACKWELL, "packages": {"torch": "2.5.1+cu124"}}),
+    ("arch-too-new-for-build", {"gpus": BLACKWELL, "builds": {"torch": {"kernels": ["sm_80", "sm_90"]}}}),
+    ("arch-too-old-for-build", {"gpus": PASCAL, "packages": {"torch": "2.7.0+cu128"}}),
+    ("arch-too-old-for-build", {"gpus": [card("Tesla K80", "sm_37")], "error": NO_IMAGE}),
+    ("arch-ptx-only", {"gpus": BLACKWELL, "builds": {"torch": {"kernels": ["sm_90", "compute_90"]}}}),
+    ("arch-specific-target", {"gpus": [card("x", "sm_103")], "builds": {"torch": {"kernels": ["sm_100a"]}}}),
+    (
+        "arch-integrated-vs-discrete",
+        {"gpus": [card("Orin", "sm_87")], "builds": {"torch": {"kernels": ["sm_80", "sm_86"]}}},
+    ),
+    ("extension-arch-missing", {"gpus": BLACKWELL, "builds": {"flash-attn": {"kernels": ["sm_80", "sm_90"]}}}),
+    ("cudnn-drops-gpu", {"gpus": V100, "cudnn": "9.11.0"}),
+    ("triton-gpu-too-old", {"gpus": PASCAL, "packages": {"triton": "3.1.0"}}),
+    # framework builds and pairs
+    ("cpu-only-build", {"gpus": ADA, "packages": {"torch": "2.5.1+cpu"}}),
+    (
+        "cpu-only-build",
+        {
+            "gpus": ADA,
+            "error": "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed.",
+            "packages": {"jax": "0.4.30", "jaxlib": "0.4.30"},
+        },
+    ),
+    ("wrong-vendor-build", {"gpus": ADA, "packages": {"torch": "2.5.1+rocm6.2"}}),
+    ("wrong-vendor-build", {"gpus": NAVI, "packages": {"torch": "2.5.1+cu124"}}),
+    ("framework-duplicate-install", {"duplicate_packages": {"torch": ["2.1.0", "2.4.0"]}}),
+    (
+        "jax-plugin-init-failed",
+        {"packages": {"jax-cuda12-plugin": "0.4.30"}, "error": "Unable to load cuDNN. Is it installed?"},
+    ),
+    ("framework-pair-mismatch", {"packages": {"torch": "2.1.0", "torchvision": "0.15.2"}}),
+    ("framework-pair-mismatch", {"packages": {"jax": "0.4.20", "jaxlib": "0.4.30"}}),
+    ("framework-pair-mismatch", {"packages": {"torch": "2.0.1", "numpy": "2.0.0"}, "python": "3.10"}),
+    ("framework-build-tag-mismatch", {"packages": {"torch": "2.1.0+cu121", "torchvision": "0.16.0+cpu"}}),
+    (
+        "numpy-abi-mismatch",
+        {
+            "packages": {"numpy": "2.0.1"},
+            "error": "A module that was compiled using NumPy 1.x cannot be run in NumPy 2.0.1",
+        },
+    ),
+    (
+        "frameworks-conflict",
+        {"packages": {"nvidia-cudnn-cu12": "8.9.2.26"}, "package_requires": {"torch": ["nvidia-cudnn-cu12==9.1.0.70"]}},
+    ),
+    ("cuda-major-mixed-in-env", {"packages": {"nvidia-cublas-cu11": "11.10.3.66", "nvidia-cublas-cu12": "12.1.3.1"}}),
+    # libraries
+    ("library-missing", {"libraries": [library("libcudnn.so.9")], "packages": {"torch": "2.5.1+cu124"}}),
+    ("library-missing", {"error": "libcublasLt.so.11: cannot open shared object file: No such file or directory"}),
+    (
+        "library-mismatch",
+        {
+            "error": "cuDNN version incompatibility: PyTorch was compiled  against (8, 7, 0) but found runtime version (8, 2, 4)"
+        },
+    ),
+    ("abi-mismatch", {"packages": {"torch": "2.3.1"}, "builds": {"flash-attn": {"torch": "2.1.0"}}}),
+    (
+        "ld-library-path-shadow",
+        {
+            "env": {"LD_LIBRARY_PATH": "/usr/local/cuda-11.8/lib64"},
+            "packages": {"torch": "2.5.1+cu124"},
+            "platform": "linux",
+        },
+    ),
+    (
+        "nccl-version-mixed",
+        {"libraries": [library("libnccl.so.2", version="2.18.1"), library("libnccl.so.2", version="2.20.5")]},
+    ),
+    ("library-known-bad", {"cudnn": "9.10.0"}),
+    # toolkit
+    (
+        "toolkit-missing",
+        {"cuda_toolkit": None, "commands": ["python setup.py install"], "packages": {"torch": "2.5.1+cu124"}},
+    ),
+    (
+        "toolkit-mismatch-extension",
+        {"cuda_toolkit": "12.4", "builds": {"torch": {"runtime": "cuda11.8"}}, "commands": ["python setup.py install"]},
+    ),
+    ("toolkit-too-old-for-arch", {"cuda_toolkit": "11.7", "gpus": ADA, "commands": ["make"]}),
+    ("host-compiler-unsupported", {"cuda_toolkit": "11.7", "gcc": "13.2.0", "commands": ["make"]}),
+    ("build-tools-missing", {"error": "RuntimeError: Ninja is required to load C++ extensions", "gcc": "12.2"}),
+    (
+        "cuda-home-broken",
+        {"env": {"CUDA_HOME": "/usr/local/cuda-9"}, "cuda_toolkits": {"/usr/local/cuda-12.4": "12.4"}},
+    ),
+    # use
+    ("devices-hidden", {"env": {"CUDA_VISIBLE_DEVICES": "7"}, "gpus": ADA}),
+    ("devices-hidden", {"env": {"CUDA_VISIBLE_DEVICES": ""}, "gpus": ADA}),
+    ("visible-devices-conflict", {"env": {"ROCR_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "1"}, "gpus": NAVI * 2}),
+    (
+        "precision-unsupported",
+        {"gpus": V100, "error": "Bfloat16 is only supported on GPUs with compute capability of at least 8.0."},
+    ),
+    (
+        "out-of-memory",
+        {"error": "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "gpus": ADA},
+    ),
+    ("gpu-busy-other-processes", {"gpus": [card(processes=3)]}),
+    ("host-memory-low", {"memory_mib": 16000, "gpus": [card(memory_mib=24000)]}),
+    ("uma-carveout-small", {"gpus": [radeon("AMD Radeon 780M", "gfx1103", integrated=True, memory_mib=512)]}),
+    ("cuda-env-harmful", {"env": {"CUDA_LAUNCH_BLOCKING": "1"}}),
+    ("xla-flags-invalid", {"env": {"XLA_FLAGS": "--nonsense"}, "error": "Unknown flags in XLA_FLAGS: --nonsense"}),
+    ("tf-memory-env", {"env": {}, "packages": {"tensorflow": "2.15.0", "torch": "2.1.0"}, "gpus": ADA}),
+    ("bnb-cuda-override", {"env": {"BNB_CUDA_VERSION": "118"}, "packages": {"torch": "2.5.1+cu124"}}),
+    ("jax-platforms-mismatch", {"env": {"JAX_PLATFORMS": "rocm"}, "gpus": ADA}),
+    ("disk-space-low", {"disk_free_mib": 900}),
+]
+
+SOUND = [
+    ("driver-nouveau-bound", {"gpus": ADA, "driver": "550.54"}),
+    (
+        "driver-module-not-loaded",
+        {"driver_library": "550.54.14", "gpus": ADA, "modules": ["nvidia"], "driver": "550.54.14"},
+    ),
+    ("driver-open-module-required", {"driver_branch": "open", "gpus": BLACKWELL}),
+    ("driver-open-module-unsupported-gpu", {"driver_branch": "open", "gpus": ADA}),
+    ("driver-gpu-unsupported-by-branch", {"driver": "470.57.02", "gpus": [card("Tesla K80", "sm_37")]}),
+    ("uvm-not-ready", {"device_nodes": ["/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm"], "gpus": ADA}),
+    ("uvm-not-ready", {"device_nodes": ["/dev/nvidiactl"], "l4t": "35.4.1"}),
+    ("device-permission", {"device_nodes_denied": [], "device_nodes": ["/dev/kfd"]}),
+    ("wsl-no-gpu-device", {"platform": "wsl2", "device_nodes": ["/dev/dxg"]}),
+    ("gpu-xid-fatal", {"xids": ["31"]}),
+    ("gpu-xid-application", {"xids": []}),
+    ("gpu-compute-mode-exclusive", {"gpus": [card(compute_mode="default")]}),
+    ("mig-enabled-no-instance", {"gpus": [card(mig="enabled", mig_devices=1)]}),
+    ("mixed-gpu-architectures", {"gpus": ADA * 2}),
+    ("mixed-gpu-architectures", {"gpus": [*ADA, *NAVI]}),
+    ("fabric-manager-down", {"nvswitch": 4, "fabric_manager": "535.161.08 running", "driver": "535.161.08"}),
+    ("fabric-manager-version-mismatch", {"fabric_manager": "535.161.08 running", "driver": "535.161.08"}),
+    ("pcie-link-degraded", {"gpus": [card(pcie="gen1 x16", pcie_max="gen4 x16")]}),
+    ("no-driver", {"gpus": ADA, "driver": "550.54"}),
+    ("no-driver", {"gpus": [card(driver="none")], "driver": None, "container": "docker"}),
+    ("no-driver", {"gpus": NAVI, "driver": None}),
+    ("no-driver", {"gpus": [card("Orin", "sm_87", driver="")], "driver": None, "l4t": "36.3"}),
+    ("driver-library-mismatch", {"driver": "535.171.04", "driver_library": "535.171.04"}),
+    ("driver-library-mismatch", {"driver": "535.171.04", "driver_library": "535"}),
+    (
+        "driver-duplicate-libraries",
+        {
+            "libraries": [
+                library("libcuda.so.1", version="535.171.04"),
+                library("libcuda.so.1", version="570.86.15", origin="compat"),
+            ]
+        },
+    ),
+    ("driver-too-old-for-runtime", {"driver": "525.85.12", "builds": {"torch": {"runtime": "cuda12.8"}}}),
+    ("driver-too-old-for-runtime", {"driver_cuda": "11.4", "builds": {"torch": {"runtime": "cuda11.8"}}}),
+    ("driver-too-old-for-runtime", {"driver": "470.57.02", "builds": {"torch": {"runtime": "rocm6.2"}}}),
+    ("driver-too-old-for-runtime", {"driver": "470.57.02", "packages": {"torch": "2.5.1+cpu"}}),
+    ("driver-minor-version-limited", {"driver_cuda": "12.8", "builds": {"torch": {"runtime": "cuda12.2"}}}),
+    (
+        "forward-compat-conflict",
+        {
+            "libraries": [library("libcuda.so.1", origin="compat", loaded=True, version="570.86.15")],
+            "gpus": A100,
+            "driver": "535.54.03",
+        },
+    ),
+    ("rocm-no-driver", {"gpus": NAVI, "modules": ["amdgpu"]}),
+    (
+        "rocm-gfx-unsupported",
+        {"gpus": [radeon("AMD Radeon RX 6800", "gfx1030")], "packages": {"torch": "2.0.1+rocm5.4.2"}},
+    ),
+    (
+        "rocm-gfx-unsupported",
+        {
+            "gpus": [radeon("AMD Radeon RX 6700 XT", "gfx1031")],
+            "packages": {"torch": "2.0.1+rocm5.4.2"},
+            "env": {"HSA_OVERRIDE_GFX_VERSION": "10.3.0"},
+        },
+    ),
+    (
+        "rocm-igpu-interferes",
+        {
+            "gpus": [*NAVI, radeon("AMD Radeon Graphics", "gfx1036", integrated=True)],
+            "env": {"HIP_VISIBLE_DEVICES": "0"},
+        },
+    ),
+    ("container-no-gpu", {"container": "docker", "device_nodes": ["/dev/nvidia0"], "gpus": ADA}),
+    ("container-no-gpu", {"container": "docker", "device_nodes": [], "gpus": []}),
+    ("container-driver-capabilities", {"env": {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}}),
+    ("container-requires-newer-driver", {"driver": "570.86.15", "image_env": {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4"}}),
+    (
+        "container-requires-newer-driver",
+        {"driver": "470.57.02", "image_env": {"NVIDIA_REQUIRE_CUDA": "cuda>=12.4", "NVIDIA_DISABLE_REQUIRE": "1"}},
+    ),
+    ("shm-too-small", {"container": "docker", "shm_mib": 8192}),
+    ("shm-too-small", {"container": None, "shm_mib": 64}),
+    ("container-image-arch", {"arch": "x86_64", "image": "example/app:1.0-amd64"}),
+    (
+        "docker-no-gpu-runtime",
+        {"engine": "docker 28.3.0", "engine_status": "running", "gpu_runtime": "nvidia", "gpus": ADA},
+    ),
+    ("platform-unsupported", {"platform": "linux", "arch": "x86_64", "wishes": ["triton==3.0.0"]}),
+    (
+        "cpu-instructions-missing",
+        {"cpu_flags": ["avx", "avx2"], "packages": {"tensorflow": "2.12.0"}, "arch": "x86_64"},
+    ),
+    ("glibc-too-old", {"glibc": "2.35", "packages": {"torch": "2.6.0+cu124"}}),
+    ("python-unsupported", {"python": "3.11.4", "wishes": ["torch==2.0.1"]}),
+    ("arch-too-new-for-build", {"gpus": ADA, "packages": {"torch": "2.5.1+cu124"}}),
+    ("arch-too-new-for-build", {"gpus": BLACKWELL, "packages": {"torch": "2.7.0+cu128"}}),
+    ("arch-too-old-for-build", {"gpus": PASCAL, "packages": {"torch": "2.7.0+cu126"}}),
+    ("arch-integrated-vs-discrete", {"gpus": [card("Orin", "sm_87")], "builds": {"torch": {"kernels": ["sm_87"]}}}),
+    ("cpu-only-build", {"gpus": ADA, "packages": {"torch": "2.5.1+cu124"}}),
+    ("cpu-only-build", {"gpus": [], "packages": {"torch": "2.5.1+cpu"}}),
+    ("wrong-vendor-build", {"gpus": [*ADA, *NAVI], "packages": {"torch": "2.5.1+rocm6.2"}}),
+    ("framework-pair-mismatch", {"packages": {"torch": "2.1.0", "torchvision": "0.16.0", "torchaudio": "2.1.0"}}),
+    ("framework-pair-mismatch", {"packages": {"torch": "2.3.0", "numpy": "2.0.0"}, "python": "3.10"}),
+    ("framework-build-tag-mismatch", {"packages": {"torch": "2.1.0+cu121", "torchvision": "0.16.0"}}),
+    (
+        "frameworks-conflict",
+        {"packages": {"nvidia-cudnn-cu12": "9.1.0.70"}, "package_requires": {"torch": ["nvidia-cudnn-cu12==9.1.0.70"]}},
+    ),
+    ("cuda-major-mixed-in-env", {"packages": {"nvidia-cublas-cu12": "12.1.3.1"}}),
+    ("library-missing", {"libraries": [library("libcudnn.so.9", path="/usr/lib/libcudnn.so.9", version="9.1.0")]}),
+    ("library-missing", {"error": "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7"}),
+    ("ld-library-path-shadow", {"env": {"LD_LIBRARY_PATH": "/opt/app/lib"}, "packages": {"torch": "2.5.1+cu124"}}),
+    (
+        "toolkit-mismatch-extension",
+        {"cuda_toolkit": "12.1", "builds": {"torch": {"runtime": "cuda12.4"}}, "commands": ["make"]},
+    ),
+    ("toolkit-too-old-for-arch", {"cuda_toolkit": "11.8", "gpus": ADA, "commands": ["make"]}),
+    ("host-compiler-unsupported", {"cuda_toolkit": "12.4", "gcc": "12.2.0", "commands": ["make"]}),
+    (
+        "cuda-home-broken",
+        {"env": {"CUDA_HOME": "/usr/local/cuda-12.4/"}, "cuda_toolkits": {"/usr/local/cuda-12.4": "12.4"}},
+    ),
+    ("devices-hidden", {"env": {"CUDA_VISIBLE_DEVICES": "0"}, "gpus": ADA}),
+    ("devices-hidden", {"env": {"CUDA_VISIBLE_DEVICES": "GPU-1234abcd"}, "gpus": ADA}),
+    (
+        "visible-devices-conflict",
+        {"env": {"ROCR_VISIBLE_DEVICES": "0,1", "HIP_VISIBLE_DEVICES": "1"}, "gpus": NAVI * 2},
+    ),
+    ("precision-unsupported", {"gpus": V100}),
+    ("out-of-memory", {"gpus": [card(memory_mib=24000, memory_used_mib=900)]}),
+    ("host-memory-low", {"memory_mib": 64000, "gpus": [card(memory_mib=24000)]}),
+    ("cuda-env-harmful", {"env": {"CUDA_LAUNCH_BLOCKING": "0"}}),
+    ("bnb-cuda-override", {"env": {"BNB_CUDA_VERSION": "121"}, "packages": {"torch": "2.5.1+cu124"}}),
+    ("jax-platforms-mismatch", {"env": {"JAX_PLATFORMS": "cuda,cpu"}, "gpus": ADA}),
+    ("disk-space-low", {"disk_free_mib": 90000}),
+    ("rocm-gfx-override", {"gpus": NAVI, "env": {}}),
+]
