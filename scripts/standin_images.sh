@@ -4,7 +4,7 @@
 # Usage: standin_images.sh FOLDER (where the root file system is cached). Makes, each with the label
 # dev.envcheck.standin, unless an image of that name is there already:
 #   debian:12                               plain
-#   python:3.11-slim                        with Python 3.11 as the official image has it, in /usr/local/bin
+#   python:3.11-slim, :3.11-slim-trixie     with Python 3.11 as the official image has it, in /usr/local/bin
 #   nvidia/cuda:12.6.3-base-ubuntu22.04     plain, for what only needs a base
 #   rocm/dev-ubuntu-22.04:6.2               likewise
 #   ghcr.io/astral-sh/uv:VERSION            uv's binary, where pip can fetch it; the version the templates name
@@ -45,6 +45,11 @@ plain() { # NAME...: the same root file system under several names
 }
 
 with_python() {
+  build_python
+  has python:3.11-slim-trixie || docker tag python:3.11-slim python:3.11-slim-trixie
+}
+
+build_python() {
   has python:3.11-slim && return 0
   DOCKER_BUILDKIT=0 docker build --network host --tag python:3.11-slim - >"$folder/python.log" 2>&1 <<'END'
 FROM debian:12
