@@ -28,6 +28,8 @@ _ASK: Final = "import sys; print('%d.%d.%d' % sys.version_info[:3]); print(sys.p
 
 # Tools that give each program an environment of its own: what the person works with is elsewhere
 _ISOLATED: Final = re.compile(r"/pipx/|/uv/tools/|/uv/archive-|/\.cache/uv/")
+# Names that interpreters have; nothing else is ever run
+_INTERPRETER: Final = re.compile(r"(?:python|pypy|graalpy)[\d.]*[td]{0,2}(?:\.exe)?")
 # Folders that only a framework leaves in site-packages
 _FRAMEWORKS: Final = ("torch", "tensorflow", "jax", "jaxlib", "paddle", "onnxruntime", "mxnet", "cupy")
 
@@ -119,6 +121,8 @@ def at(machine: Machine, path: str, chosen: str, *, ask: bool = True) -> Environ
         python = python or (f"{prefix}/python.exe" if machine.exists(f"{prefix}/python.exe") else "")
     else:
         python, prefix = path, path.rsplit("/", 2)[0] if path.count("/") > 1 else "/usr"
+    if python and _INTERPRETER.fullmatch(python.replace("\\", "/").rsplit("/", 1)[-1]) is None:
+        return Environment(python=python, chosen=chosen, why=f"{path} is no Python interpreter or environment")
     if machine.exists(f"{prefix}/pyvenv.cfg"):
         return _venv(machine, python, prefix, chosen)
     if machine.names(f"{prefix}/conda-meta"):

@@ -136,6 +136,21 @@ def test_rubbish_from_the_daemon_is_no_error(recorded, answer):
     assert host["engine_status"] in {"running", "unreachable"}
 
 
+@pytest.mark.parametrize(
+    ("files", "engine"),
+    [
+        ({"/var/lib/dpkg/status": "Package: docker.io\nStatus: install ok installed\nVersion: 20.10.24+dfsg1-1\n\n"}, "docker 20.10.24"),
+        ({"/var/lib/dpkg/status": "Package: docker-ce\nStatus: install ok installed\nVersion: 5:27.3.1-1~ubuntu\n\n"}, "docker 27.3.1"),
+        ({"/lib/apk/db/installed": "P:musl\nV:1.2.4\n\nP:docker\nV:25.0.5-r1\n\n"}, "docker 25.0.5"),
+        ({"/var/lib/pacman/local/docker-1:27.1.1-1/desc": ""}, "docker 27.1.1"),
+        ({}, "docker"),
+    ],
+)  # fmt: skip
+def test_version_of_a_silent_engine_is_that_of_its_package(recorded, files, engine):
+    host = recorded({"sockets": {"/var/run/docker.sock": "refused"}, "files": files})
+    assert (host["engine"], host["engine_status"]) == (engine, "stopped")
+
+
 def test_docker_host_is_asked_first(recorded):
     said = docker({}) | {"env": {"DOCKER_HOST": "unix:///run/other.sock"}}
     said["sockets"]["/run/other.sock"] = {"/version": '{"Version": "20.10.0"}', "/info": "{}"}

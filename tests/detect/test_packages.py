@@ -79,6 +79,23 @@ def test_missing_interpreter_is_a_reason(recorded):
     assert "nothing is at" in host.reading("packages").why
 
 
+def test_what_is_no_interpreter_is_never_run(replay):
+    from compat.detect import detect
+
+    recording = replay.Recording({"files": {"/usr/bin/rm": "", "/usr/bin/python3.12": ""}})
+    ran = []
+
+    def watch(argv, **options):
+        ran.append(argv[0])
+        return recording.run(argv, **options)
+
+    host = detect(root=recording, run=watch, python="/usr/bin/rm")
+    assert "is no Python interpreter" in host.reading("packages").why
+    assert "/usr/bin/rm" not in ran
+    assert detect(root=recording, run=watch, python="python3.12")["python"] == "3.12"
+    assert "/usr/bin/python3.12" in ran
+
+
 def test_active_environment_wins_over_our_own(recorded):
     said = site({}, **{"numpy-1.26.4.dist-info/METADATA": ""}) | {"env": {"VIRTUAL_ENV": "/venv"}}
     host = recorded(said)
