@@ -110,7 +110,7 @@ def sample(count: int, seed: int, data: Matrix) -> list[tuple[list[str], dict[st
 def measure(
     requests: list[tuple[list[str], dict[str, Any]]], data: Matrix
 ) -> tuple[list[float], list[float], dict[str, int], list[Any]]:
-    """Milliseconds per request by the wall and by the processor, how many ended in each way, and the slowest requests."""
+    """Milliseconds per request by the wall and by the processor, how many ended in each way, and the slowest."""
     times, spents, ends, slow = [], [], {}, []
     for wishes, options in requests:
         host = from_options(data, **options)

@@ -32,7 +32,7 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
         return Answer(status="unknown", conditions=tuple(reasons))
     search = Search(target, known, prefer)
     if plan := explained(search):
-        return Answer(status="plan", plan=plan, conditions=plan.conditions)
+        return Answer(status="unknown" if is_open(plan) else "plan", plan=plan, conditions=plan.conditions)
     from compat.resolve.remedies import remedies
     from compat.resolve.wording import told
 
@@ -43,6 +43,11 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
         fixes=remedies(search, sets),
         conditions=target.conditions,
     )
+
+
+def is_open(plan: Plan) -> bool:
+    """Whether it is not known if a GPU runs the plan's kernels: such a plan is shown, and not called one."""
+    return any(gpu.kernels == "unknown" for gpu in plan.gpus)
 
 
 def explained(search: Search) -> Plan | None:

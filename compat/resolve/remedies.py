@@ -60,13 +60,14 @@ def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
 def solve(
     target: Situation, search: Search, prefer: str = "nearest", anchors: dict[str, int] | None = None
 ) -> Plan | None:
-    """The plan for a changed target; ``None`` if there is none."""
+    """The plan for a changed target; ``None`` if there is none that is known to run on every GPU."""
     for place in relaxing.allowed_places(target):
         again = Search(relaxing.at_place(target, place), search.known, prefer, anchors)
         if not any(not wish.shared for wish, _ in again.target.wishes):
             return None
         if found := again.best():
-            return plan_of(again, found)
+            plan = plan_of(again, found)
+            return None if any(gpu.kernels == "unknown" for gpu in plan.gpus) else plan
     return None
 
 

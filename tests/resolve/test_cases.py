@@ -42,10 +42,10 @@ def answer_to(case: dict[str, Any]) -> Answer:
 def test_case(table: str, case: dict[str, Any]) -> None:
     answer = answer_to(case)
     said = [member.text for conflict in answer.conflicts for member in conflict.members]
-    assert answer.status == case["status"], said or answer.conditions
-    if answer.plan is not None:
+    assert answer.status in case["status"].split("|"), said or answer.conditions
+    if answer.status == "plan" and answer.plan is not None:
         check_plan(answer.plan, case)
-    else:
+    elif answer.status == "conflict":
         check_conflict(answer, case)
     check_texts(case.get("conditions", []), answer.conditions)
     assert load(dump(answer), "replayed") == answer
