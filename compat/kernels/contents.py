@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from compat.kernels import amdgpu, archive, bundle, cubin, elf, fatbin, linkage, pe, symbols
+from compat.kernels import amdgpu, archive, bundle, cubin, elf, fatbin, kpack, linkage, pe, symbols
 from compat.kernels.values import Code, ordered
 from compat.kernels.window import CutShortError, Problems
 from compat.versions import release
@@ -126,7 +126,9 @@ def _elf(whole: Window, path: str, tally: _Tally) -> Code:
     except CutShortError as error:
         tally.problems.add(f"its dynamic section cannot be followed: {error}")
     tag = linkage.python_tag(PurePosixPath(path).name)
-    return tally.code(path, "elf", linkage=links, relocatable=relocatable, python_tag=tag, cxx11_abi=abi)
+    packs = tuple(name for section in file.named(kpack.MARKER) for name in kpack.archives(section.window))
+    more = {"relocatable": relocatable, "python_tag": tag, "cxx11_abi": abi, "packs": packs}
+    return tally.code(path, "elf", linkage=links, **more)
 
 
 def _code_object(file: elf.Elf, path: str, tally: _Tally) -> Code:
@@ -175,12 +177,19 @@ def _bundle(window: Window, path: str, tally: _Tally) -> Code:
     return tally.code(path, "bundle")
 
 
+def _kpack(window: Window, path: str, tally: _Tally) -> Code:
+    """An archive of kernels, as one fat binary."""
+    tally.add([map(fatbin.Image, kpack.targets(window))])
+    return tally.code(path, "kpack")
+
+
 _READERS: Final[dict[bytes, Callable[[Window, str, _Tally], Code]]] = {
     elf.MAGIC: _elf,
     pe.MAGIC: _pe,
     fatbin.MAGIC: _fatbin,
     bundle.MAGIC: _bundle,
     bundle.COMPRESSED: _bundle,
+    kpack.MAGIC: _kpack,
 }
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from compat.kernels.amdgpu import PROCESSORS
 
 _LOADED: Final = (".so", ".dll", ".pyd", ".exe", ".dylib", ".a", ".o")
-_GPU: Final = (".cubin", ".fatbin", ".ptx", ".nvgpu", ".ltoir", ".hsaco", ".co", ".hipfb", ".nbc")
+_GPU: Final = (".cubin", ".fatbin", ".ptx", ".nvgpu", ".ltoir", ".hsaco", ".co", ".hipfb", ".kpack", ".nbc")
 _SUFFIXES: Final = frozenset((*_LOADED, *_GPU))
 _VERSIONED = re.compile(r"\.so(?:\.\d+)+$")
 _DATA: Final = frozenset([".co", ".hsaco", ".dat", ".kdb", ".db", ".fdb", ".hipfb"])

@@ -7,6 +7,7 @@ mounted somewhere reads as well.
 from __future__ import annotations
 
 import csv
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
 from compat.kernels import names, places
+from compat.kernels.kpack import PLACEHOLDER
 from compat.kernels.values import FEW
 
 if TYPE_CHECKING:
@@ -52,7 +54,10 @@ def inspect_package(name: str, site_packages: Path | str) -> Inspection:
     root = Path(site_packages)
     record = _record(root, name)
     if record is not None:
-        found = (code for file in _owned(root, record) for code in places.read_path(root / file, file))
+        owned = dict.fromkeys(_owned(root, record))
+        found = [code for file in owned for code in places.read_path(root / file, file)]
+        packs = (file for code in found for file in _packs(root, code) if file not in owned)
+        found += [code for file in dict.fromkeys(packs) for code in places.read_path(root / file, file)]
         return places.gather(str(root / name), found)
     folder = root / name.replace("-", "_")
     if folder.is_dir():
@@ -81,6 +86,15 @@ def build_kernels(site_packages: Path | str, package: str) -> Kernels:
 def _usual(code: Code) -> tuple[str, ...]:
     """Targets without those of single kernels, where the library has a core to tell them from."""
     return tuple(target for target in code.targets if not code.has_core or code.shares[target] >= FEW)
+
+
+def _packs(root: Path, code: Code) -> Iterator[str]:
+    """Kernel packs that a library names; other distributions, one per GPU target, lay them beside it."""
+    for pattern in code.packs:
+        folder = os.path.normpath(PurePosixPath(code.path).parent / PurePosixPath(pattern).parent)
+        if not folder.startswith(("..", "/")):
+            found = (root / folder).glob(PurePosixPath(pattern).name.replace(PLACEHOLDER, "*"))
+            yield from (path.relative_to(root).as_posix() for path in sorted(found))
 
 
 def _record(root: Path, name: str) -> Path | None:

@@ -28,7 +28,7 @@ class Code:
 
     Attributes:
         path: where it is, relative to what was inspected; members of archives in brackets: ``lib.a(kernel.o)``.
-        form: ``elf``, ``pe``, ``cubin``, ``ptx``, ``fatbin``, ``hsaco``, ``bundle``, ``archive`` or ``name``.
+        form: ``elf``, ``pe``, ``cubin``, ``ptx``, ``fatbin``, ``hsaco``, ``bundle``, ``kpack``, ``archive``, ``name``.
         images: target (``sm_90a``, ``compute_90``, ``lto_80``, ``gfx90a:xnack-``) -> number of images for it.
         binaries: targets of a fat binary or bundle -> number of fat binaries with just these.
         isa: PTX target -> ISA versions of its images, ascending (``{"compute_90": ("8.7",)}``).
@@ -36,6 +36,7 @@ class Code:
         relocatable: whether it is an object file whose device code is still to be linked (``nvcc -dc``).
         python_tag: ``cp311``, ``abi3``; empty for a plain library.
         cxx11_abi: string ABI of its imports from torch; ``None`` if it imports none.
+        packs: archives that its AMD code was moved to, relative to its folder: ``../.kpack/torch_@GFXARCH@.kpack``.
         unread: what could not be read of it, and why.
     """
 
@@ -48,6 +49,7 @@ class Code:
     relocatable: bool = False
     python_tag: str = ""
     cxx11_abi: bool | None = None
+    packs: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
     @property
@@ -102,7 +104,7 @@ class Code:
     @property
     def matters(self) -> bool:
         """Whether it says anything about GPUs: code, a GPU runtime among its libraries, or something unread."""
-        return bool(self.images or self.unread or self.implied)
+        return bool(self.images or self.unread or self.implied or self.packs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +146,8 @@ class Inspection:
     @property
     def complete(self) -> bool:
         """Whether everything could be read: only then is an absence a fact."""
-        return not self.unread and not any(item.unread for item in self.objects)
+        missing = any(item.packs for item in self.objects) and not any(item.form == "kpack" for item in self.objects)
+        return not self.unread and not missing and not any(item.unread for item in self.objects)
 
 
 def ordered(targets: Iterable[str]) -> tuple[str, ...]:
@@ -191,5 +194,6 @@ def _plain(item: Code) -> dict[str, Any]:
         "relocatable": item.relocatable,
         "python_tag": item.python_tag,
         "cxx11_abi": item.cxx11_abi,
+        "packs": list(item.packs),
         "unread": list(item.unread),
     }

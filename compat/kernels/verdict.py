@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from compat.kernels.values import FEW
 from compat.targets import kernels_for
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from compat.targets import Families
 
 
+_PIECES: Final = frozenset({"cubin", "ptx", "hsaco", "kpack", "name"})
 Kernels = Literal["native", "ptx", "none", "unknown"]
 
 
@@ -49,6 +50,7 @@ class _Share:
     ptx: int
     total: int
     core: bool
+    piece: bool
 
     @property
     def served(self) -> int:
@@ -72,7 +74,8 @@ def judge(inspection: Inspection, target: str, families: Families) -> Verdict:
         families: kinship of targets, from the matrix.
     """
     found = [_share(code, target, families) for code in inspection.objects]
-    shares = [share for share in found if share.total]
+    # A file for one target is a piece of a set: that there are others beside it takes nothing from the device.
+    shares = [share for share in found if share.served or (share.total and not share.piece)]
     kernels, why = _weigh(inspection, target, shares)
     return Verdict(
         target=target,
@@ -91,27 +94,41 @@ def _share(code: Code, target: str, families: Families) -> _Share:
     for group, count in code.binaries.items():
         if any(name.startswith("gfx") == target.startswith("gfx") for name in group):
             tally[kernels_for(target, group, families)] += count
-    return _Share(code.path, tally["native"], tally["ptx"], sum(tally.values()), code.has_core)
+    return _Share(code.path, tally["native"], tally["ptx"], sum(tally.values()), code.has_core, code.form in _PIECES)
 
 
 def _weigh(inspection: Inspection, target: str, shares: list[_Share]) -> tuple[Kernels, str]:
     """The verdict and its reason: support first, then what keeps an absence from being a fact, then the absence."""
     serving = [share for share in shares if share.serves]
     if serving and _is_enough(serving, shares):
-        native, ptx = sum(share.native for share in serving), sum(share.ptx for share in serving)
-        total = sum(share.total for share in serving)
-        share = "" if native + ptx == total else f" in {native + ptx} of {total} fat binaries"
-        if native >= ptx:
-            return "native", f"it carries machine code that {target} runs{share}"
-        return "ptx", f"its driver must compile PTX for {target}{share}"
-    if not inspection.complete:
-        return "unknown", f"no code for {target} was found, but not everything could be read"
-    if not inspection.targets:
-        return "unknown", "it carries no GPU code: it takes its kernels from elsewhere, or has none"
+        return _supported(target, serving)
+    if doubt := _doubt(inspection, target):
+        return "unknown", doubt
     if served := sum(share.served for share in shares):
         total = sum(share.total for share in shares)
         return "none", f"only {served} of {total} fat binaries have code that {target} runs"
     return "none", f"it carries {' '.join(inspection.targets)}, none of which {target} runs"
+
+
+def _supported(target: str, serving: list[_Share]) -> tuple[Kernels, str]:
+    native, ptx = sum(share.native for share in serving), sum(share.ptx for share in serving)
+    total = sum(share.total for share in serving)
+    share = "" if native + ptx == total else f" in {native + ptx} of {total} fat binaries"
+    if native >= ptx:
+        return "native", f"it carries machine code that {target} runs{share}"
+    return "ptx", f"its driver must compile PTX for {target}{share}"
+
+
+def _doubt(inspection: Inspection, target: str) -> str:
+    """Why code that was not found may be there all the same; empty if it is not."""
+    packs = {pack for code in inspection.objects for pack in code.packs}
+    if packs and not any(code.form == "kpack" for code in inspection.objects):
+        return f"its code lies in {' '.join(sorted(packs))}, which is not there"
+    if not inspection.complete:
+        return f"no code for {target} was found, but not everything could be read"
+    if not inspection.targets:
+        return "it carries no GPU code: it takes its kernels from elsewhere, or has none"
+    return ""
 
 
 def _is_enough(serving: list[_Share], shares: list[_Share]) -> bool:

@@ -161,6 +161,14 @@ def pe(sections=(), *, imports=(), machine=0x8664):
     return b"MZ".ljust(0x3C, b"\0") + struct.pack("<I", 0x40) + coff + optional + headers + body
 
 
+def kpack(*targets, key=b"\xaagfx_arches", at=None):
+    """A kernel pack with one blob and a table of contents."""
+    header = bytes([0x90 | len(targets)]) if len(targets) < 16 else b"\xdc" + len(targets).to_bytes(2, "big")
+    items = b"".join(bytes([0xA0 | len(target)]) + target.encode() for target in targets)
+    table = b"\x82" + b"\xa6scheme\xa4none" + key + header + items
+    return b"KPAK" + struct.pack("<IQ", 1, 16 + 64 if at is None else at) + bytes(64) + table
+
+
 class Guard:
     """A source that fails the test when it is read beyond its end, and counts what is read."""
 
@@ -184,5 +192,5 @@ def make():
     """The builders, as one namespace."""
     return SimpleNamespace(
         elf=elf, entry=entry, container=container, bundle=bundle, compressed=compressed, archive=archive, pe=pe,
-        window=window, guard=Guard, version_needs=version_needs, strings=Strings,
+        window=window, guard=Guard, kpack=kpack, version_needs=version_needs, strings=Strings,
     )  # fmt: skip

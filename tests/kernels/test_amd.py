@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from compat.kernels import amdgpu, bundle, contents, names
+from compat.kernels import amdgpu, bundle, contents, inspect_package, judge, names
 from compat.kernels.window import Problems
-from compat.targets import is_gfx
+from compat.targets import Families, is_gfx
 
 HOST = "host-x86_64-unknown-linux--"
 HIP = "hipv4-amdgcn-amd-amdhsa--"
@@ -191,3 +191,56 @@ def test_names_that_are_worth_opening(name, binary):
 def test_every_name_is_one_that_the_rest_understands():
     assert all(is_gfx(name) for name in amdgpu.PROCESSORS)
     assert len(amdgpu.PROCESSORS) == 63
+
+
+@pytest.mark.parametrize("count", [1, 2, 15, 16, 40])
+def test_a_kernel_pack_lists_its_targets(make, count):
+    wanted = tuple(sorted(amdgpu.PROCESSORS)[:count])
+    (code,) = contents.read(make.window(make.kpack(*wanted)), "blas_lib.kpack")
+    assert (code.form, set(code.gfx), code.unread) == ("kpack", set(wanted), ())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [({"key": b"\xa4none"}, "names no gfx_arches"), ({"at": 1 << 60}, "is not there")]
+)
+def test_a_kernel_pack_without_its_table_is_told(make, change, said):
+    (code,) = contents.read(make.window(make.kpack("gfx942", **change)), "blas_lib.kpack")
+    assert said in code.unread[0]
+
+
+MARKER = b"\x82\xb2kpack_search_paths\x91\xbf../.kpack/torch_@GFXARCH@.kpack\xabkernel_name\xa9libtorch\0"
+
+
+def install(root, files):
+    """torch as ROCm's split packages lay it out: kernel packs belong to other distributions."""
+    for name, data in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(data)
+    (root / "torch-2.9.dist-info").mkdir()
+    (root / "torch-2.9.dist-info" / "RECORD").write_text("torch/lib/libtorch_hip.so,,\n")
+
+
+def test_a_library_finds_its_kernel_packs(make, tmp_path):
+    library = make.elf([(".hip_fatbin", bytes(64)), (".rocm_kpack_ref", MARKER)], needed=["libamdhip64.so.7"])
+    install(tmp_path, {"torch/lib/libtorch_hip.so": library, "torch/.kpack/torch_gfx942.kpack": make.kpack("gfx942"),
+                       "torch/.kpack/torch_gfx1201.kpack": make.kpack("gfx1201"), "torch/.kpack/other.kpack": make.kpack("gfx906")})  # fmt: skip
+    found = inspect_package("torch", tmp_path)
+    assert (found.gfx, found.complete) == (("gfx942", "gfx1201"), True)
+    assert judge(found, "gfx942", Families()).kernels == "native"
+    assert judge(found, "gfx1100", Families()).kernels == "none"
+
+
+def test_a_library_whose_kernel_packs_are_not_installed_is_unknown_and_says_why(make, tmp_path):
+    install(tmp_path, {"torch/lib/libtorch_hip.so": make.elf([(".rocm_kpack_ref", MARKER)])})
+    found = inspect_package("torch", tmp_path)
+    assert (found.complete, found.objects[0].packs) == (False, ("../.kpack/torch_@GFXARCH@.kpack",))
+    verdict = judge(found, "gfx942", Families())
+    assert verdict.kernels == "unknown"
+    assert ".kpack" in verdict.why
+
+
+def test_a_marker_cannot_lead_outside(make, tmp_path):
+    (tmp_path / "secret_gfx942.kpack").write_bytes(make.kpack("gfx942"))
+    marker = MARKER.replace(b"../.kpack/torch_", b"../../../secret_")
+    install(tmp_path / "site", {"torch/lib/libtorch_hip.so": make.elf([(".rocm_kpack_ref", marker)])})
+    assert inspect_package("torch", tmp_path / "site").gfx == ()

@@ -121,6 +121,18 @@ def test_a_sideline_does_not_make_a_package_support_a_device():
     assert (verdict.kernels, verdict.lacking) == ("none", ("lib.so",))
 
 
+@pytest.mark.parametrize("form", ["name", "kpack", "hsaco", "cubin"])
+def test_files_for_other_targets_are_no_lack(form):
+    """A folder of Tensile or Triton has a file per target: one that fits is enough."""
+    files = [
+        Code(path=name, form=form, images={name: 1}, binaries={(name,): 1})
+        for name in ("gfx906", "gfx942", "gfx1100", "sm_80")
+    ]
+    verdict = judge(Inspection(path="library", objects=tuple(files)), "gfx942", FAMILIES)
+    assert (verdict.kernels, verdict.served, verdict.total, verdict.lacking) == ("native", 1, 1, ())
+    assert judge(Inspection(path="library", objects=tuple(files)), "gfx1030", FAMILIES).kernels == "none"
+
+
 def test_mostly_ptx_is_ptx():
     assert judge(carrying(("compute_80", 9), ("sm_120", 1)), "sm_120", FAMILIES).kernels == "ptx"
 
