@@ -42,7 +42,7 @@ from compat.detect import (
     toolkits,
     tools,
 )
-from compat.detect.gpus import merge
+from compat.detect.gpus import given, merge
 from compat.detect.machine import Machine
 from compat.detect.privacy import veil
 from compat.detect.root import Root
@@ -111,7 +111,10 @@ def detect(
         if name not in readings:
             why = Unknown(f"{detector.NAME} did not answer within {timeout:g} s", detector.SOUGHT)
             readings[name] = dict.fromkeys(detector.FACTS, why)
-    host = Host(combined([readings[name] for name in DETECTORS]))
+    found = combined([readings[name] for name in DETECTORS])
+    if isinstance(found["container"], Fact) and found["container"].value:
+        found["gpus"] = given(found["gpus"])
+    host = Host(found)
     return host if full else veil(host, machine)
 
 

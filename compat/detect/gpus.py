@@ -39,6 +39,18 @@ def merge(sights: Sequence[Reading]) -> Reading:
     return Fact(tuple(ordered), told or ", ".join(dict.fromkeys(sight.source for sight in facts)))
 
 
+def given(gpus: Reading) -> Reading:
+    """The GPUs of a container: /sys shows all of the host's, the driver lists those that the container was given.
+
+    Where the driver lists none, all stay: that none was given is then for the rules to find out.
+    """
+    if not isinstance(gpus, Fact):
+        return gpus
+    listed = [gpu for gpu in gpus.value if gpu.vendor != "nvidia" or gpu.memory_mib or gpu.lost]
+    others = any(gpu.vendor == "nvidia" for gpu in listed)
+    return Fact(tuple(listed), gpus.source) if others else gpus
+
+
 def _keyed(gpus: Iterable[Gpu], found: dict[str, Gpu]) -> list[tuple[str, Gpu]]:
     """Each GPU with its key: the address, or its turn among those of its vendor that have none."""
     keyed, turns = [], dict[str, int]()

@@ -58,8 +58,13 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "nvml": Unknown(failed, NAME) if failed else Fact("ok", NAME),
         "driver": Fact(text(answer.get("driver"), 40) or None, NAME),
         "driver_cuda": _cuda(machine, answer),
-        "gpus": Fact(tuple(_gpu(each) for each in items(answer.get("gpus")) if isinstance(each, dict)), NAME),
+        "gpus": Fact(tuple(_gpu(each) for each in items(answer.get("gpus")) if _is_ours(each)), NAME),
     }
+
+
+def _is_ours(said: Any) -> bool:
+    """Whether a device may be asked by us: NVML counts those that a container was not given, and denies them."""
+    return isinstance(said, dict) and not said.get("denied")
 
 
 def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:
@@ -76,8 +81,6 @@ def _gpu(said: dict[str, Any]) -> Gpu:
     # 1 << 50 bytes is a pebibyte: more than any device has, less than "all ones"
     total, used = (count(each, 1 << 50) for each in _pair(said.get("memory")))
     mig, pending = (_MODES.get(each, "") if type(each) is int else "" for each in _pair(said.get("mig")))
-    # a GPU that may not be opened is neither lost nor well: that stays unknown
-    lost = True if said.get("lost") is True else None
     return Gpu(
         name=text(said.get("name"), 120),
         vendor="nvidia",
@@ -98,7 +101,7 @@ def _gpu(said: dict[str, Any]) -> Gpu:
         pcie_max=_link(said.get("link_max")),
         throttle=tuple(text(each, 40) for each in items(said.get("throttle")) if isinstance(each, str)),
         processes=count(said.get("processes"), 100_000),
-        lost=lost if lost or said.get("denied") else False,
+        lost=said.get("lost") is True,
     )
 
 

@@ -384,7 +384,6 @@ def test_cann_and_tpu_are_told_where_they_are(seen):
         ({"processes": 2**32 - 1}, "processes", None),
         ({"ecc_uncorrected": 2**64 - 1}, "ecc_uncorrected", None),
         ({"lost": True}, "lost", True),
-        ({"denied": True}, "lost", None),
         ({}, "lost", False),
         ({"persistence": 1}, "persistence", None),
         ({"name": "A\x1b[31mB"}, "name", "A[31mB"),

@@ -164,6 +164,29 @@ def test_gpus_without_address_match_by_vendor_and_order():
     assert seen.value == (Gpu(vendor="nvidia", name="board", target="sm_87"),)
 
 
+ONE = {"name": "Tesla T4", "bus": "00000000:01:00.0", "capability": [7, 5], "memory": [15 << 30, 0]}
+
+
+@pytest.mark.parametrize(
+    ("files", "answers", "buses"),
+    [
+        ({"/.dockerenv": ""}, [ONE, {"index": 1, "denied": True}], ["0000:01:00.0"]),
+        ({"/.dockerenv": ""}, [ONE, {"bus": "00000000:02:00.0", "lost": True}], ["0000:01:00.0", "0000:02:00.0"]),
+        ({"/.dockerenv": ""}, [], ["0000:01:00.0", "0000:02:00.0"]),
+        ({}, [ONE], ["0000:01:00.0", "0000:02:00.0"]),
+    ],
+)
+def test_container_has_the_gpus_that_it_was_given(recorded, files, answers, buses):
+    pci = {
+        f"/sys/bus/pci/devices/0000:0{n}:00.0/{key}": text
+        for n in (1, 2)
+        for key, text in (("vendor", "0x10de"), ("device", "0x1eb8"), ("class", "0x030200"))
+    }
+    said = {"files": files | pci, "loader": {"libnvidia-ml.so.1": "/usr/lib/libnvidia-ml.so.1"}}
+    host = recorded(said | {"answers": {"nvml": {"init": "ok", "gpus": answers}}})
+    assert [gpu.bus for gpu in host["gpus"]] == buses
+
+
 def test_no_gpu_is_an_answer_only_if_every_place_was_looked_at():
     assert gpus(Fact((), "a"), Fact((), "b")).value == ()
     assert gpus(Fact((), "a"), Unknown("no /sys")) == Unknown("no /sys")
