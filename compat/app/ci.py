@@ -109,7 +109,7 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
         arch = target.arch if any(axes.arch) else ""
         name = slug(*words, target.python and f"py{target.python}", target.os, arch)
         answer = replies(wishes, target, matrix)[0].answer
-        if answer.plan:
+        if answer.plan and answer.status == "plan":
             cells.append(_cell(name, wishes, answer))
         else:
             excluded.append(Excluded(name, wishes, _why(answer)))

@@ -29,7 +29,7 @@ def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan
         NoPlanError: with the explanation, if there is none or more than one image would be needed.
     """
     given = [reply.answer for reply in replies(requirements, target, matrix)]
-    plans = [answer.plan for answer in given if answer.plan]
+    plans = [answer.plan for answer in given if answer.plan and answer.status == "plan"]
     if len(given) != 1 or not plans:
         raise NoPlanError(_explained(given))
     if plans[0].base_image is None:

@@ -108,6 +108,6 @@ def _stored(requirements: Sequence[str], target: Target) -> Answer:
             "--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan"
         )
     answer = plans.load(read_document(target.stored), target.stored)
-    if answer.plan is None:
+    if answer.plan is None or answer.status != "plan":
         raise InputError(f"holds no plan but a {answer.status}", where=target.stored)
     return answer

@@ -65,7 +65,7 @@ def locked(given: "tuple[Reply, ...]", format_: str) -> str:
     """
     from compat.errors import NoPlanError
 
-    plans = [reply.answer.plan for reply in given if reply.answer.plan]
+    plans = [reply.answer.plan for reply in given if reply.answer.plan and reply.answer.status == "plan"]
     if len(given) != 1 or not plans:
         raise NoPlanError(told(given, "text"))
     if format_ == "pylock":

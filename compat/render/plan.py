@@ -23,12 +23,12 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
     """The whole answer."""
     pen = pen or Ink()
     lines: list[str] = []
+    if given.status == "unknown":
+        lines += [pen("yellow bold", "? No answer: what decides is not known."), ""]
     if given.plan:
-        lines += plan(given.plan, pen=pen, explain=explain)
+        lines += plan(given.plan, pen=pen, explain=explain, settled=given.status == "plan")
     if given.status == "conflict":
         lines += _conflicts(given.conflicts, pen)
-    if given.status == "unknown":
-        lines.append(pen("yellow bold", "? No answer."))
     for condition in given.conditions or (given.plan.conditions if given.plan else ()):
         lines += pen.wrap(condition, "  ? ", "    ")
     if given.fixes:
@@ -38,13 +38,18 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
     return "\n".join(lines)
 
 
-def plan(chosen: Plan, *, pen: Ink, explain: bool = False) -> list[str]:
+def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True) -> list[str]:
     """The plan: what to install on what, what it needs of the host."""
-    head = f"✓ {chosen.runtime}, Python {chosen.python}, {chosen.arch}"
+    head = f"{chosen.runtime}, Python {chosen.python}, {chosen.arch}"
     rows = [
         (build.requirement, build.runtime or "no GPU code", build.index or "default index") for build in chosen.builds
     ]
-    lines = [pen("green bold", head), "", *table(rows, pen, indent="  "), ""]
+    lines = [
+        pen("green bold", f"✓ {head}") if settled else pen("yellow bold", f"? nearest: {head}"),
+        "",
+        *table(rows, pen, indent="  "),
+        "",
+    ]
     facts = []
     if chosen.base_image:
         facts.append(("base image", chosen.base_image.image, chosen.base_image.why))

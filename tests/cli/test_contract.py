@@ -199,3 +199,13 @@ def test_a_reader_that_goes_away_is_no_error():
         errors = process.stderr.read()
         process.wait(timeout=60)
     assert b"Traceback" not in errors
+
+
+def test_what_is_not_known_is_no_plan_for_a_dockerfile(envcheck, tmp_path):
+    words = ["--gpu", "GTX 1080 Ti", "--gpu", "RTX 5090", "--driver", "580.65.06"]
+    code, out, _ = envcheck("resolve", "torch==2.11.0", *words, "--format", "json")
+    assert (code, json.loads(out)["status"] == "plan") == (1, False)
+    assert envcheck("dockerfile", "--framework", "torch==2.11.0", *words)[:2] == (1, "")
+    stored = tmp_path / "unknown.json"
+    stored.write_text(out)
+    assert envcheck("dockerfile", "--plan", str(stored))[0] == 2
