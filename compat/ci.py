@@ -82,8 +82,8 @@ def document(grid: Grid) -> str:
 
 
 def github(grid: Grid) -> str:
-    """A GitHub Actions matrix on one line, for ``fromJSON`` of a job's output."""
-    return json.dumps({"include": [_row(cell) for cell in grid.cells]}) + "\n"
+    """A GitHub Actions matrix on one line, for ``fromJSON`` of a job's output; each cell carries its plan."""
+    return json.dumps({"include": [{**_row(cell), "plan": _compact(cell)} for cell in grid.cells]}) + "\n"
 
 
 def workflow(grid: Grid) -> str:
