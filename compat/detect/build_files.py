@@ -44,6 +44,13 @@ def merged(build: Build, label: Build) -> Build:
     return replace(build, **{**gaps, **({"runtime": label.runtime} if finer else {})})
 
 
+def dotted(digits: str) -> str:
+    """A version that labels write without its dot: ``118`` is 11.8, ``92`` is 9.2, ``12`` is the major 12 alone."""
+    if "." in digits or (len(digits) < 3 and int(digits) < 20):
+        return digits
+    return f"{digits[:-1]}.{digits[-1]}"
+
+
 def torch(machine: Machine, site: str) -> Build | None:
     """Read torch/version.py: ``cuda``, ``hip``, ``xpu`` are texts or None (written by generate_torch_version.py)."""
     path = f"{site}/torch/version.py"
@@ -95,7 +102,7 @@ def jax(machine: Machine, site: str) -> Build | None:
     for folder in (f"{site}/jax_plugins", site):
         for name in machine.names(folder):
             if found := _JAX_PLUGIN.fullmatch(name):
-                return Build(runtime="".join(filter(None, found.groups())), path=f"{folder}/{name}")
+                return Build(runtime=found[1] + dotted(found[2]), path=f"{folder}/{name}")
     # releases before the plugins carried their CUDA kernels here and told the runtime in a local tag only
     in_jaxlib = machine.names(f"{site}/jaxlib/cuda")  # until the plugins, kernels lay here
     return Build(runtime="" if in_jaxlib else "cpu", path=f"{site}/jaxlib")

@@ -94,21 +94,18 @@ def _wheel_name(machine: Machine, folder: str) -> str:
 def runtime(label: str) -> str:
     """``cu118`` -> ``cuda11.8``, ``rocm6.2`` -> ``rocm6.2``, ``cpu``, ``xpu``; empty if the label names none."""
     if found := _CUDA.search(label):
-        return f"cuda{_split(found[1])}"
+        return f"cuda{build_files.dotted(found[1])}"
     if found := _ROCM.search(label):
-        return f"rocm{found[1] if '.' in found[1] else _split(found[1])}"
+        return (
+            f"rocm{'.'.join(found[1]) if len(found[1]) == 3 and found[1].isdecimal() else build_files.dotted(found[1])}"
+        )
     return next((word for word in ("xpu", "cpu") if re.search(rf"\b{word}\b", label)), "")
-
-
-def _split(digits: str) -> str:
-    """``118`` -> ``11.8``, ``12`` -> ``12``; dotted numbers stay."""
-    return digits if "." in digits or len(digits) == 2 else f"{digits[:-1]}.{digits[-1]}"
 
 
 def _named(name: str) -> str:
     """Runtime in a distribution's name: ``cupy-cuda12x``, ``faiss-gpu-cu12``; the major alone."""
     found = _CU_NAME.search(name)
-    return f"cuda{_split(found[1])}" if found else ""
+    return f"cuda{build_files.dotted(found[1])}" if found else ""
 
 
 def _dotted(found: re.Match[str] | None) -> str:

@@ -208,6 +208,41 @@ def test_build_is_read_from_its_labels(recorded, folder, files, name, want):
     assert {key: getattr(build, key) for key in want} == want
 
 
+@pytest.mark.parametrize(
+    ("label", "runtime"),
+    [
+        ("cu118", "cuda11.8"),
+        ("cu92", "cuda9.2"),
+        ("cu12.1", "cuda12.1"),
+        ("cuda12.cudnn89", "cuda12"),
+        ("pt210cu128", "cuda12.8"),
+        ("rocm6.2.4", "rocm6.2.4"),
+        ("rocm60", "rocm6.0"),
+        ("rocm571", "rocm5.7.1"),
+        ("cpu", "cpu"),
+        ("xpu", "xpu"),
+        ("cpu.cxx11.abi", "cpu"),
+        ("git1234", ""),
+        ("", ""),
+    ],
+)
+def test_runtime_of_a_label(label, runtime):
+    assert builds.runtime(label) == runtime
+
+
+@pytest.mark.parametrize(
+    ("version", "text", "runtime"),
+    [
+        ("2.6.0+rocm6.2.4", "cuda = None\nhip = '6.2.41134-65d174c3e'\n", "rocm6.2.4"),
+        ("2.1.0+cu118", "cuda = '12.1'\nhip = None\n", "cuda12.1"),
+        ("2.1.0", "cuda = '12.1'\nhip = None\n", "cuda12.1"),
+    ],
+)
+def test_file_of_a_build_wins_and_a_label_may_be_finer(recorded, version, text, runtime):
+    files = {"torch/version.py": f"__version__ = '{version}'\n{text}", f"torch-{version}.dist-info/METADATA": ""}
+    assert recorded(site({}, **files), python="/venv")["builds"]["torch"].runtime == runtime
+
+
 def test_jax_takes_the_runtime_of_its_plugin(recorded):
     said = {"jaxlib/version.py": "", "jax_plugins/xla_cuda12/__init__.py": "", "jax-0.5.0.dist-info/METADATA": ""}
     assert recorded(site({}, **said), python="/venv")["builds"]["jax"].runtime == "cuda12"

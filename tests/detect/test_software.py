@@ -62,7 +62,9 @@ def test_first_toolkit_is_that_of_nvcc_on_path(seen, said, version):
     assert (reading.value if isinstance(reading, Fact) else "unknown") == version
 
 
-@pytest.mark.parametrize(("number", "text"), [(12040, "12.4"), (13000, "13.0"), (9020, "9.2"), (10010, "10.1")])
+@pytest.mark.parametrize(
+    ("number", "text"), [(12040, "12.4"), (13000, "13.0"), (9020, "9.2"), (10010, "10.1"), (13100, "13.10")]
+)
 def test_one_number_version_of_cuda(number, text):
     assert toolkits.spelled(number) == text
 
