@@ -45,7 +45,7 @@ def test_our_own_workflows_are_valid(path):
 
 
 def test_every_cell_of_our_own_matrix_has_a_plan_to_replay(envcheck):
-    code, out, err = envcheck("ci", "--config", str(ROOT / "pyproject.toml"), "--format", "github")
+    code, out, _ = envcheck("ci", "--config", str(ROOT / "pyproject.toml"), "--format", "github")
     assert code == 0
     cells = json.loads(out)["include"]
     assert len(cells) >= 6
