@@ -34,6 +34,11 @@ SHAPE = {
         "jetpack 6.2 36.4.3: source is missing",
     ),
     "wrong type": ("toolkit = false", 'toolkit = "no"', "cuda 12.7.0: toolkit is 'no'; expected true or false"),
+    "flag for number": (
+        'pci = "10de:20b0"',
+        "memory_gib = true",
+        "gpus NVIDIA A100 nvidia: memory_gib is True; expected a number",
+    ),
     "number for text": ('glibc = "2.35"', "glibc = 2.35", "systems ubuntu22.04: glibc is 2.35; expected a text"),
     "bad version": (
         'driver_linux = "570.26"',

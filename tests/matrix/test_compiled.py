@@ -135,3 +135,20 @@ def test_the_unpacked_wheel_answers_from_another_directory(wheel, tmp_path):
     assert floor == "570.26"
     assert builds == len(Matrix(store.Live(PATHS)).builds("torch"))
     assert parsed is False
+
+
+FORMS = [
+    "builds.torch = [ {ROW} ]\n",
+    '"builds"."torch" = [ {ROW} ]\n',
+    "[builds]\ntorch = [ {ROW} ]\n",
+    "[[builds.torch]]\n{KEYS}\n",
+    "[ builds ]\n  torch=[\n{ROW}]\n",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_is_found_in_whatever_form_it_is_written(tmp_path, form):
+    keys = ['versions = "9.9"', 'runtime = "cpu"', 'source = "s"', 'how = "measured"']
+    path = tmp_path / "x.toml"
+    path.write_text(form.replace("{ROW}", "{ " + ", ".join(keys) + " }").replace("{KEYS}", "\n".join(keys)))
+    assert [build.version for build in Matrix(store.Live([path])).builds("torch")] == ["9.9"]

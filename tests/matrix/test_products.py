@@ -121,3 +121,9 @@ def test_a_slip_of_the_pen_is_answered_with_near_names():
 @given(st.text(max_size=400))
 def test_no_text_breaks_the_search(text):
     assert isinstance(find_gpu(MATRIX, text), tuple)
+
+
+def test_the_closest_name_comes_first_whatever_the_order_of_the_table():
+    assert find_gpu(MATRIX, "4500")[0].name == "NVIDIA RTX 4500 Ada Generation"
+    names = [product.name for product in find_gpu(MATRIX, "1650")]
+    assert names.index("NVIDIA GeForce GTX 1650 Ti") < names.index("NVIDIA GeForce GTX 1650 with Max-Q Design")
