@@ -26,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from compat import reports
 from compat.facts import Build
-from compat.reports.gpus import same
 from compat.reports.merge import canonical
 from compat.reports.systems import architecture, spelling
 
@@ -143,13 +142,12 @@ def _devices(key: str, stated: list[Any], host: Host) -> Iterator[tuple[str, Any
 
 
 def _matched(stated: list[str], got: list[str]) -> bool:
-    left = list(got)
-    for name in stated:
-        twin = next((other for other in left if other == name), None) or next((o for o in left if same(o, name)), None)
-        if twin is None:
-            return False
-        left.remove(twin)
-    return True
+    """Whether the names are the same ones, as printed; case, blanks and a memory size behind them do not count."""
+    return sorted(map(_folded, stated)) == sorted(map(_folded, got))
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[ ,(]+\d+ ?gi?b\)?$", "", " ".join(str(name).lower().split()))
 
 
 def _outcome(got: Any, stated: str, alike: Any) -> str:

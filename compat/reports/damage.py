@@ -85,8 +85,8 @@ _RUN_TOGETHER = re.compile(
     rf"(?<=[^\s:-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"
     r"|(?<=[^\s:-])\s+-\s(?=\w{2,20} version(?: \([^()]{1,20}\))?: )"
 )
-_ITEM = re.compile(r"""\('([^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
-_ENTRY = re.compile(r"""'([^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^{}'",]{1,40}))(?=[,}])""")
+_ITEM = re.compile(r"""\('([A-Za-z][^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
+_ENTRY = re.compile(r"""'([A-Za-z][^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^{}'",]{1,40}))(?=[,}]|\s*$)""")
 
 
 def clean(text: str) -> tuple[Line, ...]:
@@ -120,10 +120,12 @@ def _parts(raw: str) -> list[str]:
         return [""]
     if "<" in raw:
         raw = _TAGS.sub("", _BREAKS.sub("\n", raw))
-    if "('" in raw and "OrderedDict(" in raw:
-        return _spread(_ITEM, raw)
-    if "{'" in raw and "'sys.platform'" in raw:
-        return _spread(_ENTRY, raw)
+    if "'" in raw:
+        start = raw.lstrip()
+        if "('" in raw and (start.startswith(("('", "[('")) or "OrderedDict(" in raw):
+            return _spread(_ITEM, raw)
+        if "': " in raw and start.startswith(("'", "{'")):
+            return _spread(_ENTRY, raw)
     pieces = raw.split("\n")
     if len(raw) > 60 and any(sign in raw for sign in _RUN_SIGNS):
         pieces = [part for piece in pieces for part in _RUN_TOGETHER.split(piece)]
@@ -134,11 +136,11 @@ def _bare(line: str) -> str:
     """One line without quote marks, log prefix and trailing blanks; rules become blank lines."""
     if ">" in line[:12]:
         line = _QUOTE.sub("", line)
+    if ":" in line or "|" in line:
+        line = _PREFIX.sub("", line)
     line = line.rstrip()
     if _RULE.issuperset(line):
         return line if "*" in line or "-" in line or "=" in line else ""
-    if ":" in line or "|" in line:
-        line = _PREFIX.sub("", line)
     return _DOTS.sub(": ", line) if "...." in line else line
 
 

@@ -35,9 +35,10 @@ _NOT_A_NAME = re.compile(
 # Series names, and the bare models people write: A100, L4, V100, K80, T4, H200, B200, GB200.
 _NVIDIA: Final = (
     r"nvidia|geforce|quadro|tesla|titan|[rg]tx|\bgrid\b|jetson|xavier|orin|\b[aplvkthbg]\d{1,3}0?0?[sg]?\b|\bGB?\d+"
+    r"|\b(?:9[5-8]0|1[06][5-8]0|20[5-8]0|[3-5]0[5-9]0)(?: ?ti| ?super|m)?\b"
 )
 _VENDORS: Final = (
-    (re.compile(r"radeon|instinct|firepro|\bamd\b|vega|navi|gfx|\bati\b", re.IGNORECASE), "amd"),
+    (re.compile(r"radeon|\brx ?\d{3,4}|instinct|firepro|\bamd\b|vega|navi|gfx|\bati\b", re.IGNORECASE), "amd"),
     (re.compile(r"\bintel\b|\barc\b|iris|uhd graphics|data center gpu (?:max|flex)", re.IGNORECASE), "intel"),
     (re.compile(r"\bapple\b|\bM[1-9]\b"), "apple"),
     (re.compile(r"ascend|\b910[AB]", re.IGNORECASE), "huawei"),
@@ -104,7 +105,7 @@ def numbers(text: str) -> list[str]:
 
 def named(pair: Pair) -> Iterator[Claim]:
     """A device named without a number, or several (``GPU 0: X``) on the label's own line."""
-    found = re.match(r"GPU (\d+(?:,\d+)*): (.*)", pair.value)
+    found = re.match(r"GPU (\d+(?:,\d+)*): ?(.*)", pair.value)
     if found:
         gpu = device(found.group(2))
         indexes = numbers(found.group(1))

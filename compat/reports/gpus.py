@@ -79,7 +79,11 @@ def _united(found: list[Gpu], devices: list[Gpu]) -> list[Gpu]:
     """``found`` with what ``devices`` add: details to devices already there, and devices that are not."""
     result, taken = list(found), set[int]()
     for gpu in devices:
-        twin = next((i for i, other in enumerate(result) if i not in taken and same(other.name, gpu.name)), None)
+        free = [index for index in range(len(result)) if index not in taken]
+        exact = (index for index in free if _core(result[index].name) == _core(gpu.name))
+        twin = next(exact, None)
+        if twin is None:
+            twin = next((index for index in free if same(result[index].name, gpu.name)), None)
         if twin is None:
             result.append(gpu)
             twin = len(result) - 1
@@ -99,6 +103,8 @@ def same(left: str, right: str) -> bool:
     if left.endswith(_CUT) or right.endswith(_CUT):
         short, long = sorted((a, b), key=len)
         return long.startswith(short)
+    if left.lower().startswith(right.lower()) or right.lower().startswith(left.lower()):
+        return True
     return a == b or (min(len(a), len(b)) >= 4 and (a.startswith(b) or b.startswith(a)))
 
 

@@ -39,6 +39,13 @@ _TRIM: Final = " \t-*+•·●#>|_'\"~=,;.✅❌🤗⚡🚀"
 _ASIDE = re.compile(r"\([^()]*\)?")
 _INDEXES = re.compile(r"\b(gpu|device|gpus) ?\[?\d+(?:[,\-] ?\d+)*\]?")
 _NUMBER = re.compile(r"\d+(?:[,\-] ?\d+)*")
+_AROUND: Final = " \t*_'\","
+
+# Labels whose value may stand on the next line: its shape cannot be mistaken for prose.
+WRAPPED: Final = frozenset({
+    "python platform", "platform", "python version", "libc version", "cuda runtime version", "nvidia driver version",
+    "os", "uname",
+})  # fmt: skip
 _CHECKBOX = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)、])\s*(?:\[[ xX]?\]\s*)?")
 _COLUMNS = re.compile(r"\s{2,}")
 _WORDS = re.compile(r"\S+")
@@ -137,12 +144,16 @@ class Page:
                 label = label_of(head)
                 if label in known:
                     digits = _NUMBER.search(head) if "#" in label else None
-                    pair = Pair(
-                        label, value.strip(" \t*_'\","), index, digits.group() if digits else "", head, blank, self
-                    )
+                    answer = value.strip(_AROUND) or (self._next_value(index) if label in WRAPPED else "")
+                    pair = Pair(label, answer, index, digits.group() if digits else "", head, blank, self)
                     found.setdefault(label, []).append(pair)
                     break
         return found
+
+    def _next_value(self, index: int) -> str:
+        """The next line, if it can be a value that a wrap moved there: not blank, no label or item of its own."""
+        text = self.text_at(index + 1).strip()
+        return "" if ":" in text or "=" in text or text.startswith(("-", "*", "#", "[")) else text
 
     @property
     def last(self) -> int:

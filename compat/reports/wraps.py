@@ -69,7 +69,13 @@ def _wrapped(text: str, following: str) -> bool:
 
     Mail programs break at 72 to 80 columns; the break was forced if the next word would not have fitted.
     """
-    if not 40 <= len(text) <= 82 or not following or ":" not in text or "|" in text or text.endswith((".", ":")):
+    if (
+        not 40 <= len(text) <= 82
+        or not following
+        or (":" not in text and "Linux " not in text)
+        or "|" in text
+        or text.endswith((".", ":"))
+    ):
         return False
     word = following.split(maxsplit=1)[0] if following.strip() else ""
     return len(text) + 1 + len(word) > 72 and following[0] != " " and not _STARTS.match(following)

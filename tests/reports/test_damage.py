@@ -145,3 +145,26 @@ def test_reads_a_printed_dictionary():
     assert host["python"] == "3.7.9"
     assert [gpu.name for gpu in host["gpus"]] == ["Tesla V100-SXM2-32GB"] * 2
     assert (host["cuda_toolkit"], host["builds"]["torch"].runtime) == ("10.2.89", "cuda10.2")
+
+
+PRINTED = {
+    "dict": "{'sys.platform': 'linux',\n 'Python': '3.8.10 (default) [GCC 9.4.0]',\n 'CUDA available': True,\n 'PyTorch': '1.12.1+cu113'}",
+    "ordered": "OrderedDict([('sys.platform', 'linux'),\n ('Python', '3.8.10 (default) [GCC 9.4.0]'),\n ('PyTorch', '1.12.1+cu113'),\n"
+    " ('CUDA available', True)])",
+}
+
+
+@pytest.mark.parametrize("form", PRINTED)
+def test_reads_a_dictionary_printed_over_several_lines(form):
+    host = reports.read(PRINTED[form]).host
+    assert (host["python"], host["packages"]["torch"]) == ("3.8.10", "1.12.1+cu113")
+
+
+def test_takes_a_value_that_a_wrap_moved_to_the_next_line():
+    text = "Is debug build: False\nPython platform:\nLinux-5.15.153.1-microsoft-standard-WSL2-x86_64-with-glibc2.35\n"
+    assert reports.read(text).host["platform"] == "wsl2"
+
+
+def test_leaves_the_next_question_alone():
+    host = reports.read("- OS:\n- Python version:\nIt fails since Python 2.7 or so\n").host
+    assert host["os"] is None

@@ -113,3 +113,23 @@ def test_says_what_it_could_not_read():
     reading = reports.read("NVIDIA-SMI has failed for a reason nobody has seen before\n")
     assert reading.programs == ("nvidia-smi",)
     assert "nvidia-smi line 1" in reading.unread[0]
+
+
+TYPED = {
+    "GeForce GTX 1080 Ti, 11GB": ["GeForce GTX 1080 Ti"],
+    "RTX 3090 24GB": ["RTX 3090"],
+    "2 x Tesla V100 (32GB)": ["Tesla V100"] * 2,
+    "NVIDIA A100-SXM4-80GB x 2": ["NVIDIA A100-SXM4-80GB"] * 2,
+    "NVIDIA H100 80GB HBM3": ["NVIDIA H100 80GB HBM3"],
+    "Tesla K80 / 12 GB": ["Tesla K80"],
+    "4*2080Ti": ["2080Ti"] * 4,
+    "GeForce RTX 2070, driver 450.102.04": ["GeForce RTX 2070"],
+    "RX 6600 XT": ["RX 6600 XT"],
+    "yes": [],
+    "a very good one": [],
+}
+
+
+@pytest.mark.parametrize("value", TYPED)
+def test_reads_cards_as_people_write_them(value):
+    assert [gpu.name for gpu in read(f"- GPU model and memory: {value}\n")["gpus"] or ()] == TYPED[value]

@@ -37,7 +37,8 @@ _COUNT = re.compile(
     r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z])|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
 )
 _MEMORY = re.compile(
-    r"[,;(/|\s-]*\b\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?|HBM\d\w?))?\)?.*$|\s+with\s+\d+.*$",
+    r"(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+with\s+\d+.*$"
+    r"|\s+\d+\s*(?:GB?|GiB)(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?))?\s*$",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -115,7 +116,7 @@ def _gpu(pair: Pair) -> Iterator[Claim]:
     """A card as people write it, with count, memory and driver around its name."""
     if "[" in pair.head:
         return  # rocm-smi numbers its rows GPU[0]
-    value = re.sub(r"^GPU \d+: ", "", _answer(pair))
+    value = re.sub(r"^GPU \d+: ?", "", _answer(pair))
     if found := _DRIVER.search(value):
         yield Claim("driver", found.group(1), weight=Weight.HAND)
     name = _MEMORY.sub("", _ASIDE.sub("", value))

@@ -50,10 +50,10 @@ def _paddle(pair: Pair) -> Iterator[Claim]:
     if not version:
         return
     near = " ".join(pair.below(3)).lower()
-    with_gpu = re.search(r"paddle with (?:cuda|rocm): true", near)
+    with_gpu = re.search(r"paddle with (?:cuda|rocm): ?true", near)
     name = "paddlepaddle-gpu" if with_gpu else "paddlepaddle"
     yield Claim("packages", version, key=name)
-    if re.search(r"paddle with cuda: false", near):
+    if re.search(r"paddle with cuda: ?false", near):
         yield Claim("builds", Build(runtime="cpu"), key="paddlepaddle")
 
 

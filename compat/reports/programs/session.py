@@ -45,7 +45,8 @@ def _version(name: str) -> Callable[[str], Iterator[Claim]]:
     """A reader of one module's ``__version__``."""
 
     def read(answer: str) -> Iterator[Claim]:
-        if version := values.package_version(answer.strip("'\"")):
+        version = values.package_version(answer.strip("'\""))
+        if "." in version:
             yield Claim("packages", version, key=name)
 
     return read
