@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compat.errors import InputError
 from compat.plan import Answer
 from compat.resolve.knowledge import knowledge
 from compat.resolve.preference import order
 from compat.resolve.request import is_beyond, read
 from compat.resolve.search import Search
 from compat.resolve.situation import situation
+from compat.resolve.specs import holds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from compat.plan import Plan
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.request import Wish
+    from compat.resolve.situation import Situation
 
 
 def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str) -> Answer:
@@ -28,6 +31,10 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     known = knowledge(matrix)
     wishes = read(requirements, known)
     target = situation(wishes, hosts, known, cpu=cpu)
+    if (counting := tuple(wish for wish in wishes if _counts(wish, target))) != wishes:
+        if not any(not wish.shared for wish in counting):
+            raise InputError(f"no requirement applies on {target.place}", where="argument", expected="one that does")
+        target = situation(counting, hosts, known, cpu=cpu)
     if reasons := (*_beyond(wishes, known), *target.unknowns):
         return Answer(status="unknown", conditions=tuple(reasons))
     search = Search(target, known, prefer)
@@ -43,6 +50,13 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
         fixes=remedies(search, sets),
         conditions=target.conditions,
     )
+
+
+def _counts(wish: Wish, target: Situation) -> bool:
+    """Whether a wish's marker is true on the target; where it asks for the Python and none is given, it may be."""
+    if not wish.marker or (not target.python and "python" in wish.marker):
+        return True
+    return holds(wish.marker, target.place, target.python or "3", wish.extras)
 
 
 def is_open(plan: Plan) -> bool:

@@ -150,7 +150,7 @@ def _number(text: str, option: str) -> str:
 def _python(text: str) -> str:
     threads = "t" if text.endswith("t") else ""
     plain = text.removesuffix("t")
-    if versions.is_release(plain) and _PYTHON.fullmatch(versions.minor(plain)):
+    if "." in plain and versions.is_release(plain) and _PYTHON.fullmatch(versions.minor(plain)):
         return versions.minor(plain) + threads
     raise InputError(
         f"{text[:40]!r} is not a Python version", where="--python", expected="a minor version such as 3.11"

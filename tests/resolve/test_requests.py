@@ -1,0 +1,159 @@
+"""What may be asked, and how a request that cannot be read is refused: the fault, where it is, what was expected."""
+
+from __future__ import annotations
+
+import pytest
+from worlds import Question, Rows, build, common_tables, package
+
+from compat.errors import InputError
+from compat.facts import Host
+from compat.matrix import Matrix
+from compat.resolve import resolve
+from compat.resolve.knowledge import knowledge
+from compat.resolve.request import Wish, read
+
+
+def tables() -> dict:
+    return {
+        **common_tables(),
+        "packages": [
+            {**package("torch"), "aliases": "pytorch"},
+            {**package("tensorflow"), "aliases": "tf tensorflow-cpu", "cpu_name": "tensorflow-cpu"},
+            package("torchvision", kind="companion", follows="torch"),
+        ],
+        "builds.torch": [
+            build("1.13.1 2.0.1", "cuda11.8", local="cu118", kernels="sm_80", requires=["numpy<2"]),
+            build("2.0.1", "cpu", local="cpu"),
+            build("2.0.0", "cuda11.8", kernels="sm_80", yanked=True),
+        ],
+        "builds.tensorflow": [
+            build("2.14.0", "rocm5.4", kernels="gfx900", distribution="tensorflow-rocm", published="2.14.0.600"),
+            build("2.14.0", "cpu", distribution="tensorflow-cpu"),
+        ],
+        "builds.torchvision": [build("0.15.2", "cuda11.8", kernels="-", requires=["torch==2.0.1"])],
+    }
+
+
+def matrix() -> Matrix:
+    return Matrix(Rows(tables()))
+
+
+def wish(text: str) -> Wish:
+    return read([text], knowledge(matrix()))[0]
+
+
+def refusal(*requirements: str) -> InputError:
+    with pytest.raises(InputError) as caught:
+        resolve(requirements, Host(), matrix())
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("torch", Wish("torch", "torch")),
+        ("PyTorch >= 1.13 , < 3", Wish("PyTorch >= 1.13 , < 3", "torch", "<3,>=1.13")),
+        ("torch==2.0.1+cpu", Wish("torch==2.0.1+cpu", "torch", "==2.0.1+cpu", cpu=True)),
+        ("tf", Wish("tf", "tensorflow")),
+        ("tensorflow-cpu", Wish("tensorflow-cpu", "tensorflow", cpu=True, distribution="tensorflow-cpu")),
+        ("torch[opt]", Wish("torch[opt]", "torch", extras=("opt",))),
+    ],
+)
+def test_a_requirement_is_read(text: str, expected: Wish) -> None:
+    assert wish(text) == expected
+
+
+def test_a_shared_dependency_may_be_asked_beside_a_package() -> None:
+    found = read(["torch", "numpy<1.26"], knowledge(matrix()))
+    assert [one.shared for one in found] == [False, True]
+
+
+def test_a_shared_dependency_alone_is_no_request() -> None:
+    assert "no framework" in str(refusal("numpy<2"))
+
+
+def test_nothing_asked_is_no_request() -> None:
+    assert "no framework" in str(refusal())
+
+
+def test_repeats_are_one_wish() -> None:
+    assert len(read(["torch", "torch"], knowledge(matrix()))) == 1
+
+
+def test_two_wishes_about_one_package_must_both_hold() -> None:
+    answer = resolve(["torch>=2.0", "torch<2.0"], Host(), matrix())
+    assert [member.text for member in answer.conflicts[0].members[:2]] == ["torch>=2.0", "torch<2.0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("pytorhc", ["unknown framework 'pytorhc'", "did you mean pytorch"]),
+        ("numpi", ["unknown framework 'numpi'", "torch"]),
+        ("torch==2.0.7", ["no torch ==2.0.7 exists", "2.0.1"]),
+        ("torch==2.0.1+cu121", ["no torch ==2.0.1+cu121", "2.0.1+cu118"]),
+        ("torch==99", ["no torch ==99", "2.0.1"]),
+        ("torch=2.0.1", ["not a requirement"]),
+        ("torch==", ["not a requirement"]),
+        ("", ["not a requirement"]),
+        ("torch @ https://example.org/torch.whl", ["with an address"]),
+        ("-r requirements.txt", ["not a requirement"]),
+        ("torch" + "x" * 600, ["605 characters"]),
+        ("torch; import os", ["not a requirement"]),
+        ("tоrch", ["not a requirement"]),  # a Cyrillic letter
+    ],
+)
+def test_a_faulty_requirement_is_refused_with_what_was_expected(text: str, parts: list[str]) -> None:
+    error = refusal(text)
+    assert error.exit_code == 2
+    assert error.where.startswith("argument")
+    assert error.expected
+    assert all(part in str(error) for part in parts), str(error)
+
+
+def test_a_release_older_than_the_matrix_is_unknown() -> None:
+    answer = resolve(["torch==1.4.0"], Host(), matrix())
+    assert answer.status == "unknown"
+    assert "from 1.13.1 on" in answer.conditions[0]
+
+
+def test_a_withdrawn_release_only_if_named() -> None:
+    question = Question(tables(), ["torch>=2.0.0,<2.0.1"], ["sm_80"])
+    assert resolve(question.requirements, question.host(), question.matrix()).status == "conflict"
+    named = Question(tables(), ["torch==2.0.0"], ["sm_80"])
+    answer = resolve(named.requirements, named.host(), named.matrix())
+    assert answer.plan is not None
+    assert answer.plan.builds[0].version == "2.0.0"
+
+
+def test_the_distribution_that_is_installed_is_named_with_its_own_version() -> None:
+    question = Question(tables(), ["tensorflow==2.14.0"], ["gfx900"])
+    answer = resolve(question.requirements, question.host(), question.matrix())
+    assert answer.plan is not None
+    assert answer.plan.builds[0].requirement == "tensorflow-rocm==2.14.0.600"
+
+
+def test_an_unknown_preference_is_refused() -> None:
+    with pytest.raises(InputError, match="newest or smallest"):
+        resolve(["torch"], Host(), matrix(), prefer="fastest")
+
+
+@pytest.mark.parametrize(
+    ("marker", "facts", "counts"),
+    [
+        ('sys_platform == "win32"', {}, False),
+        ('sys_platform == "linux"', {}, True),
+        ('platform_machine == "aarch64"', {"arch": "x86_64"}, False),
+        ('python_version < "3.10"', {"python": "3.11"}, False),
+        ('python_version < "3.10"', {"python": "3.9"}, True),
+        ('python_version < "3.10"', {}, True),
+    ],
+)
+def test_a_requirement_whose_marker_is_false_on_the_target_is_not_asked(marker: str, facts: dict, counts: bool) -> None:
+    question = Question(tables(), ["torch==1.13.1", f"torchvision; {marker}"], ["sm_80"], facts)
+    answer = resolve(question.requirements, question.host(), question.matrix())
+    assert answer.status == ("conflict" if counts else "plan")  # this torchvision needs another torch
+
+
+def test_a_request_of_which_nothing_applies_is_refused() -> None:
+    assert "no requirement applies on linux_x86_64" in str(refusal('torch; sys_platform == "win32"'))
