@@ -161,6 +161,13 @@ def test_tensorflow_brings_its_own_cuda_only_through_and_cuda():
     assert not find("tensorflow", "2.13.1", extras=("and-cuda",))  # the extra came with 2.14
 
 
+def test_and_cuda_is_offered_only_where_its_pins_can_be_met():
+    """tensorrt 8.5.3.1 (pinned by 2.14) has no wheel for 3.11; tensorrt-libs 8.6.1 (by 2.15.0) is not on the index."""
+    assert one("tensorflow", "2.14.1", extras=("and-cuda",)).python == ("3.9", "3.10")
+    assert not find("tensorflow", "2.15.0", extras=("and-cuda",))
+    assert find("tensorflow", "2.15.1", extras=("and-cuda",))
+
+
 def test_tensorflow_holds_code_as_well_as_ptx_for_its_highest_capability():
     """Read from libtensorflow_cc of 2.12.0, which lists compute_80 and holds 265 sm_80 images beside 264 of PTX."""
     build = one("tensorflow", "2.12.0")
