@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NAME: Final = "issue template"
 
 _COUNT = re.compile(
-    r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z])|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
+    r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z]|\d{4})|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
 )
 _MEMORY = re.compile(
     r"(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+with\s+\d+.*$"
