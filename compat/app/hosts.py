@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from compat import facts
 from compat.app.files import read_document, read_text
-from compat.facts import Fact, Host
+from compat.errors import InputError
+from compat.facts import Fact, Host, Unknown
 
 if TYPE_CHECKING:
     from compat.detect.layers import Image
-    from compat.facts import Gpu
+    from compat.facts import Build, Gpu
     from compat.matrix import Matrix
 
 
@@ -23,10 +24,38 @@ def this_machine(matrix: Matrix, *, python: str = "", timeout: float = 5.0, full
         python: another interpreter or virtual environment to look into.
         timeout: seconds for all detectors together.
         full: keep what identifies the machine.
+
+    Raises:
+        InputError: if ``python`` is none.
     """
     from compat.detect import detect
 
-    return named(detect(python=python or None, timeout=timeout, full=full), matrix)
+    seen = detect(python=python or None, timeout=timeout, full=full)
+    if python and isinstance(reading := seen.reading("packages"), Unknown):
+        raise InputError(f"no interpreter to look into: {reading.why}", where=f"--python {python}")
+    return named(with_kernels(seen), matrix)
+
+
+def with_kernels(host: Host) -> Host:
+    """The host with the kernel targets of each installed GPU build, read from its files rather than believed."""
+    builds: dict[str, Build] = host["builds"] or {}
+    reading = host.reading("builds")
+    read = {name: _with_kernels(name, build) for name, build in builds.items()}
+    if read == builds:
+        return host
+    return Host({**host.readings, "builds": Fact(read, reading.source)})
+
+
+def _with_kernels(name: str, build: Build) -> Build:
+    from pathlib import Path
+
+    from compat import kernels
+
+    folder, mark, _ = build.path.partition("-packages/")
+    if not mark or build.runtime in {"", "cpu"}:
+        return build
+    found = kernels.build_kernels(Path(f"{folder}-packages").expanduser(), name)
+    return replace(build, kernels=found.targets) if found.complete and found.targets else build
 
 
 def from_file(name: str, matrix: Matrix) -> Host:
