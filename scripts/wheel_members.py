@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
     from simple_index import File, Index
 
-_FEW = 0.2  # a target with fewer images than this share of the commonest is a stray kernel of some library
+_LEAST = {"sm": 0.5, "gfx": 0.5, "compute": 0.9}
+"""Kind of target -> share of the commonest target's images from which it counts.
+
+Below it, it is a stray kernel of some library; PTX helps a newer device only where nearly every kernel has it.
+"""
 _ARCH_LIST = re.compile(rb"(?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?)(?: (?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?))+\0")
 
 
@@ -67,11 +71,15 @@ def _code(index: Index, file: File) -> bytes:
         images.update({target: count for target, count in code.images.items() if not target.startswith("lto_")})
     if not images or not found.complete:
         return b"{}"
-    least = _FEW * max(images.values())
-    main = ordered(target for target, count in images.items() if count >= least)
-    stray = ordered(target for target, count in images.items() if count < least)
+    most = max(images.values())
+    main = ordered(target for target, count in images.items() if count >= most * _LEAST[_kind(target)])
+    stray = ordered(images.keys() - set(main))
     facts = {"targets": " ".join(_machine_first(main)), "stray": " ".join(_machine_first(stray))}
     return json.dumps({key: text for key, text in facts.items() if text}).encode()
+
+
+def _kind(target: str) -> str:
+    return next(kind for kind in _LEAST if target.startswith(kind))
 
 
 def _machine_first(names: Iterable[str]) -> list[str]:
