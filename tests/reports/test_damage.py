@@ -168,3 +168,15 @@ def test_takes_a_value_that_a_wrap_moved_to_the_next_line():
 def test_leaves_the_next_question_alone():
     host = reports.read("- OS:\n- Python version:\nIt fails since Python 2.7 or so\n").host
     assert host["os"] is None
+
+
+def test_joins_hard_wraps_inside_labels_and_values():
+    width = 62
+    lines = [
+        "Python version: 3.11.7 (main, Dec  4 2023, 18:10:11) [GCC 11.4.0] (64-bit runtime) and more",
+        "Python platform: Linux-5.15.0-134-generic-with-a-very-long-suffix-x86_64-with-glibc2.35",
+        "Is debug build: False",
+    ]
+    text = "\n".join(line[at : at + width] for line in lines for at in range(0, len(line), width))
+    host = reports.read(text).host
+    assert (host["kernel"], host["glibc"]) == ("5.15.0-134-generic-with-a-very-long-suffix", "2.35")

@@ -133,3 +133,13 @@ TYPED = {
 @pytest.mark.parametrize("value", TYPED)
 def test_reads_cards_as_people_write_them(value):
     assert [gpu.name for gpu in read(f"- GPU model and memory: {value}\n")["gpus"] or ()] == TYPED[value]
+
+
+def test_a_card_somebody_wishes_for_is_not_in_the_machine():
+    text = "- GPU: RTX 4090\n\n" + "\n" * 70 + "GPU 0: Tesla T4 (UUID: GPU-1)\n"
+    assert [gpu.name for gpu in read(text)["gpus"]] == ["Tesla T4"]
+
+
+@pytest.mark.parametrize(("packed", "version"), [(8303, "8.3.3"), (7605, "7.6.5"), (90100, "9.1.0"), (91002, "9.10.2")])
+def test_unpacks_cudnn_numbers_of_both_schemes(packed, version):
+    assert read(f">>> torch.backends.cudnn.version()\n{packed}\n")["cudnn"] == version
