@@ -11,6 +11,7 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -206,6 +207,30 @@ def test_both_layouts_of_tensorflow_build_info_are_read(site, run, text):
     run("--kernels", "demo")
     carried = run.read()["1.0"]["carried"]["linux_x86_64"]
     assert (carried["cuda"], carried["cudnn"], carried["targets"]) == ("11.8", "8", "sm_80 sm_90 compute_90")
+
+
+@pytest.mark.parametrize(
+    ("images", "complete", "carried"),
+    [
+        (
+            {"sm_70": 28, "sm_80": 46, "sm_87": 14, "compute_90": 14},
+            True,
+            {"targets": "sm_70 sm_80", "stray": "sm_87 compute_90"},
+        ),
+        ({"sm_80": 40, "sm_90": 40, "compute_90": 39, "lto_80": 9}, True, {"targets": "sm_80 sm_90 compute_90"}),
+        ({"gfx90a": 3, "gfx11-generic": 3}, True, {"targets": "gfx90a gfx11-generic"}),
+        ({"sm_80": 40}, False, {}),  # something could not be read: an absence would be no fact
+        ({}, True, {}),
+    ],
+)
+def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(monkeypatch, tmp_path, images, complete, carried):
+    import compat.kernels
+    import wheel_members
+
+    found = SimpleNamespace(objects=[SimpleNamespace(images=images)], complete=complete)
+    monkeypatch.setattr(compat.kernels, "inspect_file", lambda *_: found)
+    index = SimpleNamespace(open=lambda _: io.BytesIO(b"wheel"))
+    assert json.loads(wheel_members._code(index, SimpleNamespace(name="demo.whl"))) == carried
 
 
 def test_withdrawn_and_pre_releases_are_told_apart(site, run):
