@@ -273,11 +273,13 @@ def _bears(cause: Finding, finding: Finding) -> bool:
 
 
 def _root(code: str, parents: Mapping[str, str]) -> str:
-    seen = {code}
-    while parents[code] and parents[code] not in seen:
-        code = parents[code]
-        seen.add(code)
-    return code
+    """The last cause of a chain; of a circle the member that stands first in the report."""
+    chain = [code]
+    while parents[chain[-1]] and parents[chain[-1]] not in chain:
+        chain.append(parents[chain[-1]])
+    back = parents[chain[-1]]
+    circle = chain[chain.index(back) :] if back else chain[-1:]
+    return min(circle, key=list(parents).index)
 
 
 # --- what was not judged ---

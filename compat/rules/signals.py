@@ -23,11 +23,20 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Signal
 
-_BEFORE: Final = 600  # characters of a window before the literal: the longest line head that patterns look back on
-_AFTER: Final = 1500  # and after it: a list of kernel targets is the longest tail
-_TRIES: Final = 12  # occurrences of one literal that are looked at; a log repeats its message
+_BEFORE: Final = 300  # characters of a window before the literal: the longest line head that patterns look back on
+_AFTER: Final = 800  # and after it: a list of kernel targets is the longest tail
+_TRIES: Final = 8  # occurrences of one literal that are looked at; a log repeats its message
 _LIMIT: Final = 64 * 1024 * 1024  # characters; what is longer is cut, so that memory stays bounded
 
+
+_LONG: Final = 200_000  # characters; below, making the vocabulary costs more than it saves
+_MANY: Final = 100_000  # different words; text with more is no log, and its vocabulary no smaller than itself
+_DIGITS: Final = {ord(digit): "0" for digit in "123456789"}
+_LETTERS: Final = bytes(
+    48 if 48 <= code <= 57 else code if code < 128 and (chr(code).isalpha() or code == ord("_")) else 32
+    for code in range(256)
+)
+"""Translation of bytes: digits become 0, and what is no letter, digit or underscore a space."""
 
 WORDS: Final = "words"
 """Program of the rows that match mere words of the field; they count only where no message was recognised."""
@@ -92,15 +101,24 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
     if not text.strip():
         return Hearing()
     lowered = text.replace("İ", "I").lower()  # the one letter whose small form is longer; offsets must stay
-    heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered)))
+    words = _vocabulary(lowered)
+    heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered, words)))
     if any(item.signal.program != WORDS and (item.signal.candidates or item.signal.benign) for item in heard):
         heard = tuple(item for item in heard if item.signal.program != WORDS)
     return Hearing(heard, facts_of([item.values for item in heard], text), text)
 
 
-def _hear(row: Signal, text: str, lowered: str) -> Heard | None:
+def _vocabulary(lowered: str) -> str:
+    """Every different word of a long text, once and its digits alike: a log of megabytes has few of them."""
+    if len(lowered) < _LONG:
+        return lowered.translate(_DIGITS)
+    words = set(lowered.encode("utf-8", "replace").translate(_LETTERS).split())
+    return b" ".join(words).decode("ascii") if len(words) < _MANY else ""
+
+
+def _hear(row: Signal, text: str, lowered: str, words: str) -> Heard | None:
     for literal in _needed(row):
-        at = lowered.find(literal)
+        at = lowered.find(literal) if not words or _longest_word(literal) in words else -1
         for _ in range(_TRIES):
             if at < 0:
                 break
@@ -110,6 +128,12 @@ def _hear(row: Signal, text: str, lowered: str) -> Heard | None:
                 return Heard(row, _line(text, found.start(), found.end()), values)
             at = lowered.find(literal, at + max(len(literal), 1))
     return None
+
+
+@lru_cache(maxsize=4096)
+def _longest_word(literal: str) -> str:
+    """The longest word in a literal, its digits as in the vocabulary."""
+    return max(re.findall(r"[a-z0-9_]+", literal.translate(_DIGITS)), key=len, default="")
 
 
 def _needed(row: Signal) -> tuple[str, ...]:

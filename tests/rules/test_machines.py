@@ -28,6 +28,7 @@ BROKEN = {
     "nvidia-old-driver": "gpu-xid-fatal",
     "rocm-container-without-kfd": "container-no-gpu",
     "stub-first": "driver-stub-loaded",
+    "windows-desktop": "cpu-only-build",
     "wsl1": "wsl1",
 }
 """Recording -> code of the first finding."""
