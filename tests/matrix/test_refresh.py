@@ -224,8 +224,9 @@ def test_both_layouts_of_tensorflow_build_info_are_read(site, run, text):
     ],
 )
 def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(monkeypatch, tmp_path, images, complete, carried):
-    import compat.kernels
     import wheel_members
+
+    import compat.kernels
 
     found = SimpleNamespace(objects=[SimpleNamespace(images=images)], complete=complete)
     monkeypatch.setattr(compat.kernels, "inspect_file", lambda *_: found)
