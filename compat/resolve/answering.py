@@ -1,4 +1,15 @@
-"""The whole answer: optimum first, conflicts and remedies only where there is none."""
+"""The whole answer: optimum first, conflicts and remedies only where there is none.
+
+The order of the steps is the order of their cost. Most questions end with the optimum; the enumeration of
+corrections, which is some ten times dearer, runs only where there is no plan, and remedies only after it.
+
+Three ends are told apart:
+
+- *plan*: everything fits, and for every GPU it is known how its kernels run;
+- *conflict*: nothing fits, with every minimal reason;
+- *unknown*: the matrix cannot say. Either the request or a GPU lies outside it, or the best plan rests on kernels
+  that nobody wrote down; then that plan is shown beside the reason.
+"""
 
 from __future__ import annotations
 

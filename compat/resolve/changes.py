@@ -1,4 +1,9 @@
-"""One constraint's new value, read off a plan that was found without it: in words, by name, and as a value."""
+"""One constraint's new value, read off a plan that was found without it: in words, by name, and as a value.
+
+A plan that was found without a constraint shows what would have to be true instead: the plan's Python, its driver
+floor, its release of the package. Each kind of constraint reads its value off another part of the plan; the table at
+the end says which. A kind whose value cannot be read (a processor without a feature) is told in general words.
+"""
 
 from __future__ import annotations
 
@@ -57,11 +62,16 @@ def package_of(search: Search, name: str) -> str:
 
 
 def _distributes(search: Search, package: str, name: str) -> bool:
+    """Whether a package that was asked for publishes builds under this distribution name."""
     asked = {variable.package for variable in search.variables}
     return package in asked and any(one.build.install_name == name for one in search.known.options(package))
 
 
 def _wish(case: Case) -> Change:
+    """Another version of the package, or of a shared dependency what the other builds leave room for.
+
+    A package that the plan does without is left out; that is said, since it is what the person must accept.
+    """
     name = case.soft.subject
     for constraint in case.plan.constraints:
         if re.match(rf"{re.escape(name)}(?![\w.-])", constraint):
@@ -85,6 +95,7 @@ def _driver(case: Case) -> Change | None:
 
 
 def _gpu(case: Case) -> Change | None:
+    """Leave one of several GPUs out, or use another GPU instead of the only one."""
     devices = case.search.target.devices
     device = next((device for device in devices if device.bit == case.soft.bit), None)
     if device is None:
@@ -114,27 +125,33 @@ def _gap(left: str, right: str) -> int:
 
 
 def _python(case: Case) -> Change:
+    """The Python that the plan found."""
     return Change(f"use Python {case.plan.python}", "python", case.plan.python)
 
 
 def _runtime(case: Case) -> Change:
+    """The runtime that the plan found, in place of the one an option asked for."""
     return Change(f"use {case.plan.runtime}", "runtime", case.plan.runtime)
 
 
 def _arch(case: Case) -> Change:
+    """The architecture that the plan found; a change of machine, hence late in the order of remedies."""
     return Change(f"use a machine of architecture {case.plan.arch}", "arch", case.plan.arch)
 
 
 def _platform(case: Case) -> Change:
+    """Linux, the platform that everything is published for."""
     return Change("use Linux", case.soft.subject, "linux")
 
 
 def _os(case: Case) -> Change | None:
+    """The system of the plan's image."""
     image = case.plan.base_image
     return Change(f"use an image on {image.os}", "os", image.os) if image else None
 
 
 def _glibc(case: Case) -> Change | None:
+    """The plan's image, whose C library is the one that counts inside it."""
     image = case.plan.base_image
     if image is None:
         return None
@@ -142,6 +159,7 @@ def _glibc(case: Case) -> Change | None:
 
 
 def _other(case: Case) -> Change:
+    """A fact that has no better value to name, such as the features of a processor."""
     return Change(f"use a machine without this limit: {case.soft.text}", case.soft.subject, "another")
 
 

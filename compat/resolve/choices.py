@@ -1,4 +1,8 @@
-"""Why this plan and no other: for each decision what was chosen, what lost to it, and by which measure."""
+"""Why this plan and no other: for each decision what was chosen, what lost to it, and by which measure.
+
+The reasons are recomputed from the search's own verdicts and measures, so that they cannot drift from what decided.
+They are cheap (one pass over a package's builds) and therefore part of every plan, stored with it for ``--explain``.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ def choices(search: Search, found: Assignment) -> tuple[Choice, ...]:
 
 
 def _builds(search: Search, found: Assignment) -> Iterator[Choice]:
+    """One choice per package that has builds; a wish about a shared dependency chooses nothing."""
     preference = Preference(search.prefer, search.scale, search.known, found.place)
     for variable, taken in zip(search.variables, found.chosen, strict=True):
         if taken.option.version:
@@ -31,6 +36,11 @@ def _builds(search: Search, found: Assignment) -> Iterator[Choice]:
 
 
 def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed, preference: Preference) -> Choice:
+    """What a package's chosen build won against, newest first.
+
+    Listed are builds that something excludes, and the other variants of the chosen release with the measure by which
+    they lost; releases that merely are older need no reason.
+    """
     own = preference.own(taken)
     rejected = []
     for weighed in search.domain(variable, found.place):
@@ -49,6 +59,7 @@ def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed
 
 
 def _reasons(preference: Preference) -> Iterator[str]:
+    """The order in words, without the final measure, which only breaks ties."""
     return (MEASURES[name].why for name in preference.names[:-1])
 
 
@@ -74,6 +85,7 @@ def _lost(preference: Preference, own: tuple[int, ...], weighed: Weighed) -> str
 
 
 def _footing(search: Search, found: Assignment) -> Iterator[Choice]:
+    """The base image with its reason, and the Python with where it comes from."""
     image = found.footing.image
     if image is not None:
         yield Choice(subject="base image", chosen=image.image, why=image.why)

@@ -3,6 +3,13 @@
 The two are each other's minimal hitting sets (Reiter's duality): a conflict meets every correction, a correction
 meets every conflict. Enumerating assignments by what they violate finds all corrections in one descent; their
 minimal hitting sets are all the minimal conflicts, so none is missed and none holds a member it does not need.
+
+Example: ``torch==2.6.0`` on an RTX 5090 has two assignments worth naming. Without torch the wish is violated, with
+it the GPU; the corrections are {wish} and {GPU}, and their only minimal hitting set is the conflict {wish, GPU}.
+
+The enumeration is complete because every assignment is either visited or cut where what it violates already contains
+a known correction, below which no smaller one can lie. Builds that violate the same constraints and are alike in all
+joints are interchangeable here, so one of them stands for all (preference plays no part in what is possible).
 """
 
 from __future__ import annotations
@@ -78,12 +85,17 @@ class _Enumeration:
         self._go(0, self._cost, pythons)
 
     def _is_known(self, bits: int) -> bool:
+        """Whether a set already contains a correction, so that nothing below it can be a smallest one."""
         for small in self.found:  # noqa: SIM110 - asked more often than anything else here, and any() costs thrice
             if small & bits == small:
                 return True
         return False
 
     def _go(self, depth: int, bits: int, pythons: int) -> None:
+        """Try a package's absence, then its builds, group by group.
+
+        A companion is only tried where its framework is present, which the order of the variables has decided before.
+        """
         if self._is_known(bits):
             return
         if depth == len(self._variables):
@@ -131,6 +143,10 @@ class _Enumeration:
         return bits
 
     def _close(self, bits: int, pythons: int) -> None:
+        """A complete assignment: add what it violates, with what its best images violate.
+
+        One without any build stands on no image; it violates the wishes that it leaves out.
+        """
         if not any(weighed.option.version for weighed in self._chosen):
             self.found = either(self.found, (bits,))
             return

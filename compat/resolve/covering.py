@@ -1,4 +1,9 @@
-"""Several machines: one plan for all of them, or the smallest number of plans that covers them."""
+"""Several machines: one plan for all of them, or the smallest number of plans that covers them.
+
+A plan for a group is solved like one for a single machine whose GPUs and drivers are those of all members: each GPU
+keeps the driver of its own machine. Up to :data:`EXACT` hosts all partitions are tried, those with fewer groups first;
+solves are remembered by group, and a fleet rarely has more than a few kinds of machine.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +33,7 @@ def cover(
     found: dict[Group, Answer] = {(number,): one for number, one in alone.items()}
 
     def solved(group: Group) -> bool:
+        """Whether one plan serves a group of hosts; each group is asked once."""
         if group not in found:
             found[group] = answer(requirements, [hosts[number] for number in group], matrix, cpu=cpu, prefer=prefer)
         return found[group].status == "plan"
@@ -63,6 +69,7 @@ def _partitions(hosts: Group, count: int) -> Iterator[tuple[Group, ...]]:
 
 
 def _grown(hosts: Sequence[int], solved: _Test) -> tuple[Group, ...]:
+    """Put each host into the first group that still has a plan with it: not minimal, but linear in solves."""
     groups: list[Group] = []
     for host in hosts:
         for place, group in enumerate(groups):

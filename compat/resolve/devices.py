@@ -1,4 +1,9 @@
-"""The target's GPUs: which of them a plan must serve, and which it may leave idle."""
+"""The target's GPUs: which of them a plan must serve, and which it may leave idle.
+
+A host lists everything with a display or compute function, and not all of it is meant: a desktop's processor has a
+GPU inside, a server a chip for its console, a workstation a card that a virtual machine owns. What is left out of the
+plan is never left out silently: it stays in the list of verdicts with the reason, and among the conditions.
+"""
 
 from __future__ import annotations
 
@@ -85,11 +90,13 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
 
 
 def _unknown(device: Device) -> str:
+    """Why nothing can be said about a GPU."""
     name = device.name or "a GPU"
     return f"which kernels {name} runs is unknown: no product of that name or PCI id is in the matrix"
 
 
 def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
+    """A GPU with its product's brand and segment; what the host states wins over the product's row."""
     target = gpu.target or (product.target if product else "")
     vendor = gpu.vendor or (product.vendor if product else "") or vendor_of(target)
     brand, segment = (product.brand, product.segment) if product else ("", "")
@@ -105,6 +112,7 @@ def vendor_of(target: str) -> str:
 
 
 def _is_integrated(gpu: Gpu, product: Product | None) -> bool:
+    """Whether a GPU is part of the processor: as the host says, else by the product's segment."""
     if gpu.integrated is not None:
         return gpu.integrated
     return product is not None and product.segment in _INTEGRATED

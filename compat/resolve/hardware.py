@@ -1,4 +1,9 @@
-"""What the matrix knows of devices, drivers and the code they run, each question answered once."""
+"""What the matrix knows of devices, drivers and the code they run, each question answered once.
+
+Answers come from the tables of toolkits, capabilities, drivers, libraries and products. An empty answer means that
+the matrix does not say; callers must then not conclude anything against a build, since the absence of a row is no fact
+about the world.
+"""
 
 from __future__ import annotations
 
@@ -112,6 +117,7 @@ class Hardware:
         return self._products[key]
 
     def _find_product(self, pci: str, name: str, target: str) -> Product | None:
+        """The product that a PCI id, else a name, means; ``None`` if it means several targets or none."""
         from compat.matrix.products import find_gpu
 
         for text in (pci, name):

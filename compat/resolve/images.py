@@ -7,6 +7,13 @@ their user space and get the plain system; CPU builds get a Python image.
 Among images that serve, the order is: still rebuilt; made for this purpose; Python from the image or its
 distribution rather than a standalone build; the familiar distribution; newest Python; newest system; newest CUDA
 patch; the tag.
+
+A plain system is always among the candidates for builds that bring their own libraries. It is what makes a GeForce
+host on an older driver branch solvable: NVIDIA's own images from 12.5 on name no GeForce brand in the condition that
+the container runtime checks, and would not start there, while the program itself would run.
+
+What serves a need is the same for every target and kept with the matrix; which of it a target excludes (another system
+asked for, a condition that refuses the driver) is asked anew each time, and counts as violated constraints.
 """
 
 from __future__ import annotations
@@ -106,6 +113,7 @@ class Images:
         yield from (footing for footing in best.values() if any(bits in smallest for bits in footing.violations))
 
     def _pythons(self, need: Need) -> tuple[str, ...]:
+        """The Pythons of a need, newest first; any that a system brings where every build takes any."""
         pythons = self._known.pythons(need.pythons)
         return self._any_python() or pythons if need.pythons < 0 else pythons
 
@@ -115,6 +123,7 @@ class Images:
         return tuple(sorted(found, key=versions.release, reverse=True))
 
     def _candidates(self, need: Need, pythons: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], Stand]]:
+        """Every image that serves a need, with its rank: the smaller, the better."""
         arch = need.place.removeprefix("linux_")
         if not pythons:
             return
@@ -160,6 +169,7 @@ class Images:
 
     @cached_property
     def _settled(self) -> frozenset[str]:
+        """Pythons that some distribution has as its own."""
         return frozenset(self._any_python())
 
     @staticmethod
@@ -178,6 +188,7 @@ class Images:
             yield from self._lean(need, kind)
 
     def _jetson(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
+        """Images made for the JetPack of a Jetson; those with CUDA alone before the whole JetPack."""
         for row in self._named("nvcr.io/nvidia/l4t"):
             if row.runtime == need.runtime:
                 yield (
@@ -226,6 +237,7 @@ class Images:
 
     @property
     def _plain(self) -> tuple[Image, ...]:
+        """Images of systems and of Python, without GPU software or a framework inside."""
         return tuple(
             row
             for row in self._known.images
@@ -233,6 +245,7 @@ class Images:
         )
 
     def _named(self, prefix: str) -> tuple[Image, ...]:
+        """Images of the repositories that start with a prefix."""
         return self._known.images_of(prefix)
 
     def _violations(self, row: Image) -> Alternatives:
@@ -251,6 +264,7 @@ class Images:
 
 
 def _carries_glibc(system: System | None, floor: str) -> bool:
+    """Whether a system's C library reaches a floor; a system that the matrix does not know is given the benefit."""
     return not floor or system is None or not system.glibc or versions.at_least(system.glibc, floor)
 
 

@@ -1,6 +1,13 @@
 """Two builds in one environment: which Pythons they can share, and what stands against the rest.
 
 An objection holds for a set of Pythons, because a marker may confine a requirement to some of them.
+
+What is compared, cheapest first: the runtimes, the Pythons, libraries that both take from the system, what one
+requires of the other by name, and what both require of third packages. Runtimes settle most pairs and are compared by
+*lane*, of which a package has a few dozen, rather than by build, of which it has hundreds.
+
+Sources of the rules: CUDA's libraries keep binary compatibility within a major (CUDA Toolkit documentation, "CUDA
+compatibility"); one process loads one copy of a shared library, and an image has one copy in its library path.
 """
 
 from __future__ import annotations
@@ -119,6 +126,7 @@ class Joints:
                         yield Objection("shared", name, ours.spec, theirs.spec, bits)
 
     def _bits(self, option: Option, line: Line) -> int:
+        """The Pythons on which a build's line counts."""
         return self._known.applies(line, self._place, option.build.extras)
 
 
@@ -141,8 +149,10 @@ def fits_runtime(left: Option, right: Option, twins: bool) -> bool:
 
 
 def _stem(item: str) -> str:
+    """The library of a system requirement without its version: ``cudnn8`` -> ``cudnn``."""
     return item.rstrip("0123456789.")
 
 
 def _spoken(option: Option, known: Knowledge) -> str:
+    """A build's Pythons, oldest first, as messages list them."""
     return " ".join(reversed(known.pythons(option.pythons)))

@@ -1,6 +1,12 @@
 """The matrix as the search sees it: builds with their joints parsed, and every repeated question answered once.
 
 Indexes are built lazily and kept per matrix, so that a second request on one matrix costs only its own search.
+
+Two rules keep the answers independent of the order of rows: builds are sorted by release and spelling before they are
+numbered, and sets of Pythons are bit sets whose numbering never decides anything by itself.
+
+Memory is bounded. What depends on the matrix alone grows no further than the matrix; what depends on requests is kept
+in tables that are emptied when they are full.
 """
 
 from __future__ import annotations
@@ -105,6 +111,7 @@ class Knowledge:
         return self._shares[key]
 
     def _indexes(self, package: str) -> frozenset[str]:
+        """Indexes in which a package has variants."""
         return frozenset(option.build.index for option in self.options(package) if option.build.variant)
 
     def line_names(self, package: str) -> frozenset[str]:
@@ -114,6 +121,7 @@ class Knowledge:
         return self._names[package]
 
     def _make_options(self, package: str) -> tuple[Option, ...]:
+        """Builds of a package in canonical order: newest release first, then by their spelling, never by row order."""
         from packaging.version import Version
 
         builds = self.matrix.builds(package)
@@ -130,6 +138,7 @@ class Knowledge:
         )
 
     def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
+        """A build with everything parsed that a search asks of it, so that no search parses anything."""
         kind, number = split_runtime(build.runtime)
         lines: dict[str, tuple[Line, ...]] = {}
         for one in map(line, (*build.requires, *build.pins)):

@@ -1,4 +1,9 @@
-"""Builds as the search sees them: what of a row joins it to other builds and to a target, parsed once."""
+"""Builds as the search sees them: what of a row joins it to other builds and to a target, parsed once.
+
+A row of the matrix is what its file says; an option adds what a search asks of it again and again: the vendor and
+number of its runtime, its requirement lines split, its rank among the releases, and three keys under which builds can
+be treated as one (*lane* for runtimes, *kit* for verdicts, equal *lines* as one object).
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 A wheel's requirements bind whoever installs it, so two frameworks fit one environment only if the intersection of
 what they accept is not empty; pairs are checked on the way, and here all builds of an assignment at once.
+
+Only what is asked of a version range is looked at. That a version exists in the range is the registry's business, and
+is known when the requirements are installed or locked; ranges that do not meet can never be.
 """
 
 from __future__ import annotations

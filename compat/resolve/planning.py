@@ -1,4 +1,11 @@
-"""From an assignment to a plan: what to install from where, on which image, and what the host must bring."""
+"""From an assignment to a plan: what to install from where, on which image, and what the host must bring.
+
+Everything a later step needs is written into the plan: whoever writes the Dockerfile, the lock or the CI grid reads
+neither the matrix nor the target. Two numbers tell of drivers. The *minimum* is the lowest on which every build runs on
+every GPU of the target: the family floor of minor-version compatibility where the code is native, the toolkit's own
+driver where PTX has to be compiled, the first driver that knows the device in any case. The *comfortable* one is the
+driver that was released for the runtime, with which nothing is restricted.
+"""
 
 from __future__ import annotations
 
@@ -79,6 +86,7 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
 
 
 def _cuda_from(weighed: Weighed) -> CudaFrom:
+    """Where the build's CUDA libraries come from."""
     return weighed.option.build.cuda_from
 
 
@@ -136,10 +144,12 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
 
 
 def _level(search: Search, weighed: Weighed, device: Device) -> int:
+    """How a device runs one build; code that is not GPU code runs everywhere."""
     return 0 if weighed.option.vendor in {"", "cpu"} else LEVELS[search.scale.how(weighed.option, device)]
 
 
 def _weakness(weighed: Weighed, device: Device, level: int) -> str:
+    """Why a verdict is not native."""
     name = f"{weighed.option.package} {weighed.option.full}"
     if level == LEVELS["unknown"]:
         return f"which kernels {name} carries is not known"

@@ -15,6 +15,9 @@ nearest         as newest, but the release nearest to the one asked for: what re
 
 Base image and Python come last, in :mod:`compat.resolve.images`. A final measure, the canonical order of the builds,
 leaves no tie, so that equal questions get equal answers whatever the order of the rows.
+
+How a row is known stands before the release because a plan that nobody has seen work is worth less than one release
+more; it counts for frameworks only, since a companion's release is bound to its framework's anyway.
 """
 
 from __future__ import annotations
@@ -131,6 +134,7 @@ class Preference:
         return key
 
     def _floor(self, option: Option) -> int:
+        """The lowest driver a build runs on, as one number that compares like the version does."""
         floor = self._scale.floor(option, self._place)
         text = option.build.driver or (floor and (floor.family or floor.exact)) or "0"
         number = (*versions.release(text), 0, 0)[:3]

@@ -1,4 +1,10 @@
-"""Why no build of a package goes with one fact of the target: the rows of the matrix that a conflict rests on."""
+"""Why no build of a package goes with one fact of the target: the rows of the matrix that a conflict rests on.
+
+A core names the constraints that clash; these are the rows that make them clash, so that each can be looked up. For
+each kind of fact one function picks the row that comes nearest to an agreement (the lowest driver floor, the lowest C
+library) or, where nothing is near, one row per runtime. The text states the row's content and not a conclusion that
+another row might contradict.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +60,7 @@ def fact_reasons(search: Search, soft: Soft, variable: Variable) -> Iterator[Mem
 
 
 def _driver(clash: Clash) -> Iterator[Member]:
+    """The least demanding build and its floor; or, where the driver is new enough for it, what else a driver says."""
     search, floors = clash.search, []
     for one in clash.builds:
         floor = search.scale.floor(one.option, search.target.place)
@@ -76,6 +83,7 @@ def _driver(clash: Clash) -> Iterator[Member]:
 
 
 def _gpu(clash: Clash) -> Iterator[Member]:
+    """What excludes a device: its driver does not know it (any more), or no build has code for it."""
     search = clash.search
     device = next(device for device in search.target.devices if device.bit == clash.soft.bit)
     first, last = search.scale.driver_span(device, search.target.place)
@@ -108,6 +116,7 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
 
 
 def _code_text(search: Search, device: Device, one: Weighed) -> str:
+    """Why one build's code does not run on a device: none for it, too old a cuDNN, or PTX the driver cannot compile."""
     option, target = one.option, device.target
     name, code = f"{option.package} {option.full} ({option.runtime})", " ".join(option.build.kernels)
     if not code and device.segment == "jetson":
@@ -122,6 +131,7 @@ def _code_text(search: Search, device: Device, one: Weighed) -> str:
 
 
 def _python(clash: Clash) -> Iterator[Member]:
+    """The Pythons that there are wheels for, if the one asked for is not among them."""
     bits = 0
     for one in clash.builds:
         bits |= one.option.pythons
@@ -131,10 +141,12 @@ def _python(clash: Clash) -> Iterator[Member]:
 
 
 def _by_minor(python: str) -> tuple[tuple[int, ...], str]:
+    """Order of Pythons as people count them: 3.9, 3.10, 3.13, 3.13t."""
     return versions.release(python), python
 
 
 def _glibc(clash: Clash) -> Iterator[Member]:
+    """The build with the lowest C library floor."""
     needy = [one.option for one in clash.builds if one.option.build.glibc]
     if needy:
         option = min(needy, key=lambda option: (versions.release(option.build.glibc), option.serial))
@@ -143,6 +155,7 @@ def _glibc(clash: Clash) -> Iterator[Member]:
 
 
 def _flags(clash: Clash) -> Iterator[Member]:
+    """The processor features that the newest of these builds needs and the processor lacks."""
     option = clash.builds[0].option
     missing = sorted(set(option.build.cpu) - (clash.search.target.flags or frozenset()))
     if missing:
@@ -152,16 +165,19 @@ def _flags(clash: Clash) -> Iterator[Member]:
 
 
 def _runtime(clash: Clash) -> Iterator[Member]:
+    """The runtimes that the package is built for."""
     kinds = sorted({one.option.runtime for one in clash.builds if one.option.vendor}, key=_by_number)
     yield clash.row(f"{clash.name} is built for {', '.join(kinds)}", clash.builds[0].option.build)
 
 
 def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
+    """Order of runtimes: by kind, then by number."""
     kind = runtime.rstrip("0123456789.")
     return kind, versions.release(runtime[len(kind) :] or "0")
 
 
 def _nothing(clash: Clash) -> Iterator[Member]:
+    """Why a machine without GPU gets no plan: the promise never to fall back to a CPU build unasked."""
     text = f"every GPU build of {clash.variable.package} needs a GPU; a CPU build is chosen only with --cpu"
     yield clash.row(text)
 

@@ -1,4 +1,8 @@
-"""A target with some of its soft constraints dropped, or replaced by concrete values: what remedies are solved with."""
+"""A target with some of its soft constraints dropped, or replaced by concrete values: what remedies are solved with.
+
+Bits are kept when values are replaced: a device or driver without a bit would violate nothing, and a remedy checked
+with it would always seem to work.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +35,7 @@ def relaxed(target: Situation, bits: int) -> Situation:
 
 
 def _undriven(machine: Machine) -> Machine:
+    """A machine whose driver is not known; what GPUs it has is."""
     return Machine(vendors=machine.vendors)
 
 

@@ -3,6 +3,11 @@
 A correction says which constraints to give up; solving without them gives a plan, and the plan says what to change
 them to (this driver, that Python, another version). The change is then applied as a value and solved once more: what
 is offered has been found to work. A CPU build is only mentioned, with ``--cpu``, and comes last.
+
+Nearness is counted in changes first and in their kind then: another version, runtime, Python or system can be typed,
+a driver must be installed, a GPU or a machine must be had. Another version means the release nearest to the one asked
+for. Where no version alone helps, a version with one more change is tried; where packages cannot be together, two
+images; where GPUs cannot be served together, one image each.
 """
 
 from __future__ import annotations
@@ -77,6 +82,7 @@ def softs_of(search: Search, bits: int) -> tuple[Soft, ...]:
 
 
 def _distance(search: Search, bits: int) -> tuple[object, ...]:
+    """How far a correction is from what was asked: fewer changes first, then easier ones."""
     softs = softs_of(search, bits)
     return len(softs), sorted(_NEARNESS.get(subject(soft), 6) for soft in softs), bits
 
@@ -115,6 +121,7 @@ def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
 
 
 def _wish_bits(softs: Sequence[Soft]) -> int:
+    """The bits of the wishes among some constraints."""
     return sum(soft.bit for soft in softs if soft.kind == "wish")
 
 
@@ -222,6 +229,7 @@ def _split(search: Search) -> list[Remedy]:
 
 
 def _cpu(search: Search) -> list[Remedy]:
+    """The CPU build, mentioned last and only if there is one."""
     if search.target.cpu:
         return []
     target = replace(search.target, cpu=True, devices=(), machines=(), nothing=0, runtime="")

@@ -1,4 +1,9 @@
-"""What the person asks for: PEP 508 requirements read into wishes about packages that the matrix knows."""
+"""What the person asks for: PEP 508 requirements read into wishes about packages that the matrix knows.
+
+Three names count: those of the matrix's packages, their aliases and distributions, and dependencies that some package
+requires (numpy, protobuf), which may be bounded beside a framework. Anything else is refused with the nearest name: a
+plan that silently left a requirement out would be a wrong answer.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +92,7 @@ def _wish(text: str, parsed: Requirement, known: Knowledge, beside: tuple[str, .
 
 
 def _parse(text: str) -> Requirement:
+    """A requirement by PEP 508; whatever is refused says what would have been accepted."""
     from packaging.requirements import InvalidRequirement, Requirement
 
     where = f"argument {text[:60]!r}"
@@ -110,6 +116,7 @@ def _specifier(parsed: Requirement) -> str:
 
 
 def _unknown(name: str, known: Knowledge) -> InputError:
+    """The refusal of a name, with names that look like it: most are a slip of the pen."""
     from difflib import get_close_matches
 
     names = sorted(
@@ -143,6 +150,7 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
 
 
 def _same_release(wish: Wish, version: str) -> bool:
+    """Whether a wish pins this release, be it with a local tag that does not exist."""
     return wish.spec.startswith("==") and wish.spec[2:].partition("+")[0] == version
 
 

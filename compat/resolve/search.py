@@ -4,6 +4,11 @@ Variables are the packages asked for (and the frameworks that companions need), 
 which violates the package's own wishes. Unary verdicts come weighed; pairs are asked of :mod:`compat.resolve.joints`;
 image and Python close an assignment. Both searches are depth-first with a bound: the best key so far for the optimum,
 the sets found so far for the corrections.
+
+Two reductions keep the descent small. Of builds that are alike in everything another package or the image can feel,
+only those are kept that no other one matches or beats in every measure; and a build is skipped as soon as its runtime
+does not go with one already chosen, or some package still to come has no build at all that goes with it. Both leave
+the optimum and the verdict untouched, which the tests check against brute force and against z3.
 """
 
 from __future__ import annotations
@@ -77,9 +82,11 @@ class Search:
         return self._weighed[key]
 
     def _bare(self, wish: Wish) -> Weighed:
+        """The one value of a wish about a shared dependency."""
         return Weighed(self.known.bare(wish.text), FITS, 0, 0)
 
     def _weigh(self, variable: Variable, place: str) -> Iterator[Weighed]:
+        """Builds with what they violate: of their own wishes too where a companion may need them."""
         meeting = [(bit, frozenset(self.known.meeting(wish, place, variable.cpu))) for wish, bit in variable.wishes]
         for option in self.known.published(variable.package, place, variable.cpu):
             missed = sum([bit for bit, fitting in meeting if option not in fitting])
@@ -161,6 +168,7 @@ class Search:
         return felt
 
     def _names_of(self, variable: Variable) -> frozenset[str]:
+        """The names that a package's builds require; of a shared dependency its own name."""
         is_shared = bool(variable.wishes) and variable.wishes[0][0].shared
         return frozenset({variable.wishes[0][0].package}) if is_shared else self.known.line_names(variable.package)
 
@@ -201,6 +209,11 @@ class _Descent:
         self._go(0, self._search.python_bits)
 
     def _go(self, depth: int, pythons: int) -> None:
+        """Choose a build for the next package, best first.
+
+        Builds are compared by several measures of which some count the worst of a plan, so that a later build may still
+        lead to a better plan: the bound skips builds one by one and never ends the loop.
+        """
         if depth == len(self._domains):
             self._close(pythons)
             return
@@ -219,6 +232,7 @@ class _Descent:
         self._owns[depth] = self._floors[depth]
 
     def _goes(self, weighed: Weighed) -> bool:
+        """Whether a build's runtime goes with those chosen: the cheap question, asked before the bound is computed."""
         return all(self._joints.goes(other.option, weighed.option) for other in self._chosen)
 
     def _has_future(self, weighed: Weighed, depth: int) -> bool:
@@ -229,6 +243,7 @@ class _Descent:
         )
 
     def _common(self, weighed: Weighed, pythons: int) -> int:
+        """The Pythons that a build shares with all that are chosen so far."""
         bits = pythons & weighed.option.pythons
         for other in self._chosen:
             if not bits:
@@ -237,6 +252,7 @@ class _Descent:
         return bits
 
     def _close(self, pythons: int) -> None:
+        """A complete choice of builds: keep it if an image carries it without violating anything."""
         key = self._preference.joint(self._owns)
         for footing in self._search.footings(self._chosen, self._place, pythons):
             if footing.violations == (0,):

@@ -2,6 +2,11 @@
 
 A soft constraint is something the person may change: a wish, an option, a fact of the host. Each has one bit; a set
 of violated constraints is an integer, and what the matrix says is background that no bit stands for.
+
+What binds: wishes, options, GPUs, drivers, architecture, and of a host's own user space its Python and C library where
+the caller leaves them in (see :func:`compat.resolve.target.for_image`). What does not bind: the system a host runs,
+since an image brings its own, and a CUDA or ROCm toolkit that merely lies on the disk. Where nothing is known, the most
+common case is assumed and the assumption becomes a condition of the answer.
 """
 
 from __future__ import annotations
@@ -182,6 +187,7 @@ def _runtime(host: Host, builder: _Builder) -> tuple[str, int]:
 
 
 def _text(host: Host, name: str, wording: str, builder: _Builder, spell: object = None) -> tuple[str, int]:
+    """A fact that binds as it is given; its value and its bit, or nothing."""
     if not host[name]:
         return "", 0
     value = str(host[name])
@@ -190,6 +196,7 @@ def _text(host: Host, name: str, wording: str, builder: _Builder, spell: object 
 
 
 def _minor(value: str) -> str:
+    """A Python as minor version, free-threaded or not."""
     threads = "t" if value.endswith("t") else ""
     return versions.minor(value) + threads
 
@@ -202,6 +209,7 @@ def _os(host: Host, builder: _Builder) -> tuple[str, int]:
 
 
 def _lowest(hosts: Sequence[Host], name: str, wording: str, builder: _Builder) -> tuple[str, int]:
+    """The lowest value of a fact among several machines, which all of them must reach."""
     given = [host for host in hosts if host[name]]
     if not given:
         return "", 0
@@ -210,6 +218,7 @@ def _lowest(hosts: Sequence[Host], name: str, wording: str, builder: _Builder) -
 
 
 def _flags(hosts: Sequence[Host], builder: _Builder) -> tuple[frozenset[str] | None, int]:
+    """Processor features that all machines have, and the bit of that fact."""
     given = [host for host in hosts if host["cpu_flags"]]
     if not given:
         return None, 0
@@ -241,6 +250,7 @@ def _places(hosts: Sequence[Host], devices: Sequence[Device], builder: _Builder)
 
 
 def _other(arch: str) -> str:
+    """The other architecture that builds are published for."""
     return "aarch64" if arch == DEFAULT_ARCH else DEFAULT_ARCH
 
 
@@ -256,6 +266,7 @@ def _tag(platform: str, arch: str) -> str:
 def _machines(
     hosts: Sequence[Host], known: Knowledge, builder: _Builder, cpu: bool
 ) -> tuple[tuple[Machine, ...], tuple[Device, ...], tuple[Device, ...]]:
+    """Drivers and GPUs of all machines; GPUs get one bit each, a driver one per machine."""
     machines: list[Machine] = []
     devices: list[Device] = []
     idle: list[Device] = []
@@ -277,6 +288,7 @@ def _machines(
 
 
 def _machine(host: Host, builder: _Builder, cpu: bool) -> Machine:
+    """A machine's NVIDIA driver; a CPU plan needs none, whatever is there."""
     text = host["driver"]
     if not text or cpu:
         return Machine()

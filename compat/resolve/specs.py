@@ -1,6 +1,9 @@
 """Version specifiers and environment markers: pure questions of ``packaging``, each asked once.
 
 ``packaging`` is imported where it is used: a command that resolves nothing must not pay for it.
+
+Semantics are those of PEP 440 and PEP 508 as ``packaging`` implements them: a local tag is ignored unless the
+specifier has one, and a pre-release is only met by a specifier that names one.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ def meets(spec: str, version: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _contains(spec: str, version: str) -> bool:
+    """Membership of one version, asked once."""
     return specifier(spec).contains(version)
 
 

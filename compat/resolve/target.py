@@ -1,4 +1,9 @@
-"""The target made of options, or of facts that an image would replace."""
+"""The target made of options, or of facts that an image would replace.
+
+An option becomes a fact whose source is the option, so that a conflict can name ``--driver`` as the member to change
+and tell it from what was read on a machine. Names of GPUs are resolved here, at the border: inside, a device is its
+kernel target.
+"""
 
 from __future__ import annotations
 
@@ -127,6 +132,7 @@ def _demand_sense(*, gpus: Sequence[str], driver: str | None, cuda: str | None, 
 
 
 def _demand_vendors(found: Sequence[Gpu], *, driver: str | None, cuda: str | None, rocm: str | None) -> None:
+    """Refuse a runtime or driver of a vendor that none of the named GPUs is of."""
     vendors = {one.vendor for one in found}
     for option, value, vendor in (("--cuda", cuda, "nvidia"), ("--driver", driver, "nvidia"), ("--rocm", rocm, "amd")):
         if value and vendor not in vendors:
@@ -136,18 +142,21 @@ def _demand_vendors(found: Sequence[Gpu], *, driver: str | None, cuda: str | Non
 
 
 def _contradiction(left: str, right: str, why: str) -> InputError:
+    """The refusal of two options that exclude each other."""
     return InputError(
         f"{left} and {right} contradict each other", where=f"{left}, {right}", expected="one of them", hint=why
     )
 
 
 def _number(text: str, option: str) -> str:
+    """A release of CUDA or ROCm as minor version."""
     if not versions.is_release(text):
         raise InputError(f"{text[:40]!r} is not a release", where=option, expected="a number such as 12.6")
     return versions.minor(text)
 
 
 def _python(text: str) -> str:
+    """A Python as minor version, free-threaded or not."""
     threads = "t" if text.endswith("t") else ""
     plain = text.removesuffix("t")
     if "." in plain and versions.is_release(plain) and _PYTHON.fullmatch(versions.minor(plain)):
@@ -158,6 +167,7 @@ def _python(text: str) -> str:
 
 
 def _os(matrix: Matrix, text: str) -> str:
+    """A system in image-tag spelling; ``Ubuntu 22.04`` and ``ubuntu:22.04`` are understood."""
     name = re.sub(r"[\s:_-]+", "", text.strip().lower())
     if matrix.system(name) is not None:
         return name
@@ -171,6 +181,7 @@ def _os(matrix: Matrix, text: str) -> str:
 
 
 def _arch(text: str) -> str:
+    """An architecture in the spelling of wheel tags."""
     if text not in ARCHES:
         raise InputError(f"unknown architecture {text[:40]!r}", where="--arch", expected=" or ".join(ARCHES[:2]))
     return {"arm64": "aarch64", "amd64": "x86_64"}.get(text, text)

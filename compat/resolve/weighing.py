@@ -2,6 +2,13 @@
 
 Violations are alternatives: machine code that only a newer driver could compile breaks with *this driver or this GPU*,
 so that dropping either one mends it. Each alternative is a bit set, and the smallest ones are kept.
+
+A build is weighed alone: whether two builds go together is another module's question. The verdict depends only on the
+properties in its *kit* (runtime, kernels, driver and cuDNN, C library, processor features), so that the hundreds of
+builds of a framework need a few dozen verdicts.
+
+Sources of the rules: CUDA C++ Programming Guide for machine code and PTX (see :mod:`compat.targets`); CUDA
+Compatibility for floors, minor-version compatibility and its limit; the matrix rows for every number.
 """
 
 from __future__ import annotations
@@ -99,6 +106,7 @@ class Scale:
         return bits
 
     def _is_runtime(self, option: Option) -> bool:
+        """Whether a build's runtime is the one that an option asks for; ``rocm6.2`` takes in 6.2.4."""
         wanted = self._target.runtime
         return option.runtime == wanted or (
             option.kind == wanted.rstrip("0123456789.") and option.number.startswith(f"{wanted[len(option.kind) :]}.")

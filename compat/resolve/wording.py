@@ -1,4 +1,9 @@
-"""Conflicts in words: the members of each minimal core, wishes first, and the rows that set them at odds."""
+"""Conflicts in words: the members of each minimal core, wishes first, and the rows that set them at odds.
+
+The core itself comes from the search; nothing here decides. Between two packages the dispute is shown for the pair of
+builds that comes nearest to an agreement, since "another CUDA major" is true of most pairs and explains nothing, while
+"one pins cuDNN 8.9.2.26 and the other asks for 9" does.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +36,7 @@ def told(search: Search, sets: Sequence[int]) -> tuple[Conflict, ...]:
 
 
 def _conflict(search: Search, bits: int) -> Conflict:
+    """One core as members: wishes, options, facts of the host, then the rows of the matrix."""
     softs = sorted(
         (soft for soft in search.target.softs if soft.bit & bits), key=lambda soft: (_KINDS[soft.kind], soft.bit)
     )
@@ -40,6 +46,7 @@ def _conflict(search: Search, bits: int) -> Conflict:
 
 
 def _sentence(softs: Sequence[Soft], rows: Sequence[Member]) -> str:
+    """The core in one sentence."""
     named = [soft.text for soft in softs]
     together = (
         f"{', '.join(named[:-1])} and {named[-1]} do not go together" if len(named) > 1 else f"{named[0]} cannot be had"
@@ -113,6 +120,7 @@ def _severity(objections: Sequence[Objection]) -> int:
 
 
 def _dispute(search: Search, objections: Sequence[Objection], left: Weighed, right: Weighed) -> Iterator[Member]:
+    """What the two builds that come nearest to an agreement still dispute, a few points of it."""
     names = _name(left), _name(right)
     cites = "; ".join(dict.fromkeys(search.known.matrix.cite(weighed.option.build) for weighed in (left, right)))
     for objection in objections[:_MOST]:
@@ -120,10 +128,12 @@ def _dispute(search: Search, objections: Sequence[Objection], left: Weighed, rig
 
 
 def _name(weighed: Weighed) -> str:
+    """A build as messages name it."""
     return f"{weighed.option.package} {weighed.option.full}".strip()
 
 
 def _objection(objection: Objection, left: str, right: str) -> str:
+    """One objection in words."""
     match objection.kind:
         case "runtime":
             kinds = f"{left} is built for {objection.left} and {right} for {objection.right}"

@@ -7,13 +7,15 @@ passes every check below; a conflict is minimal if it is not satisfiable and eac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from worlds import PYTHONS, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Soft = tuple[str, str]
 """("wish", requirement), ("gpu", "0"), or (fact, value)."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +19,9 @@ from compat.resolve.knowledge import knowledge
 from compat.resolve.request import read
 from compat.resolve.search import Search
 from compat.resolve.situation import situation
+
+if TYPE_CHECKING:
+    import random
 
 SEEDS = st.integers(0, 10**9)
 
@@ -208,8 +210,7 @@ class Encoding:
                     device = self.question.gpus[int(text)]
                     if self.oracle.level(row, device) != 3 and not self.oracle._runs(row, device, facts["driver"]):
                         needs.append(z3.Not(z3.And(flag, self.kept("driver"))))
-            for line in row.raw.get("requires", ()):
-                needs.append(self._line(*split(line)))
+            needs += [self._line(*split(line)) for line in row.raw.get("requires", ())]
             self.solver.add(z3.Implies(chosen, z3.And(needs)))
 
     def _alone(self, row: Row, kind: str, text: str) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from worlds import Question, build, common_tables, package
 
 from compat.facts import Gpu, host
-from compat.plan import Answer, Plan
 from compat.resolve import resolve, resolve_many
+
+if TYPE_CHECKING:
+    from compat.plan import Answer, Plan
 
 
 def tables(**more: Any) -> dict[str, Any]:

@@ -177,13 +177,12 @@ def _random_target(rng: random.Random, question: Question) -> None:
 
 
 def _random_builds(rng: random.Random, name: str) -> list[dict[str, Any]]:
-    rows = []
-    for version in ("1.0", "2.0", "3.0"):
-        for runtime in rng.sample(
-            ("cuda11.0", "cuda11.8", "cuda12.1", "cuda10.2", "rocm5.4", "cpu", "xpu"), rng.choice((2, 3, 4))
-        ):
-            rows.append(_random_build(rng, name, version, runtime))
-    return rows
+    kinds = ("cuda11.0", "cuda11.8", "cuda12.1", "cuda10.2", "rocm5.4", "cpu", "xpu")
+    return [
+        _random_build(rng, name, version, runtime)
+        for version in ("1.0", "2.0", "3.0")
+        for runtime in rng.sample(kinds, rng.choice((2, 3, 4)))
+    ]
 
 
 def _random_build(rng: random.Random, name: str, version: str, runtime: str) -> dict[str, Any]:
