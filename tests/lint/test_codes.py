@@ -19,6 +19,9 @@ BAD = [
     ("base-python-missing", "FROM ubuntu:22.04\nRUN python3 -c 'print(1)'\n"),
     ("musl-libc", "FROM python:3.11-alpine\nRUN pip install tensorflow==2.15.0\n"),
     ("base-tag-eol", "FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n"),
+    ("base-tag-gone", "FROM nvidia/cuda:10.2-cudnn7-devel-ubuntu18.04\n"),
+    ("base-tag-gone", "FROM nvidia/cuda:11.0-base-ubuntu20.04\n"),
+    ("base-tag-gone", "FROM nvidia/cuda:latest\n"),
     ("pin-missing", "FROM pytorch/pytorch:latest\n"),
     ("pin-missing", "FROM python\n"),
     ("pin-missing", PYTHON + "RUN pip install torch\n"),
@@ -88,6 +91,7 @@ BAD = [
     ("root-user", PYTHON),
 ]
 ERRORS = {
+    "base-tag-gone",
     "base-python-missing", "musl-libc", "index-missing", "version-does-not-exist", "python-unsupported", "accidental-cpu-wheel",
     "wrong-vendor-build", "framework-pair-mismatch", "library-missing", "toolkit-mismatch-extension", "jetson-generic-wheel",
 }  # fmt: skip

@@ -153,6 +153,9 @@ def test_images_that_never_were_are_not_listed():
 
 def test_an_image_tells_its_cuda_in_its_tag():
     for image in MATRIX.select("images", repository="nvidia/cuda"):
+        if image.tag == "latest":  # removed, and it never told
+            assert image.status == "gone"
+            continue
         stated = re.match(r"\d+\.\d+", image.tag)[0]
         assert image.runtime == f"cuda{stated}", image.tag
         assert versions.minor(image.cuda) == stated

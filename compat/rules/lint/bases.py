@@ -90,12 +90,12 @@ def read(reference: str, matrix: Matrix) -> Base:
     repository = head if colon and "/" not in tag else plain
     tag = tag if colon and "/" not in tag else ""
     repository = re.sub(r"^(docker\.io/)?(library/)?", "", repository)
-    row = _rows(matrix).get(f"{_home(repository)}:{tag}")
+    row = _rows(matrix).get(f"{home(repository)}:{tag}")
     base = Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row)
     return _described(base)
 
 
-def _home(repository: str) -> str:
+def home(repository: str) -> str:
     """The name under which the matrix lists a repository that is mirrored elsewhere."""
     return "nvidia/cuda" if re.fullmatch(r"(.*/)?nvidia/cuda(-arm64)?", repository) else repository
 
@@ -134,7 +134,7 @@ def _described(base: Base) -> Base:
 
 def _from_tag(base: Base) -> dict[str, Any]:
     """What repository and tag say by themselves: the first scheme that fits."""
-    repository, tag = _home(base.repository), base.tag
+    repository, tag = home(base.repository), base.tag
     for scheme in (_nvidia, _framework, _jetson, _rocm, _python, _distribution):
         if said := scheme(repository, tag):
             return said

@@ -26,8 +26,8 @@ def tags(scene: Scene) -> Iterator[Finding]:
     row = base.row
     line = scene.stage.line
     seen = (Evidence("base image", base.reference, f"{scene.ask.file}:{line}"),)
-    if row and row.status in {"gone", "eol"}:
-        gone = row.status == "gone"
+    gone = row.status == "gone" if row else _line_removed(scene)
+    if gone or (row and row.status == "eol"):
         detail = f"{base.reference} {'was removed from its registry' if gone else 'gets no rebuilds any more'}."
         yield finding(
             "base-tag-gone" if gone else "base-tag-eol",
@@ -37,7 +37,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
             severity="error" if gone else "warning",
             fix=successor(scene),
             evidence=seen,
-            sources=(scene.matrix.cite(row),),
+            sources=(scene.matrix.cite(row),) if row else (),
         )
     elif ended := _ended(scene):
         yield finding(
@@ -53,6 +53,15 @@ def tags(scene: Scene) -> Iterator[Finding]:
         yield finding(
             "pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="warning", evidence=seen
         )
+
+
+def _line_removed(scene: Scene) -> bool:
+    """Whether all tags that are known of the same CUDA release line were removed: then so was this one."""
+    base = scene.base
+    if base is None or bases.home(base.repository) != "nvidia/cuda" or not bases.cuda_minor(base):
+        return False
+    rows = scene.matrix.select("images", repository="nvidia/cuda", runtime=f"cuda{bases.cuda_minor(base)}")
+    return bool(rows) and all(row.status == "gone" for row in rows)
 
 
 def _ended(scene: Scene) -> str:
