@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.detect import build_files
+import compat.detect.build_files as build_files
 from compat.detect.base import ANYWHERE
 from compat.detect.packages import environment, installed
 from compat.facts import Build, Fact, Reading

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.detect import loader
+import compat.detect.loader as loader
 from compat.detect.answers import FAILED, ask, count, items, text
 from compat.detect.base import ANYWHERE
 from compat.detect.nvml import bus, target

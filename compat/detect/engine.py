@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.detect import cdi
+import compat.detect.cdi as cdi
 from compat.detect.answers import items
 from compat.detect.base import LINUX
 from compat.detect.system_packages import versions

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.detect import loader
+import compat.detect.loader as loader
 from compat.detect.base import LINUX
 from compat.detect.packages import environment, installed
 from compat.detect.toolkits import cuda_folders

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.detect import loader
+import compat.detect.loader as loader
 from compat.detect.answers import FAILED, ask, count, items, text
 from compat.detect.base import ANYWHERE
 from compat.detect.toolkits import spelled

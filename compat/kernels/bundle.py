@@ -13,7 +13,7 @@ import zlib
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from compat.kernels import zstd
+import compat.kernels.zstd as zstd
 from compat.kernels.window import CutShortError, Memory, Window
 
 if TYPE_CHECKING:

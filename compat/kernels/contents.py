@@ -11,7 +11,16 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from compat.kernels import amdgpu, archive, bundle, cubin, elf, fatbin, kpack, linkage, pe, symbols
+import compat.kernels.amdgpu as amdgpu
+import compat.kernels.archive as archive
+import compat.kernels.bundle as bundle
+import compat.kernels.cubin as cubin
+import compat.kernels.elf as elf
+import compat.kernels.fatbin as fatbin
+import compat.kernels.kpack as kpack
+import compat.kernels.linkage as linkage
+import compat.kernels.pe as pe
+import compat.kernels.symbols as symbols
 from compat.kernels.values import Code, ordered
 from compat.kernels.window import CutShortError, Problems
 from compat.versions import release

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from compat.kernels import elf
+import compat.kernels.elf as elf
 from compat.versions import release
 
 if TYPE_CHECKING:

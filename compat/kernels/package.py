@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+import compat.kernels.names as names
+import compat.kernels.places as places
 from compat.errors import InputError
-from compat.kernels import names, places
 from compat.kernels.kpack import PLACEHOLDER
 from compat.kernels.values import FEW
 

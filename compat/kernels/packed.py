@@ -13,7 +13,8 @@ import tarfile
 import zipfile
 from typing import TYPE_CHECKING, Final
 
-from compat.kernels import names, places
+import compat.kernels.names as names
+import compat.kernels.places as places
 from compat.kernels.inflate import GZIP, Inflater
 from compat.kernels.values import Code
 from compat.kernels.window import CutShortError, Window

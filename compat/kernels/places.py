@@ -12,8 +12,9 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import compat.kernels.contents as contents
+import compat.kernels.names as names
 from compat.errors import InputError
-from compat.kernels import contents, names
 from compat.kernels.values import Code, Inspection
 from compat.kernels.window import CutShortError, opened
 
@@ -87,7 +88,7 @@ def _contained(window: Window, name: str, *, whole: bool, depth: int) -> Iterato
     if depth == _DEEPEST:
         yield Code(path=name, unread=(f"it lies {depth} archives deep",))
         return
-    from compat.kernels import packed
+    import compat.kernels.packed as packed
 
     yield from packed.members(window, name, kind, depth + 1)
 

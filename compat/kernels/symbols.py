@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.kernels.elf as elf
 from compat.errors import CannotCheckError
-from compat.kernels import elf
 from compat.kernels.window import CutShortError, opened
 
 if TYPE_CHECKING:

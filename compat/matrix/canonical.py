@@ -13,7 +13,8 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.matrix import rows, store
+import compat.matrix.rows as rows
+import compat.matrix.store as store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -10,9 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import compat.matrix.canonical as canonical
+import compat.matrix.laws as laws
+import compat.matrix.rows as rows
+import compat.matrix.schema as schema
+import compat.matrix.store as store
 from compat import resources
 from compat.errors import InputError
-from compat.matrix import canonical, key_of, laws, rows, schema, store, typed
+from compat.matrix import key_of, typed
 from compat.matrix.laws.view import Breach, Placed, View, label
 
 if TYPE_CHECKING:

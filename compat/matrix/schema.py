@@ -7,8 +7,8 @@ from dataclasses import MISSING, Field, dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
+import compat.matrix.rows as rows
 from compat import plan, targets
-from compat.matrix import rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

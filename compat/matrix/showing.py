@@ -6,9 +6,11 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.matrix.products as products
+import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
-from compat.matrix import normalise, products, require
+from compat.matrix import normalise
 from compat.matrix.listing import Line, Table, by_release, cell, line, subjects, table
 
 if TYPE_CHECKING:

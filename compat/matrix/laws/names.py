@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
-from compat.matrix import key_of, require
+from compat.matrix import key_of
 from compat.matrix.laws.view import Breach, Placed, has_system
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import compat.matrix.rows as rows
 from compat import versions
-from compat.matrix import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -17,8 +17,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.reports.devices as devices
+import compat.reports.values as values
 from compat.facts import Gpu
-from compat.reports import devices, values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed
 from compat.reports.programs.variables import STEERING

@@ -21,7 +21,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.reports import devices, values
+import compat.reports.devices as devices
+import compat.reports.values as values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import hint
 from compat.reports.systems import platform, spelling

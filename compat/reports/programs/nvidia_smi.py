@@ -19,7 +19,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.reports import devices, values
+import compat.reports.devices as devices
+import compat.reports.values as values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed, ends
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.reports import values
+import compat.reports.values as values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed, ends
 

@@ -24,8 +24,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.reports.devices as devices
+import compat.reports.values as values
 from compat.facts import Gpu
-from compat.reports import devices, values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed
 

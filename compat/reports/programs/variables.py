@@ -20,7 +20,7 @@ from compat.reports.page import ends
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reports import values
+    import compat.reports.values as values
     from compat.reports.page import Page, Pair, View
 
 NAME: Final = "environment"
