@@ -24,7 +24,7 @@ def connect(timeout: float) -> Any:
     try:
         client = docker.from_env(timeout=int(timeout))
         client.ping()
-    except DockerException as error:
+    except (DockerException, ValueError, OSError) as error:
         raise CannotCheckError(f"no container engine answers: {_plain(error)}", hint=_hint(str(error))) from None
     return client
 

@@ -16,6 +16,8 @@ SCHEMA: Final = "envcheck.verify/1"
 
 Status = Literal["pass", "fail", "skip"]
 _LINE: Final = 200_000
+_MILD: Final = {"probe-bandwidth-low", "gpu-thermal-throttle"}
+# A probe that failed is an error whatever its code means elsewhere; being slow is not a failure.
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def _finding(code: str, items: list[Probe], where: str) -> Finding:
     told = advice(code)
     return Finding(
         code=told.code,
-        severity=told.severity,
+        severity=told.severity if code in _MILD else "error",
         title=told.title,
         detail=f"{items[0].name}: {items[0].why}" if items[0].why else items[0].name,
         evidence=tuple(Evidence(f"probe {item.name}", item.why or item.status, where) for item in items),

@@ -109,7 +109,9 @@ def _device(adapter: Adapter, expect: str) -> Dict[str, Any]:
     adapter.device = "gpu" if found else "cpu"
     wanted = expect != "cpu" and (bool(expect) or adapter.runtime() not in ("", "cpu"))
     if wanted and not found:
-        raise Failed("probe-cpu-fallback", "%s sees no GPU and would compute on the processor" % adapter.name, device="cpu")
+        raise Failed(
+            "probe-cpu-fallback", "%s sees no GPU and would compute on the processor" % adapter.name, device="cpu"
+        )
     return {"device": adapter.device, "devices": found}
 
 
@@ -135,7 +137,9 @@ def _judge(got: Any, want: Any, limit: float, what: str) -> Dict[str, Any]:
     error = float(numpy.linalg.norm(got - want) / numpy.linalg.norm(want))
     figures = {"error": float("%.3g" % error) if error == error else "nan", "limit": limit}
     if not error <= limit:
-        raise Failed("probe-kernel-wrong-result", "%s is off by %.3g, at most %.3g passes" % (what, error, limit), **figures)
+        raise Failed(
+            "probe-kernel-wrong-result", "%s is off by %.3g, at most %.3g passes" % (what, error, limit), **figures
+        )
     return figures
 
 
@@ -187,7 +191,9 @@ def _convolution(adapter: Adapter) -> Dict[str, Any]:
     want = numpy.zeros((2, 10, 10, 5))
     for row in range(3):
         for column in range(3):
-            want += image[:, row : row + 10, column : column + 10, :].astype("float64") @ weight[row, column].astype("float64")
+            want += image[:, row : row + 10, column : column + 10, :].astype("float64") @ weight[row, column].astype(
+                "float64"
+            )
     got = adapter.convolution(adapter.put(image), adapter.put(weight))
     _place(adapter, got)
     # TF32 is these frameworks' default for convolutions, and 2e-3 its limit
@@ -208,7 +214,9 @@ def _training(adapter: Adapter) -> Dict[str, Any]:
     data = _array(41, 64, 8).astype("float32")
     losses = adapter.losses(adapter.put(data), adapter.put(data.sum(1, keepdims=True)))
     if not losses[-1] < 0.9 * losses[0]:
-        raise Failed("probe-kernel-wrong-result", "twenty steps did not lower the loss: %s to %s" % (losses[0], losses[-1]))
+        raise Failed(
+            "probe-kernel-wrong-result", "twenty steps did not lower the loss: %s to %s" % (losses[0], losses[-1])
+        )
     return {"loss": [round(losses[0], 4), round(losses[-1], 4)]}
 
 

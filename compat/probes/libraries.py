@@ -16,7 +16,9 @@ def loaded() -> Dict[str, List[str]]:
     found = {}  # type: Dict[str, List[str]]
     try:
         with open("/proc/self/maps") as lines:
-            paths = {line.split(None, 5)[5].strip() for line in lines if line.count("/") and len(line.split(None, 5)) > 5}
+            paths = {
+                line.split(None, 5)[5].strip() for line in lines if line.count("/") and len(line.split(None, 5)) > 5
+            }
     except OSError:
         return found
     for path in sorted(paths):

@@ -67,7 +67,9 @@ def drivers_of(expect: str) -> List[str]:
     """Driver probes that make sense: by the plan, or without one by what is on the PCI bus and in /dev."""
     if expect:
         return ["cuda"] * expect.startswith("cuda") + ["hip"] * expect.startswith("rocm")
-    nvidia = _has_vendor("0x10de") or any(os.path.exists(name) for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu"))
+    nvidia = _has_vendor("0x10de") or any(
+        os.path.exists(name) for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu")
+    )
     amd = os.path.exists("/dev/kfd") or (_has_vendor("0x1002") and not nvidia)
     return ["cuda"] * bool(nvidia) + ["hip"] * bool(amd)
 

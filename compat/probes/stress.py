@@ -9,6 +9,10 @@ from nvml import Monitor
 from reporting import Failed, Report
 
 
+LAUNCHES = 200
+"""Kernels between two comparisons: most of the time should go to the device, not to the copy back."""
+
+
 def run(report: Report, subject: str, seconds: float) -> None:
     """Load one subject: ``cuda`` with integer kernels, ``torch`` with matrix products."""
     if subject == "cuda":
@@ -31,7 +35,7 @@ def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
     watch, before, rounds, wrong = Monitor(ordinal), Monitor(ordinal).read(), 0, 0
     first, until = b"", time.time() + seconds
     while time.time() < until or rounds < 2:
-        for _ in range(200):
+        for _ in range(LAUNCHES):
             device.launch(module, "mix", count, out, *words)
         got = device.download(out, 4 * count)
         first = first or got

@@ -119,7 +119,9 @@ def _judge(error: float, limit: float, what: str, **figures: Any) -> Dict[str, A
     """The figures if the error is within the limit; NaN is not."""
     figures.update(error=float("%.3g" % error) if error == error else "nan", limit=limit)
     if not error <= limit:
-        raise Failed("probe-kernel-wrong-result", "%s is off by %.3g, at most %.3g passes" % (what, error, limit), **figures)
+        raise Failed(
+            "probe-kernel-wrong-result", "%s is off by %.3g, at most %.3g passes" % (what, error, limit), **figures
+        )
     return figures
 
 
@@ -244,7 +246,9 @@ def _training(state: Dict[str, Any]) -> Dict[str, Any]:
         optimizer.step()
         losses.append(float(loss.detach()))
     if not losses[-1] < 0.9 * losses[0]:
-        raise Failed("probe-kernel-wrong-result", "twenty steps did not lower the loss: %s to %s" % (losses[0], losses[-1]))
+        raise Failed(
+            "probe-kernel-wrong-result", "twenty steps did not lower the loss: %s to %s" % (losses[0], losses[-1])
+        )
     return {"loss": [round(losses[0], 4), round(losses[-1], 4)]}
 
 

@@ -155,3 +155,108 @@ def publish(folder):
         os.link(wheel, page.parent / wheel.name)
         with page.open("a") as text:
             text.write(f'<a href="{wheel.name}">{wheel.name}</a>\n')
+
+
+def wheel(folder, name, version, code="", requires=()):
+    """A wheel of one module, made by hand; returns its SHA-256."""
+    import hashlib
+    import zipfile
+
+    stem = f"{name}-{version}"
+    path = folder / f"{stem}-py3-none-any.whl"
+    meta = [
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}",
+        *(f"Requires-Dist: {item}" for item in requires),
+    ]
+    members = {
+        f"{name}.py": code,
+        f"{stem}.dist-info/METADATA": "\n".join(meta) + "\n",
+        f"{stem}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = f"{stem}.dist-info/RECORD"
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, text in members.items():
+            archive.writestr(member, text)
+        archive.writestr(record, "".join(f"{member},,\n" for member in (*members, record)))
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def shelf(tmp_path, served):
+    """An index of hand-made wheels: ``add`` them, then ``open`` it."""
+    folder = tmp_path / "shelf"
+    (folder / "files").mkdir(parents=True)
+
+    class Shelf:
+        @staticmethod
+        def add(*args, **more):
+            return wheel(folder / "files", *args, **more)
+
+        @staticmethod
+        def add_pip():
+            """The installer itself, which a mirror of the default index would have; the templates name its version."""
+            words = [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "-q",
+                "--no-deps",
+                "-d",
+                str(folder / "files"),
+                "pip==26.3",
+            ]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            if done.returncode:
+                pytest.skip(f"pip cannot be fetched: {done.stderr.strip()[-200:]}")
+
+        @staticmethod
+        def open():
+            publish(folder)
+            return served(folder)
+
+    return Shelf
+
+
+@pytest.fixture
+def served():
+    """Serve a folder on loopback."""
+    servers = []
+
+    def serve(folder):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/simple"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+
+
+@pytest.fixture
+def torch():
+    """torch as it would be planned for CUDA 11.8."""
+    url = "https://download.pytorch.org/whl/cu118"
+    return PlannedBuild(
+        name="torch", version="2.0.1+cu118", runtime="cuda11.8", index=url, cuda_from="wheel", module="torch"
+    )
+
+
+@pytest.fixture
+def impostor(base, client, tmp_path):
+    """An image whose ``torch`` is the given code."""
+    base("python:3.11-slim")
+    tags = []
+
+    def make(code, labels=None):
+        (tmp_path / "torch.py").write_text(code)
+        tags.append(f"envcheck-test/impostor:{len(tags)}")
+        text = "FROM python:3.11-slim\nCOPY torch.py /usr/lib/python3.11/torch.py\nUSER 10001:10001\n"
+        built = build_image(text, tag=tags[-1], context=tmp_path, builder="classic", labels=labels)
+        assert built.ok, built.why
+        return built.tag
+
+    yield make
+    for tag in tags:
+        client.images.remove(tag, force=True, noprune=True)

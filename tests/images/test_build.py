@@ -1,0 +1,230 @@
+"""The engine's command line: which client is taken, and what a failed build is told as."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from compat import run as runner
+from compat.build import build_image, verify
+from compat.build.clients import client
+from compat.build.engine import confinement, devices
+from compat.build.images import failing_step, failure
+from compat.build.verification import planned
+from compat.errors import CannotCheckError
+
+LOGS = Path(__file__).parent / "logs"
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A PATH of our own; ``put`` lays a docker into the next folder of it."""
+    folders = []
+
+    def put(version, *, buildx=False, build="exit 0"):
+        folder = tmp_path / f"bin{len(folders)}"
+        folder.mkdir()
+        folders.append(str(folder))
+        (folder / "docker").write_text(
+            '#!/bin/sh\ncase "$1 $2" in\n'
+            f"  'buildx version') exit {0 if buildx else 1} ;;\n"
+            f"  '--version '*) echo 'Docker version {version}, build abc' ;;\n"
+            f"  *) {build} ;;\nesac\n"
+        )
+        (folder / "docker").chmod(0o755)
+        monkeypatch.setenv("PATH", ":".join([*folders, "/usr/bin", "/bin"]))
+        return str(folder / "docker")
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return put
+
+
+def test_the_plugin_is_used_where_it_is(path):
+    docker = path("28.2.2", buildx=True)
+    assert client(runner.run, buildkit=True) == (docker, "buildx", "build", "--load")
+    assert client(runner.run, buildkit=True, buildx=True) == (docker, "buildx", "build")
+
+
+def test_an_old_client_has_buildkit_inside(path):
+    docker = path("20.10.24+dfsg1")
+    assert client(runner.run, buildkit=True) == (docker, "build")
+
+
+def test_a_second_client_on_path_helps_out(path):
+    path("28.2.2")
+    old = path("20.10.24")
+    assert client(runner.run, buildkit=True) == (old, "build")
+
+
+def test_the_classic_builder_takes_any_client(path):
+    docker = path("28.2.2")
+    assert client(runner.run, buildkit=False) == (docker, "build")
+
+
+def test_a_new_client_without_the_plugin_is_told_what_to_install(path, monkeypatch):
+    docker = path("28.2.2")
+    monkeypatch.setenv("PATH", str(Path(docker).parent))
+    with pytest.raises(CannotCheckError, match="docker-buildx"):
+        client(runner.run, buildkit=True)
+
+
+def test_attestations_need_the_plugin(path, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(Path(path("20.10.24")).parent))
+    with pytest.raises(CannotCheckError, match="buildx plugin"):
+        build_image("FROM x\n", tag="t", context=tmp_path, sbom=True)
+
+
+def test_options_reach_the_builder_as_they_were_given(path, tmp_path):
+    path("28.2.2", buildx=True, build=f'printf "%s\\n" "$@" > {tmp_path}/words; cat > {tmp_path}/text')
+    built = build_image(
+        "FROM x\n",
+        tag="a/b:1",
+        context=tmp_path,
+        platforms=("linux/amd64", "linux/arm64"),
+        push=True,
+        labels={"k": "v w"},
+        build_args={"A": "1"},
+        secrets={"ca": "/ca.pem"},
+        network="host",
+        sbom=True,
+        provenance=True,
+        cache_from=("type=gha",),
+        cache_to=("type=inline",),
+        no_cache=True,
+    )
+    assert built.ok
+    words = (tmp_path / "words").read_text().splitlines()
+    assert (tmp_path / "text").read_text() == "FROM x\n"
+    for pair in (
+        ("--platform", "linux/amd64,linux/arm64"),
+        ("--label", "k=v w"),
+        ("--build-arg", "A=1"),
+        ("--secret", "id=ca,src=/ca.pem"),
+        ("--network", "host"),
+        ("--cache-from", "type=gha"),
+        ("--cache-to", "type=inline"),
+        ("--tag", "a/b:1"),
+    ):
+        assert words[words.index(pair[0]) + 1] == pair[1]
+    assert {"--no-cache", "--sbom=true", "--provenance=true", "--push"} <= set(words)
+    assert words[-1] == str(tmp_path)
+
+
+def test_progress_is_heard_line_by_line(path, tmp_path):
+    path("20.10.0", build="cat > /dev/null; echo one; printf 'two\\r\\n'; echo three >&2; exit 4")
+    heard = []
+    built = build_image("FROM x\n", tag="t", context=tmp_path, hear=heard.append)
+    assert heard == ["one", "two", "three"]
+    assert not built.ok
+    assert built.log.splitlines()[-1] == "three"
+
+
+def test_a_build_that_hangs_is_ended(path, tmp_path):
+    path("20.10.0", build="sleep 600")
+    built = build_image("FROM x\n", tag="t", context=tmp_path, timeout=0.3)
+    assert not built.ok
+    assert "did not end within 0.3 s" in built.why
+
+
+def test_an_engine_that_does_not_answer_cannot_be_asked(path, tmp_path):
+    path("20.10.0", build="echo 'Cannot connect to the Docker daemon at unix:///x. Is it running?'; exit 1")
+    with pytest.raises(CannotCheckError, match="start the engine"):
+        build_image("FROM x\n", tag="t", context=tmp_path)
+
+
+def test_a_push_that_fails_is_told_as_the_step(path, tmp_path):
+    path("20.10.0", build='cat > /dev/null; [ "$1" != push ] || { echo "denied: no right"; exit 1; }')
+    built = build_image("FROM x\n", tag="a:1", context=tmp_path, push=True)
+    assert (built.ok, built.step, built.why) == (False, "push a:1", "denied: no right")
+
+
+@pytest.mark.parametrize(
+    ("log", "step", "why"),
+    [
+        (
+            "buildkit-20.10.log",
+            "[packages 1/3] RUN --mount=type=bind",
+            "/bin/sh: 1: /opt/tools/bin/uv: Permission denied",
+        ),
+        (
+            "buildkit-buildx.log",
+            "[packages 2/3] RUN pip install torch==9.9",
+            "ERROR: No matching distribution found for torch==9.9",
+        ),
+        ("classic.log", "Step 6/25 : RUN python3 -m venv /opt/tools", "No matching distribution found for pip==26.3"),
+    ],
+)
+def test_recorded_logs_give_up_their_step_and_reason(log, step, why):
+    text = (LOGS / log).read_text()
+    assert failing_step(text).startswith(step)
+    assert any(why in line for line in failure(text))
+    assert len(failing_step(text)) < 200
+
+
+def test_a_log_without_a_step_names_none():
+    assert failing_step("something else\n") == ""
+
+
+def test_no_engine_is_an_answer_with_a_deed(monkeypatch, tmp_path):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(CannotCheckError, match=r"no container engine answers.*DOCKER_HOST"):
+        verify("x:1")
+
+
+@pytest.mark.parametrize("host", ["tcp://256.1.1.1:99999", "nonsense", "ssh://"])
+def test_an_odd_engine_address_is_no_traceback(monkeypatch, host):
+    monkeypatch.setenv("DOCKER_HOST", host)
+    with pytest.raises(CannotCheckError):
+        verify("x:1", timeout=1)
+
+
+class Client:
+    def __init__(self, **info):
+        self.told = info
+
+    def info(self):
+        return self.told
+
+
+NVIDIA = {"Runtimes": {"runc": {}, "nvidia": {}}}
+CDI = {"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"}]}
+
+
+@pytest.mark.parametrize(
+    ("info", "runtime", "gpus", "expected"),
+    [
+        (NVIDIA, "cuda12.6", "all", {"Count": -1, "Driver": "", "DeviceIDs": []}),
+        (NVIDIA, "cuda12.6", "0,2", {"Count": 0, "Driver": "", "DeviceIDs": ["0", "2"]}),
+        (CDI, "cuda12.6", "all", {"Count": 0, "Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}),
+        (NVIDIA, "cpu", "all", None),
+        (NVIDIA, "cuda12.6", "none", None),
+    ],
+)
+def test_devices_are_asked_for_as_the_engine_knows_them(info, runtime, gpus, expected):
+    given = devices(Client(**info), runtime, gpus)
+    if expected is None:
+        assert given == {}
+    else:
+        assert expected.items() <= dict(given["device_requests"][0]).items()
+
+
+def test_confinement_leaves_nothing_open():
+    limits = confinement(1024**3)
+    assert limits["network_mode"] == "none"
+    assert limits["read_only"] is True
+    assert limits["cap_drop"] == ["ALL"]
+    assert limits["security_opt"] == ["no-new-privileges"]
+    assert limits["mem_limit"] == limits["memswap_limit"] == 1024**3
+
+
+@pytest.mark.parametrize("label", ["", "x", "[]", '{"runtime": 1}', "[" * 100_000])
+def test_labels_that_hold_no_plan_give_none(label):
+    assert planned({"dev.envcheck.plan": label}) is None
+
+
+def test_a_label_gives_its_plan_back():
+    plan = planned({"dev.envcheck.plan": json.dumps({"runtime": "cpu", "python": "3.11"})})
+    assert plan is not None
+    assert plan.runtime == "cpu"

@@ -1,0 +1,270 @@
+"""The probe scripts at the C interface: the real client code against a driver that we can break at will."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat import build
+from compat.build import outcome, parcel
+from compat.errors import InputError
+
+SCRIPTS = parcel.FOLDER
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    """A folder with a libcuda.so.1 of our making."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler is installed")
+    folder = tmp_path_factory.mktemp("driver")
+    words = [compiler, "-shared", "-fPIC", "-O1", "-o", str(folder / "libcuda.so.1"), str(HERE / "libcuda.c"), "-lm"]
+    subprocess.run(words, check=True)
+    return folder
+
+
+@pytest.fixture
+def probe(driver):
+    def run(fault="", *, level="driver", timeout="30", expect="cuda12.8", folder=driver, **env):
+        words = [sys.executable, str(SCRIPTS / "run.py"), "--level", level, "--expect", expect, "--timeout", timeout]
+        settings = {**os.environ, "LD_LIBRARY_PATH": str(folder), "ENVCHECK_FAULT": fault, **env}
+        done = subprocess.run(
+            [*words, "--frameworks", "none"], capture_output=True, text=True, env=settings, check=False
+        )
+        assert "Traceback" not in done.stderr
+        found, begun = outcome.read(done.stdout.splitlines())
+        assert begun == ""
+        assert done.returncode == any(item.status == "fail" for item in found)
+        return {item.name: item for item in found}
+
+    return run
+
+
+def test_a_working_driver_passes_on_every_device(probe):
+    found = probe()
+    assert {item.status for item in found.values()} == {"pass"}
+    assert found["cuda.load"].figures["cuda"] == "12.8"
+    assert found["cuda.device1"].figures["target"] == "sm_89"
+    assert found["cuda.device1"].figures["name"] == "NVIDIA Test"
+    assert found["cuda.device1"].figures["memory_clock_khz"] is None
+    assert found["cuda.kernel0"].figures["checked"] == 1 << 16
+    assert found["cuda.float0"].figures["worst_ulp"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "code"),
+    [
+        ("init=100", "cuda.init", "container-no-gpu"),
+        ("init=803", "cuda.init", "driver-library-mismatch"),
+        ("init=999", "cuda.init", "uvm-not-ready"),
+        ("init=802", "cuda.init", "fabric-manager-down"),
+        ("init=12345", "cuda.init", "probe-failed"),
+        ("none", "cuda.init", "devices-hidden"),
+        ("context=46", "cuda.context0", "gpu-compute-mode-exclusive"),
+        ("full", "cuda.memory0", "out-of-memory"),
+        ("memory", "cuda.memory0", "probe-kernel-wrong-result"),
+        ("jit=222", "cuda.kernel0", "ptx-jit-too-new-for-driver"),
+        ("jit=221", "cuda.kernel1", "ptx-jit-disabled"),
+        ("launch=209", "cuda.kernel0", "arch-too-new-for-build"),
+        ("sync=700", "cuda.kernel0", "probe-kernel-wrong-result"),
+        ("sync=214", "cuda.float1", "gpu-ecc-uncorrectable"),
+        ("integer", "cuda.kernel0", "probe-kernel-wrong-result"),
+        ("float", "cuda.float0", "probe-kernel-wrong-result"),
+        ("crash", "cuda.init", "library-mismatch"),
+    ],
+)
+def test_each_fault_has_its_finding(probe, fault, name, code):
+    found = probe(fault)
+    assert (found[name].status, found[name].code) == ("fail", code)
+    assert found[name].why
+
+
+def test_the_compilers_own_log_is_kept(probe):
+    assert probe("jit=218")["cuda.kernel0"].figures["log"] == "ptxas fatal: too new"
+
+
+def test_a_hanging_driver_is_named(probe):
+    found = probe("hang", timeout="1")
+    assert (found["cuda.init"].status, found["cuda.init"].code) == ("fail", "probe-timeout")
+
+
+def test_without_a_driver_the_container_lacks_its_gpu(probe, tmp_path):
+    if shutil.which("nvidia-smi") or Path("/dev/nvidiactl").exists():
+        pytest.skip("there is a driver here")
+    found = probe(folder=tmp_path)
+    assert found["cuda.load"].code == "container-no-gpu"
+
+
+def test_copies_are_measured_on_every_device(probe):
+    found = probe(level="bench")
+    # the driver of the test says that each copy of 512 MiB took a millisecond
+    assert found["bench-cuda.device_copy1"].figures["gb_per_s"] == pytest.approx(2 * 512 * 2**20 / 1e-3 / 1e9, rel=1e-3)
+    assert found["bench-cuda.to_device0"].status == found["bench-cuda.from_device0"].status == "pass"
+
+
+@pytest.mark.parametrize(("fault", "status"), [("", "pass"), ("launch=719", "fail"), ("memory", "pass")])
+def test_load_runs_and_compares_round_after_round(driver, fault, status):
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import cuda_driver, reporting, stress\n"
+        "stress.LAUNCHES = 1\n"
+        "report = reporting.Report('stress', lambda text: 'probe-failed')\n"
+        "report.check('kernels', stress._kernels, cuda_driver.Driver(), 0, 0.0)\n"
+    )
+    env = {**os.environ, "LD_LIBRARY_PATH": str(driver), "ENVCHECK_FAULT": fault}
+    words = [sys.executable, "-c", script, str(SCRIPTS)]
+    done = subprocess.run(words, capture_output=True, text=True, env=env, check=False)
+    found, _ = outcome.read(done.stdout.splitlines())
+    # the fault "memory" changes the same byte each time: the rounds agree, which is all that this probe promises
+    assert found[-1].status == status
+
+
+def test_ptx_is_what_every_assembler_takes(tmp_path):
+    """The text is only ever compiled by drivers; where NVIDIA's assembler is at hand, it must accept it."""
+    tool = shutil.which("ptxas")
+    if tool is None:
+        pytest.skip("no ptxas is installed")
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        from cuda_driver import PTX
+    finally:
+        sys.path.remove(str(SCRIPTS))
+    (tmp_path / "k.ptx").write_text(PTX)
+    subprocess.run([tool, "-arch", "sm_75", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k")], check=True)
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.name)
+def test_scripts_are_for_old_pythons_and_need_nothing_but_themselves(path):
+    tree = ast.parse(path.read_text(), feature_version=(3, 6))
+    own = {item.stem for item in SCRIPTS.glob("*.py")}
+    frameworks = {"torch", "tensorflow", "jax", "paddle", "numpy"}
+    for node in ast.walk(tree):
+        names = [item.name for item in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            root = (name or "").partition(".")[0]
+            assert root in own | frameworks | set(sys.stdlib_module_names), f"{path.name} imports {name}"
+            assert root not in frameworks or node.col_offset > 0, f"{path.name} imports {name} at once"
+
+
+def load(name):
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        return __import__(name)
+    finally:
+        sys.path.remove(str(SCRIPTS))
+
+
+def test_references_are_right_by_exact_arithmetic():
+    from fractions import Fraction
+
+    numerics = load("numerics")
+    left = [numerics.uniform(30, seed) for seed in range(30)]
+    right = [numerics.uniform(30, seed + 99) for seed in range(30)]
+    exact = sum(Fraction(left[3][k]) * Fraction(right[k][7]) for k in range(30))
+    assert numerics.entry(left, right, 3, 7) == pytest.approx(float(exact), abs=1e-15)
+    assert all(-1 <= value <= 1 for value in left[0])
+    assert all(0 <= place < 256 for spot in numerics.spots(256, 1) for place in spot)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_the_integer_kernels_reference_is_a_permutation_in_32_bits(index, seed):
+    """Undo it step by step: multiplication by an odd number and a shifted xor can both be undone."""
+    value = load("numerics").mixed(index, seed)
+    value ^= (value >> 13) ^ (value >> 26)
+    value = (value * pow(0x85EBCA77, -1, 2**32)) & 0xFFFFFFFF
+    value ^= (value >> 15) ^ (value >> 30)
+    assert (value * pow(0x9E3779B1, -1, 2**32)) & 0xFFFFFFFF ^ seed == index
+
+
+FAKES = [
+    ("raise ImportError('libcudnn.so.9: cannot open shared object file')", "library-missing"),
+    ("raise ImportError('numpy.core.multiarray failed to import')", "numpy-abi-mismatch"),
+    ("import os, signal\nos.kill(os.getpid(), signal.SIGILL)", "cpu-instructions-missing"),
+    ("import os, signal\nos.kill(os.getpid(), signal.SIGBUS)", "shm-too-small"),
+    ("import os\nos._exit(0)", "probe-failed"),
+    ("import sys\nsys.exit(0)", "probe-failed"),
+    ("print('{\"event\": 3}')\nraise RuntimeError('CUDA error: out of memory')", "out-of-memory"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), FAKES, ids=[f"{code!r:.50}" for code, _ in FAKES])
+def test_a_framework_that_cannot_start_is_told_by_its_cause(tmp_path, monkeypatch, code, expected):
+    (tmp_path / "torch.py").write_text(code)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = build.probe("framework", expect="cpu", frameworks=("torch",), timeout=60)
+    assert [finding.code for finding in result.findings] == [expected]
+    assert result.findings[0].severity == "error"
+
+
+def test_results_are_the_published_document(tmp_path, monkeypatch):
+    import jsonschema
+
+    from compat import schemas
+
+    (tmp_path / "torch.py").write_text("raise ValueError('no')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    document = outcome.dump(build.probe("framework", expect="cpu", frameworks=("torch",), timeout=60))
+    jsonschema.validate(json.loads(json.dumps(document)), schemas.verify())
+    assert [item["status"] for item in document["probes"]] == ["skip", "fail"]
+
+
+def test_another_interpreter_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InputError, match="interpreter"):
+        build.probe("driver", python=str(tmp_path / "nothing"))
+
+
+def test_an_unknown_level_is_refused():
+    with pytest.raises(InputError, match="driver, framework"):
+        build.probe("turbo")
+
+
+@given(
+    st.lists(st.one_of(st.text(max_size=80), st.from_regex(r'\{"event": "(start|probe|end)".{0,40}', fullmatch=True)))
+)
+def test_whatever_an_image_prints_is_read_without_harm(lines):
+    found, begun = outcome.read(lines)
+    assert isinstance(begun, str)
+    outcome.findings(found, "x")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["name", "why", "code", "figures", "seconds"]),
+        st.recursive(st.none() | st.floats() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)),
+    )
+)
+def test_no_field_is_trusted_to_be_of_its_kind(fields):
+    line = json.dumps({**fields, "event": "probe", "status": "fail"})
+    found, _ = outcome.read([line])
+    assert outcome.findings(found, "x")[0].severity == "error"
+
+
+def test_deep_nesting_is_passed_over():
+    assert outcome.read(['{"event": ' + "[" * 100_000]) == ((), "")
+
+
+def test_the_parcel_fits_one_word_of_a_command_and_is_the_same_each_time():
+    assert parcel.packed() == parcel.packed()
+    assert len(parcel.packed()) < 128 * 1024
+
+
+def test_the_parcel_unpacks_and_runs(tmp_path):
+    words = parcel.words("driver", expect="cpu", frameworks=(), timeout=30, seconds=1)
+    done = subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, env={"TMPDIR": str(tmp_path)}, check=False
+    )
+    assert outcome.is_complete(done.stdout.splitlines())
+    assert math.isclose(done.returncode, 0)
