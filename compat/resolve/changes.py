@@ -94,6 +94,14 @@ def _driver(case: Case) -> Change | None:
     return Change(f"update the NVIDIA driver to {version} or later{forward}", "driver", version)
 
 
+def _amdgpu(case: Case) -> Change | None:
+    """The lowest AMD driver that the plan's ROCm accepts."""
+    floor = case.search.known.hardware.amdgpu_floor(case.plan.runtime.removeprefix("rocm"))
+    if not floor or not case.plan.runtime.startswith("rocm"):
+        return None
+    return Change(f"update the AMD driver to {floor} or later", "amdgpu", floor)
+
+
 def _gpu(case: Case) -> Change | None:
     """Leave one of several GPUs out, or use another GPU instead of the only one."""
     devices = case.search.target.devices
@@ -166,6 +174,7 @@ def _other(case: Case) -> Change:
 _TELLERS: Final[dict[str, Callable[[Case], Change | None]]] = {
     "wish": _wish,
     "driver": _driver,
+    "amdgpu": _amdgpu,
     "gpu": _gpu,
     "python": _python,
     "runtime": _runtime,

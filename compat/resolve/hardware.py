@@ -95,6 +95,14 @@ class Hardware:
             self._rocm_targets[rocm] = newest.targets if newest else ()
         return self._rocm_targets[rocm]
 
+    def amdgpu_floor(self, rocm: str) -> str:
+        """The lowest amdgpu driver that a ROCm release's user space accepts; empty if no range is known.
+
+        From ROCm 7.0 on the driver has numbers of its own, above all earlier ones, so that one order holds throughout.
+        """
+        row = self._matrix.rocm(rocm) if rocm else None
+        return row.drivers[0] if row is not None and len(row.drivers) == 2 else ""
+
     def floor(self, cuda: str, windows: bool = False) -> Floor | None:
         """Driver floors of a CUDA release; ``None`` if the matrix has no such release."""
         key = (cuda, "windows" if windows else "linux")

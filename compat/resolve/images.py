@@ -52,7 +52,6 @@ class Need:
         system: what must come from the image (``cuda11.8 cudnn8``); empty if wheels bring everything.
         glibc: lowest C library.
         pythons: bit set of Pythons that suit all builds.
-        l4t: Linux for Tegra release of a Jetson.
     """
 
     place: str
@@ -60,7 +59,6 @@ class Need:
     system: tuple[str, ...]
     glibc: str
     pythons: int
-    l4t: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,23 +178,10 @@ class Images:
     def _suitable(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
         """Image rows that serve the need: row, flavour, how near to the purpose (0 best), and the reason."""
         kind = need.runtime.rstrip("0123456789.")
-        if need.l4t:
-            yield from self._jetson(need)
-        elif need.system:
+        if need.system:
             yield from self._with_libraries(need, kind)
         else:
             yield from self._lean(need, kind)
-
-    def _jetson(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
-        """Images made for the JetPack of a Jetson; those with CUDA alone before the whole JetPack."""
-        for row in self._named("nvcr.io/nvidia/l4t"):
-            if row.runtime == need.runtime:
-                yield (
-                    row,
-                    "",
-                    int("jetpack" in row.repository),
-                    "a Jetson takes CUDA from an image made for its JetPack",
-                )
 
     def _with_libraries(self, need: Need, kind: str) -> Iterator[tuple[Image, str, int, str]]:
         """Runtime images of exactly the runtime that the builds load from the system."""

@@ -82,6 +82,18 @@ def _driver(clash: Clash) -> Iterator[Member]:
         yield clash.row(f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}", floor.row)
 
 
+def _amdgpu(clash: Clash) -> Iterator[Member]:
+    """The ROCm build that accepts the oldest AMD driver, and that driver."""
+    hardware, matrix = clash.search.known.hardware, clash.search.known.matrix
+    told = [(hardware.amdgpu_floor(one.option.number), one) for one in clash.builds if one.option.kind == "rocm"]
+    floors = [(versions.release(floor), one.option.serial, floor, one) for floor, one in told if floor]
+    if floors:
+        _, _, floor, one = min(floors, key=lambda item: item[:2])
+        row = matrix.rocm(one.option.number)
+        text = f"{one.option.package} {one.option.full} on ROCm {one.option.number} accepts AMD drivers from {floor} on"
+        yield clash.row(text, *([row] if row else []))
+
+
 def _gpu(clash: Clash) -> Iterator[Member]:
     """What excludes a device: its driver does not know it (any more), or no build has code for it."""
     search = clash.search
@@ -199,6 +211,7 @@ def _os(clash: Clash) -> Iterator[Member]:
 
 _TELLERS: Final[dict[str, Callable[[Clash], Iterator[Member]]]] = {
     "driver": _driver,
+    "amdgpu": _amdgpu,
     "gpu": _gpu,
     "python": _python,
     "glibc": _glibc,

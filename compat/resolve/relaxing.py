@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.resolve.devices import Device, vendor_of
-from compat.resolve.situation import Machine, driver_number
+from compat.resolve.situation import driver_number
 
 if TYPE_CHECKING:
     from compat.resolve.request import Wish
-    from compat.resolve.situation import Situation
+    from compat.resolve.situation import Machine, Situation
 
 
 def relaxed(target: Situation, bits: int) -> Situation:
@@ -23,7 +23,7 @@ def relaxed(target: Situation, bits: int) -> Situation:
         target,
         wishes=tuple((wish, bit) for wish, bit in target.wishes if not bit & bits),
         devices=tuple(device for device in target.devices if not device.bit & bits),
-        machines=tuple(_undriven(machine) if machine.bit & bits else machine for machine in target.machines),
+        machines=tuple(_undriven(machine, bits) for machine in target.machines),
         places=tuple((place, cost & ~bits) for place, cost in target.places),
         python="" if target.python_bit & bits else target.python,
         os="" if target.os_bit & bits else target.os,
@@ -34,9 +34,11 @@ def relaxed(target: Situation, bits: int) -> Situation:
     )
 
 
-def _undriven(machine: Machine) -> Machine:
-    """A machine whose driver is not known; what GPUs it has is."""
-    return Machine(vendors=machine.vendors)
+def _undriven(machine: Machine, bits: int) -> Machine:
+    """A machine of which those drivers that are in ``bits`` are not known; what GPUs it has is."""
+    if machine.bit & bits:
+        machine = replace(machine, driver="", number=(), bit=0)
+    return replace(machine, amdgpu=(), amdgpu_bit=0) if machine.amdgpu_bit & bits else machine
 
 
 def allowed_places(target: Situation) -> tuple[str, ...]:
@@ -56,11 +58,9 @@ def with_wish(target: Situation, bit: int, wish: Wish) -> Situation:
 
 def with_driver(target: Situation, version: str, bits: int) -> Situation:
     """The target with the drivers in ``bits`` replaced by one version."""
-    machines = tuple(
-        Machine(version, driver_number(version), old.bit, old.vendors) if old.bit & bits else old
-        for old in target.machines
-    )
-    return replace(target, machines=machines)
+    number = driver_number(version)
+    machines = (replace(old, driver=version, number=number) if old.bit & bits else old for old in target.machines)
+    return replace(target, machines=tuple(machines))
 
 
 def with_target(target: Situation, device: str) -> Situation:

@@ -40,6 +40,7 @@ _NEARNESS: Final = {
     "os": 3,
     "glibc": 4,
     "driver": 5,
+    "amdgpu": 5,
     "gpu": 6,
     "arch": 7,
     "platform": 8,

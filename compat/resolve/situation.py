@@ -51,12 +51,15 @@ class Machine:
     """One machine: its NVIDIA ``driver`` (empty if not known), the bit of that fact, and its GPUs' vendors.
 
     ``vendors`` is what the machine has, whatever constraint is dropped: a driver alone speaks for a GPU of its maker.
+    ``amdgpu`` is AMD's kernel driver where it has a version of its own; the kernel's inbox driver has none.
     """
 
     driver: str = ""
     number: tuple[int, ...] = ()
     bit: int = 0
     vendors: frozenset[str] = frozenset()
+    amdgpu: tuple[int, ...] = ()
+    amdgpu_bit: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,13 +292,20 @@ def _machines(
 
 def _machine(host: Host, builder: _Builder, cpu: bool) -> Machine:
     """A machine's NVIDIA driver; a CPU plan needs none, whatever is there."""
-    text = host["driver"]
-    if not text or cpu:
+    if cpu:
         return Machine()
-    number = driver_number(text)
-    if number[-1] == ENDLESS:
-        builder.conditions.append(f"driver {text} is read as the newest release of branch {text}")
-    return Machine(text, number, builder.fact("driver", text, f"NVIDIA driver {text}", host.source("driver")))
+    text, machine = host["driver"], Machine()
+    if text:
+        number = driver_number(text)
+        if number[-1] == ENDLESS:
+            builder.conditions.append(f"driver {text} is read as the newest release of branch {text}")
+        bit = builder.fact("driver", text, f"NVIDIA driver {text}", host.source("driver"))
+        machine = Machine(text, number, bit)
+    text = host["amdgpu"]
+    if text and versions.is_release(text):
+        bit = builder.fact("amdgpu", text, f"AMD driver {text}", host.source("amdgpu"))
+        machine = replace(machine, amdgpu=versions.release(text), amdgpu_bit=bit)
+    return machine
 
 
 def _nothing(hosts: Sequence[Host], builder: _Builder) -> int:

@@ -214,11 +214,26 @@ class Scale:
         return floor.exact if floor else "", int(row.last_driver.removeprefix("R") or 0)
 
     def _driver(self, option: Option, machine: Machine, place: str) -> tuple[Alternatives, int]:
-        """Whether a driver carries a build: 0 strain from the exact floor up, 1 by minor-version compatibility."""
-        if not machine.number or (option.kind != "cuda" and option.vendor in machine.vendors):
-            return FITS, 0
-        if option.kind != "cuda":
-            return (machine.bit,), 0
+        """Whether a machine's drivers carry a build, and the strain on them.
+
+        A driver speaks for a GPU of its maker: builds for another vendor violate it, unless the machine has both.
+        """
+        violations: Alternatives = FITS
+        if machine.amdgpu and option.vendor != "amd" and option.vendor not in machine.vendors:
+            violations = (machine.amdgpu_bit,)
+        if machine.number and option.vendor != "nvidia" and option.vendor not in machine.vendors:
+            violations = both(violations, (machine.bit,))
+        if option.kind == "rocm" and machine.amdgpu:
+            floor = self._known.hardware.amdgpu_floor(option.number)
+            if floor and machine.amdgpu < versions.release(floor):
+                violations = both(violations, (machine.amdgpu_bit,))
+        if option.kind != "cuda" or not machine.number:
+            return violations, 0
+        carried, strain = self._cuda_driver(option, machine, place)
+        return both(violations, carried), strain
+
+    def _cuda_driver(self, option: Option, machine: Machine, place: str) -> tuple[Alternatives, int]:
+        """Whether an NVIDIA driver carries a CUDA build: strain 0 from its own floor up, 1 by minor compatibility."""
         floor, own = self.floor(option, place), option.build.driver
         if own and machine.number < versions.release(own):
             return (machine.bit,), 0
