@@ -37,7 +37,18 @@ if TYPE_CHECKING:
 
 
 def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str) -> Answer:
-    """Answer one request for one plan that serves all ``hosts``."""
+    """Answer one request for one plan that serves all ``hosts``.
+
+    Args:
+        requirements: what is asked, most important first.
+        hosts: machines that one plan must serve, usually one.
+        matrix: what is true.
+        cpu: whether CPU builds are asked for.
+        prefer: name of an order of :mod:`compat.resolve.preference`.
+
+    Raises:
+        InputError: for a request or a fact that cannot be read, and where no requirement applies on the target.
+    """
     order(prefer)
     known = knowledge(matrix)
     wishes = read(requirements, known)

@@ -28,7 +28,11 @@ Group = tuple[int, ...]
 def cover(
     requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str
 ) -> tuple[tuple[Group, Answer], ...]:
-    """Groups of host numbers with one answer each, as few as possible; a host without a plan stands alone."""
+    """Groups of host numbers with one answer each, as few as possible; a host without a plan stands alone.
+
+    Each host is solved alone first: those without a plan cannot be in any group, since a group only adds constraints.
+    Groups are told in the order of their first host, hosts without a plan last.
+    """
     alone = {number: answer(requirements, [host], matrix, cpu=cpu, prefer=prefer) for number, host in enumerate(hosts)}
     found: dict[Group, Answer] = {(number,): one for number, one in alone.items()}
 

@@ -83,7 +83,11 @@ class Hardware:
         return self._first_cuda[target]
 
     def rocm_targets(self, rocm: str) -> tuple[str, ...]:
-        """Targets that a ROCm release's libraries are built for; where it has no list, those of the release before."""
+        """Targets that a ROCm release's libraries are built for; where it has no list, those of the release before.
+
+        Releases of ROCm whose lists nobody wrote down are few and recent, and support is rarely taken back between two
+        neighbours; the answer only ever excludes targets, for builds whose own kernels are not known.
+        """
         if rocm not in self._rocm_targets:
             number = versions.release(rocm)
             told = [
@@ -137,7 +141,11 @@ class Hardware:
         return None
 
     def admits(self, require: str, driver: str, brand: str, target: str) -> bool:
-        """Whether an image's NVIDIA_REQUIRE_CUDA lets it start on a host; what is not known counts as satisfied."""
+        """Whether an image's NVIDIA_REQUIRE_CUDA lets it start on a host; what is not known counts as satisfied.
+
+        The toolkit asks NVML for the brand and the driver's CUDA version; here both come from the matrix, by product
+        and by driver branch.
+        """
         from compat.matrix.require import satisfies_require
 
         key = (require, driver, brand, target)

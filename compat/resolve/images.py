@@ -94,7 +94,11 @@ class Images:
         return self._found[need]
 
     def _choose(self, need: Need) -> Iterator[Footing]:
-        """The stands of a need are the same for every target and kept; what a target says against them is not."""
+        """The stands of a need are the same for every target and kept; what a target says against them is not.
+
+        One footing is kept per set of violations, the best-ranked, and of these the ones that no other undercuts: the
+        search for the optimum takes the one that violates nothing, the enumeration of corrections all of them.
+        """
         if not need.place.startswith("linux"):
             yield from (Footing(python, None, FITS) for python in self._pythons(need)[:1])
             return
@@ -121,7 +125,10 @@ class Images:
         return tuple(sorted(found, key=versions.release, reverse=True))
 
     def _candidates(self, need: Need, pythons: tuple[str, ...]) -> Iterator[tuple[tuple[object, ...], Stand]]:
-        """Every image that serves a need, with its rank: the smaller, the better."""
+        """Every image that serves a need, with its rank: the smaller, the better.
+
+        The rank follows the order that the module states. The reference comes last in it, so that no two images tie.
+        """
         arch = need.place.removeprefix("linux_")
         if not pythons:
             return
@@ -184,7 +191,12 @@ class Images:
             yield from self._lean(need, kind)
 
     def _with_libraries(self, need: Need, kind: str) -> Iterator[tuple[Image, str, int, str]]:
-        """Runtime images of exactly the runtime that the builds load from the system."""
+        """Runtime images of exactly the runtime that the builds load from the system.
+
+        A library loads by its soname, hence any patch of the same minor CUDA and the same major cuDNN will do; the
+        newest patch is taken by rank. Of ROCm images those with all libraries come first, since frameworks load most
+        of them.
+        """
         cudnn = next((item.removeprefix("cudnn") for item in need.system if item.startswith("cudnn")), "")
         wanted = "cudnn-runtime" if cudnn else "runtime"
         listed = f"{' and '.join(need.system)} must come from the image"
@@ -200,7 +212,12 @@ class Images:
                     yield row, flavour, 0, listed
 
     def _lean(self, need: Need, kind: str) -> Iterator[tuple[Image, str, int, str]]:
-        """Images without a second copy of what the wheels bring."""
+        """Images without a second copy of what the wheels bring.
+
+        CUDA wheels prefer NVIDIA's base image of their own runtime, which sets what the container runtime reads;
+        Python images are preferred for CPU builds only, since the GPU base images share layers with each other and
+        not with them.
+        """
         if kind == "cuda":
             for row in self._named(_PURPOSES["cuda"]):
                 if row.runtime == need.runtime and "base" in row.flavours:
@@ -234,7 +251,10 @@ class Images:
         return self._known.images_of(prefix)
 
     def _violations(self, row: Image) -> Alternatives:
-        """Constraints that an image breaks: another system than asked for, or a host that its condition refuses."""
+        """Constraints that an image breaks: another system than asked for, or a host that its condition refuses.
+
+        A GPU whose driver is not known refuses nothing: the plan then states the driver it needs.
+        """
         target = self._target
         violations: Alternatives = FITS if target.os in {"", row.os} else (target.os_bit,)
         if not row.require:

@@ -54,7 +54,11 @@ class Joints:
         self._pairs = known.pairs.setdefault(place, {})
 
     def pythons(self, left: Option, right: Option) -> int:
-        """The Pythons that two builds can share; 0 if none."""
+        """The Pythons that two builds can share; 0 if none.
+
+        The answer is a bit set rather than a verdict because a marker may confine an objection to some Pythons, and
+        three builds may leave fewer in common than any two.
+        """
         if not self.goes(left, right):
             return 0
         key = (left.uid, right.uid)

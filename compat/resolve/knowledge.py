@@ -77,7 +77,10 @@ class Knowledge:
         return self._published[key]
 
     def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:
-        """Builds for a place that are what a wish names; a withdrawn release only if the wish names it exactly."""
+        """Builds for a place that are what a wish names; a withdrawn release only if the wish names it exactly.
+
+        Most requests pin a release, so that a handful of builds are weighed rather than all that exist.
+        """
         key = (wish.package, wish.spec, wish.extras, wish.distribution, place, cpu)
         if key not in self._meeting:
             wanted = self.extras(wish.package).intersection(wish.extras)

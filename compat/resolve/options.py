@@ -123,7 +123,11 @@ def series(build: Build) -> tuple[str, str, str]:
 
 
 def spelling(build: Build) -> tuple[object, ...]:
-    """An order of the builds of one release that does not depend on where their rows stand."""
+    """An order of the builds of one release that does not depend on where their rows stand.
+
+    The default index comes before others and the shortest set of extras before longer ones: of two builds that are
+    equal in every measure, the plainest to install is taken.
+    """
     kind, number = split_runtime(build.runtime)
     fields = (
         build.variant,

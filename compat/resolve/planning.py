@@ -36,7 +36,10 @@ _NVIDIA_ENV: Final = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NVIDIA_V
 
 
 def plan_of(search: Search, found: Assignment) -> Plan:
-    """The complete plan of an assignment, its choices left to :mod:`compat.resolve.choices`."""
+    """The complete plan of an assignment, its choices left to :mod:`compat.resolve.choices`.
+
+    The builds are those of the assignment; wishes about shared dependencies end as constraints.
+    """
     chosen = [weighed for weighed in found.chosen if weighed.option.version]
     runtime = runtime_of(chosen)
     driver = driver_need(search, chosen, found.place)
@@ -91,7 +94,11 @@ def _cuda_from(weighed: Weighed) -> CudaFrom:
 
 
 def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:
-    """The lowest driver that carries every build on every device, and the one they are comfortable on."""
+    """The lowest driver that carries every build on every device, and the one they are comfortable on.
+
+    Only CUDA builds ask for NVIDIA drivers. A build's own stated floor counts beside the toolkit's, and so does the
+    driver that first knew a device: no floor of a runtime helps a driver that cannot see the card.
+    """
     known, scale = search.known, search.scale
     lowest, comfortable, sources, notes = ["0"], ["0"], [], []
     for weighed in chosen:
@@ -128,7 +135,11 @@ def _minor_note(search: Search, comfortable: str) -> str:
 
 
 def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
-    """How each GPU of the target runs the plan; the weakest build decides, unknown companions leave it to others."""
+    """How each GPU of the target runs the plan; the weakest build decides, unknown companions leave it to others.
+
+    A companion whose kernels are not known leaves the verdict to the builds whose kernels are, and is named beside it;
+    a framework whose kernels are not known makes the verdict unknown.
+    """
     for device in search.target.devices:
         levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
         silent = LEVELS["unknown"]
@@ -164,7 +175,11 @@ def _env(runtime: str, image: BaseImage | None) -> dict[str, str]:
 
 
 def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], driver: DriverNeed) -> Iterator[str]:
-    """What was assumed, and what the person should know before relying on the plan."""
+    """What was assumed, and what the person should know before relying on the plan.
+
+    They are the plan's small print, in the order: assumptions about the target, limits of the driver, weak verdicts,
+    checks that could not be made, rows that are only inferred, and what the image does not bring by itself.
+    """
     target = search.target
     yield from target.conditions
     if driver.minimum and not any(machine.number for machine in target.machines):

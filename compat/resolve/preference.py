@@ -120,7 +120,10 @@ class Preference:
         self._asks_driver = "driver" in self.names
 
     def own(self, weighed: Weighed) -> Key:
-        """The measures of one build."""
+        """The measures of one build.
+
+        What depends on the build alone is taken from a table that is filled once per matrix; the rest is added here.
+        """
         option = weighed.option
         fixed = self._ranks.get(option.uid)
         if fixed is None:

@@ -109,7 +109,11 @@ def _gpu(clash: Clash) -> Iterator[Member]:
 
 
 def _code(clash: Clash, device: Device) -> Iterator[Member]:
-    """Builds for the device's vendor and why their code does not run on it, one per runtime; or that there are none."""
+    """Builds for the device's vendor and why their code does not run on it, one per runtime; or that there are none.
+
+    Four rows at most, the newest release of each runtime: they show what the builds carry, from which anyone can see
+    that the device is not among it.
+    """
     search, vendors = clash.search, {one.option.vendor for one in clash.builds}
     if device.vendor not in vendors:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {search.target.place}"

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def relaxed(target: Situation, bits: int) -> Situation:
-    """The target without the constraints in ``bits``: their wishes are gone and their facts count as not known."""
+    """The target without the constraints in ``bits``: their wishes are gone and their facts count as not known.
+
+    Facts become unknown rather than something else, so that the search assumes about them what it assumes about any
+    target that does not say; a GPU that is dropped is gone from the target.
+    """
     return replace(
         target,
         wishes=tuple((wish, bit) for wish, bit in target.wishes if not bit & bits),

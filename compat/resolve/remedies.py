@@ -50,7 +50,11 @@ _NEARNESS: Final = {
 
 
 def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
-    """Remedies, nearest first; every one has been solved with its change applied."""
+    """Remedies, nearest first; every one has been solved with its change applied.
+
+    Two remedies that change the same things to the same values are one. The CPU build is added after the cut, so that
+    it is never crowded out and never comes first.
+    """
     found = [
         remedy for bits in sorted(sets, key=lambda bits: _distance(search, bits)) for remedy in _mend(search, bits)
     ]
@@ -89,7 +93,10 @@ def _distance(search: Search, bits: int) -> tuple[object, ...]:
 
 
 def _mend(search: Search, bits: int) -> Iterator[Remedy]:
-    """Remedies for one correction."""
+    """Remedies for one correction.
+
+    Drivers are mended towards the lowest that works, everything else towards what is nearest to the question.
+    """
     softs = softs_of(search, bits)
     if any(soft.subject == "no-gpu" for soft in softs):
         return
@@ -133,7 +140,11 @@ def anchor(search: Search, wish: Wish) -> int:
 
 
 def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
-    """The change in words, solved once more with the new values in place; ``None`` if a part of it cannot be said."""
+    """The change in words, solved once more with the new values in place; ``None`` if a part of it cannot be said.
+
+    Solving without a constraint shows that some value works; solving with the value shows that this one does. The two
+    can differ where a new driver or GPU brings rules of its own.
+    """
     said = [one for one in (change(search, soft, plan) for soft in softs) if one is not None]
     if len(said) < len(softs):
         return None
@@ -165,7 +176,10 @@ def _concrete(search: Search, softs: Sequence[Soft], changes: dict[str, str]) ->
 
 
 def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
-    """Borrowing a sibling's code on AMD: known to work for many, supported by nobody; offered and never chosen."""
+    """Borrowing a sibling's code on AMD: known to work for many, supported by nobody; offered and never chosen.
+
+    Known where the matrix has a row that says which sibling's code a target can borrow, and under which number.
+    """
     device = next((device for device in search.target.devices if device.bit == soft.bit), None)
     row = search.known.matrix.gfx(device.target) if device and device.vendor == "amd" else None
     if device is None or row is None or not row.override or not row.borrows:
@@ -205,7 +219,11 @@ def _per_gpu(search: Search, sets: Sequence[int]) -> list[Remedy]:
 
 
 def _split(search: Search) -> list[Remedy]:
-    """Two images: one package apart from the rest, each half solved on the whole target; the last asked goes first."""
+    """Two images: one package apart from the rest, each half solved on the whole target; the last asked goes first.
+
+    Companions stay with their framework. The first package that can be set apart is taken, from the last asked on,
+    since what is asked first matters most and should keep its company.
+    """
     packages = [
         variable
         for variable in search.variables
@@ -249,7 +267,11 @@ def _cpu(search: Search) -> list[Remedy]:
 
 
 def _command(search: Search, softs: Sequence[Soft], changes: dict[str, str]) -> str:
-    """The command that would then succeed; empty where the change is not something to type."""
+    """The command that would then succeed; empty where the change is not something to type.
+
+    Facts of a host are not repeated: the command is typed on the same machine or with the same host file. Empty if the
+    change is not something to type, such as another GPU.
+    """
     flags = {"driver": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
     if any(soft.kind != "wish" and soft.subject not in {*flags, "runtime"} for soft in softs):
         return ""

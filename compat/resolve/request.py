@@ -73,7 +73,11 @@ def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
 
 
 def _wish(text: str, parsed: Requirement, known: Knowledge, beside: tuple[str, ...]) -> Wish:
-    """One wish; a name without builds must be a dependency, of the packages asked for ``beside`` it or of any other."""
+    """One wish; a name without builds must be a dependency, of the packages asked for ``beside`` it or of any other.
+
+    A distribution's name asks for that distribution where builds are published under it (``tensorflow-cpu``), and is a
+    mere alias elsewhere (``pytorch``).
+    """
     name = normalise(parsed.name)
     row = known.matrix.package(name)
     bare = Wish(text.strip(), name, _specifier(parsed), tuple(sorted(parsed.extras)), str(parsed.marker or ""))
@@ -134,7 +138,11 @@ def _unknown(name: str, known: Knowledge) -> InputError:
 
 
 def _demand_version(wish: Wish, known: Knowledge) -> None:
-    """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*."""
+    """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*.
+
+    The releases shown are those that the person most likely meant: other builds of the same release if the local tag is
+    wrong, else the newest.
+    """
     options = known.options(wish.package)
     if any(wish.names(option) for option in options) or is_beyond(wish, known):
         return

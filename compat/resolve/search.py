@@ -120,7 +120,11 @@ class Search:
     # --- the optimum ---
 
     def best(self) -> Assignment | None:
-        """The preferred assignment that violates nothing; ``None`` if there is none."""
+        """The preferred assignment that violates nothing; ``None`` if there is none.
+
+        Each package's fitting builds are sorted by their own measures, so that the first complete choice is close to
+        the best, and the bound cuts nearly all of the rest.
+        """
         place = self.target.place
         preference = Preference(self.prefer, self.scale, self.known, place)
         domains = []
@@ -135,7 +139,10 @@ class Search:
         return descent.found
 
     def _undominated(self, ranked: list[tuple[Key, Weighed]], variable: Variable) -> list[tuple[Key, Weighed]]:
-        """Builds without those that another one equals in every joint and beats, or equals, in every measure."""
+        """Builds without those that another one equals in every joint and beats, or equals, in every measure.
+
+        The last measure is left out of the comparison: it breaks ties and would keep every build alive.
+        """
         if len(self.variables) == 1:
             return ranked
         kept: dict[object, list[Key]] = {}
@@ -278,7 +285,10 @@ def runtime_of(chosen: Sequence[Weighed]) -> str:
 
 
 def _variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
-    """The packages asked for in order, then the frameworks that their companions need, then shared dependencies."""
+    """The packages asked for in order, then the frameworks that their companions need, then shared dependencies.
+
+    Frameworks that only companions bring in come after what was asked, so that preference compares them last.
+    """
     asked: dict[str, list[tuple[Wish, int]]] = {}
     for wish, bit in target.wishes:
         if not wish.shared:

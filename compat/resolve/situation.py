@@ -231,7 +231,11 @@ def _flags(hosts: Sequence[Host], builder: _Builder) -> tuple[frozenset[str] | N
 
 
 def _places(hosts: Sequence[Host], devices: Sequence[Device], builder: _Builder) -> tuple[tuple[str, int], ...]:
-    """The platform tag of the target, then those that a change of machine would open."""
+    """The platform tag of the target, then those that a change of machine would open.
+
+    Leaving the machine for another architecture, or its platform for Linux, costs the bits of those facts; an unstated
+    architecture is assumed and cannot be left.
+    """
     host = hosts[0]
     platform = _SYSTEMS.get(host["platform"] or "", "linux")
     jetson = any(device.segment == "jetson" for device in devices)
@@ -309,7 +313,11 @@ def _machine(host: Host, builder: _Builder, cpu: bool) -> Machine:
 
 
 def _nothing(hosts: Sequence[Host], builder: _Builder) -> int:
-    """The bit of "no GPU" where that is known; where nothing is known a GPU is assumed, and said to be."""
+    """The bit of "no GPU" where that is known; where nothing is known a GPU is assumed, and said to be.
+
+    An empty list of GPUs is a fact and excludes GPU builds; a list that could not be read is none, and must not: the
+    commonest reason is a broken driver on a machine that has a GPU.
+    """
     host = hosts[0]
     reading = host.reading("gpus")
     if isinstance(reading, Fact):

@@ -89,7 +89,10 @@ class Scale:
         return Weighed(option, both(violations, (wish_bits,)), level, strain)
 
     def _machine_bits(self, option: Option, place: str) -> int:
-        """Facts of the machine that a build violates: C library, processor, runtime asked for."""
+        """Facts of the machine that a build violates: C library, processor, runtime asked for.
+
+        These are conjunctive: each fact that a build breaks must be dropped, so that one set of bits tells them all.
+        """
         target, build = self._target, option.build
         bits = 0
         if (
@@ -113,7 +116,11 @@ class Scale:
         )
 
     def _device_part(self, option: Option, place: str) -> tuple[Alternatives, int, int]:
-        """Violations by devices and drivers, the weakest kernel level, and the strain on drivers."""
+        """Violations by devices and drivers, the weakest kernel level, and the strain on drivers.
+
+        Every device and every machine must be satisfied, so that their alternatives are combined; the level is that
+        of the device that is served worst.
+        """
         target = self._target
         if option.vendor in {"", "cpu"}:
             return FITS, 0, 0

@@ -75,7 +75,10 @@ def _kept(search: Search, variable: Variable, bits: int) -> Iterator[Weighed]:
 
 
 def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
-    """A wish that fails by itself: published only for other places, or only as a CPU build."""
+    """A wish that fails by itself: published only for other places, or only as a CPU build.
+
+    It shows what exists, so that the difference to the target is plain.
+    """
     place = search.target.place
     named = [
         option
@@ -93,7 +96,10 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
 def _pair_reasons(
     search: Search, variables: Sequence[Variable], kept: dict[str, tuple[Weighed, ...]]
 ) -> Iterator[Member]:
-    """What two packages dispute: the objections of the pair of builds that comes nearest to an agreement."""
+    """What two packages dispute: the objections of the pair of builds that comes nearest to an agreement.
+
+    Pairs that could agree are passed over: then the dispute lies with a third package.
+    """
     joints = search.joints(search.target.place)
     for one, other in combinations(variables, 2):
         pairs = list(product(_unlike(search, one, kept), _unlike(search, other, kept)))
