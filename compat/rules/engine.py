@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.rules.signals import Heard
 
+_VAGUE: Final = 5  # candidates from which on a message tells nothing beside a sharper one
 _MANY: Final = 3  # alternatives that are told when facts leave a message open; more would be noise
 
 
@@ -175,7 +176,10 @@ def _by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
     by_code = {item.code: item for item in asked}
     found = {item.code for item in asked if isinstance(item.answer, Found)}
     told: dict[str, Finding] = {}
+    sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.harmful)
     for heard in case.signals.harmful:
+        if sharp and len(heard.signal.candidates) >= _VAGUE:
+            continue
         codes = [code for code in heard.signal.candidates if code in by_code]
         if not codes or found & set(codes):
             continue
@@ -196,7 +200,7 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
             replace(_told(heard, item, case, "possible"), severity="warning" if item is left[0] else "info")
             for item in left[:_MANY]
         ]
-    sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) <= _MANY) else "possible"
+    sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) == 2) else "possible"
     first = _told(heard, left[0], case, sure)
     first = first if sure == "likely" else replace(first, severity=_milder(first.severity))
     others = [replace(_told(heard, item, case, "possible"), severity="info") for item in left[1:_MANY]]
@@ -289,6 +293,8 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
     """For a message that facts leave open: exactly the facts that would decide it."""
     unsure = {finding.code for finding in findings if finding.confidence != "certain"}
     questions = {}
+    if case.signals.text and not case.signals.heard:
+        questions[""] = Unchecked("the error text", "no message in it is known; the findings rest on the facts alone")
     for item in asked:
         wanted = item.answer.names if isinstance(item.answer, Missing) else ()
         names = [name for name in dict.fromkeys((*wanted, *item.rule.asks)) if not case.host.known(name)]

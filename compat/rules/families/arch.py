@@ -121,7 +121,7 @@ class ArchTooNewForBuild(Rule):
         releases = [
             (item.cuda, item.fact)
             for item in installed(host, matrix)
-            if item.cuda and not item.kernels and (told or item.name == "torch")
+            if item.cuda and (told or (item.name == "torch" and not item.kernels))
         ]
         releases += [(host["cuda_toolkit"], "cuda_toolkit")] if host["cuda_toolkit"] and told else []
         for cuda, fact in releases:
@@ -201,7 +201,7 @@ class ArchTooOldForBuild(Rule):
 
     area = "arch"
     vendors = ("nvidia",)
-    requires = ("driver-too-old-for-runtime", "wrong-vendor-build")
+    requires = ("wrong-vendor-build",)
     asks = ("gpus", "builds", "packages")
     remedy = Fix("Use a build for an older CUDA or an older release of the framework, or a newer GPU.")
 

@@ -62,6 +62,13 @@ class FrameworksConflict(Rule):
                 detail=f"{' and '.join(together)} exclude each other's CUDA libraries.",
                 facts=("packages",) if host["packages"] else (),
             )
+        if len(together) > 1 and "word-crash" in signals:
+            return Found(
+                detail=f"{' and '.join(together)} load their own CUDA libraries into one process, which crashes.",
+                facts=cited(host, *together),
+                confidence="possible",
+                severity="warning",
+            )
         if signals.get("jax-cudnn", "jax-version-built") and "torch" in together:
             return Found(
                 detail="torch and jax ask for different CUDA libraries in one environment.",

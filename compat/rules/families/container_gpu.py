@@ -43,6 +43,10 @@ _BLIND: Final = (
 """Messages of a program that sees no GPU."""
 
 
+_VAGUE: Final = ("torch-no-gpu-generic", "tf-no-drivers")
+"""Of these the ones that a CPU build prints too."""
+
+
 class ContainerNoGpu(Rule):
     """A container has no GPU, or the engine cannot give it one.
 
@@ -83,6 +87,8 @@ class ContainerNoGpu(Rule):
         Or the engine refused the request for a GPU.
         """
         engine = signals.get(*_ENGINE)
+        if engine and engine.signal.signal == "cli-nvml-library" and host.absent("driver"):
+            return None  # the host itself has no driver: that is the cause
         if engine:
             return self._engine(engine.signal.meaning, host)
         if not container:
@@ -109,7 +115,8 @@ class ContainerNoGpu(Rule):
                 facts=("container", "device_nodes"),
                 fix=self._run_fix(host),
             )
-        if blind and not nodes and device_nodes is None and not host["driver"]:
+        vague = blind and blind.signal.signal in _VAGUE
+        if blind and not vague and device_nodes is None and not host["driver"]:
             return Found(
                 detail="The program in the container sees no GPU.",
                 facts=("container",),

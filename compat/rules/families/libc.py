@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from compat import versions
@@ -50,8 +51,9 @@ class GlibcTooOld(Rule):
     ) -> Outcome:
         """Glibc on the machine, or in the image, is below the floor of the wheel."""
         have = glibc or self._of_system(host, matrix)
-        need = signals.value("glibc_need")
-        if need and (not is_version(have) or versions.release(have) < versions.release(need)):
+        need = signals.value("glibc_need") or self._of_wheel(signals)
+        unknown = not is_version(have) and bool(signals.value("glibc_need"))
+        if need and (unknown or (is_version(have) and versions.release(have) < versions.release(need))):
             shown = f"this system has {have}" if have else "this system is older"
             return Found(
                 detail=f"A library asks for glibc {need}; {shown}.",
@@ -65,6 +67,12 @@ class GlibcTooOld(Rule):
                 detail = f"{name} needs glibc {floor}; this system has {have}."
                 return Found(detail=detail, facts=("glibc",) if glibc else ("os",), sources=cite(matrix, row))
         return Fits(f"glibc {have} is new enough for {floors[0][0]}") if floors else None
+
+    @staticmethod
+    def _of_wheel(signals: Hearing) -> str:
+        """The floor in the file name of a refused wheel: ``manylinux_2_28`` is glibc 2.28."""
+        found = re.search(r"manylinux_(\d)_(\d+)", signals.value("wheel"))
+        return f"{found[1]}.{found[2]}" if found else ""
 
     @staticmethod
     def _of_system(host: Host, matrix: Matrix) -> str:

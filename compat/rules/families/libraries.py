@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.findings import Fix
+from compat.rules.captures import cudnn_version
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import found_cudnn, installed, packages_of
@@ -172,7 +173,7 @@ class LibraryMismatch(Rule):
         told = signals.value("cudnn_want") or signals.value("torch_cudnn") or signals.value("jax_cudnn")
         if told and have:
             return Found(
-                detail=f"cuDNN {have} is loaded; the framework was built with {_spelled(told)}.{shadow}",
+                detail=f"cuDNN {have} is loaded; the framework was built with {cudnn_version(told.strip())}.{shadow}",
                 facts=("cudnn",),
             )
         for item in installed(host, matrix):
@@ -202,10 +203,6 @@ class LibraryMismatch(Rule):
             if heard and part
             else None
         )
-
-
-def _spelled(version: str) -> str:
-    return ".".join(re.findall(r"\d+", version)) if not version.isdigit() else version
 
 
 def _cannot_serve(have: str, built: str) -> bool:

@@ -59,7 +59,7 @@ class DevicesHidden(Rule):
             why = self._hides(value, len(gpus) if gpus else None)
             if why and (gpus or signals.harmful):
                 return Found(detail=f"{name} is {value!r}, which {why}.", facts=(f"env.{name}",), fix=fix)
-            if value and not value.startswith("0") and signals.get(*_BLIND):
+            if value and (signals.get("invalid-ordinal") or (not value.startswith("0") and signals.get(*_BLIND))):
                 return Found(
                     detail=f"{name} is {value!r}, and no GPU is seen.",
                     facts=(f"env.{name}",),

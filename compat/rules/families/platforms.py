@@ -102,9 +102,20 @@ class PlatformUnsupported(Rule):
                     facts=tuple(item for item in ("platform", "arch") if host[item]),
                     sources=cite(matrix, rows[-1]),
                 )
-        return self._macos(host, matrix, signals) or (
-            Fits(f"{next(iter(asked))} is published for {platform}") if asked else None
-        )
+        return self._macos(host, matrix, signals) or self._refused(host, matrix, signals, asked)
+
+    @staticmethod
+    def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:
+        """Nothing fits, for a package that the matrix does not know on this platform; or all that is asked for fits."""
+        known = [candidates(matrix, name, specifier) for name, specifier in asked.items()]
+        if known and all(any(on_platform(row, host) for row in rows) for rows in known):
+            return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host['platform']}")
+        usual = host["platform"] in {"linux", "wsl2"} and host["arch"] in {None, "x86_64", "amd64"}
+        if usual or not signals.get("pip-none-found", "uv-no-wheel", "unsupported-wheel", "no-version-of"):
+            return None
+        here = platform_tag(host).rstrip("_")
+        detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
+        return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
 
     @staticmethod
     def _macos(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:

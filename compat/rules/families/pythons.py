@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from compat import versions
@@ -57,8 +58,26 @@ class PythonUnsupported(Rule):
                 fix = Fix(f"Use Python {offered[-1]}.", (f"uv venv --python {offered[-1]}",))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
                 return Found(detail=detail, facts=("python",), fix=fix, sources=cite(matrix, rows[-1]))
-        return self._variant(python, matrix, commands) or (
-            Fits(f"{next(iter(asked))} is published for Python {short(python)}") if asked else None
+        return (
+            self._wheel(python, signals) or self._variant(python, matrix, commands) or self._fits(python, asked, matrix)
+        )
+
+    @staticmethod
+    def _fits(python: str, asked: dict[str, str], matrix: Matrix) -> Outcome:
+        """Everything that is asked for is known, and published for this Python."""
+        known = {name: candidates(matrix, name, specifier) for name, specifier in asked.items()}
+        if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
+            return None
+        return Fits(f"{', '.join(known)} {'is' if len(known) == 1 else 'are'} published for Python {short(python)}")
+
+    @staticmethod
+    def _wheel(python: str, signals: Hearing) -> Outcome:
+        """The file name of a refused wheel names another Python."""
+        found = re.search(r"-cp(\d)(\d{1,2})-", signals.value("wheel"))
+        if not found or f"{found[1]}.{found[2]}" == short(python):
+            return None
+        return Found(
+            detail=f"The wheel is for Python {found[1]}.{found[2]}; this is {short(python)}.", facts=("python",)
         )
 
     @staticmethod
