@@ -104,7 +104,7 @@ def line(text: str) -> Line:
     """A Requires-Dist line, split; the laws of the matrix vouch for the grammar of its own."""
     found = _LINE.match(text)
     name, spec, marker = found.groups() if found else (text, "", None)
-    tidy = ",".join(sorted(part.strip() for part in spec.split(",") if part.strip()))
+    tidy = ",".join(sorted(filter(None, "".join(spec.split()).split(","))))
     return Line(normalise(name), tidy, (marker or "").strip(), text)
 
 

@@ -36,7 +36,8 @@ def meets(spec: str, version: str) -> bool:
 @lru_cache(maxsize=65536)
 def _contains(spec: str, version: str) -> bool:
     """Membership of one version, asked once."""
-    return specifier(spec).contains(version)
+    wanted = specifier(spec)
+    return wanted.contains(version, prereleases=bool(wanted.prereleases))
 
 
 def both(specs: tuple[str, ...]) -> VersionRange:

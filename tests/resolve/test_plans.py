@@ -215,6 +215,16 @@ def test_a_tag_that_is_gone_is_not_planned_and_one_at_end_of_life_only_for_want_
     assert found.base_image.image == "ubuntu:18.04"
 
 
+def test_a_tag_at_end_of_life_loses_to_one_that_is_rebuilt() -> None:
+    images = [
+        {"repository": "ubuntu", "tag": "22.04", "runtime": "cpu", "os": "ubuntu22.04", "status": "eol"},
+        {"repository": "ubuntu", "tag": "18.04", "runtime": "cpu", "os": "ubuntu18.04"},
+    ]
+    found = plan(["alpha"], ["sm_80"], images=images)
+    assert found.base_image is not None
+    assert found.base_image.image == "ubuntu:18.04"
+
+
 def test_the_python_of_the_distribution_before_a_standalone_one() -> None:
     assert plan(["alpha"], ["sm_80"]).python == "3.10"
     rows = [build("1.0", "cuda11.8", kernels="sm_80", python="3.9")]
@@ -305,6 +315,21 @@ def test_ptx_only_where_nothing_runs_natively() -> None:
     assert (found.builds[0].version, found.gpus[0].kernels) == ("2.0", "native")
     found = plan(["alpha==1.4"], ["sm_80"], driver="530.20", **variants())
     assert found.gpus[0].kernels == "ptx"
+
+
+def test_where_one_build_needs_ptx_anyway_the_other_is_not_held_back_for_its_native_code() -> None:
+    found = plan(
+        ["alpha", "beta"],
+        ["sm_80"],
+        **{
+            "builds.alpha": [
+                build("1.0", "cuda11.8", kernels="sm_80"),
+                build("2.0", "cuda11.8", kernels="compute_80"),
+            ],
+            "builds.beta": [build("1.0", "cuda11.8", kernels="compute_80")],
+        },
+    )
+    assert [one.version for one in found.builds] == ["2.0", "1.0"]
 
 
 def test_choices_name_what_lost_and_why() -> None:
