@@ -42,16 +42,15 @@ def _conflict(search: Search, bits: int) -> Conflict:
     )
     rows = tuple(_reasons(search, softs, bits))
     members = [Member(soft.kind, soft.text, soft.source) for soft in softs]
-    return Conflict((*members, *rows), why=_sentence(softs, rows))
+    return Conflict((*members, *rows), why=_sentence(softs))
 
 
-def _sentence(softs: Sequence[Soft], rows: Sequence[Member]) -> str:
-    """The core in one sentence."""
+def _sentence(softs: Sequence[Soft]) -> str:
+    """The core in one sentence; its rows are members, and not repeated here."""
     named = [soft.text for soft in softs]
-    together = (
-        f"{', '.join(named[:-1])} and {named[-1]} do not go together" if len(named) > 1 else f"{named[0]} cannot be had"
-    )
-    return f"{together}: {'; '.join(row.text for row in rows)}" if rows else together
+    if len(named) == 1:
+        return f"{named[0]} cannot be had"
+    return f"{', '.join(named[:-1])} and {named[-1]} do not go together"
 
 
 def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> Iterator[Member]:
