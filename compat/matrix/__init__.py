@@ -37,6 +37,7 @@ class Matrix:
     def __init__(self, base: Store, *overlays: Store) -> None:
         self._stores = (base, *overlays)
         self._cache: dict[str, tuple[Any, ...]] = {}
+        self._installable: dict[str, tuple[rows.Build, ...]] = {}
 
     def table(self, name: str) -> tuple[Any, ...]:
         """All rows of a table, overlays merged in by key."""
@@ -98,9 +99,19 @@ class Matrix:
         return self.packages.get(plain) or self.packages.get(self._aliases.get(plain, ""))
 
     def builds(self, package: str) -> tuple[rows.Build, ...]:
-        """All published builds of a package, one per release and variant, in the files' order."""
-        found: tuple[rows.Build, ...] = self.table(f"builds.{package}")
-        return found
+        """All builds of a package that can be installed, one per release and variant, in the files' order."""
+        if package not in self._installable:
+            self._installable[package] = tuple(row for row in self.table(f"builds.{package}") if not row.fails)
+        return self._installable[package]
+
+    def failing(self, package: str) -> tuple[rows.Build, ...]:
+        """What an index lists of a package although installing it fails; the rows say why."""
+        return tuple(row for row in self.table(f"builds.{package}") if row.fails)
+
+    @cached_property
+    def applications(self) -> dict[str, rows.Application]:
+        """Packages that bring a framework, by normalised name."""
+        return {row.name: row for row in self.table("applications")}
 
     def index_url(self, build: rows.Build) -> str:
         """Address of the index that has a build; empty for the default index."""

@@ -223,6 +223,7 @@ _SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
     "accelerators": _of(
         "accelerators", "Other accelerators", "accelerator, package, versions, framework, stack, Python: python"
     ),
+    "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
     "indexes": _of("indexes", "Package indexes", "name, url"),
     "signals": _of("signals", "Messages of programs", "signal, program, meaning"),
 }

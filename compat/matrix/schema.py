@@ -67,6 +67,7 @@ ARCH: Final = _word("x86_64", "aarch64", "ppc64le")
 SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Row: {"how": _word(*get_args(plan.How))},
     rows.Package: {"name": NAME, "kind": _word("framework", "companion", "library")},
+    rows.Application: {"name": NAME, "pulls": NAME, "extras": NAME},
     rows.Index: {"name": NAME, "url": _pattern(r"https://\S+", "an https address")},
     rows.Build: {
         "versions": RELEASE,

@@ -13,7 +13,7 @@ from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Jetpack, Product, System
 from compat.matrix.rows.signals import Signal
-from compat.matrix.rows.software import Build, Index, Package
+from compat.matrix.rows.software import Application, Build, Index, Package
 from compat.matrix.rows.toolkits import Capability, CudaRelease, DriverBranch, Gfx, LibraryRelease, RocmRelease
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "LISTS",
     "TABLES",
     "Accelerator",
+    "Application",
     "Build",
     "Capability",
     "CudaRelease",
@@ -45,6 +46,7 @@ LISTS: Final = frozenset({"requires", "pins", "examples"})
 
 TABLES: Final[dict[str, type[Row]]] = {
     "packages": Package,
+    "applications": Application,
     "indexes": Index,
     "cuda": CudaRelease,
     "capabilities": Capability,
@@ -66,6 +68,7 @@ TABLES: Final[dict[str, type[Row]]] = {
 
 KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Package: ("name",),
+    Application: ("name",),
     Index: ("name",),
     Build: ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published"),
     CudaRelease: ("cuda",),

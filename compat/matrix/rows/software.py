@@ -35,6 +35,21 @@ class Package(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Application(Row):
+    """A package that is no framework and brings one (table ``applications``): whoever asks for it gets GPU code too.
+
+    Attributes:
+        name: distribution name in normalised spelling, ``accelerate``.
+        pulls: packages of the matrix that its requirements bring; empty if it carries or compiles GPU code of its own.
+        extras: extras of which one must be asked for, or it brings none; empty if it always does.
+    """
+
+    name: str
+    pulls: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Index(Row):
     """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
 
@@ -78,6 +93,8 @@ class Build(Row):
             ``paddlepaddle-gpu``, ``cupy-cuda12x``); empty if it has not.
         published: version to ask of that distribution where it differs from the release (``2.14.0.600`` of
             tensorflow-rocm for TensorFlow 2.14.0).
+        fails: why installing it fails or gives nothing although the index lists it: a removal notice, a placeholder,
+            pins that nothing meets. No plan takes such a row; lint says the reason.
     """
 
     versions: tuple[str, ...]
@@ -104,6 +121,7 @@ class Build(Row):
     yanked: bool = False
     distribution: str = ""
     published: str = ""
+    fails: str = ""
     package: str = ""
 
     @property
