@@ -230,6 +230,18 @@ FAULTY = [
     ("arch-too-old-for-build", {"gpus": PASCAL, "packages": {"torch": "2.7.0+cu128"}}),
     ("arch-too-old-for-build", {"gpus": [card("Tesla K80", "sm_37")], "error": NO_IMAGE}),
     ("arch-ptx-only", {"gpus": BLACKWELL, "builds": {"torch": {"kernels": ["sm_90", "compute_90"]}}}),
+    (
+        "ptx-jit-too-new-for-driver",
+        {
+            "gpus": BLACKWELL,
+            "driver_cuda": "12.2",
+            "builds": {"torch": {"runtime": "cuda12.6", "kernels": ["sm_90", "compute_90"]}},
+        },
+    ),
+    ("imex-not-ready", {"gpus": [card("NVIDIA GB200", "sm_100")], "device_nodes": ["/dev/nvidia0"]}),
+    ("vgpu-compute-disabled", {"gpus": [card("GRID T4-2B", "sm_75")]}),
+    ("pcie-acs-blocks-p2p", {"gpus": ADA * 2, "error": "ACSCtl: SrcValid+ TransBlk- ReqRedir+"}),
+    ("nccl-topology-hidden", {"error": "NCCL WARN Could not find CPU close to GPU 0"}),
     ("arch-specific-target", {"gpus": [card("x", "sm_103")], "builds": {"torch": {"kernels": ["sm_100a"]}}}),
     (
         "arch-integrated-vs-discrete",
@@ -429,6 +441,15 @@ SOUND = [
     ("arch-too-new-for-build", {"gpus": BLACKWELL, "packages": {"torch": "2.7.0+cu128"}}),
     ("arch-too-old-for-build", {"gpus": PASCAL, "packages": {"torch": "2.7.0+cu126"}}),
     ("arch-integrated-vs-discrete", {"gpus": [card("Orin", "sm_87")], "builds": {"torch": {"kernels": ["sm_87"]}}}),
+    (
+        "ptx-jit-too-new-for-driver",
+        {
+            "gpus": BLACKWELL,
+            "driver_cuda": "12.8",
+            "builds": {"torch": {"runtime": "cuda12.6", "kernels": ["sm_90", "compute_90"]}},
+        },
+    ),
+    ("vgpu-compute-disabled", {"gpus": [card("GRID T4-16Q", "sm_75")]}),
     ("cpu-only-build", {"gpus": ADA, "packages": {"torch": "2.5.1+cu124"}}),
     ("cpu-only-build", {"gpus": [], "packages": {"torch": "2.5.1+cpu"}}),
     ("wrong-vendor-build", {"gpus": [*ADA, *NAVI], "packages": {"torch": "2.5.1+rocm6.2"}}),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
+from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import installed
 from compat.targets import kernels_for, sm
+from compat.versions import minor, release
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -15,6 +17,39 @@ if TYPE_CHECKING:
 
 
 from compat.rules.families.arch import nvidia_cards, span, uncovered_by
+
+
+class PtxJitTooNewForDriver(Rule):
+    """PTX in the build is newer than the driver can compile.
+
+    Why:
+        Minor-version compatibility does not extend to PTX: the driver compiles it, and knows versions up to its own
+        CUDA release only.
+    Fix:
+        Upgrade the driver to one of the build's CUDA or newer, or use a build with native code for this GPU.
+    Sources:
+        - https://docs.nvidia.com/deploy/cuda-compatibility/frequently-asked-questions.html
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("driver-too-old-for-runtime",)
+    asks = ("gpus", "builds", "driver_cuda")
+    remedy = Fix("Upgrade the driver, or use a build with native code for this GPU.")
+
+    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The build has only PTX for the device, written by a CUDA release that is newer than the driver's."""
+        have = host["driver_cuda"] or cuda_of_driver(matrix, host["driver"], host["platform"])
+        for item in installed(host, matrix):
+            for gpu, device in nvidia_cards(gpus):
+                if not item.cuda or not is_version(item.cuda) or not is_version(have) or not item.kernels:
+                    continue
+                newer = release(minor(item.cuda)) > release(have)
+                if newer and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
+                    detail = f"{item.label} has only PTX for {device}; the driver knows that of CUDA {have} at most."
+                    facts = (*(name for name in ("driver", "driver_cuda") if host[name]), "gpus", item.fact)
+                    return Found(detail=detail, facts=facts)
+        return None
 
 
 class ExtensionArchMissing(Rule):
@@ -144,4 +179,4 @@ class ArchIntegratedVsDiscrete(Rule):
         return None
 
 
-RULES = family(ArchSpecificTarget, ArchIntegratedVsDiscrete, ArchPtxOnly, ExtensionArchMissing)
+RULES = family(ArchSpecificTarget, ArchIntegratedVsDiscrete, PtxJitTooNewForDriver, ArchPtxOnly, ExtensionArchMissing)

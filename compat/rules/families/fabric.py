@@ -11,7 +11,7 @@ from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from compat.facts import Gpu, Host
     from compat.rules.signals import Hearing
 
 
@@ -93,6 +93,32 @@ class FabricManagerVersionMismatch(Rule):
         )
 
 
+class ImexNotReady(Rule):
+    """A multi-node NVLink system has no channel of the IMEX service.
+
+    Why:
+        Sharing memory across NVLink trays (GB200 and GB300 NVL72) goes through the IMEX daemon and its channels.
+    Fix:
+        Fill in /etc/nvidia-imex/nodes_config.cfg and start nvidia-imex; pass channels into containers.
+    Sources:
+        - https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/
+    """
+
+    severity = "info"
+    area = "fabric"
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    asks = ("device_nodes", "gpus")
+    remedy = Fix("Start the IMEX service.", ("sudo systemctl enable --now nvidia-imex",))
+
+    def check(self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:
+        """GPUs of a rack-scale system are there, and no IMEX channel node is."""
+        rack = next((gpu for gpu in gpus if re.search(r"\bGB[23]00\b", gpu.name)), None)
+        if rack is None or any("imex" in node for node in device_nodes):
+            return None
+        return Found(detail=f"{rack.name} without an IMEX channel.", facts=("gpus", "device_nodes"))
+
+
 class NvlinkDown(Rule):
     """NVLink lanes are down.
 
@@ -118,4 +144,4 @@ class NvlinkDown(Rule):
         return Found(detail=f"Xid {found[0]} was logged: an NVLink error.", facts=("xids",)) if found else None
 
 
-RULES = family(FabricManagerVersionMismatch, FabricManagerDown, NvlinkDown)
+RULES = family(FabricManagerVersionMismatch, FabricManagerDown, ImexNotReady, NvlinkDown)

@@ -68,6 +68,52 @@ class IommuMultiGpuHang(Rule):
         return Found(detail=f"{len(cards)} AMD GPUs with the IOMMU mode {iommu}.", facts=("gpus", "iommu"))
 
 
+class PcieAcsBlocksP2p(Rule):
+    """PCIe access control sends traffic between GPUs through the processor.
+
+    Why:
+        With source validation on, a bridge redirects traffic between devices to the root complex, which slows or
+        hangs NCCL. In virtual machines it must stay on.
+    Fix:
+        Switch IO virtualisation or ACS off in the firmware setup; to test, set NCCL_P2P_DISABLE=1.
+    Sources:
+        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    """
+
+    severity = "warning"
+    area = "interconnect"
+    platforms = ("linux",)
+    asks = ("gpus",)
+    remedy = Fix("Switch ACS off in the firmware setup.", ("export NCCL_P2P_DISABLE=1",))
+
+    def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+        """The text shows a bridge with source validation on, and there are several GPUs."""
+        heard = signals.get("acs-on")
+        return Found(detail=heard.signal.meaning, facts=("gpus",)) if heard and len(gpus) > 1 else None
+
+
+class NcclTopologyHidden(Rule):
+    """NCCL does not see the PCI topology.
+
+    Why:
+        NCCL plans its rings from /sys; the flat topology of a virtual machine or container gives poor plans.
+    Fix:
+        Mount /sys properly, or supply NCCL_TOPO_FILE.
+    Sources:
+        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+    """
+
+    severity = "info"
+    area = "interconnect"
+    asks = ("gpus",)
+    remedy = Fix("Mount /sys properly, or supply NCCL_TOPO_FILE.")
+
+    def check(self, signals: Hearing) -> Outcome:
+        """NCCL says that it finds no processor close to a GPU."""
+        heard = signals.get("nccl-topology")
+        return Found(detail=heard.signal.meaning) if heard else None
+
+
 class P2pUnsupported(Rule):
     """GPUs cannot address each other directly.
 
@@ -115,4 +161,6 @@ class PeermemMissing(Rule):
         return Found(detail="nvidia_peermem is not loaded.", facts=("modules",))
 
 
-RULES = family(PcieLinkDegraded, IommuMultiGpuHang, P2pUnsupported, PeermemMissing)
+RULES = family(
+    PcieLinkDegraded, IommuMultiGpuHang, PcieAcsBlocksP2p, NcclTopologyHidden, P2pUnsupported, PeermemMissing
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
 
 
@@ -31,6 +33,28 @@ class VgpuUnlicensed(Rule):
         """CUDA reports that the device has no licence."""
         heard = signals.get("not-licensed")
         return Found(detail=heard.signal.meaning) if heard else None
+
+
+class VgpuComputeDisabled(Rule):
+    """The virtual GPU's profile has no CUDA.
+
+    Why:
+        Only the profile classes Q and C offer CUDA; A and B are for applications and desktops.
+    Fix:
+        Ask the hypervisor's operator for a Q or C profile.
+    Sources:
+        - https://docs.nvidia.com/vgpu/
+    """
+
+    area = "vgpu"
+    vendors = ("nvidia",)
+    asks = ("gpus",)
+    remedy = Fix("Ask for a Q or C profile.")
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The GPU's name ends in a profile of class A or B, as in ``GRID T4-2B``."""
+        plain = next((gpu for gpu in gpus if re.search(r"(?:GRID|NVIDIA) [\w-]{2,12}-\d{1,2}[AB]$", gpu.name)), None)
+        return Found(detail=f"{plain.name} is a profile without CUDA.", facts=("gpus",)) if plain else None
 
 
 class MpsBroken(Rule):
@@ -58,4 +82,4 @@ class MpsBroken(Rule):
         return Found(detail=heard.signal.meaning) if heard else None
 
 
-RULES = family(VgpuUnlicensed, MpsBroken)
+RULES = family(VgpuUnlicensed, VgpuComputeDisabled, MpsBroken)
