@@ -201,7 +201,20 @@ def _text(host: Host, name: str, wording: str, builder: _Builder, spell: object 
 def _minor(value: str) -> str:
     """A Python as minor version, free-threaded or not."""
     threads = "t" if value.endswith("t") else ""
-    return versions.minor(value) + threads
+    return versions.minor(_dotted("python", value, "3.11").removesuffix("t")) + threads
+
+
+def _dotted(name: str, value: str, example: str) -> str:
+    """A fact that must be a version, as it is; host files are written by hand.
+
+    Raises:
+        InputError: naming the fact, if it is something else.
+    """
+    try:
+        versions.release(value)
+    except ValueError:
+        raise InputError(f"{name} {value[:40]!r}", where=name, expected=f"a version such as {example}") from None
+    return value
 
 
 def _os(host: Host, builder: _Builder) -> tuple[str, int]:
@@ -216,7 +229,7 @@ def _lowest(hosts: Sequence[Host], name: str, wording: str, builder: _Builder) -
     given = [host for host in hosts if host[name]]
     if not given:
         return "", 0
-    host = min(given, key=lambda host: versions.release(host[name]))
+    host = min(given, key=lambda host: versions.release(_dotted(name, host[name], "2.35")))
     return host[name], builder.fact(name, host[name], wording.format(host[name]), host.source(name))
 
 

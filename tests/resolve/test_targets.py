@@ -231,3 +231,33 @@ def test_members_tell_options_from_facts_of_the_host() -> None:
     kinds = {member.text: member.kind for member in answer.conflicts[0].members if member.kind != "matrix"}
     assert kinds["NVIDIA driver 390.1"] == "option"
     assert next(member.source for member in answer.conflicts[0].members if member.kind == "option") == "--driver"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"driver": "newest"},
+        {"driver": ""},
+        {"python": "abc"},
+        {"python": "t"},
+        {"glibc": "musl"},
+        {"arch": "toaster"},
+        {"platform": "plan9"},
+        {"amdgpu": "in-box"},
+        {"cpu_flags": []},
+        {"gpus": [Gpu()]},
+        {"gpus": [Gpu(name="x" * 10_000, vendor="nvidia")]},
+        {"gpus": [Gpu(name="?", vendor="nvidia", target="sm_")]},
+        {"gpus": [Gpu(name="?", vendor="nvidia", target="sm_999")]},
+        {"gpus": [Gpu(name="?", vendor="amd", target="gfx:::")]},
+        {"gpus": [Gpu(name="?", vendor="nvidia", target="gfx1100")]},
+        {"gpus": [Gpu(pci="zzzz:zzzz")]},
+    ],
+)
+def test_a_host_file_may_say_anything_and_gets_an_answer_or_a_refusal(facts: dict[str, Any]) -> None:
+    try:
+        answer = resolve(["alpha"], host("file", **facts), small())
+    except InputError as error:
+        assert error.expected
+    else:
+        assert answer.status in {"plan", "conflict", "unknown"}
