@@ -5,8 +5,7 @@
 # dev.envcheck.standin, unless an image of that name is there already:
 #   debian:12                               plain
 #   python:3.11-slim, :3.11-slim-trixie     with Python 3.11 as the official image has it, in /usr/local/bin
-#   nvidia/cuda:12.6.3-base-ubuntu22.04     plain, for what only needs a base
-#   rocm/dev-ubuntu-22.04:6.2               likewise
+#   nvidia/cuda:*, rocm/dev-ubuntu-22.04:*  plain: no toolkit is in them, only the names that plans use
 #   ghcr.io/astral-sh/uv:VERSION            uv's binary, where pip can fetch it; the version the templates name
 set -eu
 
@@ -73,6 +72,7 @@ with_uv() {
 
 mkdir -p "$folder"
 bootstrap
-plain debian:12 nvidia/cuda:12.6.3-base-ubuntu22.04 rocm/dev-ubuntu-22.04:6.2
+plain debian:12 nvidia/cuda:12.6.3-base-ubuntu22.04 nvidia/cuda:12.6.3-devel-ubuntu22.04 \
+  nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04 rocm/dev-ubuntu-22.04:6.0-complete
 with_python
 with_uv || echo "no stand-in for uv" >&2

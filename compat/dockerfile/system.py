@@ -42,13 +42,14 @@ def manager(base: BaseImage) -> str:
 def pinned(plan: Plan, base: BaseImage) -> list[str]:
     """Packages held to the planned Python series: the interpreter, and distutils where Debian splits it off.
 
-    Python lost distutils in 3.12 (PEP 632); before that, Debian and Ubuntu package it apart.
+    Python lost distutils in 3.12 (PEP 632); before that, Debian and Ubuntu package it apart, in one package numbered
+    after the default Python.
     """
     if base.python_from != "distribution":
         return []
     if manager(base) == "dnf":
         return [f"python{plan.python}"]
-    split = [] if versions.at_least(plan.python.rstrip("t"), "3.12") else [f"python3-distutils={plan.python}.*"]
+    split = [] if versions.at_least(plan.python.rstrip("t"), "3.12") else ["python3-distutils=3.*"]
     return [f"python{plan.python}={plan.python}.*", *split]
 
 
