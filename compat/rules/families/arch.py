@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Evidence, Fix
 from compat.rules import remedies
-from compat.rules.knowledge import cite, knows, recent, too_old
+from compat.rules.knowledge import cite, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, framework, installed
 from compat.targets import Sm, kernels_for, sm
@@ -236,6 +236,18 @@ class ArchTooOldForBuild(Rule):
         return Found(detail=detail, facts=("gpus", item.fact), fix=fix, sources=cite(matrix, item.row, best))
 
     @staticmethod
+    def _by_last_driver(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The last driver that serves the device is below what the build needs: no upgrade can help."""
+        for item in installed(host, matrix):
+            for gpu, device in nvidia_cards(gpus):
+                row = matrix.capability(device.capability)
+                last = row.last_driver.removeprefix("R") if row else ""
+                if item.cuda and last and supported(matrix, item.cuda, f"{last}.999", host["platform"]) == "none":
+                    detail = f"R{last} is the last driver for {gpu.name or device}; {item.label} needs a newer one."
+                    return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, row))
+        return None
+
+    @staticmethod
     def _by_age(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
         """The CUDA release in use dropped the device, or a message says that code is missing for an old one."""
         for item in installed(host, matrix):
@@ -252,6 +264,9 @@ class ArchTooOldForBuild(Rule):
                 return Found(
                     detail=detail, facts=("gpus", item.fact), confidence="likely" if item.inferred else "certain"
                 )
+        served = ArchTooOldForBuild._by_last_driver(host, matrix, gpus)
+        if served:
+            return served
         heard = signals.pointing("arch-too-old-for-build")
         if not heard:
             return None

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from compat.rules.signals import Heard, Hearing
 
 
+_OTHERS: Final = (
+    "tensorflow", "keras", "jax", "onnx", "paddle", "bitsandbytes", "llama", "faiss", "dgl", "mxnet", "cupy", "numba",
+    "xgboost", "lightgbm", "opencv", "ctranslate", "whisper", "decord", "ffmpeg",
+)  # fmt: skip
+"""Programs with GPU builds of their own, which say nothing about another one's build."""
+
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
 
 
@@ -127,7 +133,12 @@ def _about(built: Installed, heard: Heard | None, signals: Hearing, items: tuple
         return True
     if len(heard.signal.candidates) == 1:
         return False
-    return heard.signal.program == built.name or built.name in signals.text[:100_000].lower() or len(items) == 1
+    text = signals.text[:100_000].lower()
+    if heard.signal.program == built.name or built.name in text:
+        return True
+    return (
+        len(items) == 1 and heard.signal.program in {"torch", "programs"} and not any(name in text for name in _OTHERS)
+    )
 
 
 def _bare_jax(host: Host, items: tuple[Installed, ...], *, heard: bool) -> Installed | None:

@@ -177,9 +177,10 @@ class LibraryMismatch(Rule):
                 facts=("cudnn",),
             )
         for item in installed(host, matrix):
-            if not signals.pointing("library-mismatch") or not is_version(have) or not is_version(item.cudnn):
+            system = item.row is not None and item.row.cuda_from == "system"
+            if not is_version(have) or not is_version(item.cudnn):
                 continue
-            if _cannot_serve(have, item.cudnn):
+            if (system or signals.pointing("library-mismatch")) and _cannot_serve(have, item.cudnn):
                 return Found(
                     detail=f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}",
                     facts=("cudnn", item.fact),
