@@ -51,7 +51,15 @@ def conda(plan: Plan) -> str:
 
     Conda's own builds of the frameworks are other builds than the planned ones, so the wheels are asked for by pip.
     """
-    lines = ["channels:", "  - conda-forge", "dependencies:", f"  - python={plan.python}", "  - pip", "  - pip:"]
+    lines = [
+        "name: app",
+        "channels:",
+        "  - conda-forge",
+        "dependencies:",
+        f"  - python={plan.python}",
+        "  - pip",
+        "  - pip:",
+    ]
     lines += [f"      - {_option(url)} {url}" for url in _indexes(plan)]
     lines += [f"      - {json.dumps(item)}" for build in plan.builds for item in (build.requirement, *build.pins)]
     return "\n".join([*lines, *(f"      - {json.dumps(item)}" for item in plan.constraints)]) + "\n"

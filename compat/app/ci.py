@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.app.files import read_document
@@ -12,7 +13,7 @@ from compat.ci import Cell, Excluded, Grid, slug
 from compat.errors import InputError, InputErrors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from compat.matrix import Matrix
     from compat.plan import Answer
@@ -41,15 +42,32 @@ class Axes:
     gpu: tuple[str, ...] = ()
     driver: str = ""
 
+    def over(self, **given: Any) -> Axes:
+        """The axes with the options that were given in their place."""
+        changed: dict[str, Any] = {
+            key: value if key == "driver" else tuple(value) for key, value in given.items() if value
+        }
+        return replace(self, **changed)
 
-def axes_from(name: str) -> Axes:
-    """The axes written in a ``pyproject.toml`` (or a TOML file of just that table).
+
+def axes_of(requirements: Sequence[str]) -> Axes:
+    """The axes of requirements that each get an image of their own."""
+    return Axes(frameworks=tuple((item,) for item in requirements))
+
+
+def axes_from(config: str) -> Axes:
+    """The axes written in a ``pyproject.toml`` (or a TOML file of just that table); the one here if none is named.
 
     Raises:
         InputErrors: naming each key that is unknown or of the wrong kind.
     """
+    name = config or "pyproject.toml"
+    if not config and not Path(name).is_file():
+        raise InputError(
+            "nothing was asked for", expected="requirements, or a pyproject.toml with [tool.envcheck.matrix]"
+        )
     document = read_document(name)
-    raw = document.get("tool", {}).get("envcheck", {}).get("matrix", document if "frameworks" in document else None)
+    raw = _table(document)
     if not isinstance(raw, dict):
         raise InputError("has no [tool.envcheck.matrix]", where=name, expected='frameworks = ["torch==2.9.1"]')
     where = f"{name}: [tool.envcheck.matrix]"
@@ -67,6 +85,13 @@ def axes_from(name: str) -> Axes:
     if faults:
         raise InputErrors(faults)
     return Axes(**values)
+
+
+def _table(document: dict[str, Any]) -> Any:
+    table: Any = document
+    for key in ("tool", "envcheck", "matrix"):
+        table = table.get(key) if isinstance(table, dict) else None
+    return document if table is None and "frameworks" in document else table
 
 
 def _axis(key: str, raw: Any, where: str) -> Any:
@@ -94,20 +119,14 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
     Raises:
         InputError: if the axes multiply to more cells than any CI runs, or a requirement is malformed.
     """
-    combinations = list(product(axes.frameworks, axes.runtime, axes.python, axes.os, axes.arch))
+    combinations = list(dict.fromkeys(product(axes.frameworks, axes.runtime, axes.python, axes.os, axes.arch)))
     if len(combinations) > _LIMIT:
         raise InputError(f"the axes give {len(combinations)} cells", expected=f"at most {_LIMIT}")
+    used: dict[str, int] = {}
     cells: list[Cell] = []
     excluded: list[Excluded] = []
     for wishes, target in _targets(combinations, axes):
-        words = [
-            *wishes,
-            target.cuda and f"cuda{target.cuda}",
-            target.rocm and f"rocm{target.rocm}",
-            "cpu" if target.cpu else "",
-        ]
-        arch = target.arch if any(axes.arch) else ""
-        name = slug(*words, target.python and f"py{target.python}", target.os, arch)
+        name = _name(wishes, target, used, with_arch=any(axes.arch))
         answer = replies(wishes, target, matrix)[0].answer
         if answer.plan and answer.status == "plan":
             cells.append(_cell(name, wishes, answer))
@@ -116,13 +135,20 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
     return Grid(tuple(cells), tuple(excluded))
 
 
+def _name(wishes: tuple[str, ...], target: Target, used: dict[str, int], *, with_arch: bool) -> str:
+    """A name for the cell; numbered where another cell has it (``torch>=2`` and ``torch==2`` read alike in a tag)."""
+    runtime = [target.cuda and f"cuda{target.cuda}", target.rocm and f"rocm{target.rocm}", "cpu" if target.cpu else ""]
+    arch = target.arch if with_arch else ""
+    name = slug(*wishes, *runtime, target.python and f"py{target.python}", target.os, arch)
+    used[name] = used.get(name, 0) + 1
+    return f"{name[:90]}-{used[name]}" if used[name] > 1 else name
+
+
 def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[tuple[str, ...], Target]]:
     for wishes, runtime, python, os, arch in combinations:
         kind = runtime.rstrip("0123456789.")
         if kind not in {"", "cpu", "cuda", "rocm"}:
-            raise InputError(
-                f"runtime {runtime!r}", where="[tool.envcheck.matrix]", expected="cuda12.6, rocm6.4 or cpu"
-            )
+            raise InputError(f"runtime {runtime!r}", where="runtime", expected="cuda12.6, rocm6.4 or cpu")
         number = runtime.removeprefix(kind)
         yield (
             wishes,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compat.app import hosts
-from compat.app.files import read_text
+from compat.app.files import only_once, read_text
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
@@ -52,26 +52,40 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     """
     from compat import rules
 
-    select, ignore = codes(question.select), codes(question.ignore)
+    _demand_sense(question)
+    select, ignore = codes(question.select, rules.RULES), codes(question.ignore, rules.RULES)
     host, text = _patient(question, matrix)
     error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
     found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
     return _with_wishes(found, question, host, matrix), host
 
 
-def codes(prefixes: tuple[str, ...]) -> tuple[str, ...]:
-    """The codes that begin with one of the prefixes.
+def _demand_sense(question: Question) -> None:
+    """Refuse options that name two machines, for one of them would be passed over in silence.
+
+    Raises:
+        InputError: naming both.
+    """
+    given = [name for name in ("python", "host", "report", "image") if getattr(question, name)]
+    if len(given) > 1 and given != ["host", "image"]:
+        said = " and ".join(f"--{name}" for name in given)
+        raise InputError(f"{said} name two machines", expected="one of them", hint="--host goes with --image alone")
+    only_once((question.host, question.report, question.log))
+
+
+def codes(prefixes: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
+    """The known codes that begin with one of the prefixes.
 
     Raises:
         InputError: naming the nearest code, for a prefix of none.
     """
-    from compat import rules
-
+    known = tuple(known)
     for prefix in prefixes:
-        if not any(code.startswith(prefix) for code in rules.RULES):
-            expected = nearest(prefix, rules.RULES) or "a code"
-            raise InputError(f"no rule {prefix!r}", where="--select/--ignore", expected=expected)
-    return tuple(code for code in rules.RULES if code.startswith(prefixes)) if prefixes else ()
+        if not any(code.startswith(prefix) for code in known):
+            expected = nearest(prefix, known) or "a code, or its beginning"
+            hint = "`envcheck explain` lists them"
+            raise InputError(f"no finding {prefix!r}", where="--select/--ignore", expected=expected, hint=hint)
+    return tuple(code for code in known if code.startswith(tuple(prefixes))) if prefixes else ()
 
 
 def nearest(typed: str, known: Iterable[str]) -> str:
@@ -85,9 +99,6 @@ def nearest(typed: str, known: Iterable[str]) -> str:
 
 def _patient(question: Question, matrix: Matrix) -> tuple[Host, str]:
     """The machine in question and the text of a pasted report, which may hold error messages too."""
-    given = [name for name in ("host", "report") if getattr(question, name)]
-    if len(given) > 1:
-        raise InputError(" and ".join(f"--{name}" for name in given) + " name two machines", expected="one of them")
     if question.report:
         return hosts.from_report(question.report, matrix)
     if question.image:

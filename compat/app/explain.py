@@ -18,13 +18,21 @@ def explain(subject: str, matrix: Matrix) -> Explanation:
     Raises:
         InputError: if it is no code and no message in it is known, with the nearest codes.
     """
-    if topic := topic_of(subject):
+    if topic := topic_of(subject.strip().lower()):
         return Explanation((topic,))
     messages = _messages(subject, matrix) if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", subject) else ()
     if not messages:
         raise InputError(f"{subject[:60]!r} is no code and holds no known message", expected=_nearest(subject))
     codes = dict.fromkeys(code for message in messages for code in message.candidates)
     return Explanation(tuple(topic for code in codes if (topic := topic_of(code))), messages)
+
+
+def codes() -> Explanation:
+    """Every code there is, in alphabetical order."""
+    from compat import rules
+    from compat.rules.lint import RULES as LINT
+
+    return Explanation(tuple(topic for code in sorted({*rules.RULES, *LINT}) if (topic := topic_of(code))))
 
 
 def topic_of(code: str) -> Topic | None:
@@ -54,4 +62,4 @@ def _nearest(subject: str) -> str:
     from compat.rules.lint import RULES as LINT
 
     near = nearest(subject, [*rules.RULES, *LINT])
-    return near or "a code of docs/findings.md, or an error text in quotes"
+    return near or "a code (`envcheck explain` lists them), or an error text in quotes"

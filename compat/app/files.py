@@ -7,15 +7,18 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LIMIT: Final = 64 * 1024 * 1024  # bytes; far above any log worth pasting
 
 
 def read_text(name: str, *, limit: int = LIMIT) -> str:
-    """The text of a file, or of standard input for ``-``; undecodable bytes are replaced.
+    """The text of a file, or of standard input for ``-`` (which can be read once); undecodable bytes are replaced.
 
     Raises:
         InputError: if it cannot be read or is larger than ``limit`` bytes.
@@ -27,10 +30,27 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
             with Path(name).open("rb") as stream:
                 raw = stream.read(limit + 1)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=name) from None
+        raise InputError(f"cannot be read: {error.strerror}", where=shown(name)) from None
+    except ValueError:  # a null byte in the name
+        raise InputError("is no name of a file", where=repr(name)) from None
     if len(raw) > limit:
-        raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=name)
+        raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=shown(name))
     return raw.decode("utf-8-sig", "replace")
+
+
+def shown(name: str) -> str:
+    """What to call an input in a message."""
+    return "standard input" if name == "-" else name
+
+
+def only_once(names: Iterable[str]) -> None:
+    """Refuse that standard input, which can be read once, is named twice.
+
+    Raises:
+        InputError: if it is.
+    """
+    if sum(name == "-" for name in names) > 1:
+        raise InputError("named twice, but can be read only once", where="standard input (-)", hint="name a file")
 
 
 def read_document(name: str) -> dict[str, Any]:
@@ -40,9 +60,9 @@ def read_document(name: str) -> dict[str, Any]:
         InputError: naming file, line and column of the fault.
     """
     text = read_text(name, limit=8 * 1024 * 1024)
-    document = _json(text, name) if text.lstrip()[:1] == "{" else _toml(text, name)
+    document = _json(text, shown(name)) if text.lstrip()[:1] == "{" else _toml(text, shown(name))
     if not isinstance(document, dict):
-        raise InputError("is not a JSON object", where=name, expected="{...}")
+        raise InputError("is not a JSON object", where=shown(name), expected="{...}")
     return document
 
 
@@ -72,15 +92,19 @@ def write_atomically(name: str, text: str) -> None:
     Raises:
         InputError: if its folder does not exist or cannot be written to.
     """
-    path = Path(name)
-    if path.is_dir():
-        raise InputError("is a folder", where=name, expected="a file name")
-    if not path.parent.is_dir():
-        raise InputError(f"folder {path.parent} does not exist", where=f"--output {name}", hint="make it first")
     try:
+        path = Path(os.path.realpath(name))  # a link stays one: what it points to is written
+        if path.is_symlink():
+            raise InputError("is a link that leads round in a circle", where=f"--output {name}")
+        if path.is_dir():
+            raise InputError("is a folder", where=f"--output {name}", expected="a file name")
+        if not path.parent.is_dir():
+            raise InputError(f"folder {path.parent} does not exist", where=f"--output {name}", hint="make it first")
         _replace(path, text)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", where=f"--output {name}") from None
+    except ValueError:
+        raise InputError("is no name of a file", where=f"--output {name!r}") from None
 
 
 def _replace(path: Path, text: str) -> None:

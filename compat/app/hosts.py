@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from compat import facts
-from compat.app.files import read_document, read_text
+from compat.app.files import read_document, read_text, shown
 from compat.errors import InputError
 from compat.facts import Fact, Host, Unknown
 
@@ -64,7 +64,7 @@ def from_file(name: str, matrix: Matrix) -> Host:
     Raises:
         InputError: if it cannot be read or holds something that is no fact.
     """
-    return named(facts.load(read_document(name), name), matrix)
+    return named(facts.load(read_document(name), shown(name)), matrix)
 
 
 def from_report(name: str, matrix: Matrix) -> tuple[Host, str]:

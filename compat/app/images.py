@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.app.files import read_document
 from compat.app.plans import replies
-from compat.errors import InputError, NoPlanError
+from compat.errors import InputError, InputErrors, NoPlanError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _TABLES = {"env", "labels"}
 _PAIRS = {"files"}
+_PROJECT = "pyproject.toml"
 
 
 def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan:
@@ -57,17 +58,16 @@ def settings(options: Mapping[str, Any], *, config: str = "") -> Settings:
 
     table = _configured(config)
     known = {item.name for item in fields(Settings)}
-    unknown = sorted(set(table) - known)
-    if unknown:
-        raise InputError(
-            f"unknown key {unknown[0]!r}", where="[tool.envcheck.image]", expected=", ".join(sorted(known))
-        )
+    if unknown := sorted(set(table) - known):
+        where = f"{config or _PROJECT}: [tool.envcheck.image]"
+        expected = ", ".join(sorted(known))
+        raise InputErrors([InputError(f"unknown key {key!r}", where=where, expected=expected) for key in unknown])
     values = {key: _shaped(key, value) for key, value in table.items()}
     return Settings(**{**values, **{key: value for key, value in options.items() if value not in (None, "", ())}})
 
 
 def _configured(config: str) -> dict[str, Any]:
-    path = Path(config or "pyproject.toml")
+    path = Path(config or _PROJECT)
     if not config and not path.is_file():
         return {}
     table = read_document(str(path)).get("tool", {})

@@ -42,7 +42,11 @@ def check(files: Sequence[str]) -> tuple[Path, ...]:
 
 
 def mend(files: Sequence[str]) -> tuple[Path, ...]:
-    """Rewrite files in the canonical spelling, and return those that changed."""
+    """Rewrite files in the canonical spelling, and return those that changed.
+
+    Raises:
+        InputErrors: for a file that is no matrix.
+    """
     from compat.matrix.check import fix
 
     return tuple(path for path in _paths(files) if fix(path))
@@ -69,10 +73,13 @@ def _paths(files: Sequence[str]) -> list[Path]:
 
 def _matrix_at(name: str) -> Matrix:
     from compat.matrix import Matrix
+    from compat.matrix.check import shape_faults
     from compat.matrix.store import Live
 
     path = Path(name)
     files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
         raise InputError("holds no matrix", where=name, expected="a folder with *.toml, or one such file")
+    if faults := shape_faults(files):
+        raise InputErrors(faults)
     return Matrix(Live(files))

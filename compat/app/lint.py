@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat import sources
-from compat.app.files import read_text
+from compat.app.files import only_once, read_text, shown
 from compat.findings import Report, ranked
 from compat.sources import requirements
 
@@ -27,10 +27,15 @@ def lint_files(
     """Findings of all files together, worst first.
 
     Raises:
-        InputError: if a file cannot be read, or its kind cannot be told.
+        InputError: if a file cannot be read, its kind cannot be told, or a code to select or ignore is none.
     """
-    from compat.rules.lint import lint
+    from compat.app.doctor import codes
+    from compat.rules import RULES as OTHERS
+    from compat.rules.lint import RULES, lint
 
+    only_once(names)
+    for prefixes in (select, ignore):
+        codes(prefixes, {**RULES, **OTHERS})
     reports = [lint(ask_of(name), matrix, select=select, ignore=ignore) for name in names]
     return Report(
         ranked(finding for report in reports for finding in report.findings),
@@ -44,7 +49,7 @@ def ask_of(name: str) -> Ask:
 
     Only files below the file's own folder are followed: a Dockerfile from elsewhere must not make us read others.
     """
-    ask = sources.read(read_text(name, limit=_LIMIT), name)
+    ask = sources.read(read_text(name, limit=_LIMIT), shown(name))
     folder = Path(name).resolve().parent
     stages = tuple(
         replace(stage, installs=tuple(_followed(step, folder, _DEPTH) for step in stage.installs))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import plan as plans
 from compat.app import hosts
-from compat.app.files import read_document
+from compat.app.files import only_once, read_document, shown
 from compat.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def replies(requirements: Sequence[str], target: Target, matrix: Matrix) -> tupl
         raise InputError(
             f"preference {target.prefer!r} is not known", where="--prefer", expected=", ".join(PREFERENCES)
         )
+    only_once(target.hosts)
     if target.stored:
         return (Reply(_stored(requirements, target)),)
     if not requirements:
@@ -103,11 +104,11 @@ def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
 
 
 def _stored(requirements: Sequence[str], target: Target) -> Answer:
-    if requirements or target.described:
+    if requirements or target.hosts or target.described or target.cpu or target.python:
         raise InputError(
             "--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan"
         )
-    answer = plans.load(read_document(target.stored), target.stored)
+    answer = plans.load(read_document(target.stored), shown(target.stored))
     if answer.plan is None or answer.status != "plan":
-        raise InputError(f"holds no plan but a {answer.status}", where=target.stored)
+        raise InputError(f"holds no plan but a {answer.status}", where=shown(target.stored))
     return answer

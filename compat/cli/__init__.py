@@ -6,10 +6,11 @@ imported. Errors end here: expected ones as a message and their exit code, an in
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Final
 
-from compat.errors import EnvcheckError
+from compat.errors import EnvcheckError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     typed = next((word for word in arguments if not word.startswith("-")), "")
     names = [typed] if typed in COMMANDS else list(COMMANDS)
     try:
+        _refuse_empty(arguments)
         code = application(names)(args=list(arguments), prog_name="envcheck", standalone_mode=False)
     except EnvcheckError as error:
         _complain(str(error))
@@ -57,6 +59,18 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:  # newer releases of Typer answer an interrupt themselves, without a word
         _complain("interrupted")
     return code if isinstance(code, int) else 0
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """An empty word is an unset variable of somebody's script; taken as "not given", it would change the question.
+
+    Raises:
+        InputError: naming the word before it.
+    """
+    for before, word in zip(("", *arguments), arguments, strict=False):
+        if not word.strip() or re.fullmatch(r"--[a-z-]+=\s*", word):
+            place = word.partition("=")[0].strip() or (before if before.startswith("-") else "command line")
+            raise InputError("an empty value", where=place, expected="a value", hint="leave it out if none is meant")
 
 
 def _usage(error: Exception) -> int:

@@ -6,11 +6,12 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, signature
 from types import ModuleType
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from compat.cli import COMMANDS
+from compat.cli.options import Formats, Speech, format_option
 
 
 def application(names: Iterable[str]) -> typer.Typer:
@@ -59,20 +60,26 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with its option groups spelled out.
 
     A parameter annotated with a dataclass stands for one option per field, so that commands share groups of options
-    (:mod:`compat.cli.options`) instead of repeating them.
+    (:mod:`compat.cli.options`) instead of repeating them. The formats beside a :class:`Speech` stand in the help, and
+    no other format reaches the command.
     """
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    formats = next((item for hint in hints.values() for item in get_args(hint) if isinstance(item, Formats)), Formats())
+    kinds = {name: next(iter(get_args(hint)), hint) for name, hint in hints.items()}
+    groups: dict[str, Any] = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}
     plain = [
         item.replace(annotation=hints[name])
         for name, item in signature(function).parameters.items()
         if name not in groups
     ]
-    spread = [parameter for group in groups.values() for parameter in _parameters(group)]
+    spread = [parameter for group in groups.values() for parameter in _parameters(group, formats)]
 
     @wraps(function)
     def command(**values: Any) -> Any:
         made = {name: group(**{f.name: values.pop(f.name) for f in fields(group)}) for name, group in groups.items()}
+        for group in made.values():
+            if isinstance(group, Speech):
+                formats.demand(group.format)
         return function(**values, **made)
 
     parameters = [item.replace(kind=Parameter.KEYWORD_ONLY) for item in (*plain, *spread)]
@@ -81,8 +88,10 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _parameters(group: Any) -> Iterable[Parameter]:
+def _parameters(group: Any, formats: Formats) -> Iterable[Parameter]:
     hints = get_type_hints(group, include_extras=True)
+    if group is Speech:
+        hints["format"] = format_option(formats)
     for item in fields(group):
         default = Parameter.empty if item.default is MISSING else item.default
         yield Parameter(item.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[item.name])

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts
+from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts, finite
 
 
 def command(
@@ -26,7 +26,9 @@ def command(
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Build every step anew.")] = False,
     sbom: Annotated[bool, typer.Option("--sbom", help="Attest a bill of materials.")] = False,
     provenance: Annotated[bool, typer.Option("--provenance", help="Attest the build's origin.")] = False,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="Deadline of the build.")] = 7200.0,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Deadline of the build.")
+    ] = 7200.0,
     target: TargetOptions,
     image: ImageOptions,
     speech: Speech,
@@ -40,7 +42,6 @@ def command(
     from compat.app.images import pairs, planned, settings
     from compat.app.knowledge import load
 
-    speech.one_of(("text",))
     wishes = settings(image.given(), config=image.config)
     plan = planned(tuple(framework or ()), target.target(), load(knowledge.matrix))
     done = build.build_image(

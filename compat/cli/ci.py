@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech, Texts
+from compat.ci import FORMATS
+from compat.cli.options import Formats, Knowledge, Speech, Texts
 
 
 def command(
     requirements: Annotated[
-        Texts, typer.Argument(metavar="[REQ]...", help="Frameworks, one image each (or --config).")
+        Texts, typer.Argument(metavar="REQ", help="Frameworks, one image each (or --config).")
     ] = None,
     *,
     config: Annotated[
@@ -21,7 +22,7 @@ def command(
     arch: Annotated[Texts, typer.Option(metavar="ARCH", help="x86_64 or aarch64 (repeatable).")] = None,
     gpu: Annotated[Texts, typer.Option(metavar="NAME", help="GPU that every image must serve (repeatable).")] = None,
     driver: Annotated[str, typer.Option(metavar="V", help="Driver that every image must run on.")] = "",
-    speech: Speech,
+    speech: Annotated[Speech, Formats("text", *(name for name in FORMATS if name != "text"))],
     knowledge: Knowledge,
 ) -> int:
     """Expand a matrix of images into the cells that can work, with the reason for each that cannot.
@@ -29,27 +30,16 @@ def command(
     Example: envcheck ci torch==2.9.1 jax --runtime cuda12.6 --runtime cpu --python 3.12 --format github
     """
     from compat import ci
-    from compat.app.ci import Axes, axes_from, grid_of
+    from compat.app.ci import axes_from, axes_of, grid_of
     from compat.app.knowledge import load
     from compat.errors import InputError
 
-    format_ = speech.one_of(ci.FORMATS)
     if requirements and config:
         raise InputError("requirements and --config both name frameworks", expected="one of them")
-    if requirements:
-        axes = Axes(
-            frameworks=tuple((item,) for item in requirements),
-            runtime=tuple(runtime or ("",)),
-            python=tuple(python or ("",)),
-            os=tuple(os or ("",)),
-            arch=tuple(arch or ("",)),
-            gpu=tuple(gpu or ()),
-            driver=driver,
-        )
-    else:
-        axes = axes_from(config or "pyproject.toml")
+    base = axes_of(requirements) if requirements else axes_from(config)
+    axes = base.over(runtime=runtime, python=python, os=os, arch=arch, gpu=gpu, driver=driver)
     grid = grid_of(axes, load(knowledge.matrix))
     for left in grid.excluded:
         speech.note(f"left out {left.name}: {left.why}")
-    speech.say(ci.write(grid, format_))
+    speech.say(ci.write(grid, speech.format))
     return 0 if grid.cells else 1

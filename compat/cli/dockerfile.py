@@ -27,10 +27,9 @@ def command(
     from compat.app.images import planned, settings
     from compat.app.knowledge import load
 
-    speech.one_of(("text",))
     wishes = settings(image.given(), config=image.config)
     plan = planned(tuple(framework or ()), target.target(), load(knowledge.matrix))
     speech.say(dockerfile.write(plan, wishes))
     for condition in plan.conditions:
-        speech.note(f"assumed: {condition}")
+        speech.note(f"note: {condition}")
     return 0

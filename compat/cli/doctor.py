@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech, Texts, level
+from compat.cli.options import Formats, Knowledge, Speech, Texts, finite, level
+from compat.render import REPORT_FORMATS
 
 
 def command(
     requirements: Annotated[
-        Texts, typer.Argument(metavar="[REQ]...", help="What should run here, such as torch==2.9.1.")
+        Texts, typer.Argument(metavar="REQ", help="What should run here, such as torch==2.9.1.")
     ] = None,
     *,
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
@@ -28,9 +29,10 @@ def command(
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")
+        float,
+        typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
     ] = 5.0,
-    speech: Speech,
+    speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     knowledge: Knowledge,
 ) -> int:
     """Find what does not fit on this machine, and what mends it.
@@ -43,7 +45,6 @@ def command(
     from compat.app.doctor import Question, examine
     from compat.app.knowledge import load
 
-    format_ = speech.one_of(render.REPORT_FORMATS)
     threshold = level(fail_on)
     question = Question(
         wishes=tuple(requirements or ()),
@@ -58,5 +59,5 @@ def command(
         timeout=timeout,
     )
     found, machine = examine(question, load(knowledge.matrix))
-    speech.say(render.report(found, machine, format_, colored=speech.colored))
+    speech.say(render.report(found, machine, speech.format, colored=speech.colored))
     return int(found.fails(threshold))

@@ -4,29 +4,33 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech
+from compat.cli.options import Formats, Knowledge, Speech
 
 
 def command(
     subject: Annotated[
-        str, typer.Argument(metavar="CODE|TEXT", help="A finding's code, or an error message in quotes.")
-    ],
+        str,
+        typer.Argument(metavar="CODE|TEXT", help="A finding's code, or an error message in quotes; none lists codes."),
+    ] = "",
     *,
-    speech: Speech,
+    speech: Annotated[Speech, Formats("text", "json")],
     knowledge: Knowledge,
 ) -> int:
-    """Explain a finding's code or an error text.
+    """Explain a finding's code or an error text; without one, list the codes.
 
     Example: envcheck explain driver-library-mismatch
 
     Example: envcheck explain "no kernel image is available for execution on the device"
     """
-    from compat.app.explain import explain
+    from compat.app.explain import codes, explain
     from compat.app.knowledge import load
     from compat.render import document, ink
-    from compat.render.explanation import text
+    from compat.render.explanation import listing, text
 
-    format_ = speech.one_of(("text", "json"))
-    told = explain(subject, load(knowledge.matrix))
-    speech.say(document.encode(told.plain()) if format_ == "json" else text(told, pen=ink.ink(colored=speech.colored)))
+    told = explain(subject, load(knowledge.matrix)) if subject else codes()
+    pen = ink.ink(colored=speech.colored)
+    if speech.format == "json":
+        speech.say(document.encode(told.plain()))
+    else:
+        speech.say(text(told, pen=pen) if subject else listing(told, pen=pen))
     return 0

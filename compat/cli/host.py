@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech
+from compat.cli.options import Formats, Knowledge, Speech, finite
 
 
 def command(
@@ -12,9 +12,10 @@ def command(
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
     full: Annotated[bool, typer.Option("--full", help="Keep what identifies the machine (serials, UUIDs).")] = False,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="Deadline of all detectors together.")
+        float,
+        typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
     ] = 5.0,
-    speech: Speech,
+    speech: Annotated[Speech, Formats("text", "json")],
     knowledge: Knowledge,
 ) -> int:
     """Print the facts of this machine, for --host elsewhere.
@@ -26,7 +27,6 @@ def command(
     from compat.app.knowledge import load
     from compat.render import document
 
-    speech.one_of(("text", "json"))
     machine = this_machine(load(knowledge.matrix), python=python, timeout=timeout, full=full)
     speech.say(document.encode(facts.dump(machine)))
     return 0

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech, Texts
+from compat.cli.options import Formats, Knowledge, Speech, Texts
 
 
 def command(
@@ -13,12 +13,12 @@ def command(
         str, typer.Argument(metavar="PATH|PACKAGE", help="Library, wheel (file or address), folder, or package.")
     ],
     *,
-    against: Annotated[str, typer.Option(metavar="HOST", help="Host file whose GPUs are to be judged.")] = "",
+    against: Annotated[str, typer.Option(metavar="FILE", help="Host file whose GPUs are to be judged.")] = "",
     gpu: Annotated[
         Texts, typer.Option(metavar="NAME", help="GPU to judge, by name, sm_XX or gfxNNN (repeatable).")
     ] = None,
     python: Annotated[str, typer.Option(metavar="PATH", help="Interpreter or environment that has the package.")] = "",
-    speech: Speech,
+    speech: Annotated[Speech, Formats("text", "json")],
     knowledge: Knowledge,
 ) -> int:
     """Show which SM, PTX and gfx targets a library, wheel or installed package carries.
@@ -30,12 +30,11 @@ def command(
     from compat.app.knowledge import load
     from compat.render import document, ink, inspection
 
-    format_ = speech.one_of(("text", "json"))
     seen = look(subject, python=python)
     judged = verdicts(seen, load(knowledge.matrix), gpus=tuple(gpu or ()), host=against)
     told = [{"gpu": name, **asdict(verdict)} for name, verdict in judged]
     body = kernels.dump(seen)
-    if format_ == "json":
+    if speech.format == "json":
         speech.say(document.encode({**body, "verdicts": told}))
     else:
         speech.say(inspection.text(body, told, pen=ink.ink(colored=speech.colored)))

@@ -4,13 +4,14 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech, Texts, level
+from compat.cli.options import Formats, Knowledge, Speech, Texts, level
+from compat.render import REPORT_FORMATS
 
 
 def command(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE...", help="Dockerfile, requirements, conda, compose, pyproject or lock."),
+        typer.Argument(metavar="FILE", help="Dockerfile, requirements, conda, compose, pyproject or lock."),
     ],
     *,
     select: Annotated[Texts, typer.Option(metavar="CODE", help="Only these findings (code or its beginning).")] = None,
@@ -18,7 +19,7 @@ def command(
     fail_on: Annotated[
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",
-    speech: Speech,
+    speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     knowledge: Knowledge,
 ) -> int:
     """Find conflicts in an existing Dockerfile, requirements, environment, compose, project or lock file.
@@ -29,8 +30,7 @@ def command(
     from compat.app.knowledge import load
     from compat.app.lint import lint_files
 
-    format_ = speech.one_of(render.REPORT_FORMATS)
     threshold = level(fail_on)
     found = lint_files(files, load(knowledge.matrix), select=tuple(select or ()), ignore=tuple(ignore or ()))
-    speech.say(render.report(found, facts.Host(), format_, colored=speech.colored, title="envcheck lint"))
+    speech.say(render.report(found, facts.Host(), speech.format, colored=speech.colored, title="envcheck lint"))
     return int(found.fails(threshold))

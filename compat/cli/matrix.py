@@ -1,22 +1,23 @@
 """``envcheck matrix``: look at the data, check it, compare it."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from compat.cli.options import Knowledge, Speech, Texts
+from compat.cli.options import Formats, Knowledge, Speech, Texts
 
 if TYPE_CHECKING:
     from compat.matrix.listing import Table
 
+FORMATS = Formats("text", "json")
 TITLE = "Look at the compatibility matrix and check it."
 
 
 def list_(
-    subject: Annotated[str, typer.Argument(metavar="[SUBJECT]", help="frameworks, cuda, rocm, gpus, images, ...")] = "",
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="frameworks, cuda, rocm, gpus, images, ...")] = "",
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Name the source of each row.")] = False,
-    speech: Speech,
+    speech: Annotated[Speech, FORMATS],
     knowledge: Knowledge,
 ) -> int:
     """List a subject of the matrix; without one, the subjects.
@@ -26,11 +27,12 @@ def list_(
     from compat.app.knowledge import load
     from compat.matrix import listing
 
-    format_ = speech.one_of(("text", "json"))
     if not subject:
-        speech.say("\n".join(listing.subjects()))
+        _plain(
+            speech, {"schema": "envcheck.matrix/1", "subjects": list(listing.subjects())}, "\n".join(listing.subjects())
+        )
         return 0
-    _say((listing.list_table(load(knowledge.matrix), subject),), format_, speech, sources=sources)
+    _say((listing.list_table(load(knowledge.matrix), subject),), speech, sources=sources)
     return 0
 
 
@@ -40,7 +42,7 @@ def show(
     ],
     *,
     sources: Annotated[bool, typer.Option("--sources", help="Name the source of each row.")] = False,
-    speech: Speech,
+    speech: Annotated[Speech, FORMATS],
     knowledge: Knowledge,
 ) -> int:
     """Show all that is known of one thing.
@@ -50,18 +52,15 @@ def show(
     from compat.app.knowledge import load
     from compat.matrix.showing import show as tables_of
 
-    format_ = speech.one_of(("text", "json"))
-    _say(tables_of(load(knowledge.matrix), " ".join(subject)), format_, speech, sources=sources)
+    _say(tables_of(load(knowledge.matrix), " ".join(subject)), speech, sources=sources)
     return 0
 
 
 def check(
-    files: Annotated[
-        Texts, typer.Argument(metavar="[FILE]...", help="Matrix files; the shipped ones by default.")
-    ] = None,
+    files: Annotated[Texts, typer.Argument(metavar="FILE", help="Matrix files; the shipped ones by default.")] = None,
     *,
     fix: Annotated[bool, typer.Option("--fix", help="Rewrite the files in their canonical spelling first.")] = False,
-    speech: Speech,
+    speech: Annotated[Speech, FORMATS],
 ) -> int:
     """Validate matrix files: schema, laws, spelling; every fault is told at once.
 
@@ -74,7 +73,9 @@ def check(
         for path in knowledge.mend(names):
             speech.note(f"rewritten: {path}")
     checked = knowledge.check(names)
-    speech.say(f"{len(checked)} files are sound: {', '.join(path.name for path in checked)}")
+    listed = ", ".join(path.name for path in checked)
+    said = f"{len(checked)} files are sound: {listed}" if len(checked) != 1 else f"{listed} is sound"
+    _plain(speech, {"schema": "envcheck.matrix-check/1", "files": [str(path) for path in checked]}, said)
     return 0
 
 
@@ -82,7 +83,7 @@ def diff(
     old: Annotated[str, typer.Argument(metavar="OLD", help="Folder or file of the older matrix.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Folder or file of the newer one.")],
     *,
-    speech: Speech,
+    speech: Annotated[Speech, FORMATS],
 ) -> int:
     """Tell in words what changed between two matrices.
 
@@ -91,24 +92,26 @@ def diff(
     from dataclasses import asdict
 
     from compat.app.knowledge import changes
-    from compat.render import document
 
-    format_ = speech.one_of(("text", "json"))
     found = changes(old, new)
-    if format_ == "json":
-        body = {"schema": "envcheck.matrix-diff/1", "changes": [asdict(change) for change in found]}
-        speech.say(document.encode(body))
-    else:
-        speech.say("\n".join(str(change) for change in found) or "nothing changed")
+    body = {"schema": "envcheck.matrix-diff/1", "changes": [asdict(change) for change in found]}
+    _plain(speech, body, "\n".join(str(change) for change in found) or "nothing changed")
     return 0
 
 
-def _say(tables: "tuple[Table, ...]", format_: str, speech: Speech, *, sources: bool) -> None:
+def _plain(speech: Speech, body: "dict[str, Any]", text: str) -> None:
+    """Say a document, or the same in words."""
+    from compat.render import document
+
+    speech.say(document.encode(body) if speech.format == "json" else text)
+
+
+def _say(tables: "tuple[Table, ...]", speech: Speech, *, sources: bool) -> None:
     from compat.matrix import listing
     from compat.render import document, ink
     from compat.render.tables import text
 
-    if format_ == "json":
+    if speech.format == "json":
         body = {"schema": "envcheck.matrix/1", "tables": [listing.plain(table) for table in tables]}
         speech.say(document.encode(body))
     else:

@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,6 +15,43 @@ if TYPE_CHECKING:
 Texts = list[str] | None
 
 
+class Formats:
+    """The formats of a command's answer, the default first; stands beside :class:`Speech` in its annotation."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names or ("text",)
+
+    def demand(self, name: str) -> None:
+        """Let a format pass.
+
+        Raises:
+            InputError: naming the formats there are, if it is none of them.
+        """
+        if name not in self.names:
+            raise InputError(f"format {name!r} is not known here", where="--format", expected=", ".join(self.names))
+
+
+_MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
+
+
+def format_option(formats: Formats) -> Any:
+    """The annotation of ``--format`` for a command that has these formats."""
+    return Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(formats.names)}.")]
+
+
+def finite(seconds: float) -> float:
+    """A number of seconds to wait.
+
+    Raises:
+        InputError: for infinity and for what is no number: neither is a deadline.
+    """
+    from math import isfinite
+
+    if not isfinite(seconds):
+        raise InputError(f"{seconds} seconds", where="a deadline", expected="a number, such as 30")
+    return seconds
+
+
 @dataclass(frozen=True)
 class Speech:
     """Where and how an answer is said."""
@@ -23,33 +60,25 @@ class Speech:
         str, typer.Option("--format", "-f", metavar="FORMAT", help="How to say it; text is for people.")
     ] = "text"
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to FILE, atomically.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to FILE, whole or not at all.")
     ] = ""
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the answer.")] = False
     no_color: Annotated[bool, typer.Option("--no-color", help="Plain text (NO_COLOR works too).")] = False
-
-    def one_of(self, formats: "tuple[str, ...]") -> str:
-        """The format, if the command has it.
-
-        Raises:
-            InputError: naming the formats there are.
-        """
-        if self.format not in formats:
-            raise InputError(f"format {self.format!r} is not known here", where="--format", expected=", ".join(formats))
-        return self.format
 
     @property
     def colored(self) -> bool:
         """Whether colours help: a terminal reads standard output and nobody objects."""
         from os import environ
 
-        plain = self.no_color or self.output or environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
+        plain = (
+            self.no_color or self.output not in {"", "-"} or environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
+        )
         return not plain and sys.stdout.isatty()
 
     def say(self, text: str) -> None:
-        """Print the answer, or write it to ``--output``."""
-        ended = text if text.endswith("\n") else text + "\n"
-        if self.output:
+        """Print the answer, or write it to ``--output``; no line at all for an answer without words."""
+        ended = text if text.endswith("\n") or not text else text + "\n"
+        if self.output not in {"", "-"}:
             from compat.app.files import write_atomically
 
             write_atomically(self.output, ended)
@@ -167,8 +196,38 @@ class ProbeOptions:
 
     level: Annotated[str, typer.Option(metavar="LEVEL", help="driver, framework, bench or stress.")] = "framework"
     framework: Annotated[
-        Texts, typer.Option("--framework", metavar="MODULE", help="torch, tensorflow, jax or paddle; those installed.")
+        Texts,
+        typer.Option(
+            "--framework", metavar="MODULE", help="torch, tensorflow, jax or paddle (repeatable); those installed."
+        ),
     ] = None
     expect: Annotated[str, typer.Option(metavar="RUNTIME", help="Planned runtime, such as cuda12.6 or cpu.")] = ""
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="Deadline of the whole run.")] = 600.0
-    seconds: Annotated[float, typer.Option(metavar="SECONDS", min=1, help="Length of the stress level.")] = 60.0
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Deadline of the whole run.")
+    ] = 600.0
+    seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Length of the stress level.")
+    ] = 60.0
+
+    def modules(self) -> "tuple[str, ...]":
+        """The modules to test; empty for those installed.
+
+        Raises:
+            InputError: for one that no probe tests.
+        """
+        for name in self.framework or ():
+            if name not in _MODULES:
+                raise InputError(f"no probe tests {name!r}", where="--framework", expected=", ".join(_MODULES))
+        return tuple(self.framework or ())
+
+    def runtime(self) -> str:
+        """The runtime expected; empty to take the plan's.
+
+        Raises:
+            InputError: if it is none.
+        """
+        from re import fullmatch
+
+        if not fullmatch(r"(cuda|rocm)[0-9]{1,3}(\.[0-9]{1,3}){0,2}|cpu|xpu|metal|tpu|", self.expect):
+            raise InputError(f"runtime {self.expect!r}", where="--expect", expected="cuda12.6, rocm6.4 or cpu")
+        return self.expect

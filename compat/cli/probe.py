@@ -5,29 +5,28 @@ from typing import Annotated
 import typer
 
 from compat.cli.options import ProbeOptions, Speech
+from compat.cli.verify import FORMATS, outcome, told
 
 
 def command(
     *,
     python: Annotated[str, typer.Option(metavar="PATH", help="Interpreter that has the frameworks.")] = "",
     probing: ProbeOptions,
-    speech: Speech,
+    speech: Annotated[Speech, FORMATS],
 ) -> int:
     """Run the probes on this machine: does the device compute, and correctly?
 
     Example: envcheck probe --level driver
     """
     from compat import build
-    from compat.cli.verify import FORMATS, told
 
-    format_ = speech.one_of(FORMATS)
     done = build.probe(
         probing.level,
         python=python,
-        expect=probing.expect,
-        frameworks=tuple(probing.framework or ()),
+        expect=probing.runtime(),
+        frameworks=probing.modules(),
         timeout=probing.timeout,
         seconds=probing.seconds,
     )
-    speech.say(told(done, format_, colored=speech.colored))
-    return int(not done.ok)
+    speech.say(told(done, speech.format, colored=speech.colored, title="envcheck probe"))
+    return outcome(done)

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli.options import Knowledge, Speech, TargetOptions, Texts
+from compat.cli.options import Formats, Knowledge, Speech, TargetOptions, Texts
+from compat.lock import FORMATS
 
 if TYPE_CHECKING:
     from compat.app.plans import Reply
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
 
 def command(
     requirements: Annotated[
-        Texts, typer.Argument(metavar="REQ...", help="What is wanted, such as torch==2.9.1 'jax>=0.6'.")
+        Texts, typer.Argument(metavar="REQ", help="What is wanted, such as torch==2.9.1 'jax>=0.6'.")
     ] = None,
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Tell for each choice what lost to it, and why.")] = False,
     target: TargetOptions,
-    speech: Speech,
+    speech: Annotated[Speech, Formats("text", "json", *FORMATS, "pylock")],
     knowledge: Knowledge,
 ) -> int:
     """Find a set of builds that fits a machine, or the smallest set of wishes that clash.
@@ -26,16 +27,14 @@ def command(
 
     Example: envcheck resolve torch --host node7.json --format requirements
     """
-    from compat import lock
     from compat.app.knowledge import load
     from compat.app.plans import replies
 
-    format_ = speech.one_of(("text", "json", *lock.FORMATS, "pylock"))
     given = replies(tuple(requirements or ()), target.target(), load(knowledge.matrix))
-    if format_ in {"text", "json"}:
-        speech.say(told(given, format_, explain=explain, colored=speech.colored))
+    if speech.format in {"text", "json"}:
+        speech.say(told(given, speech.format, explain=explain, colored=speech.colored))
     else:
-        speech.say(locked(given, format_))
+        speech.say(locked(given, speech.format))
     return int(any(reply.answer.status != "plan" for reply in given))
 
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli.options import ProbeOptions, Speech
+from compat.cli.options import Formats, ProbeOptions, Speech
 
 if TYPE_CHECKING:
     from compat.build import Verification
 
-FORMATS = ("text", "json", "junit", "markdown", "github", "sarif", "html")
+FORMATS = Formats("text", "json", "junit", "markdown", "github", "sarif", "html")
 
 
 def command(
@@ -18,7 +18,7 @@ def command(
     gpus: Annotated[str, typer.Option(metavar="GPUS", help="all, none, or device ids with commas.")] = "all",
     memory: Annotated[int, typer.Option(metavar="MIB", min=64, help="Memory limit of the container.")] = 8192,
     probing: ProbeOptions,
-    speech: Speech,
+    speech: Annotated[Speech, FORMATS],
 ) -> int:
     """Prove inside a container of an image that it computes, and correctly, on the device it was planned for.
 
@@ -26,23 +26,29 @@ def command(
     """
     from compat import build
 
-    format_ = speech.one_of(FORMATS)
     done = build.verify(
         image,
         level=probing.level,
         gpus=gpus,
         memory=memory * 1024 * 1024,
-        expect=probing.expect,
-        frameworks=tuple(probing.framework or ()),
+        expect=probing.runtime(),
+        frameworks=probing.modules(),
         timeout=probing.timeout,
         seconds=probing.seconds,
     )
-    speech.say(told(done, format_, colored=speech.colored))
-    return int(not done.ok)
+    speech.say(told(done, speech.format, colored=speech.colored))
+    return outcome(done)
 
 
-def told(done: "Verification", format_: str, *, colored: bool) -> str:
-    """A verification in one of the formats."""
+def outcome(done: "Verification") -> int:
+    """The exit code: 1 for a failure; 3 where every probe was skipped, for then nothing is proved."""
+    if not done.ok:
+        return 1
+    return 0 if any(probe.status != "skip" for probe in done.probes) else 3
+
+
+def told(done: "Verification", format_: str, *, colored: bool, title: str = "envcheck verify") -> str:
+    """A verification in one of the formats; the title is for people."""
     from compat import render
     from compat.build.outcome import dump
     from compat.render import document, ink, verification
@@ -51,5 +57,5 @@ def told(done: "Verification", format_: str, *, colored: bool) -> str:
     if format_ == "json":
         return document.encode(body)
     if format_ == "text":
-        return verification.text(body, done.findings, pen=ink.ink(colored=colored))
+        return verification.text(body, done.findings, title=title, pen=ink.ink(colored=colored))
     return render.report(verification.as_report(done.findings, body), verification.NOWHERE, format_)

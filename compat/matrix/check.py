@@ -16,7 +16,7 @@ import compat.matrix.rows as rows
 import compat.matrix.schema as schema
 import compat.matrix.store as store
 from compat import resources
-from compat.errors import InputError
+from compat.errors import InputError, InputErrors
 from compat.matrix import key_of, typed
 from compat.matrix.laws.view import Breach, Placed, View, label
 
@@ -83,8 +83,10 @@ def fix(path: Path) -> bool:
     """Rewrite a file in its canonical spelling; whether that changed it. A crash leaves the old file whole.
 
     Raises:
-        InputError: if the file cannot be read, written, or is not TOML.
+        InputErrors: if the file cannot be read, written, or holds what is no matrix: nothing can spell that.
     """
+    if faults := shape_faults([path]):
+        raise InputErrors(faults)
     text = store.read_text(path)
     better = canonical.dump(store.parse_toml(text, str(path)), canonical.layout(text).comments)
     if better == text:

@@ -29,32 +29,31 @@ class Remote:
     """
 
     def __init__(self, url: str) -> None:
-        if urlsplit(url).scheme not in {"http", "https"}:
-            raise InputError("not an http address", where=url, expected="https://.../name.whl")
+        self._server = _server(url)
         import requests
 
         self._url, self._session = url, requests.Session()
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
-        answer = self._ask(0, 0)
+        answer, _ = self._ask(0, 0)
         total = answer.headers.get("Content-Range", "").rpartition("/")[2]
         if answer.status_code != requests.codes.partial_content or not total.isdigit():
             raise InputError("its server does not serve parts of files", where=url, hint="download it first")
         self.size = int(total)
 
-    def _ask(self, first: int, last: int) -> Any:
+    def _ask(self, first: int, last: int) -> tuple[Any, bytes]:
+        """A part of the file, never more than was asked for, whatever the server sends."""
         import requests
 
         try:
             headers = {"Range": f"bytes={first}-{last}", "Accept-Encoding": "identity"}
-            answer = self._session.get(self._url, headers=headers, timeout=_TIMEOUT, stream=first == last == 0)
+            answer = self._session.get(self._url, headers=headers, timeout=_TIMEOUT, stream=True)
             answer.raise_for_status()
+            with answer:
+                return answer, next(answer.iter_content(last - first + 1), b"")
         except requests.HTTPError as error:
             raise InputError(f"answered {error.response.status_code}", where=self._url) from None
         except requests.RequestException as error:
-            raise CannotCheckError(
-                f"{urlsplit(self._url).netloc} could not be reached: {type(error).__name__}"
-            ) from None
-        return answer
+            raise CannotCheckError(f"{self._server} could not be reached: {type(error).__name__}") from None
 
     def read_at(self, offset: int, count: int) -> bytes:
         """``count`` bytes from ``offset``."""
@@ -65,11 +64,23 @@ class Remote:
     def _block(self, number: int) -> bytes:
         if number not in self._blocks:
             last = min((number + 1) * _BLOCK, self.size) - 1
-            self._blocks[number] = self._ask(number * _BLOCK, last).content[:_BLOCK]
+            self._blocks[number] = self._ask(number * _BLOCK, last)[1]
             if len(self._blocks) > _KEPT:
                 self._blocks.popitem(last=False)
         self._blocks.move_to_end(number)
         return self._blocks[number]
+
+
+def _server(url: str) -> str:
+    """The server of an address, without the password that it may hold."""
+    try:
+        parts = urlsplit(url)
+        server = parts.hostname or ""
+    except ValueError:
+        parts, server = urlsplit(""), ""
+    if parts.scheme not in {"http", "https"} or not server:
+        raise InputError("not an http address", where=url, expected="https://.../name.whl")
+    return server
 
 
 def inspect(url: str) -> Inspection:
@@ -82,5 +93,6 @@ def inspect(url: str) -> Inspection:
     from compat.kernels.places import inspect_file
     from compat.kernels.window import Window
 
+    remote = Remote(url)
     name = unquote(urlsplit(url).path.rpartition("/")[2])
-    return inspect_file(Window(Remote(url)), name, where=name)
+    return inspect_file(Window(remote), name, where=name)

@@ -65,6 +65,13 @@ def text(told: Explanation, *, pen: Ink | None = None) -> str:
     return "\n".join(lines).rstrip()
 
 
+def listing(told: Explanation, *, pen: Ink | None = None) -> str:
+    """A line per code with its title."""
+    pen = pen or Ink()
+    widest = max((len(topic.code) for topic in told.topics), default=0)
+    return "\n".join(f"{pen('bold', topic.code.ljust(widest))}  {topic.title}" for topic in told.topics)
+
+
 def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
     lines = [pen("bold", topic.title) + pen("dim", f"  {topic.code} {topic.severity}".rstrip())]
     parts = (

@@ -22,7 +22,7 @@ def text(document: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]] = ()
     """
     pen = pen or Ink()
     rows = [(printable(item["path"]), _targets(item)) for item in document["objects"] if _targets(item)]
-    lines = table(rows, pen, head=("file", "code for")) or ["No GPU code was found."]
+    lines = table(rows, pen, head=("file", "code for")) if rows else ["No GPU code was found."]
     if len(rows) > 1:
         lines += ["", pen("bold", "all together: ") + _targets(document["targets"])]
     lines += [_verdict(item, pen) for item in verdicts]

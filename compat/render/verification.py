@@ -28,11 +28,17 @@ def as_report(findings: Sequence[Finding], document: Mapping[str, Any]) -> Repor
     return Report(tuple(findings), passed, skipped)
 
 
-def text(document: Mapping[str, Any], findings: Sequence[Finding] = (), *, pen: Ink | None = None) -> str:
+def text(
+    document: Mapping[str, Any],
+    findings: Sequence[Finding] = (),
+    *,
+    title: str = "envcheck verify",
+    pen: Ink | None = None,
+) -> str:
     """A line per probe, then the findings, then one line that says what it amounts to."""
     pen = pen or Ink()
     lines = [
-        pen("bold", f"envcheck verify {printable(document['image'])}".rstrip()) + pen("dim", f"  {document['level']}"),
+        pen("bold", f"{title} {printable(document['image'])}".rstrip()) + pen("dim", f"  {document['level']}"),
         "",
     ]
     for item in document["probes"]:
