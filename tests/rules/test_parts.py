@@ -1,0 +1,366 @@
+"""The parts under the rules: what commands say, what is installed, what packages ask, what the matrix knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat.facts import Build, Fact, Gpu, Host, Library, Unknown
+from compat.facts import host as facts
+from compat.rules import commands, knowledge, remedies, requirements, stack
+from compat.rules.preparation import prepared
+from compat.rules.signals import Hearing, recognise
+
+# --- commands ---
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("docker run --gpus all image", "docker"),
+        ("docker-compose up -d", "docker"),
+        ("docker compose run app", "docker"),
+        ("docker build -t x .", "docker"),
+        ("podman run --device nvidia.com/gpu=all ubuntu", "podman"),
+        ("singularity exec --nv image.sif python x.py", "singularity"),
+        ("apptainer run image.sif", "apptainer"),
+        ("kubectl apply -f pod.yaml", "kubernetes"),
+        ("pip install docker", ""),
+        ("python train.py --run docker", ""),
+        ("", ""),
+    ],
+)
+def test_a_container_command_is_told_from_others(command, kind):
+    assert commands.container_of((command,)) == kind
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [
+        ("docker run --gpus all x", True),
+        ("docker run --runtime=nvidia x", True),
+        ("docker run --device=/dev/kfd x", True),
+        ("singularity exec --nv x", True),
+        ("docker run -it x", False),
+    ],
+)
+def test_whether_a_command_hands_over_a_gpu(command, asks):
+    assert commands.asks_for_gpu(command) is asks
+
+
+@pytest.mark.parametrize(
+    ("command", "compiles"),
+    [
+        ("python setup.py install", True),
+        ("make -j8", True),
+        ("pip install flash-attn --no-build-isolation", True),
+        ("pip install git+https://github.com/x/y", True),
+        ("pip install -e .", True),
+        ("pip install torch", False),
+        ("python train.py", False),
+    ],
+)
+def test_whether_a_command_compiles(command, compiles):
+    assert commands.compiles((command,)) is compiles
+
+
+@pytest.mark.parametrize(
+    ("command", "variant"),
+    [
+        ("pip install torch --index-url https://download.pytorch.org/whl/cu118", "cu118"),
+        ("pip3 install --pre torch --index-url https://download.pytorch.org/whl/nightly/rocm6.2", "rocm6.2"),
+        ("pip install torch --index-url https://download.pytorch.org/whl/cpu", "cpu"),
+        ("pip install torch", ""),
+    ],
+)
+def test_the_variant_of_the_index(command, variant):
+    assert commands.index_variant((command,)) == variant
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("pip install torch==2.0.1 torchvision", {"torch": "2.0.1", "torchvision": ""}),
+        ("conda install pytorch=1.13 cudatoolkit=11.6 -c pytorch", {"pytorch": "1.13", "cudatoolkit": "11.6"}),
+        ('pip install "jax[cuda12]==0.4.30"', {"jax": "0.4.30"}),
+        ("pip install 'tensorflow[and-cuda]'", {"tensorflow": ""}),
+        ("uv add numpy", {"numpy": ""}),
+        ("python -m this", {}),
+    ],
+)
+def test_what_a_command_installs(command, found):
+    told = commands.requirements((command,))
+    assert {name: told.get(name) for name in found} == found
+
+
+def test_a_build_of_an_image_is_told_from_a_run():
+    assert commands.builds_image(("docker build .",))
+    assert not commands.builds_image(("docker run x",))
+
+
+# --- what is installed ---
+
+RUNTIMES = [
+    ({"packages": {"torch": "2.0.1+cu118"}}, "torch", "cuda11.8"),
+    ({"packages": {"torch": "2.5.1+rocm6.2"}}, "torch", "rocm6.2"),
+    ({"packages": {"torch": "2.5.1+cpu"}}, "torch", "cpu"),
+    ({"packages": {"torch": "2.5.1"}, "builds": {"torch": {"runtime": "cuda12.4"}}}, "torch", "cuda12.4"),
+    ({"packages": {"torch": "1.7.1"}, "platform": "linux", "arch": "x86_64"}, "torch", "cuda10.2"),
+    ({"packages": {"torch": "2.5.1"}, "platform": "windows", "arch": "x86_64"}, "torch", "cpu"),
+    ({"packages": {"jax": "0.4.30", "jaxlib": "0.4.30", "jax-cuda12-plugin": "0.4.30"}}, "jax", "cuda12"),
+    ({"packages": {"jaxlib": "0.1.74+cuda11.cudnn82"}}, "jax", "cuda11"),
+    ({"packages": {"tensorflow-cpu": "2.15.0"}}, "tensorflow", "cpu"),
+    ({"conda_packages": {"pytorch": "2.1.0"}, "builds": {"torch": {"runtime": "cuda11.8"}}}, "torch", "cuda11.8"),
+]
+
+
+@pytest.mark.parametrize(("values", "name", "runtime"), RUNTIMES)
+def test_the_runtime_of_a_framework(matrix, values, name, runtime):
+    item = stack.framework(facts("test", **values), matrix, name)
+    assert item is not None
+    assert item.runtime == runtime
+
+
+def test_a_runtime_of_the_default_index_is_marked_as_inferred(matrix):
+    plain = stack.framework(facts("t", packages={"torch": "1.7.1"}), matrix, "torch")
+    tagged = stack.framework(facts("t", packages={"torch": "1.7.1+cu110"}), matrix, "torch")
+    assert (plain.inferred, tagged.inferred) == (True, False)
+
+
+def test_kernels_come_from_the_matrix_unless_the_build_says_them(matrix):
+    row = stack.framework(facts("t", packages={"torch": "2.5.1+cu124"}), matrix, "torch")
+    said = stack.framework(
+        facts("t", packages={"torch": "2.5.1+cu124"}, builds={"torch": {"kernels": ["sm_90"]}}), matrix, "torch"
+    )
+    assert "sm_80" in row.kernels
+    assert said.kernels == ("sm_90",)
+
+
+def test_an_unknown_release_has_no_row_and_no_kernels(matrix):
+    item = stack.framework(facts("t", packages={"torch": "2.0.0a0+git5876d91"}), matrix, "torch")
+    assert (item.row, item.kernels, item.runtime) == (None, (), "")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("2.1", "2.1.0", True),
+        ("2.1.0", "2.1.1", False),
+        ("2.1.0", "2.1.0rc1", False),
+        ("1.0a0", "1.0a0", False),
+        ("x", "x", True),
+    ],
+)
+def test_releases_compare_with_trailing_zeros_dropped(left, right, same):
+    assert stack.same_version(left, right) is same
+
+
+@pytest.mark.parametrize(
+    ("values", "tag"),
+    [
+        ({"platform": "linux", "arch": "x86_64"}, "linux_x86_64"),
+        ({"platform": "wsl2", "arch": "x86_64"}, "linux_x86_64"),
+        ({"platform": "linux", "arch": "arm64"}, "linux_aarch64"),
+        ({"platform": "windows"}, "win_amd64"),
+        ({"platform": "darwin", "arch": "arm64"}, "macosx_arm64"),
+        ({"platform": "darwin", "arch": "x86_64"}, "macosx_x86_64"),
+        ({}, ""),
+    ],
+)
+def test_the_platform_in_the_matrix_spelling(values, tag):
+    assert stack.platform_tag(facts("t", **values)) == tag
+
+
+# --- requirements ---
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "specifier", "marker"),
+    [
+        ("torch==2.1.0", "torch", "==2.1.0", ""),
+        ("torch (==2.1.0)", "torch", "==2.1.0", ""),
+        (
+            "nvidia_cudnn_cu12>=9,<10; platform_system == 'Linux'",
+            "nvidia-cudnn-cu12",
+            ">=9,<10",
+            "platform_system == 'Linux'",
+        ),
+        ("jax[cuda12]>=0.4", "jax", ">=0.4", ""),
+        ("numpy", "numpy", "", ""),
+    ],
+)
+def test_a_requirement_line_is_read(line, name, specifier, marker):
+    asked = requirements.read(line)
+    assert (asked.name, asked.specifier, asked.marker) == (name, specifier, marker)
+
+
+@pytest.mark.parametrize("line", ["", "???", "=="])
+def test_what_is_no_requirement_is_none(line):
+    assert requirements.read(line) is None
+
+
+@pytest.mark.parametrize(
+    ("specifier", "version", "verdict"),
+    [
+        ("==2.1.0", "2.1.0+cu121", True),
+        ("<2", "2.0.1", False),
+        (">=9,<10", "9.1.0.70", True),
+        ("nonsense", "1.0", None),
+        ("==1", "junk", None),
+    ],
+)
+def test_whether_a_version_is_admitted(specifier, version, verdict):
+    assert requirements.admits(specifier, version) is verdict
+
+
+def test_requirements_of_extras_and_of_other_pythons_do_not_count():
+    lines = ["numpy<2; python_version < '3.9'", "torch==1.0; extra == 'all'", "triton==3.0.0"]
+    packages = {"numpy": "2.0.0", "torch": "2.0.0", "triton": "3.1.0"}
+    assert [asked.name for asked, _ in requirements.broken(lines, packages, "3.11.2")] == ["triton"]
+    assert [asked.name for asked, _ in requirements.broken(lines, packages, "3.8.1")] == ["numpy", "triton"]
+
+
+# --- the matrix's answers ---
+
+
+@pytest.mark.parametrize(
+    ("cuda", "driver", "verdict"),
+    [
+        ("12.4", "550.54.14", "full"),
+        ("12.8", "525.85.12", "minor"),
+        ("12.1", "470.57.02", "none"),
+        ("13", "550.54.14", "none"),
+        ("junk", "1", "unknown"),
+    ],
+)
+def test_how_a_driver_stands_to_a_release(matrix, cuda, driver, verdict):
+    assert knowledge.supported(matrix, cuda, driver, "linux") == verdict
+
+
+@pytest.mark.parametrize(
+    ("cuda", "target", "stand"),
+    [
+        ("11.0", "sm_86", "too new"),
+        ("12.8", "sm_120", "known"),
+        ("12.4", "sm_120", "too new"),
+        ("13.0", "sm_61", "too old"),
+        ("11.8", "sm_37", "known"),
+        ("12", "sm_37", ""),
+        ("12.4", "gfx1030", ""),
+    ],
+)
+def test_how_a_release_stands_to_a_device(matrix, cuda, target, stand):
+    assert knowledge.knows(matrix, cuda, target) == stand
+
+
+@pytest.mark.parametrize(
+    ("target", "recent"),
+    [("sm_61", False), ("sm_80", False), ("sm_89", True), ("sm_90", True), ("sm_120", True), ("gfx1100", False)],
+)
+def test_recent_targets(matrix, target, recent):
+    assert knowledge.recent(matrix, target) is recent
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"), [("12.4", True), ("v12", True), ("", False), (None, False), ("x1", False), ("1.2rc3", True)]
+)
+def test_what_counts_as_a_version(text, is_one):
+    assert knowledge.is_version(text) is is_one
+
+
+# --- deeds ---
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"os": "ubuntu22.04"}, "ubuntu-drivers"),
+        ({"os": "debian12"}, "apt install nvidia-driver"),
+        ({"os": "fedora41"}, "akmod-nvidia"),
+        ({"os": "rhel9.4"}, "dnf"),
+        ({"os": "rocky9"}, "dnf"),
+        ({"platform": "wsl2"}, "wsl --update"),
+    ],
+)
+def test_the_driver_is_installed_as_the_distribution_does_it(values, words):
+    assert any(words in command for command in remedies.install_driver(facts("t", **values)).commands)
+
+
+def test_inside_a_container_and_on_an_unknown_system_no_command_is_invented():
+    assert remedies.install_driver(facts("t", container="docker", os="ubuntu22.04")).commands == ()
+    assert remedies.install_driver(facts("t", os="plan9")).commands == ()
+
+
+def test_gpus_are_handed_over_as_their_vendor_needs_it():
+    amd = remedies.run_with_gpu(facts("t", gpus=[{"vendor": "amd"}]))
+    nvidia = remedies.run_with_gpu(facts("t", gpus=[{"vendor": "nvidia"}], image="example/app:1"))
+    assert "/dev/kfd" in amd[0]
+    assert nvidia == ("docker run --gpus all example/app:1",)
+
+
+# --- preparation ---
+
+
+def _prepare(matrix, values, error="", ran=()):
+    return prepared(facts("test", **values), recognise(error, matrix), matrix, ran)
+
+
+def test_targets_are_completed_by_name(matrix):
+    host = _prepare(
+        matrix,
+        {
+            "gpus": [
+                {"name": "NVIDIA GeForce RTX 4090"},
+                {"name": "Tesla V100-SXM2-16GB"},
+                {"name": "Radeon RX 7900 XTX"},
+            ]
+        },
+    )
+    assert [(gpu.vendor, gpu.target) for gpu in host["gpus"]] == [
+        ("nvidia", "sm_89"),
+        ("nvidia", "sm_70"),
+        ("amd", "gfx1100"),
+    ]
+
+
+def test_a_name_that_fits_several_targets_leaves_the_target_open(matrix):
+    host = _prepare(matrix, {"gpus": [{"name": "somebody's own accelerator", "vendor": "nvidia"}]})
+    assert [gpu.target for gpu in host["gpus"]] == [""]
+
+
+def test_the_text_fills_blanks_of_the_host_and_no_more(matrix):
+    text = "GeForce RTX 3070 with CUDA capability sm_86 is not compatible with the current PyTorch installation."
+    host = _prepare(matrix, {"gpus": [{"name": "GeForce RTX 3070"}]}, text)
+    assert host["gpus"][0].target == "sm_86"
+    text = "The current PyTorch install supports CUDA capabilities sm_37 sm_50."
+    host = _prepare(matrix, {"builds": {"torch": {"runtime": "cuda10.2"}}}, text)
+    assert host["builds"]["torch"] == Build(runtime="cuda10.2", kernels=("sm_37", "sm_50"))
+
+
+def test_a_container_is_inferred_from_the_command_unless_it_is_known(matrix):
+    assert _prepare(matrix, {}, ran=("docker run x",))["container"] == "docker"
+    assert _prepare(matrix, {"container": None}, ran=("docker run x",)).absent("container")
+
+
+def test_missing_libraries_of_the_text_join_those_of_the_host(matrix):
+    text = "libcudnn.so.8: cannot open shared object file: No such file or directory"
+    host = _prepare(matrix, {"libraries": [{"name": "libnccl.so.2", "path": "/usr/lib/libnccl.so.2"}]}, text)
+    assert [item.name for item in host["libraries"]] == ["libnccl.so.2", "libcudnn.so.8"]
+
+
+def test_a_reason_for_an_unknown_fact_survives_unless_the_text_states_it(matrix):
+    host = Host({"driver_cuda": Unknown("NVML hangs", "nvml"), "gpus": Unknown("denied", "sysfs")})
+    ready = prepared(
+        host, recognise("The NVIDIA driver on your system is too old (found version 11040).", matrix), matrix, ()
+    )
+    assert ready["driver_cuda"] == "11.4"
+    assert ready.reading("gpus") == Unknown("denied", "sysfs")
+
+
+def test_without_text_and_commands_the_host_is_unchanged(matrix):
+    host = Host(
+        {
+            "gpus": Fact((Gpu(name="x", vendor="nvidia", target="sm_80"),), "t"),
+            "libraries": Fact((Library(name="a"),), "t"),
+        }
+    )
+    assert prepared(host, Hearing(), matrix, ()) == host
