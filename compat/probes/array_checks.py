@@ -3,7 +3,7 @@
 from typing import Any, Dict, List
 
 from libraries import loaded
-from numerics import LIMITS, SIZE, entry, spots, uniform
+from numerics import LIMITS, SIZE, entry, limit, spots, uniform
 from reporting import Failed, Report, Skipped, brief
 
 FORMATS = ("float64", "float32", "float16", "bfloat16")
@@ -160,7 +160,7 @@ def _matmul(adapter: Adapter, format: str) -> Dict[str, Any]:
     """Three products of fresh inputs against float64, and the same product twice, bit for bit."""
     import numpy
 
-    worst = {}  # type: Dict[str, Any]
+    worst, allowed = {}, limit(format, adapter.device)
     for seed in (1, 2, 3):
         left, right = (adapter.cast(adapter.put(_array(seed * 10 + side, SIZE, SIZE)), format) for side in (0, 1))
         got, again = (adapter.matmul(left, right) for _ in range(2))
@@ -168,7 +168,7 @@ def _matmul(adapter: Adapter, format: str) -> Dict[str, Any]:
         values = adapter.get(got)
         if not numpy.array_equal(values, adapter.get(again)):
             raise Failed("probe-kernel-wrong-result", "the same product twice gives different bits")
-        figures = _judge(values, _reference(adapter.get(left), adapter.get(right)), LIMITS[format], "the product")
+        figures = _judge(values, _reference(adapter.get(left), adapter.get(right)), allowed, "the product")
         worst = max(worst, figures, key=lambda item: item.get("error", -1.0))
     return dict(worst, size=SIZE)
 

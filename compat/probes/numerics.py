@@ -23,6 +23,14 @@ LIMITS = {
 }  # type: Dict[str, float]
 """Highest relative error that passes, by format."""
 
+HALF_SUMS = {"float16": 1e-2, "bfloat16": 8e-2}  # type: Dict[str, float]
+"""The same for processors, whose code may add up in the format itself: about sqrt(256) * u of the format."""
+
+
+def limit(format: str, device: str) -> float:
+    """The highest relative error that passes for a product of :data:`SIZE` on this kind of device."""
+    return HALF_SUMS.get(format, LIMITS[format]) if device == "cpu" else LIMITS[format]
+
 
 def uniform(count: int, seed: int) -> List[float]:
     """Pseudo-random numbers in [-1, 1], the same everywhere."""

@@ -7,7 +7,7 @@ import sysconfig
 from typing import Any, Callable, Dict, List
 
 from libraries import loaded
-from numerics import LIMITS, SIZE, entry, spots, uniform
+from numerics import LIMITS, SIZE, entry, limit, spots, uniform
 from reporting import Failed, Report, Skipped, brief
 
 
@@ -142,7 +142,7 @@ def _matmul(state: Dict[str, Any], format: str) -> Dict[str, Any]:
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before
     note = {"note": "TF32 was not used"} if with_tf32 and worst < LIMITS["float32"] else {}
-    return _judge(worst, LIMITS[format], "the product", size=SIZE, **note)
+    return _judge(worst, limit(format, state["device"]), "the product", size=SIZE, **note)
 
 
 def _reference(left: Any, right: Any) -> Any:

@@ -193,22 +193,16 @@ def shelf(tmp_path, served):
             return wheel(folder / "files", *args, **more)
 
         @staticmethod
-        def add_pip():
-            """The installer itself, which a mirror of the default index would have; the templates name its version."""
-            words = [
-                sys.executable,
-                "-m",
-                "pip",
-                "download",
-                "-q",
-                "--no-deps",
-                "-d",
-                str(folder / "files"),
-                "pip==26.3",
-            ]
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
+        def fetch(*requirements):
+            words = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder / "files")]
+            done = subprocess.run([*words, *requirements], capture_output=True, text=True, check=False)
             if done.returncode:
-                pytest.skip(f"pip cannot be fetched: {done.stderr.strip()[-200:]}")
+                pytest.skip(f"pip cannot fetch {requirements}: {done.stderr.strip()[-200:]}")
+
+        @classmethod
+        def add_pip(cls):
+            """The installer itself, which a mirror of the default index would have; the templates name its version."""
+            cls.fetch("pip==26.3")
 
         @staticmethod
         def open():

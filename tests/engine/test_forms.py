@@ -1,0 +1,150 @@
+"""Forms that need more of an engine: a compiling stage, a registry of one's own with a digest, plans with large wheels."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import socket
+import subprocess
+import tarfile
+from dataclasses import replace
+
+import pytest
+
+from compat.build import verify
+from compat.dockerfile import Settings
+from compat.matrix import matrix
+from compat.plan import GpuVerdict
+from compat.resolve import resolve
+from compat.resolve.target import from_options
+
+GOOD = "import types\nversion = types.SimpleNamespace(cuda='12.6', hip=None)\n"
+SETUP = """
+import os
+from setuptools import setup
+import torch
+open("built.py", "w").write("ARCHES = %r\\nTORCH = %r\\n" % (os.environ["TORCH_CUDA_ARCH_LIST"], torch.version.cuda))
+setup(name="ext", version="1.0", py_modules=["built"])
+"""
+large = pytest.mark.skipif(
+    not os.environ.get("ENVCHECK_ENGINE_ALL"),
+    reason="gigabytes of wheels; set ENVCHECK_ENGINE_ALL=1 to build these too",
+)
+
+
+@pytest.fixture
+def cuda(slim, torch):
+    image = replace(slim().base_image, image="nvidia/cuda:12.6.3-base-ubuntu22.04", python_from="distribution")
+    gpus = (
+        GpuVerdict(name="A100", target="sm_80", kernels="native"),
+        GpuVerdict(name="H100", target="sm_90", kernels="native"),
+    )
+    return slim(replace(torch, runtime="cuda12.6"), runtime="cuda12.6", gpus=gpus, base_image=image)
+
+
+def source(folder, text):
+    """A source distribution in an index."""
+    with tarfile.open(folder / "ext-1.0.tar.gz", "w:gz") as archive:
+        for name, content in (("setup.py", text), ("PKG-INFO", "Metadata-Version: 2.1\nName: ext\nVersion: 1.0\n")):
+            entry = tarfile.TarInfo(f"ext-1.0/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content.encode()))
+
+
+@pytest.mark.parametrize("builder", ["buildkit", "classic"])
+def test_what_is_compiled_is_compiled_against_the_plan_and_leaves_no_compiler(
+    made, cuda, shelf, builder, base, client, tmp_path
+):
+    base("nvidia/cuda:12.6.3-devel-ubuntu22.04")
+    shelf.add("torch", "2.0.1+cu118", GOOD)
+    source(tmp_path / "shelf" / "files", SETUP)
+    shelf.add_pip()
+    shelf.fetch("ninja", "packaging", "setuptools", "wheel")
+    url = shelf.open()
+    wish = Settings(builder=builder, compile=("ext==1.0",))
+    built = made(cuda, "compiled", wish=wish, build_args={"TORCH_INDEX": url, "PIP_INDEX_URL": url})
+    assert built.ok, built.why
+    words = ["sh", "-c", 'python -c "import built; print(built.ARCHES, built.TORCH)"; command -v g++ || echo lean']
+    out = client.containers.run(built.tag, words, remove=True, network_mode="none").decode().splitlines()
+    assert out == ["8.0;9.0 12.6", "lean"]
+
+
+@pytest.fixture
+def registry(tmp_path):
+    """A private registry on loopback."""
+    if shutil.which("docker-registry") is None:
+        pytest.skip("no docker-registry is installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (tmp_path / "registry.yml").write_text(
+        f"version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {tmp_path}/images\nhttp:\n  addr: 127.0.0.1:{port}\n"
+    )
+    words = ["docker-registry", "serve", str(tmp_path / "registry.yml")]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        assert process.poll() is None
+    yield f"127.0.0.1:{port}"
+    process.terminate()
+    process.wait()
+
+
+def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, registry, client):
+    name = f"{registry}/mirror/python"
+    client.images.get("python:3.11-slim").tag(name, "3.11-slim")
+    client.images.push(name, tag="3.11-slim")
+    digest = client.images.get_registry_data(f"{name}:3.11-slim").id
+    client.images.remove(f"{name}:3.11-slim")
+    shelf.add("torch", "2.0.1+cu118", GOOD.replace("12.6", "11.8"))
+    plan = slim(torch, runtime="cuda11.8")
+    args = {"BASE": f"{name}@{digest}", "TORCH_INDEX": shelf.open()}
+    built = made(plan, "mirror", wish=Settings(digest=digest), build_args=args)
+    assert built.ok, built.why
+    wrong = {**args, "BASE": f"{name}@sha256:{'0' * 64}"}
+    assert not made(plan, "mirror", build_args=wrong).ok
+
+
+@large
+def test_a_cuda_plan_of_the_resolver_builds_and_is_not_taken_for_working(made, base):
+    """TensorFlow 2.12 loads the system's CUDA; without a GPU it must be told, not passed."""
+    known = matrix()
+    plan = resolve(["tensorflow==2.12.0"], from_options(known, gpus=["sm_80"], python="3.11"), known).plan
+    base(plan.base_image.image)
+    built = made(plan, "large-cuda")
+    assert built.ok, built.why
+    result = verify(built.tag)
+    assert {finding.code for finding in result.findings} == {"container-no-gpu", "probe-cpu-fallback"}
+    print(f"{built.tag}: {built.seconds:.0f} s")
+
+
+@large
+def test_a_rocm_plan_of_the_resolver_carries_kernels_of_its_target(made, base, client, tmp_path):
+    """The stand-in base has no ROCm to load, so the frameworks are installed and looked into, not imported."""
+    from compat.kernels import inspect
+
+    known = matrix()
+    plan = resolve(["tensorflow==2.14"], from_options(known, gpus=["gfx90a"], python="3.11"), known).plan
+    base(plan.base_image.image)
+    built = made(plan, "large-rocm", wish=Settings(import_check=False))
+    assert built.ok, built.why
+    container = client.containers.create(built.tag)
+    try:
+        place = "/opt/venv/lib/python3.11/site-packages/tensorflow"
+        with (tmp_path / "tf.tar").open("wb") as out:
+            out.writelines(container.get_archive(f"{place}/libtensorflow_framework.so.2")[0])
+            out.truncate()
+        with (tmp_path / "cc.tar").open("wb") as out:
+            out.writelines(container.get_archive(f"{place}/libtensorflow_cc.so.2")[0])
+    finally:
+        container.remove(force=True)
+    found = set()
+    for name in ("tf", "cc"):
+        with tarfile.open(tmp_path / f"{name}.tar") as archive:
+            archive.extractall(tmp_path, filter="data")
+    for path in tmp_path.glob("libtensorflow_*"):
+        found |= {target for item in inspect(path).objects for target in item.gfx}
+    assert any(target.startswith("gfx90a") for target in found)
