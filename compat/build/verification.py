@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat import run as runner
 from compat.build import engine, parcel
 from compat.build.outcome import Probe, Verification, findings, is_complete, read
+from compat.build.peaks import weighed
 from compat.errors import CannotCheckError, InputError
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def _modules(plan: Plan | None) -> tuple[str, ...]:
 
 
 def _verification(image: str, level: str, probes: tuple[Probe, ...], where: str) -> Verification:
+    probes = weighed(probes)
     return Verification(image=image, level=level, probes=probes, findings=findings(probes, where))
 
 

@@ -268,3 +268,36 @@ def test_the_parcel_unpacks_and_runs(tmp_path):
     )
     assert outcome.is_complete(done.stdout.splitlines())
     assert math.isclose(done.returncode, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "figures", "status", "share"),
+    [
+        ("bench-cuda.device_copy0", {"gb_per_s": 1600.0, "device": "D"}, "pass", 0.8),
+        ("bench-cuda.device_copy0", {"gb_per_s": 400.0, "device": "D"}, "fail", 0.2),
+        ("bench-cuda.device_copy0", {"gb_per_s": 400.0, "device": "E", "peak_gb_per_s": 500.0}, "pass", 0.8),
+        ("bench-cuda.device_copy0", {"gb_per_s": 400.0, "device": "E"}, "pass", None),
+        ("bench-cuda.device_copy0", {"gb_per_s": "odd", "device": ["D"]}, "pass", None),
+        ("bench-torch.matmul_float16", {"tflops": 150.0, "device": "D"}, "pass", 0.5),
+        ("bench-torch.matmul_float16", {"tflops": 60.0, "device": "D"}, "fail", 0.2),
+        ("bench-torch.matmul_float8", {"tflops": 60.0, "device": "D"}, "pass", None),
+        ("bench-cuda.to_device0", {"gb_per_s": 1.0, "device": "D"}, "pass", None),
+    ],
+)
+def test_a_figure_is_weighed_by_the_devices_peak(monkeypatch, name, figures, status, share):
+    from types import SimpleNamespace
+
+    from compat import matrix
+    from compat.build.peaks import weighed
+    from compat.matrix.rows import Product
+
+    product = Product(
+        source=("s",), how="documented", name="D", vendor="nvidia", target="sm_80", bandwidth_gbs=2000, fp16_tflops=300
+    )
+    monkeypatch.setattr(matrix, "matrix", lambda: SimpleNamespace(table=lambda _: (product,)))
+    found = weighed([outcome.Probe(name, "pass", "", figures)])[0]
+    assert (found.status, found.figures.get("share")) == (status, share)
+    findings = outcome.findings([found], "x")
+    assert [(item.code, item.severity) for item in findings] == (
+        [("probe-bandwidth-low", "warning")] if status == "fail" else []
+    )
