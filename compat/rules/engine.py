@@ -185,9 +185,14 @@ def _by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
             continue
         for finding in _candidates(heard, [by_code[code] for code in codes], case):
             old = told.get(finding.code)
-            if old is None or SURENESS[finding.confidence] < SURENESS[old.confidence]:
+            if old is None or _weight(finding) < _weight(old):
                 told[finding.code] = finding
     return list(told.values())
+
+
+def _weight(finding: Finding) -> tuple[int, int]:
+    """What a finding by message weighs against another of its code; less is more."""
+    return SURENESS[finding.confidence], RANK[finding.severity]
 
 
 def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Finding]:
