@@ -29,6 +29,11 @@ def pairs(table: dict[str, str]) -> str:
     return " \\\n    ".join(f"{key}={word(text)}" for key, text in table.items())
 
 
+def _name(package: str) -> str:
+    """A distribution package without its version, to sort by."""
+    return package.partition("=")[0]
+
+
 class Commands:
     """Commands for one image.
 
@@ -50,13 +55,13 @@ class Commands:
             *([forget] if self._forget else []),
             f'find /etc/apt {files} -exec sed -i -E "s#https?://[^/ ]+#${{APT_MIRROR:-&}}#" {{}} +',
             "apt-get update",
-            _BREAK.join(["apt-get install --yes --no-install-recommends", *map(shell, sorted(packages))]),
+            _BREAK.join(["apt-get install --yes --no-install-recommends", *map(shell, sorted(packages, key=_name))]),
             *([] if self._buildkit else ["rm -rf /var/lib/apt/lists/*"]),
         ]
 
     def dnf_install(self, packages: Sequence[str]) -> list[str]:
         """Install packages of the Red Hat family."""
-        words = ["dnf install --assumeyes --setopt=install_weak_deps=False", *map(shell, sorted(packages))]
+        words = ["dnf install --assumeyes --setopt=install_weak_deps=False", *map(shell, sorted(packages, key=_name))]
         return [_BREAK.join(words), "dnf clean all"]
 
     def write_lines(self, lines: Sequence[str], path: str) -> str:

@@ -87,6 +87,28 @@ def test_hadolint_finds_nothing_in_what_the_resolver_plans(tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
 
 
+TALLY = {
+    "tally/max-lines": "the check and the reasons in the comments are lines",
+    "tally/prefer-run-heredoc": "here-documents need a newer frontend than engines 20.10 carry",
+    "tally/prefer-copy-heredoc": "likewise",
+    "tally/prefer-package-cache-mounts": "it wants all of /var/lib/apt mounted, which would lose apt's own marks",
+}
+
+
+def test_tally_finds_nothing_but_what_is_deliberate(plans, tmp_path):
+    tool = shutil.which("tally")
+    if tool is None:
+        pytest.skip("tally is not installed (pip install tally-cli)")
+    for (name, plan), (wish, values) in itertools.product(plans.items(), WISHES.items()):
+        if wish != "compile":
+            (tmp_path / f"{name}-{wish}.Dockerfile").write_text(write(plan, Settings(**values)))
+    ignored = [word for rule in TALLY for word in ("--ignore", rule)]
+    files = sorted(str(path) for path in tmp_path.iterdir())
+    words = [tool, "lint", "--no-config", *ignored, *files]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_hadolint_is_really_asked(tmp_path):
     (tmp_path / "bad.Dockerfile").write_text("FROM ubuntu\nRUN apt-get install curl\n")
     assert lint(tmp_path).returncode == 1
