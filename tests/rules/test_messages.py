@@ -192,6 +192,16 @@ CASES = [
         "precision-unsupported",
     ),
     ("ValueError: type fp8e4nv not supported in this architecture.", {"gpus": RTX_3090}, "precision-unsupported"),
+    (
+        "CUDA driver version is insufficient for CUDA runtime version",
+        {"gpus": K80, "driver": "470.256.02"},
+        "arch-too-old-for-build",
+    ),
+    (
+        "CUDA Setup failed: libbitsandbytes_cuda117_nocublaslt.so not found",
+        {"gpus": GTX_1080},
+        "arch-too-old-for-build",
+    ),
     # builds
     (
         "AssertionError: Torch not compiled with CUDA enabled",
@@ -284,6 +294,8 @@ CASES = [
         {},
         "library-mismatch",
     ),
+    ("tensorflow.python.framework.errors_impl.NotFoundError: No algorithm worked!", {}, "library-mismatch"),
+    (f"libnvidia-opencl.so.1: {SO}", {"container": "docker"}, "container-no-gpu"),
     ("CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", {}, "library-mismatch"),
     (
         "ImportError: /lib64/libm.so.6: version `GLIBC_2.29' not found (required by x)",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Evidence, Fix
 from compat.rules import remedies
-from compat.rules.knowledge import cite, knows, recent, supported, too_old
+from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, framework, installed
 from compat.targets import Sm, kernels_for, sm
@@ -264,7 +264,7 @@ class ArchTooOldForBuild(Rule):
                 return Found(
                     detail=detail, facts=("gpus", item.fact), confidence="likely" if item.inferred else "certain"
                 )
-        served = ArchTooOldForBuild._by_last_driver(host, matrix, gpus)
+        served = ArchTooOldForBuild._by_last_driver(host, matrix, gpus) or _at_last_driver(host, matrix, signals, gpus)
         if served:
             return served
         heard = signals.pointing("arch-too-old-for-build")
@@ -285,6 +285,24 @@ class ArchTooOldForBuild(Rule):
         own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
         detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
         return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
+
+
+def _at_last_driver(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    """CUDA calls the driver too old, and it is already the last branch that serves the device."""
+    if not signals.get("driver-too-old", "insufficient-35", "ptx-toolchain", "requires-newer-driver"):
+        return None
+    for gpu, device in nvidia_cards(gpus):
+        row = matrix.capability(device.capability)
+        last = row.last_driver.removeprefix("R") if row else ""
+        at_last = last and (
+            (host["driver"] or "").partition(".")[0] == last
+            or (host["driver_cuda"] and host["driver_cuda"] == cuda_of_driver(matrix, f"{last}.0"))
+        )
+        if at_last:
+            detail = f"R{last} is the last driver for {gpu.name or device}, and it is too old for the build."
+            facts = ("gpus", *(name for name in ("driver", "driver_cuda") if host[name]))
+            return Found(detail=detail, facts=facts, sources=cite(matrix, row))
+    return None
 
 
 RULES = family(ArchTooNewForBuild, ArchTooOldForBuild)

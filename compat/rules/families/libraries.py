@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
-_DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-ml.so", "libnvidia-ptxjitcompiler.so")
+_DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix")
 
 
 _SHIPS: Final = {
