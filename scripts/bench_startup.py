@@ -53,9 +53,8 @@ def main() -> None:
     floor = statistics.median(times["python -c pass"][1:])
     for name, seen in times.items():
         median = statistics.median(seen[1:])
-        print(
-            f"{name:34}{median * 1000:8.1f} ms{median / floor:7.1f} x   (min {min(seen[1:]) * 1000:.1f}, max {max(seen[1:]) * 1000:.1f})"
-        )
+        spread = f"(min {min(seen[1:]) * 1000:.1f}, max {max(seen[1:]) * 1000:.1f})"
+        print(f"{name:34}{median * 1000:8.1f} ms{median / floor:7.1f} x   {spread}")
 
 
 def _once(argv: list[str]) -> float:
