@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from compat import sources
 from compat.app.files import only_once, read_text, shown
 from compat.findings import Report, ranked
-from compat.sources import requirements
+from compat.sources import environment, requirements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def _followed(step: Install, folder: Path, depth: int) -> Install:
         inner = _named(file, folder) if depth else None
         if inner is None:
             continue
-        found = _followed(requirements.from_text(read_text(str(inner), limit=_LIMIT))[0], folder, depth - 1)
+        found = _followed(_listed(inner, step), folder, depth - 1)
         step = replace(
             step,
             requests=(*step.requests, *(replace(request, line=step.line) for request in found.requests)),
@@ -73,6 +73,16 @@ def _followed(step: Install, folder: Path, depth: int) -> Install:
             find_links=(*step.find_links, *found.find_links),
         )
     return step
+
+
+def _listed(path: Path, step: Install) -> Install:
+    """What a requirements file lists; of a conda environment the packages of the step's own manager."""
+    text = read_text(str(path), limit=_LIMIT)
+    if step.manager != "conda":
+        return requirements.from_text(text)[0]
+    if path.suffix not in {".yml", ".yaml"}:
+        return replace(step, requests=(), files=())
+    return environment.read(text, str(path)).stages[0].installs[0]
 
 
 def _named(file: str, folder: Path) -> Path | None:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from compat.sources import shell
+from compat.sources import settings, shell
 from compat.sources.values import Ask, Command, Install, Stage
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class _Draft:
     installs: list[Install] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
     user: str = ""
 
     def values(self) -> Mapping[str, str]:
@@ -139,15 +140,20 @@ def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Dr
     draft = _Draft(name, base, written, arg, parent, item.line, flags.get("platform", ""), {})
     if parent >= 0:
         draft.env = dict(drafts[parent].env)
+        draft.settings = dict(drafts[parent].settings)
         draft.env_lines = dict(drafts[parent].env_lines)
     return draft
 
 
 def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
+    if item.keyword == "ONBUILD":
+        keyword, _, rest = item.rest.partition(" ")
+        item = Instruction(keyword.upper(), rest.strip(), item.line)
     match item.keyword:
         case "ARG":
             named = _pairs(item.rest, draft.values())
-            draft.args |= named or {item.rest.split()[0]: outer.get(item.rest.split()[0], "")} if item.rest else {}
+            name = next(iter(item.rest.split()), "")
+            draft.args |= named or ({name: outer[name]} if name in outer else {})  # without a value it stays unknown
             draft.env_lines |= dict.fromkeys(named, item.line)
         case "ENV":
             pairs = _pairs(item.rest, draft.values()) or _old_pair(item.rest, draft.values())
@@ -161,11 +167,22 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
             draft.commands += _later(item)
         case "COPY" | "ADD":
             draft.copies += [source for flag, source in _FLAG.findall(item.rest) if flag == "from"]
+            _configuration(item.rest, draft)
         case "USER":
             draft.user = shell.fill(item.rest.strip(), draft.values())
 
 
+def _configuration(text: str, draft: _Draft) -> None:
+    """A pip.conf or uv.toml that is brought in decides the index, and cannot be seen."""
+    if re.search(r"pip\.conf|pip\.ini|\.netrc", text):
+        draft.settings.setdefault("PIP_INDEX_URL", settings.UNSEEN)
+    if "uv.toml" in text:
+        draft.settings.setdefault("UV_DEFAULT_INDEX", settings.UNSEEN)
+
+
 def _run(item: Instruction, draft: _Draft) -> None:
+    mounts = re.match(r"(?:--\w+=\S+\s+)+", item.rest)
+    _configuration(mounts.group() if mounts else "", draft)
     script = re.sub(r"^(?:--\w+=\S+\s+)+", "", item.rest)
     listed = _exec_form(script)
     if listed is not None:
@@ -175,7 +192,10 @@ def _run(item: Instruction, draft: _Draft) -> None:
     script = shell.fill(script.replace("\n", " \n") if "<<" in script else script.replace("\n", " "), draft.values())
     found = shell.commands(script, item.line)
     draft.commands += found
-    draft.installs += shell.installs(found)
+    for command in found:
+        draft.settings |= settings.configured(command)
+    values = {**draft.settings, **draft.values()}
+    draft.installs += (settings.applied(step, values) for step in shell.installs(found))
 
 
 def _later(item: Instruction) -> list[Command]:

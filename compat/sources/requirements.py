@@ -28,12 +28,12 @@ _VALUED: Final = {
     **dict.fromkeys(("-r", "--requirement"), "file"),
     **dict.fromkeys(("-e", "--editable"), "editable"),
     **dict.fromkeys(("-p", "--python", "--python-version"), "python"),
-    "--torch-backend": "backend",
+    **dict.fromkeys(("--torch-backend", "--index-strategy"), "kept"),
     **dict.fromkeys(
         (
             "-c", "--constraint", "-t", "--target", "--root", "--prefix", "--progress-bar", "--timeout",
             "--retries", "--trusted-host", "--proxy", "--cache-dir", "--platform", "--abi", "--only-binary",
-            "--no-binary", "--config-settings", "--global-option", "--install-option", "--index-strategy",
+            "--no-binary", "--config-settings", "--global-option", "--install-option",
             "--root-user-action", "--use-feature", "--exists-action", "--cert", "--log", "--src",
             "--upgrade-strategy", "--python-preference", "--link-mode", "--extra", "--group",
         ),
@@ -155,11 +155,11 @@ def _option(word: str, rest: list[str], gathered: _Gathered, line: int) -> None:
     value = value if equals else (rest.pop(0) if rest else "")
     value = value.strip("'\"")
     if kind in {"index", "extra", "links", "file"} and value:
-        getattr(gathered, kind).append(value)
+        getattr(gathered, kind).append(re.sub(r"^[\w-]{1,60}=(?=https?:)", "", value))  # uv's NAME=URL
     elif kind == "python":
         found = re.search(r"\d\.\d{1,2}", value)
         gathered.python += [found.group()] if found else []
-    elif kind == "backend":
-        gathered.options.append(f"--torch-backend={value}")
+    elif kind == "kept":
+        gathered.options.append(f"{name}={value}")
     elif kind == "editable" and (named := re.search(r"#egg=([\w.-]+)", value)):
         gathered.requests.append(Request(name=normalise(named[1]), url=value, line=line))

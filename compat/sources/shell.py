@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.sources import requirements
+from compat.sources import requirements, settings
 from compat.sources.values import Command, Install, Request
 
 if TYPE_CHECKING:
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
 _BREAKS: Final = re.compile(r"(&&|\|\||;|\||\n)")
-_SKIP: Final = frozenset(["sudo", "exec", "time", "then", "do", "else", "if", "while", "!", "(", "{", "eval", "nohup"])
+_SKIP: Final = frozenset(
+    ["sudo", "exec", "time", "then", "do", "else", "elif", "if", "while", "!", "(", "{", "eval", "nohup", "env"]
+)
 _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
 _PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
 _CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
+_PROJECT: Final = re.compile(r"(?:.*/)?(?:pipenv|poetry|pdm)")
 _APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
 
@@ -46,17 +50,92 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ...]:
     """The simple commands of a script, in order; quotes are honoured, separators inside them are not."""
-    found = []
-    for offset, piece in _pieces(script):
-        try:
-            words = shlex.split(piece, comments=True)
-        except ValueError:
-            words = piece.split()
-        while words and (words[0] in _SKIP or re.fullmatch(r"\w+=\S*", words[0])):
-            words.pop(0)
-        if words:
-            found.append(Command(tuple(words), line + script.count("\n", 0, offset), build))
+    found: list[Command] = []
+    exported: dict[str, str] = {}
+    arms = _Arms()
+    pieces = _pieces(script)
+    for number, (offset, piece) in enumerate(pieces):
+        condition = arms.enter(piece)
+        words, own = _prefixed(_split(piece))
+        if words[:1] == ["export"]:
+            exported |= dict(word.split("=", 1) for word in words[1:] if "=" in word)
+        if not words:
+            continue
+        after = script[offset + len(piece) :].lstrip(" ")[:2] if number + 1 < len(pieces) else ""
+        guarded = condition or after == "||" or (after[:1] == "|" and after != "||")
+        variables = tuple((exported | own).items())
+        for inner in _unwrapped(words):
+            place = line + script.count("\n", 0, offset)
+            found.append(Command(tuple(inner), place, build, variables, guarded, arms.place))
     return tuple(found)
+
+
+class _Arms:
+    """Which arm of which ``if`` or ``case`` the commands stand in, read off their first words."""
+
+    def __init__(self) -> None:
+        self._open: list[list[int]] = []
+        self._count = 0
+
+    @property
+    def place(self) -> str:
+        """The innermost arm, ``2.1``."""
+        return ".".join(map(str, self._open[-1])) if self._open else ""
+
+    def enter(self, piece: str) -> bool:
+        """Take note of a piece; whether it is a condition."""
+        first = piece.split(maxsplit=1)[0] if piece.strip() else ""
+        match first:
+            case "if" | "case":
+                self._count += 1
+                self._open.append([self._count, 0])
+            case "elif" | "else":
+                self._next()
+            case "fi" | "esac":
+                self._open = self._open[:-1]
+            case _ if first.endswith(")") and "(" not in first:
+                self._next()
+        return first in {"if", "elif", "while", "until", "!"}
+
+    def _next(self) -> None:
+        if self._open:
+            self._open[-1][1] += 1
+
+
+def _split(piece: str) -> list[str]:
+    try:
+        return shlex.split(piece, comments=True)
+    except ValueError:
+        return piece.split()
+
+
+def _prefixed(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The words without what stands before a command, and the variables set there."""
+    own: dict[str, str] = {}
+    while words:
+        if re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
+            name, _, value = words.pop(0).partition("=")
+            own[name] = value
+        elif words[0] in _SKIP or (words[0].endswith(")") and "(" not in words[0]):
+            skipped = words.pop(0)
+            while skipped in {"sudo", "env", "time"} and words and words[0].startswith("-"):
+                words.pop(0)
+        else:
+            break
+    return words, own
+
+
+def _unwrapped(words: list[str]) -> list[list[str]]:
+    """The commands inside ``bash -c '...'``, ``conda run -n env ...`` and ``uv run ...``; else the command itself."""
+    if re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh", words[0]) and len(words) > 2 and re.fullmatch(r"-\w*c", words[1]):
+        return [list(command.words) for command in commands(words[2], 0)]
+    if words[:1] in (["conda"], ["mamba"], ["micromamba"], ["poetry"], ["pdm"]) and words[1:2] == ["run"]:
+        rest = words[2:]
+        while rest and rest[0].startswith("-"):
+            valued = rest[0] in {"-n", "--name", "-p", "--prefix"}
+            rest = rest[2:] if valued else rest[1:]
+        return [rest] if rest else [words]
+    return [words]
 
 
 def _pieces(script: str) -> list[tuple[int, str]]:
@@ -80,8 +159,12 @@ def _pieces(script: str) -> list[tuple[int, str]]:
 
 def installs(found: Sequence[Command]) -> tuple[Install, ...]:
     """The install steps among commands."""
-    steps = (_install(command) for command in found if command.build)
-    return tuple(step for step in steps if step is not None)
+    steps = ((_install(command), command) for command in found if command.build)
+    return tuple(
+        replace(settings.applied(step, dict(command.settings)), branch=command.branch)
+        for step, command in steps
+        if step is not None
+    )
 
 
 def _install(command: Command) -> Install | None:
@@ -92,7 +175,7 @@ def _install(command: Command) -> Install | None:
     if words[0].rpartition("/")[2] == "uv" and len(words) > 2:
         return _uv(words[1:], command.line, python if "." in python else "")
     head, rest = words[0], words[1:]
-    for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt)):
+    for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt), (_PROJECT, _project)):
         if pattern.fullmatch(head):
             return maker(rest, command.line, python if "." in python else _minor_in(head))
     return None
@@ -109,26 +192,44 @@ def _pip(words: list[str], line: int, python: str) -> Install | None:
     return requirements.from_words(words[words.index("install") + 1 :], line, python=python)
 
 
+def _project(words: list[str], line: int, _python: str) -> Install | None:
+    """``pipenv install``, ``poetry add``, ``pdm add``: names with versions after ``==`` or ``@``."""
+    if words[:1] not in (["install"], ["add"]):
+        return None
+    named = [re.sub(r"@(?=\d)", "==", word) for word in words[1:] if not re.search(r"@[\^~>]", word)]
+    return requirements.from_words(named, line)
+
+
 def _uv(words: list[str], line: int, python: str) -> Install | None:
     match words:
         case ["pip", "install", *rest] | ["add", *rest]:
             return requirements.from_words(rest, line, manager="uv", python=python)
+        case ["pip", "sync", *rest]:
+            files = [part for word in rest for part in ((word,) if word.startswith("-") else ("-r", word))]
+            return requirements.from_words(files, line, manager="uv", python=python)
         case _:
             return None
 
 
 def _conda(words: list[str], line: int, _python: str) -> Install | None:
-    if not words or words[0] not in {"install", "create", "env"} or words[:2] == ["env", "update"]:
+    if words[:1] == ["env"]:
+        words = words[1:]
+    if not words or words[0] not in {"install", "create", "update"}:
         return None
-    channels, requests, rest = [], [], words[1:]
+    channels, requests, files, rest = [], [], [], words[1:]
     while rest:
         word = rest.pop(0)
         if word in {"-c", "--channel", "-n", "--name", "-p", "--prefix", "-f", "--file", "--override-channels"}:
             value = rest.pop(0) if rest and word != "--override-channels" else ""
             channels += [value] if word in {"-c", "--channel"} else []
+            files += [value] if word in {"-f", "--file"} else []
+        elif word.startswith("--file="):
+            files.append(word.partition("=")[2])
         elif not word.startswith("-") and (found := conda_request(word, line)):
             requests.append(found)
-    return Install(manager="conda", requests=tuple(requests), channels=tuple(channels), line=line)
+    return Install(
+        manager="conda", requests=tuple(requests), channels=tuple(channels), files=tuple(files), line=line
+    )
 
 
 def conda_request(text: str, line: int) -> Request | None:

@@ -63,6 +63,7 @@ class Install:
         python: minor version of the interpreter where the command names one (``python3.11 -m pip``).
         channels: conda channels.
         line: line of the command.
+        branch: arm of an ``if`` that the command stands in; empty if it always runs.
     """
 
     manager: Manager
@@ -75,15 +76,27 @@ class Install:
     python: str = ""
     channels: tuple[str, ...] = ()
     line: int = 0
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One simple command: its words, its line, and whether it runs at build time (RUN) or later (CMD, ENTRYPOINT)."""
+    """One simple command.
+
+    Attributes:
+        words: its words; ``line`` where it starts.
+        build: whether it runs at build time (RUN) or later (CMD, ENTRYPOINT).
+        settings: variables that the command itself, or an ``export`` before it, sets.
+        guarded: whether its failure stops nothing (``|| true``, the condition of an ``if``, not the end of a pipe).
+        branch: which arm of an ``if`` or ``case`` it stands in, ``2.1``; empty outside of any.
+    """
 
     words: tuple[str, ...]
     line: int
     build: bool = True
+    settings: tuple[tuple[str, str], ...] = ()
+    guarded: bool = False
+    branch: str = ""
 
     @property
     def text(self) -> str:

@@ -27,7 +27,7 @@ BAD = [
     ("pin-missing", PYTHON + "RUN pip install torch\n"),
     ("pin-missing", PYTHON + "RUN pip install 'torch>=2'\n"),
     ("index-missing", PYTHON + "RUN pip install torch==1.13.1+cu117\n"),
-    ("version-does-not-exist", PYTHON + "RUN pip install torch==2.99.0\n"),
+    ("version-does-not-exist", PYTHON + "RUN pip install torch==2.5.2\n"),
     ("version-does-not-exist", PYTHON + f"RUN pip install torch==2.6.0+cu117 --index-url {PYTORCH}/cu117\n"),
     ("version-does-not-exist", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu117\n"),
     ("nightly-unpinned", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu130\n"),

@@ -27,6 +27,7 @@ _CODENAMES: Final = {
     "bookworm": "12",
     "bullseye": "11",
     "trixie": "13",
+    "buster": "10",
     "bionic": "18.04",
     "focal": "20.04",
     "jammy": "22.04",
@@ -44,6 +45,7 @@ class Base:
         row: the matrix's row, if it has one.
         kind: ``cuda``, ``rocm``, ``jetson``, ``plain``, ``python`` or empty if unknown.
         cuda: CUDA release inside; ``rocm`` likewise; ``cudnn`` is its major, ``yes`` if unnumbered, empty if none.
+        cudnn_release: cuDNN's full version where the matrix has it.
         flavour: ``base``, ``runtime``, ``devel`` or empty.
         os: system inside, as far as known.
         python: minor version that the image itself provides; ``unknown`` if it has one of unknown version.
@@ -61,6 +63,7 @@ class Base:
     cuda: str = ""
     rocm: str = ""
     cudnn: str = ""
+    cudnn_release: str = ""
     flavour: str = ""
     os: str = ""
     python: str = ""
@@ -127,6 +130,8 @@ def _described(base: Base) -> Base:
         rocm=known.rocm or rocm,
         kind=known.kind or ("cuda" if cuda else "rocm" if rocm else ""),
         os=known.os or row.os,
+        cudnn=known.cudnn or ("yes" if row.cudnn else ""),
+        cudnn_release=row.cudnn,
         python=row.python or known.python,
         installed=known.installed or ({name: version} if name else {}),
     )
@@ -164,7 +169,13 @@ def _python(repository: str, tag: str) -> dict[str, Any]:
     if repository.rpartition("/")[2] not in {"python", "pypy"}:
         return {}
     found = _PYTHON_TAG.search(tag)
-    return {"kind": "python", "python": found["python"] if found else "unknown", "musl": "alpine" in tag}
+    code = next((word for word in tag.split("-") if word in _CODENAMES), "")
+    return {
+        "kind": "python",
+        "python": found["python"] if found else "unknown",
+        "musl": "alpine" in tag,
+        "os": f"debian{_CODENAMES[code]}" if code else "",
+    }
 
 
 def _distribution(repository: str, tag: str) -> dict[str, Any]:
@@ -208,6 +219,12 @@ def python_of(base: Base, matrix: Matrix) -> str:
         return base.python
     row = matrix.system(long_os(base.os)) if base.os and not base.python else None
     return row.python if row else ""
+
+
+def glibc_of(base: Base, matrix: Matrix) -> str:
+    """C library of a base's system, as far as known; empty for musl."""
+    row = matrix.system(long_os(base.os)) if base.os and not base.musl else None
+    return row.glibc if row else ""
 
 
 def long_os(os: str) -> str:

@@ -1,4 +1,4 @@
-"""Lint of what must fit together: pairs of packages, system libraries, toolkits, architectures."""
+"""Lint of what must fit together: pairs of packages, toolkits, architectures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.findings import Evidence
-from compat.rules.lint import bases, origins
+from compat.rules.lint import origins
 from compat.rules.lint.finding import finding
 from compat.targets import sm
 
@@ -119,60 +119,6 @@ def shared(scene: Scene) -> Iterator[Finding]:
             yield finding("frameworks-conflict", scene, line, detail, severity="warning", confidence="likely")
 
 
-def system_libraries(scene: Scene) -> Iterator[Finding]:
-    """library-missing, base-runtime-mismatch: builds that take CUDA or cuDNN from the base."""
-    base = scene.base
-    if base is None or not scene.final or base.variable:
-        return
-    if base.kind not in {"python", "plain"} and not (base.kind == "cuda" and base.flavour and not base.installed):
-        return  # what a framework image holds beside its framework is not known
-    if any(re.search(r"cuda|cudnn", request.name) for request in (*scene.apt, *scene.conda)):
-        return
-    for item in scene.own:
-        if item.build is None or item.build.cuda_from != "system" or not item.build.runtime.startswith("cuda"):
-            continue
-        wanted = item.build.runtime.removeprefix("cuda")
-        if not base.has_cuda_libraries:
-            yield _missing(item, f"CUDA {wanted}", scene)
-        elif _needs_cudnn(item) and not base.cudnn:
-            yield _missing(item, f"cuDNN {item.build.cudnn or ''}".strip(), scene)
-        elif bases.cuda_minor(base) and bases.cuda_minor(base) != versions.minor(wanted):
-            yield _other_runtime(item, wanted, scene)
-
-
-def _needs_cudnn(item: Taken) -> bool:
-    return item.build is not None and any(name.startswith("cudnn") for name in item.build.system)
-
-
-def _missing(item: Taken, what: str, scene: Scene) -> Finding:
-    base = scene.base
-    assert base is not None
-    return finding(
-        "library-missing",
-        scene,
-        item.request.line,
-        f"{item.request.text} takes {what} from the system, and {base.reference} has none.",
-        severity="error" if base.kind == "cuda" else "warning",
-        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=(scene.matrix.cite(item.build),) if item.build else (),
-    )
-
-
-def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Finding:
-    base = scene.base
-    assert base is not None
-    major = versions.major(base.cuda) != versions.major(wanted)
-    return finding(
-        "base-runtime-mismatch",
-        scene,
-        item.request.line,
-        f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}.",
-        severity="error" if major else "warning",
-        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=(scene.matrix.cite(item.build),) if item.build else (),
-    )
-
-
 def rocm(scene: Scene) -> Iterator[Finding]:
     """rocm-libs-mixed, framework-duplicate-install: what replaces the framework that the base brings."""
     base = scene.base
@@ -236,4 +182,4 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
         )
 
 
-RULES: Final = (pairs, shared, system_libraries, rocm, toolkit, arch_list)
+RULES: Final = (pairs, shared, rocm, toolkit, arch_list)

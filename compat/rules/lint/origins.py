@@ -33,12 +33,15 @@ class Origin:
         index: name of the matrix's index, or empty for the default; ``None`` if the matrix does not know the place.
         variant: the variant it is limited to (``cu118``), empty for all.
         nightly: whether it holds nightly builds.
+        mirror: whether it looks like a mirror of the default index (its path ends in ``/simple``): it has what that
+            one has, and perhaps more.
     """
 
     url: str
     index: str | None
     variant: str = ""
     nightly: bool = False
+    mirror: bool = False
 
     def has(self, build: Build) -> bool:
         """Whether a build is published here."""
@@ -54,7 +57,8 @@ class Outcome:
         status: ``build`` (``build`` is what it takes), ``none`` (nothing fits: see ``why``), ``unknown``.
         build: the build taken.
         origin: where from.
-        why: reason of ``none`` or ``unknown``: ``version``, ``python``, ``platform``, ``place``, ``package``.
+        why: reason of ``none`` or ``unknown``: ``version``, ``newer`` (than all that the matrix knows), ``python``,
+            ``platform``, ``glibc``, ``place``, ``package``, ``fails`` (``build`` is listed and cannot be installed).
     """
 
     status: Literal["build", "none", "unknown"]
@@ -78,8 +82,12 @@ DEFAULT: Final = Origin("", "")
 
 def origins(step: Install, matrix: Matrix) -> tuple[Origin, ...]:
     """The places of one install step: the replaced or default index first, then the others in order."""
-    first = origin(step.index, matrix) if step.index else DEFAULT
-    return (first, *(origin(url, matrix) for url in (*step.extra_indexes, *step.find_links)))
+    first = origin(step.index, matrix) if step.index and "--no-index" not in step.options else DEFAULT
+    if "--no-index" in step.options:
+        first = Origin("no index", None)
+    backend = next((item.partition("=")[2] for item in step.options if item.startswith("--torch-backend=")), "")
+    chosen = (Origin(f"--torch-backend={backend}", "pytorch", backend),) if backend not in {"", "auto"} else ()
+    return (first, *chosen, *(origin(url, matrix) for url in (*step.extra_indexes, *step.find_links)))
 
 
 def origin(url: str, matrix: Matrix) -> Origin:
@@ -95,53 +103,108 @@ def origin(url: str, matrix: Matrix) -> Origin:
             return Origin(url, row.name, found.groupdict().get("variant") or "")
         if "{variant}" in row.url and url.rstrip("/") == row.url.rpartition("/{variant}")[0].rstrip("/"):
             return Origin(url, row.name)
-    return Origin(url, None)
+    mirror = re.search(r"/simple/?$", parts.path) is not None and "$" not in url
+    return Origin(url, "" if mirror else None, mirror=mirror)
 
 
-def outcome(request: Request, step: Install, matrix: Matrix, *, python: str, arch: str = "x86_64") -> Outcome:
-    """What the installer of ``step`` takes for ``request``; ``python`` may be empty if it is not known."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What an installer's choice depends on: Python (empty if not known), platform, and glibc (empty likewise)."""
+
+    python: str = ""
+    platform: str = "linux_x86_64"
+    glibc: str = ""
+
+
+def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Outcome:
+    """What the installer of ``step`` takes for ``request``."""
     package = matrix.package(request.name)
     places = origins(step, matrix)
-    if package is None or request.url:
+    if package is None or (request.url and not request.exact):
         return Outcome("unknown", why="package")
-    if any(place.index is None for place in places):
+    if request.url:
+        return _by_address(request, matrix, package.name)
+    if any(item.index is None for item in places) or specifiers(request.spec) is None:
         return Outcome("unknown", why="place")
-    named = [build for build in matrix.builds(package.name) if build.install_name == request.name]
     asked = {_extra(name) for name in request.extras}
+    named = [build for build in matrix.builds(package.name) if build.install_name == request.name]
     everything = [build for build in named if {_extra(name) for name in build.extras} <= asked]
+    broken = [build for build in matrix.failing(package.name) if {_extra(name) for name in build.extras} <= asked]
     if not everything:
         return Outcome("unknown", why="package")
-    admitted = [build for build in everything if _admits(request.spec, build, pre="--pre" in step.options)]
-    published = [(build, place) for build in admitted for place in places if place.has(build)]
+    pre = "--pre" in step.options or "--prerelease=allow" in step.options
+    admitted = [build for build in (*everything, *broken) if _admits(request.spec, build, pre=pre)]
+    published = [(build, item) for build in admitted for item in places if item.has(build)]
     if not published:
-        covered = all(any(place.has(build) for build in everything) for place in places if place.url)
-        settled = covered and (package.kind == "framework" or bool(package.follows))
-        return Outcome("none", why="version") if settled else Outcome("unknown", why="place")
-    return _choice(published, step, python, arch)
+        covered = all(any(item.has(build) for build in everything) for item in places if item.url and not item.mirror)
+        settled = covered and not any(item.mirror for item in places) and package.name in _settled(matrix)
+        return _absent(request, everything) if settled else Outcome("unknown", why="place")
+    return _choice(published, step, place)
 
 
-def _choice(published: list[tuple[Build, Origin]], step: Install, python: str, arch: str) -> Outcome:
-    on_platform = [pair for pair in published if _on_platform(pair[0], arch)]
-    if not on_platform:
-        return Outcome("none", why="platform")
-    fitting = [pair for pair in on_platform if not python or python in pair[0].python or not pair[0].python]
-    if not fitting:
-        return Outcome("none", why="python")
-    if step.manager == "uv":
-        first = next((place for place in _uv_order(step, fitting)), None)
+def _settled(matrix: Matrix) -> frozenset[str]:
+    """Packages of which every release is in the matrix: the frameworks, and what follows one release by release."""
+    frameworks = {name for name, row in matrix.packages.items() if row.kind == "framework"}
+    return frozenset(frameworks | {"torchvision", "torchaudio", "jaxlib"})
+
+
+def _absent(request: Request, known: list[Build]) -> Outcome:
+    """Whether a release that the matrix lacks does not exist, or lies outside of what it covers."""
+    releases = [version_of(build.version) for build in known]
+    wanted = version_of(request.exact) if request.exact else None
+    if wanted is None:
+        return Outcome("none", why="version")
+    if wanted.is_prerelease or wanted < min(releases):
+        return Outcome("unknown", why="version")
+    return Outcome("none", why="newer" if wanted.release > max(releases).release else "version")
+
+
+def _by_address(request: Request, matrix: Matrix, package: str) -> Outcome:
+    """The build behind a wheel's address, where it lies on an index that the matrix knows."""
+    hosts = {urlsplit(row.url).netloc for row in matrix.table("indexes")} - {"github.com"}
+    if urlsplit(request.url).netloc not in hosts:
+        return Outcome("unknown", why="package")
+    found = next((build for build in matrix.builds(package) if build.full_version == request.exact), None)
+    return Outcome("build", found, Origin(request.url, found.index)) if found else Outcome("unknown", why="place")
+
+
+def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) -> Outcome:
+    """The newest of what fits; a listed release that cannot be installed stops the installer where it is newest."""
+    fitting = published
+    checks = {
+        "platform": lambda build: not build.platforms or {"any", place.platform} & {*build.platforms},
+        "python": lambda build: not place.python or not build.python or place.python in build.python,
+        "glibc": lambda build: not place.glibc or not build.glibc or _number(build.glibc) <= _number(place.glibc),
+    }
+    for why, holds in checks.items():
+        left = [pair for pair in fitting if holds(pair[0])]
+        if not left:
+            return Outcome("none", why=why, build=max(fitting, key=_rank)[0])
+        fitting = left
+    if step.manager == "uv" and not any(option.startswith("--index-strategy=unsafe") for option in step.options):
+        first = _uv_order(step, fitting)[0]
         fitting = [pair for pair in fitting if pair[1] is first]
-    build, place = max(fitting, key=lambda pair: (version_of(pair[0].full_version), len(pair[0].extras)))
-    return Outcome("build", build, place)
+    build, origin_ = max(fitting, key=_rank)
+    return Outcome("none", build, origin_, "fails") if build.fails else Outcome("build", build, origin_)
+
+
+def _rank(pair: tuple[Build, Origin]) -> tuple[Version, int]:
+    """By which an installer compares: the version with its local tag; then the fuller variant."""
+    return version_of(pair[0].full_version), len(pair[0].extras)
+
+
+def _number(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text))
 
 
 def _uv_order(step: Install, fitting: list[tuple[Build, Origin]]) -> list[Origin]:
     """Places as uv asks them: extra indexes before the default one, find-links pages beside the index."""
     places = list({id(place): place for _, place in fitting}.values())
-    return sorted(places, key=lambda place: (place.url not in step.extra_indexes, place.url == ""))
+    return sorted(places, key=lambda place: (not _is_extra(place, step), place.url == ""))
 
 
-def _on_platform(build: Build, arch: str) -> bool:
-    return not build.platforms or "any" in build.platforms or f"linux_{arch}" in build.platforms
+def _is_extra(place: Origin, step: Install) -> bool:
+    return place.url in step.extra_indexes or place.url.startswith("--torch-backend")
 
 
 def _admits(spec: str, build: Build, *, pre: bool) -> bool:

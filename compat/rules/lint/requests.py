@@ -27,10 +27,12 @@ def unmet(scene: Scene) -> Iterator[Finding]:
         local = _LOCAL_CUDA.search(item.request.exact)
         if item.outcome.why == "version" and local and all(place.url == "" for place in item.origins):
             yield _index_missing(item, scene)
-        elif item.outcome.why == "version" and item.request.spec:
+        elif item.outcome.why in {"version", "newer"} and item.request.spec:
             yield _no_version(item, scene)
         elif item.outcome.why == "python":
             yield _no_python(item, scene)
+        elif item.outcome.why in {"fails", "glibc"}:
+            yield _not_installable(item, scene)
 
 
 def _index_missing(item: Taken, scene: Scene) -> Finding:
@@ -55,29 +57,53 @@ def _no_version(item: Taken, scene: Scene) -> Finding:
         -4:
     ]
     where = ", ".join(place.url or "the default index" for place in item.origins)
+    newer = item.outcome.why == "newer"
     return finding(
         "version-does-not-exist",
         scene,
         item.request.line,
-        f"No build of {item.request.text} is published at {where}.",
-        severity="error",
+        f"No build of {item.request.text} is published at {where}"
+        + (", or it is newer than this matrix." if newer else "."),
+        severity="warning" if newer else "error",
         fix=f"Newest there: {', '.join(near)}." if near else "",
         evidence=(_seen(item, scene),),
         confidence="likely",
     )
 
 
+def _not_installable(item: Taken, scene: Scene) -> Finding:
+    """A release that is listed and cannot be installed, or whose wheels need a newer C library than the base's."""
+    build, base = item.outcome.build, scene.base
+    assert build is not None
+    fails = item.outcome.why == "fails"
+    detail = (
+        f"{item.request.text} resolves to {build.full_version}, which cannot be installed: {build.fails}."
+        if fails or base is None
+        else f"{item.request.text} has wheels for glibc {build.glibc} and later; {base.reference} has {scene.glibc}."
+    )
+    return finding(
+        "version-does-not-exist" if fails else "glibc-too-old",
+        scene,
+        item.request.line,
+        detail,
+        severity="error",
+        evidence=(_seen(item, scene),),
+        sources=(scene.matrix.cite(build),),
+    )
+
+
 def _no_python(item: Taken, scene: Scene) -> Finding:
     builds = [b for b in scene.matrix.builds(item.request.name) if b.version == item.request.exact.partition("+")[0]]
     pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
+    python = item.step.python or item.python
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
     return finding(
         "python-unsupported",
         scene,
         item.request.line,
-        f"{item.request.text} has no wheel for Python {scene.python}{offered}.",
+        f"{item.request.text} has no wheel for Python {python}{offered}.",
         severity="error",
-        evidence=(_seen(item, scene), Evidence("python", scene.python, scene.ask.file)),
+        evidence=(_seen(item, scene), Evidence("python", python, scene.ask.file)),
     )
 
 
@@ -248,6 +274,17 @@ def conda_nightly(scene: Scene) -> Iterator[Finding]:
             )
 
 
+def applications(scene: Scene) -> Iterator[Finding]:
+    """pin-missing: a package that brings a framework, with neither pinned."""
+    own = {item.request.name for item in scene.own}
+    pinned = {item.request.name for item in scene.taken if _bounded(item.request.spec)}
+    for request, row in scene.applications:
+        if request.name in own and not request.url and not _bounded(request.spec) and not pinned & {*row.pulls}:
+            brought = f" It brings {' and '.join(row.pulls)}." if row.pulls else ""
+            detail = f"{request.text}: no version is named.{brought}"
+            yield finding("pin-missing", scene, request.line, detail, severity="warning")
+
+
 def _bounded(spec: str) -> bool:
     """Whether a specification stays within one release line: ``==``, ``~=``, or an upper bound."""
     return any(mark in spec for mark in ("==", "~=", "<"))
@@ -257,4 +294,4 @@ def _seen(item: Taken, scene: Scene) -> Evidence:
     return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
 
 
-RULES: Final = (unmet, shadowed, cpu_by_accident, wrong_vendor, floating, stale_nightly, conda_nightly)
+RULES: Final = (unmet, shadowed, cpu_by_accident, wrong_vendor, floating, stale_nightly, conda_nightly, applications)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import Build
+    from compat.matrix.rows import Application, Build
     from compat.rules.lint.bases import Base
     from compat.rules.lint.origins import Origin, Outcome
     from compat.sources.values import Ask, Command, Install, Request, Stage
@@ -37,6 +37,7 @@ class Taken:
     step: Install
     outcome: Outcome
     origins: tuple[Origin, ...]
+    python: str = ""
 
     @property
     def build(self) -> Build | None:
@@ -72,6 +73,7 @@ class Scene:
     commands: tuple[Command, ...] = ()
     final: bool = True
     arch: str = "x86_64"
+    glibc: str = ""
     own: tuple[Taken, ...] = field(default=())
 
     @property
@@ -91,9 +93,20 @@ class Scene:
         """What the image is meant for: ``cuda``, ``rocm``, ``jetson``, or empty if nothing tells."""
         return self.base.kind if self.base and self.base.kind in {"cuda", "rocm", "jetson"} else ""
 
+    @property
+    def applications(self) -> tuple[tuple[Request, Application], ...]:
+        """Requests for packages that bring a framework, pip's and uv's, without those whose extra is not asked for."""
+        known = self.matrix.applications
+        found = ((item.request, known[item.request.name]) for item in self.taken if item.request.name in known)
+        return tuple((each, row) for each, row in found if not row.extras or _extras(each) & {*row.extras})
+
     def build_of(self, name: str) -> Taken | None:
         """The last request for a package whose build is known."""
         return next((item for item in self.builds if item.request.name == name), None)
+
+
+def _extras(request: Request) -> set[str]:
+    return {re.sub(r"[-_.]+", "-", extra).lower() for extra in request.extras}
 
 
 def scenes(ask: Ask, matrix: Matrix) -> Iterator[Scene]:
@@ -108,33 +121,51 @@ def scenes(ask: Ask, matrix: Matrix) -> Iterator[Scene]:
 
 def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, matrix: Matrix) -> Scene:
     steps = [(step, part is stage) for part in chain for step in part.installs]
-    python = bases.python_of(base, matrix) if base else _asked_python(ask)
     arch = "aarch64" if (base and base.kind == "jetson") or "arm64" in stage.platform else "x86_64"
+    commands = tuple(command for part in chain for command in part.commands)
+    glibc = bases.glibc_of(base, matrix) if base else ""
+    others = _brings_pythons(commands)
+    python = "" if others else bases.python_of(base, matrix) if base else _asked_python(ask)
     taken: list[Taken] = []
     own: list[Taken] = []
     conda: list[Request] = []
     apt: list[Request] = []
     for step, mine in steps:
-        python = _python_after(step, python)
+        python = _python_after(step, python, others=others)
         if step.manager == "conda":
             conda += step.requests
         elif step.manager == "apt":
             apt += step.requests
         else:
-            items = [_taken(request, step, matrix, step.python or python, arch) for request in step.requests]
+            place = origins.Place(step.python or python, _platform(base, arch), glibc)
+            items = [_taken(request, step, matrix, place) for request in step.requests]
             taken += items
             own += items if mine else []
-    commands = tuple(command for part in chain for command in part.commands)
     return Scene(
         ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, python=python, taken=tuple(taken), own=tuple(own),
         has_python=_has_python(chain, base, commands), conda=tuple(conda), apt=tuple(apt), commands=commands,
-        final=stage is ask.final, arch=arch,
+        final=stage is ask.final, arch=arch, glibc=glibc,
     )  # fmt: skip
 
 
-def _taken(request: Request, step: Install, matrix: Matrix, python: str, arch: str) -> Taken:
-    found = origins.outcome(request, step, matrix, python=python, arch=arch)
-    return Taken(request, step, found, origins.origins(step, matrix))
+def _platform(base: Base | None, arch: str) -> str:
+    """The wheel platform of a base: Linux, unless it is one of Microsoft's Windows images."""
+    windows = base is not None and re.search(r"(^|/)windows(/|$)|windowsservercore|nanoserver", base.reference)
+    return "win_amd64" if windows else f"linux_{arch}"
+
+
+def _brings_pythons(commands: tuple[Command, ...]) -> bool:
+    """Whether some command brings Pythons of its own, so that which one a bare ``pip`` serves is not known."""
+    brings = re.compile(
+        r"pyenv|\buv (venv|python)|(mini|ana)conda|mini(forge)|mambaforge|micromamba|(conda|mamba) create|altinstall|"
+        r"Python-3|asdf|\bmise\b|update-alternatives.*python3\.\d|\bln .*python3\.\d"
+    )
+    return any(brings.search(command.text) for command in commands)
+
+
+def _taken(request: Request, step: Install, matrix: Matrix, place: origins.Place) -> Taken:
+    found = origins.outcome(request, step, matrix, place)
+    return Taken(request, step, found, origins.origins(step, matrix), place.python)
 
 
 def _asked_python(ask: Ask) -> str:
@@ -142,14 +173,14 @@ def _asked_python(ask: Ask) -> str:
     return found[1] if found else ""
 
 
-def _python_after(step: Install, python: str) -> str:
+def _python_after(step: Install, python: str, *, others: bool) -> str:
     """The Python in use after a step that installs one."""
     for request in step.requests:
         if step.manager == "conda" and request.name == "python":
             found = re.search(r"3\.\d{1,2}", request.spec)
             return found.group() if found else ""
-        if step.manager == "apt" and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
-            return found[1]
+        if step.manager == "apt" and not others and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
+            return found[1] if python in {"", found[1]} else ""  # beside the system's own: which one is used is not known
     return python
 
 

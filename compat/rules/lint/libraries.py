@@ -1,0 +1,137 @@
+"""Lint of builds that take CUDA and cuDNN from the system: whether the base image has them, and the right ones."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Evidence
+from compat.rules.lint import bases
+from compat.rules.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.rules.lint.bases import Base
+    from compat.rules.lint.scene import Scene, Taken
+
+_BROUGHT: Final = re.compile(r"(?=.*(?:cuda|cudnn))(?:.*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv ))", re.IGNORECASE)
+
+
+def system_libraries(scene: Scene) -> Iterator[Finding]:
+    """library-missing, base-runtime-mismatch: builds that take CUDA or cuDNN from the base."""
+    base = scene.base
+    if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
+        return
+    for item in scene.own:
+        build = item.build
+        if build is None or build.cuda_from != "system" or not build.runtime.startswith("cuda"):
+            continue
+        wanted = build.runtime.removeprefix("cuda")
+        if not base.has_cuda_libraries and not base.installed:
+            yield _missing(item, f"CUDA {wanted}", scene)
+        elif _needs_cudnn(item) and not base.cudnn:
+            yield _missing(item, f"cuDNN {build.cudnn}".strip(), scene)
+        else:
+            yield from _other_runtime(item, wanted, scene)
+
+
+def _unknown(base: Base) -> bool:
+    """Whether what the base holds cannot be told: neither plain nor of a maker whose tags say it."""
+    if base.kind in {"python", "plain"}:
+        return False
+    return not (base.kind == "cuda" and base.flavour and (not base.installed or base.cuda))
+
+
+def _brought(scene: Scene) -> bool:
+    """Whether CUDA or cuDNN may come from elsewhere: system or conda packages, a download, another image or stage."""
+    named = any(re.search(r"cuda|cudnn|nvidia", request.name) for request in (*scene.apt, *scene.conda))
+    copied = any(_has_cuda(name, scene) for part in scene.chain for name in part.copies)
+    return named or copied or any(_BROUGHT.search(command.text) for command in scene.commands)
+
+
+def _has_cuda(name: str, scene: Scene) -> bool:
+    stage = next((part for part in scene.ask.stages if part.name.lower() == name.lower()), None)
+    image = scene.ask.chain(stage)[0].base if stage else name
+    return bases.read(image, scene.matrix).kind in {"cuda", ""}
+
+
+def _needs_cudnn(item: Taken) -> bool:
+    return item.build is not None and any(name.startswith("cudnn") for name in item.build.system)
+
+
+def _missing(item: Taken, what: str, scene: Scene) -> Finding:
+    base, build = scene.base, item.build
+    assert base is not None
+    assert build is not None
+    beside = _carrier(item, scene)
+    detail = f"{item.request.text} takes {what} from the system, and {base.reference} has none."
+    if beside:
+        detail += f" {beside} brings it as packages, which may or may not be found."
+    return finding(
+        "library-missing",
+        scene,
+        item.request.line,
+        detail,
+        severity="error" if base.kind == "cuda" and not beside else "warning",
+        confidence="likely" if beside else "certain",
+        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+        sources=(scene.matrix.cite(build),),
+    )
+
+
+def _carrier(item: Taken, scene: Scene) -> str:
+    """Another build of the same CUDA major that brings the libraries as packages."""
+    assert item.build is not None
+    series = item.build.runtime.partition(".")[0]
+    carriers = (
+        other.request.text
+        for other in scene.builds
+        if other.build and other.build.cuda_from == "packages" and other.build.runtime.partition(".")[0] == series
+    )
+    return next(carriers, "")
+
+
+def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
+    """A base with another CUDA or cuDNN: another major is another library name; an older minor lacks functions."""
+    base, build = scene.base, item.build
+    assert base is not None
+    assert build is not None
+    have = bases.cuda_minor(base)
+    if have and versions.release(have) != versions.release(versions.minor(wanted)):
+        newer = versions.release(have) > versions.release(versions.minor(wanted))
+        named_alike = versions.major(have) == versions.major(wanted) and _names_by_major(wanted, scene)
+        if newer and named_alike:
+            return
+        detail = f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}."
+        yield _mismatch(item, detail, scene, certain=not named_alike)
+        return
+    cudnn = base.cudnn_release or (base.cudnn if base.cudnn != "yes" else "")
+    if _needs_cudnn(item) and cudnn and build.cudnn and versions.major(cudnn) != versions.major(build.cudnn):
+        detail = f"{item.request.text} is built for cuDNN {build.cudnn}, from the system; {base.reference} has {cudnn}."
+        yield _mismatch(item, detail, scene, certain=True)
+
+
+def _names_by_major(cuda: str, scene: Scene) -> bool:
+    """Whether libraries of this release are named by the major alone: since minor-version compatibility came."""
+    release = scene.matrix.cuda(cuda)
+    return release is None or bool(release.family_linux)
+
+
+def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Finding:
+    base = scene.base
+    assert base is not None
+    return finding(
+        "base-runtime-mismatch",
+        scene,
+        item.request.line,
+        detail,
+        severity="error" if certain and not _carrier(item, scene) else "warning",
+        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+        sources=(scene.matrix.cite(item.build),) if item.build else (),
+    )
+
+
+RULES: Final = (system_libraries,)
