@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from compat import ci, facts, findings, plan
+from compat import ci, facts, findings, kernels, plan
+from compat.render import explanation
 
 Schema = dict[str, Any]
 
@@ -35,6 +36,10 @@ def schemas() -> dict[str, Schema]:
         "envcheck.inspect/1": inspect(),
         "envcheck.verify/1": verify(),
         "envcheck.ci/1": grid(),
+        "envcheck.explain/1": _document(shape(explanation.Explanation)),
+        "envcheck.matrix/1": tables(),
+        "envcheck.matrix-check/1": _object_of({"files": _TEXTS}),
+        "envcheck.matrix-diff/1": changes(),
     }
     return {name: _headed(name, body) for name, body in made.items()}
 
@@ -94,16 +99,49 @@ def doctor() -> Schema:
 def inspect() -> Schema:
     """Kernel targets of the objects looked into."""
     lists = {"sass": _TEXTS, "ptx": _TEXTS, "gfx": _TEXTS}
-    item = {
-        "type": "object",
-        "properties": {"path": _TEXT, **lists, "needed": _TEXTS},
-        "required": ["path", *lists, "needed"],
+    counts: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    group = _object_of({"targets": _TEXTS, "count": {"type": "integer"}})
+    more: dict[str, Schema] = {
+        "form": {"enum": ["", "elf", "pe", "cubin", "ptx", "fatbin", "hsaco", "bundle", "kpack", "archive", "name"]},
+        "images": counts,
+        "binaries": {"type": "array", "items": group},
+        "isa": _KINDS["tables"],
+        "implied": _KINDS["table"],
+        "floors": _KINDS["table"],
+        "rpath": _TEXTS,
+        "machine": _TEXT,
+        "relocatable": {"type": "boolean"},
+        "python_tag": _TEXT,
+        "cxx11_abi": {"type": ["boolean", "null"]},
+        "packs": _TEXTS,
+        "unread": _TEXTS,
     }
+    verdict = shape(kernels.Verdict)
+    verdict["properties"] = {"gpu": _TEXT, **verdict["properties"]}
     body = {
-        "objects": {"type": "array", "items": item},
-        "targets": {"type": "object", "properties": lists, "required": list(lists)},
+        "path": _TEXT,
+        "objects": {"type": "array", "items": _object_of({"path": _TEXT, **lists, "needed": _TEXTS, **more})},
+        "targets": _object_of(lists),
+        "scanned": {"type": "integer"},
+        "complete": {"type": "boolean"},
+        "unread": _TEXTS,
+        "verdicts": {"type": "array", "items": {**verdict, "required": ["gpu", "target", "kernels", "why"]}},
     }
-    return {"type": "object", "properties": body, "required": list(body)}
+    return _object_of(body, *(key for key in body if key != "verdicts"))
+
+
+def tables() -> Schema:
+    """Tables of the matrix: one subject's rows, or all that is known of one thing; or the subjects there are."""
+    row = {**_object_of({"how": _TEXT, "source": _TEXTS}), "additionalProperties": {"type": ["string", "array"]}}
+    table = _object_of({"title": _TEXT, "rows": {"type": "array", "items": row}, "sources": _KINDS["table"]})
+    body = {"tables": {"type": "array", "items": table}, "subjects": _TEXTS}
+    return {"type": "object", "properties": body, "anyOf": [{"required": ["tables"]}, {"required": ["subjects"]}]}
+
+
+def changes() -> Schema:
+    """What changed between two matrices."""
+    change = _object_of({"table": _TEXT, "subject": _TEXT, "words": _TEXT})
+    return _object_of({"changes": {"type": "array", "items": change}})
 
 
 def verify() -> Schema:
@@ -121,9 +159,10 @@ def verify() -> Schema:
 
 def grid() -> Schema:
     """Cells of a CI matrix with their plans, and the excluded ones."""
-    cell = {"name": _TEXT, "requirements": _TEXT, "runtime": _TEXT, "python": _TEXT, "plan": shape(plan.Plan)}
+    names = ("name", "requirements", "runtime", "python", "platform", "base_image")
+    cell = {**dict.fromkeys(names, _TEXT), "gpu": {"type": "boolean"}, "plan": shape(plan.Plan)}
     body = {
-        "cells": {"type": "array", "items": {"type": "object", "properties": cell, "required": list(cell)}},
+        "cells": {"type": "array", "items": _object_of(cell)},
         "excluded": {"type": "array", "items": shape(ci.Excluded)},
     }
     return {"type": "object", "properties": body, "required": list(body)}
@@ -152,6 +191,11 @@ def _object(kind: Any, required: tuple[str, ...] | None, skip: tuple[str, ...]) 
     demanded = list(required if required is not None else (name for name in always if name in names))
     body: Schema = {"type": "object", "properties": {name: shape(hints[name]) for name in names}}
     return {**body, "required": demanded} if demanded else body
+
+
+def _object_of(properties: Mapping[str, Schema], *required: str) -> Schema:
+    """An object with these keys; all of them are there unless fewer are named."""
+    return {"type": "object", "properties": dict(properties), "required": list(required or properties)}
 
 
 def _document(body: Schema, *required: str) -> Schema:

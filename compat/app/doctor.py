@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from compat.app import hosts
@@ -57,7 +57,19 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     host, text = _patient(question, matrix)
     error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
     found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
-    return _with_wishes(found, question, host, matrix), host
+    return _with_wishes(_with_rest(found, select), question, host, matrix), host
+
+
+def _with_rest(found: Report, select: Sequence[str]) -> Report:
+    """The report with a line that counts the rules that had nothing to say, so that a short report reads as it is."""
+    from compat import rules
+
+    told = {code for item in found.unchecked for code in item.what.split(", ")}
+    told |= {item.code for finding in found.findings for item in (finding, *finding.consequences)}
+    rest = len(set(rules.RULES) - told) - len(found.fine)
+    if select or rest < 1 or not found.fine:
+        return found
+    return replace(found, fine=(*found.fine, f"{rest} more checks found nothing, or are about what is not here"))
 
 
 def _demand_sense(question: Question) -> None:
@@ -117,6 +129,9 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
     answer = resolve.resolve(question.wishes, host, matrix)
     text = ", ".join(question.wishes)
     match answer.status:
+        case "plan" if _depends(host, answer):
+            why = f"{_summary(answer)} would fit, if: " + "; ".join(answer.conditions)
+            return Report(found.findings, found.fine, (*found.unchecked, Unchecked(f"whether {text} can run", why)))
         case "plan":
             return Report(found.findings, (*found.fine, f"{text} can run here: {_summary(answer)}"), found.unchecked)
         case "unknown":
@@ -124,6 +139,11 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
             return Report(found.findings, found.fine, gaps)
         case _:
             return Report(ranked((*found.findings, _clash(text, answer))), found.fine, found.unchecked)
+
+
+def _depends(host: Host, answer: Answer) -> bool:
+    """Whether a plan rests on facts that nobody knows, so that it proves nothing about this machine."""
+    return bool(answer.conditions) and not (host["gpus"] and host.known("arch"))
 
 
 def _summary(answer: Answer) -> str:
@@ -138,7 +158,7 @@ def _clash(text: str, answer: Answer) -> Finding:
         code="wish-unsatisfiable",
         severity="error",
         title="What was asked for cannot run on this machine",
-        detail=f"{text}: " + "; ".join(member.text for member in members),
+        detail=f"{text}: " + "; ".join(member.text for member in members if member.kind != "wish"),
         evidence=tuple(Evidence(member.kind, member.text, member.source) for member in members),
         fix=Fix(best.text, (best.command,) if best.command else ()) if best else Fix("See envcheck resolve."),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from compat import plan as plans
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.plan import Answer
+    from compat.plan import Answer, Remedy
 
 PREFERENCES: Final = ("newest", "smallest", "oldest-driver", "stable")
 
@@ -78,9 +78,28 @@ def replies(requirements: Sequence[str], target: Target, matrix: Matrix) -> tupl
         raise InputError("nothing was asked for", expected="a requirement such as torch==2.9.1")
     machines = machines_of(target, matrix)
     if len(machines) == 1:
-        return (Reply(resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer)),)
+        answer = resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer)
+        return (Reply(_repeatable(answer, target)),)
     found = resolve.resolve_many(requirements, machines, matrix, cpu=target.cpu, prefer=target.prefer)
     return tuple(Reply(answer, tuple(target.hosts[place] for place in places)) for places, answer in found)
+
+
+def _repeatable(answer: Answer, target: Target) -> Answer:
+    """The answer with the rest of the question in the commands of its fixes: which machine, and that the CPU will do.
+
+    The solver knows facts and not where they came from; without the host file, a fix would be tried on this machine.
+    """
+    words = ["--host", *target.hosts] if target.hosts else []
+    return replace(answer, fixes=tuple(_completed(fix, words, cpu=target.cpu) for fix in answer.fixes))
+
+
+def _completed(fix: Remedy, words: Sequence[str], *, cpu: bool) -> Remedy:
+    from shlex import join
+
+    if not fix.command:
+        return fix
+    more = [*words, *(["--cpu"] if cpu and "--cpu" not in fix.command.split() else [])]
+    return replace(fix, command=f"{fix.command} {join(more)}") if more else fix
 
 
 def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:

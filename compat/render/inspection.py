@@ -35,4 +35,5 @@ def _targets(item: Mapping[str, Any]) -> str:
 
 
 def _verdict(item: Mapping[str, Any], pen: Ink) -> str:
-    return f"{item['gpu']} ({item['target']}): {pen(_STYLES[item['kernels']], item['kernels'])}  {item['why']}"
+    name = item["gpu"] if item["gpu"] == item["target"] else f"{item['gpu']} ({item['target']})"
+    return f"{printable(name)}: {pen(_STYLES[item['kernels']], item['kernels'])}  {printable(item['why'])}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.render.ink import Ink, table
+from compat.render.ink import Ink, printable, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,14 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
 
 def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True) -> list[str]:
     """The plan: what to install on what, what it needs of the host."""
-    head = f"{chosen.runtime}, Python {chosen.python}, {chosen.arch}"
+    head = printable(f"{chosen.runtime}, Python {chosen.python}, {chosen.arch}")
     rows = [
-        (build.requirement, build.runtime or "no GPU code", build.index or "default index") for build in chosen.builds
+        (
+            printable(build.requirement),
+            printable(build.runtime) or "no GPU code",
+            printable(build.index) or "default index",
+        )
+        for build in chosen.builds
     ]
     lines = [
         pen("green bold", f"✓ {head}") if settled else pen("yellow bold", f"? nearest: {head}"),
@@ -58,22 +63,27 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
     if chosen.driver.minimum:
         facts.append(("driver", f">= {chosen.driver.minimum}", chosen.driver.note))
     facts += [("keep", constraint, "") for constraint in chosen.constraints]
-    lines += [
-        f"  {pen('bold', label.ljust(16))}{value}" + (pen("dim", f"  {why}") if why else "")
-        for label, value, why in facts
-    ]
-    lines += [_gpu(verdict, pen) for verdict in chosen.gpus]
+    for label, value, why in facts:
+        lines += _fact(label, value, why, pen)
+    lines += [line for verdict in chosen.gpus for line in _gpu(verdict, pen)]
     if explain:
         lines += ["", *_choices(chosen, pen)]
     return lines
 
 
-def _gpu(verdict: GpuVerdict, pen: Ink) -> str:
+def _fact(label: str, value: str, why: str, pen: Ink, *, style: str = "") -> list[str]:
+    """A labelled value, and its reason behind it where there is room, else below."""
+    value, why = printable(value), printable(" ".join(why.split()))
+    head = f"  {pen('bold', label.ljust(16))}{pen(style, value) if style else value}"
+    if not why or 18 + len(value) + 2 + len(why) <= pen.width:
+        return [head + (pen("dim", f"  {why}") if why else "")]
+    return [head, *(pen("dim", line) for line in pen.wrap(why, " " * 20))]
+
+
+def _gpu(verdict: GpuVerdict, pen: Ink) -> list[str]:
     style, words = _KERNELS[verdict.kernels]
     name = f"{verdict.name} ({verdict.target})" if verdict.name != verdict.target else verdict.target
-    return f"  {pen('bold', 'GPU'.ljust(16))}{name}: {pen(style, words)}" + (
-        pen("dim", f"  {verdict.why}") if verdict.why else ""
-    )
+    return _fact("GPU", f"{name}: {words}", verdict.why, pen, style=style)
 
 
 def _choices(chosen: Plan, pen: Ink) -> list[str]:
@@ -98,4 +108,4 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
 
 def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:
     lines = pen.wrap(fix.text, f"  {number}. ", "     ")
-    return [*lines, pen("cyan", f"     $ {fix.command}")] if fix.command else lines
+    return [*lines, pen("cyan", printable(f"     $ {fix.command}"))] if fix.command else lines

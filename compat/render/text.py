@@ -9,7 +9,7 @@ from compat.render.ink import Ink, printable
 
 if TYPE_CHECKING:
     from compat.facts import Host
-    from compat.findings import Finding, Report
+    from compat.findings import Finding, Report, Unchecked
 
 _FRAMEWORKS: Final = (
     "torch",
@@ -36,6 +36,7 @@ def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: In
     if found.unchecked:
         lines += [*(pen("dim", line) for line in _unchecked(found, pen)), ""]
     lines.append(_closing(found, pen))
+    lines += [pen("dim", line) for hint in _hints(found, host) for line in pen.wrap(hint, "", "  ")]
     return "\n".join(lines)
 
 
@@ -86,7 +87,7 @@ def _unchecked(found: Report, pen: Ink) -> list[str]:
     """What was not judged: facts that nobody knows in one paragraph, everything else with its own reason."""
     missing = [item for item in found.unchecked if item.why.endswith(" is unknown")]
     facts = dict.fromkeys(item.why.removesuffix(" is unknown") for item in missing)
-    rules = sum(item.what.count(",") + 1 for item in missing)
+    rules = sum(map(_checks, missing))
     lines = ["Not checked:"]
     for item in found.unchecked:
         lines += pen.wrap(f"{item.what}: {item.why}", "  ? ", "    ") if item not in missing else []
@@ -94,6 +95,11 @@ def _unchecked(found: Report, pen: Ink) -> list[str]:
         asked = f"{_number(rules, 'check')} for want of {', '.join(facts)}"
         lines += pen.wrap(asked, "  ? ", "    ")
     return lines
+
+
+def _checks(item: Unchecked) -> int:
+    """How many checks an item stands for: those that want the same fact are told together."""
+    return item.what.count(",") + 1 if item.why.endswith(" is unknown") else 1
 
 
 def machine(host: Host, pen: Ink) -> list[str]:
@@ -152,12 +158,22 @@ def _labelled(label: str, text: str, pen: Ink) -> list[str]:
 
 
 def _evidence(finding: Finding, pen: Ink) -> list[str]:
-    lines = []
-    for number, item in enumerate(finding.evidence):
-        label = pen("bold", "seen  ") if number == 0 else " " * 6
-        seen = f"{item.fact} = {value_of(item.value)}"
-        lines.append(f"    {label}{seen}" + (pen("dim", printable(f"  ({item.source})")) if item.source else ""))
+    lines: list[str] = []
+    for item in finding.evidence:
+        first, *rest = pen.wrap(f"{item.fact} = {value_of(item.value)}", " " * 10, " " * 12)
+        label = "    " + (" " * 6 if lines else pen("bold", "seen  "))
+        lines += [label + first.lstrip(), *rest]
+        lines += _source(item.source, pen, used=max(len(first), *(len(line) for line in rest), 0), lines=lines)
     return lines
+
+
+def _source(source: str, pen: Ink, *, used: int, lines: list[str]) -> list[str]:
+    """Where a fact was read: behind it where there is room, else below."""
+    said = printable(f"({' '.join(source.split())})") if source else ""
+    if said and used + 2 + len(said) <= pen.width:
+        lines[-1] += pen("dim", f"  {said}")
+        return []
+    return [pen("dim", line) for line in pen.wrap(said, " " * 12)] if said else []
 
 
 def value_of(value: Any, limit: int = 110) -> str:
@@ -177,10 +193,24 @@ def value_of(value: Any, limit: int = 110) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _hints(found: Report, host: Host) -> list[str]:
+    """What to ask next, on a machine where nothing is in error and little is installed."""
+    if not found.ok:
+        return []
+    hints = []
+    if host.known("packages") and not any(name in (host["packages"] or {}) for name in _FRAMEWORKS):
+        hints.append("No framework is in this Python: --python PATH looks into another environment.")
+    if host.known("gpus") and not host["gpus"]:
+        hints.append("No GPU is here: `envcheck resolve torch --cpu` plans for this machine, --gpu NAME for another.")
+    return hints
+
+
 def _closing(found: Report, pen: Ink) -> str:
     errors, warnings = found.count("error"), found.count("warning")
     if not errors and not warnings:
-        unsure = f" {len(found.unchecked)} could not be checked." if found.unchecked else ""
+        unsure = f" {sum(map(_checks, found.unchecked))} could not be checked." if found.unchecked else ""
+        if found.unchecked and not found.fine and not found.findings:
+            return pen("yellow", "Nothing could be checked: too little is known.")
         return pen("green", "Nothing found that does not fit.") + unsure
     parts = [_number(errors, "error")] * bool(errors) + [_number(warnings, "warning")] * bool(warnings)
     codes = [finding.code for finding in found.findings if finding.severity != "info"]

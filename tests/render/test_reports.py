@@ -74,9 +74,42 @@ def test_a_fact_from_elsewhere_cannot_steer_the_terminal():
 
 
 def test_a_clean_report_says_so_and_counts_what_was_not_checked():
-    text = render.report(Report((), (), (Unchecked("a", "b"),)), facts.host("t", gpus=[]), "text")
-    assert "Nothing found that does not fit. 1 could not be checked." in text
+    text = render.report(
+        Report((), ("c fits",), (Unchecked("a", "b"), Unchecked("d, e", "x is unknown"))),
+        facts.host("t", gpus=[]),
+        "text",
+    )
     assert "no GPU" in text
+    assert "Nothing found that does not fit. 3 could not be checked." in text
+    assert "2 checks for want of x" in text
+
+
+def test_where_nothing_was_checked_nothing_is_said_to_fit():
+    text = render.report(Report((), (), (Unchecked("a", "gpus is unknown"),)), facts.host("t"), "text")
+    assert "Nothing could be checked" in text
+    assert "does not fit" not in text
+
+
+def test_a_bare_machine_is_told_what_to_ask_next():
+    text = render.report(Report((), ("a",)), facts.host("t", gpus=[], packages={"pip": "24.0"}), "text")
+    assert "--python PATH" in text
+    assert "envcheck resolve torch --cpu" in text
+    known = render.report(Report((), ("a",)), facts.host("t", packages={"torch": "2.9.1"}), "text")
+    assert "--python PATH" not in known
+    assert "--cpu" not in known
+
+
+def test_evidence_keeps_to_the_paper():
+    finding = Finding(
+        code="c",
+        severity="error",
+        title="t",
+        detail="d",
+        evidence=(Evidence("gpus", "none", ", ".join(["/sys/bus/pci/devices"] * 9)), Evidence("driver", "1", "nvml")),
+    )
+    text = render.report(Report((finding,)), facts.host("t"), "text")
+    assert max(map(len, text.splitlines())) <= 110
+    assert "driver = 1  (nvml)" in text
     assert "no GPU" not in render.report(Report(), facts.host("t"), "text")
 
 
