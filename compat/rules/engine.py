@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.facts import CATALOGUE
+from compat.facts import CATALOGUE, Unknown
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
@@ -17,7 +17,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.signals import WORDS, Hearing, recognise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compat.facts import Host
     from compat.findings import Confidence, Severity
@@ -84,7 +84,7 @@ def judge_with(
     ignore: Iterable[str] = (),
 ) -> Report:
     """Judge a machine by the rules of a table; see :func:`compat.rules.judge`."""
-    signals = recognise(error, matrix)
+    signals = recognise("\n".join((error, *statements(host))), matrix)
     host = prepared(host, signals, matrix, tuple(commands))
     case = Case(host, matrix, signals, tuple(wishes), tuple(commands))
     asked = [_ask(code, rule, layer, case) for layer, (code, rule) in enumerate(rules.items())]
@@ -95,8 +95,22 @@ def judge_with(
     return Report(
         findings=_folded(ordered, rules),
         fine=tuple(item.answer.text for item in asked if isinstance(item.answer, Fits) and item.answer.text),
-        unchecked=(*_questions(asked, ordered, case), *_unjudged(asked)),
+        unchecked=(*_questions(asked, ordered, case), *_silent(host), *_unjudged(asked)),
     )
+
+
+def statements(host: Host) -> tuple[str, ...]:
+    """What the driver itself said when it was asked, in the words of messages (``CUDA_ERROR_NOT_INITIALIZED``)."""
+    said = (host[name] for name in ("nvml", "cuda_init"))
+    return tuple(word for word in said if word and word != "ok")
+
+
+def _silent(host: Host) -> Iterator[Unchecked]:
+    """Facts whose source hung: that nobody answered is worth more than a rule left out."""
+    for name in host:
+        reading = host.reading(name)
+        if isinstance(reading, Unknown) and "did not answer" in reading.why:
+            yield Unchecked(name, reading.why)
 
 
 def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
