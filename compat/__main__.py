@@ -8,13 +8,24 @@ import sys
 def main() -> int:
     """Run ``envcheck`` with the process's arguments and return its exit code."""
     if sys.argv[1:] in (["--version"], ["-V"]):
-        from compat import __version__
-
-        sys.stdout.write(f"envcheck {__version__}\n")
-        return 0
+        return _version()
     from compat.cli import run
 
     return run(sys.argv[1:])
+
+
+def _version() -> int:
+    from compat import __version__
+
+    try:
+        if sys.stdout:  # None where the parent closed it
+            sys.stdout.write(f"envcheck {__version__}\n")
+            sys.stdout.flush()
+    except OSError as error:
+        sys.stdout = None
+        sys.stderr.write(f"envcheck: standard output cannot be written: {error.strerror}\n")
+        return 2
+    return 0
 
 
 if __name__ == "__main__":

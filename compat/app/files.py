@@ -25,6 +25,8 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
     """
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise InputError("is closed", where=shown(name), expected="something to read")
             raw = sys.stdin.buffer.read(limit + 1)
         else:
             with Path(name).open("rb") as stream:
@@ -109,13 +111,13 @@ def write_atomically(name: str, text: str) -> None:
 
 def _replace(path: Path, text: str) -> None:
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to rename over
-        path.write_text(text, "utf-8")
+        path.write_text(text, "utf-8", "replace")
         return
     mask = os.umask(0)
     os.umask(mask)
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
             stream.write(text)
         Path(temporary).chmod(0o666 & ~mask)
         Path(temporary).replace(path)

@@ -6,9 +6,13 @@ imported. Errors end here: expected ones as a message and their exit code, an in
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import re
 import sys
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
 
 from compat.errors import EnvcheckError, InputError
 
@@ -42,9 +46,11 @@ def run(arguments: Sequence[str]) -> int:
 
     typed = next((word for word in arguments if not word.startswith("-")), "")
     names = [typed] if typed in COMMANDS else list(COMMANDS)
+    ready()
     try:
         _refuse_empty(arguments)
         code = application(names)(args=list(arguments), prog_name="envcheck", standalone_mode=False)
+        sys.stdout.flush()  # what cannot be written is told here, not by the interpreter on its way out
     except EnvcheckError as error:
         _complain(str(error))
         return error.exit_code
@@ -52,13 +58,36 @@ def run(arguments: Sequence[str]) -> int:
         _complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone (head, less): nobody is left to tell
+        sys.stdout = _nowhere()  # the reader has gone (head, less): nobody is left to tell
         return 0
+    except OSError as error:
+        return _unwritten(error)
     except Exception as error:  # noqa: BLE001 - Typer's usage errors have no importable base
         return _usage(error)
     if code == INTERRUPTED:  # newer releases of Typer answer an interrupt themselves, without a word
         _complain("interrupted")
     return code if isinstance(code, int) else 0
+
+
+def ready() -> None:
+    """Make the streams fit to speak: all there, in UTF-8 as our documents say of themselves, whatever the locale."""
+    sys.stdout = sys.stdout or _nowhere()  # None where the parent closed it
+    sys.stderr = sys.stderr or _nowhere()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")
+
+
+def _unwritten(error: OSError) -> int:
+    """Standard output took no more; any other failure of a file is a fault of ours and keeps its traceback."""
+    if error.filename is not None or error.errno not in {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT}:
+        raise error
+    sys.stdout = _nowhere()
+    _complain(f"standard output cannot be written: {error.strerror}")
+    return InputError.exit_code
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
