@@ -5,13 +5,8 @@ Source: Compose specification (``deploy.resources.reservations.devices``, ``gpus
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from compat.sources.documents import read_yaml
+from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Service
-
-if TYPE_CHECKING:
-    from compat.sources.documents import Located
 
 
 def read(text: str, file: str) -> Ask:
@@ -29,6 +24,8 @@ def _service(name: str, body: Located) -> Service:
     named = [found for device in reserved.items() for found in device.get("device_ids").items()]
     short = body.get("gpus")
     named += [found for device in short.items() for found in device.get("device_ids").items()]
+    nodes = [item for item in body.get("devices").items() if item.text.startswith("/dev/nvidia")]
+    named += [Located(item.text.partition(":")[0], item.line) for item in nodes]
     return Service(
         name=name,
         image=body.get("image").text,

@@ -22,7 +22,11 @@ _FLAGS: Final = {
     "UV_TORCH_BACKEND": "--torch-backend",
     "UV_INDEX_STRATEGY": "--index-strategy",
 }
-_CONFIGURED: Final = {"index-url": "PIP_INDEX_URL", "extra-index-url": "PIP_EXTRA_INDEX_URL", "find-links": "PIP_FIND_LINKS"}
+_CONFIGURED: Final = {
+    "index-url": "PIP_INDEX_URL",
+    "extra-index-url": "PIP_EXTRA_INDEX_URL",
+    "find-links": "PIP_FIND_LINKS",
+}
 UNSEEN: Final = "a configuration file that is not at hand"
 """Stands for the index where a pip.conf that nobody can see decides."""
 
@@ -35,7 +39,9 @@ def applied(step: Install, values: Mapping[str, str]) -> Install:
     flags = tuple(
         f"{flag}={values[name]}" if name.startswith("UV_") else flag
         for name, flag in _FLAGS.items()
-        if name.lower().startswith(step.manager) and values.get(name, "") not in {"", "0", "false"} and flag not in asked
+        if name.lower().startswith(step.manager)
+        and values.get(name, "") not in {"", "0", "false"}
+        and flag not in asked
     )
     return replace(
         step,

@@ -227,9 +227,7 @@ def _conda(words: list[str], line: int, _python: str) -> Install | None:
             files.append(word.partition("=")[2])
         elif not word.startswith("-") and (found := conda_request(word, line)):
             requests.append(found)
-    return Install(
-        manager="conda", requests=tuple(requests), channels=tuple(channels), files=tuple(files), line=line
-    )
+    return Install(manager="conda", requests=tuple(requests), channels=tuple(channels), files=tuple(files), line=line)
 
 
 def conda_request(text: str, line: int) -> Request | None:

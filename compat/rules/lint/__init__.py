@@ -34,7 +34,7 @@ def _findings(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     for scene in scenes(ask, matrix):
         for rule in (*images.RULES, *requests.RULES, *fits.RULES, *libraries.RULES, *steps.RULES):
             yield from rule(scene)
-    yield from steps.services(ask)
+    yield from steps.services(ask, matrix)
 
 
 def _chosen(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:

@@ -213,6 +213,18 @@ def _rocm(repository: str, tag: str) -> dict[str, Any]:
     return {**said, "python": python[1] if python else "unknown", "installed": installed}
 
 
+def never_published(base: Base, matrix: Matrix) -> bool:
+    """Whether a tag of nvidia/cuda is spelled like one, its CUDA release is in the matrix, and the tag is not.
+
+    The matrix lists every tag of the releases that it has; a mirror may hold more, so only the makers' own name counts.
+    """
+    found = _CUDA_TAG.fullmatch(base.tag)
+    if base.repository != "nvidia/cuda" or base.digest or base.variable or not found:
+        return False
+    listed = {row.tag.partition("-")[0] for row in matrix.select("images", repository="nvidia/cuda")}
+    return any(name == found["cuda"] or name.startswith(found["cuda"] + ".") for name in listed)
+
+
 def python_of(base: Base, matrix: Matrix) -> str:
     """Minor version of the Python that ``apt-get install python3`` or the image itself gives; empty if not known."""
     if base.python and base.python != "unknown":

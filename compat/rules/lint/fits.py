@@ -12,10 +12,11 @@ from compat.rules.lint.finding import finding
 from compat.targets import sm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.rules.lint.scene import Scene, Taken
+    from compat.targets import Sm
 
 _DEPENDENCY: Final = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(?:;(.*))?")
 _EXTENSION: Final = re.compile(
@@ -23,6 +24,8 @@ _EXTENSION: Final = re.compile(
     r"setup\.py (install|develop|bdist)",
     re.IGNORECASE,
 )
+_NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
+"""Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``."""
 _NAMES: Final = {
     "kepler": "3.7",
     "maxwell": "5.2",
@@ -37,15 +40,37 @@ _NAMES: Final = {
 
 
 def pairs(scene: Scene) -> Iterator[Finding]:
-    """framework-pair-mismatch, frameworks-conflict: what one build requires excludes another request."""
+    """framework-pair-mismatch, numpy-abi-mismatch: what one build requires excludes another request."""
     pinned = {item.request.name: item for item in scene.taken if item.request.spec and not item.request.marker}
     for item in scene.builds:
         if item.build is None or "--no-deps" in item.step.options or not item.request.exact:
             continue
         for name, spec in _requirements(item, scene):
             other = pinned.get(name)
-            if other and other is not item and other.request.exact and not _allows(spec, other.request.exact):
+            if other is None or other is item or _alternatives(item, other) or "--no-deps" in other.step.options:
+                continue
+            if not (_allows(spec, other.request.exact) if other.request.exact else meet(spec, other.request.spec)):
                 yield _mismatch(item, other, spec, scene)
+
+
+def _alternatives(item: Taken, other: Taken) -> bool:
+    """Whether two requests stand in different arms of one ``if``, or in one arm and outside."""
+    return item.step.branch != other.step.branch
+
+
+def meet(first: str, second: str) -> bool:
+    """Whether some version satisfies both specifications; ``True`` if one of them cannot be read.
+
+    It is enough to try the versions that they name and those right after them.
+    """
+    one, two = origins.specifiers(first), origins.specifiers(second)
+    if one is None or two is None or "*" in first + second or "+" in first + second:
+        return True
+    named = [item.version for item in (*one, *two)]
+    candidates = [*named, *(f"{version}.0.0.1" for version in named if version.replace(".", "").isdigit())]
+    return not named or any(
+        one.contains(version, prereleases=True) and two.contains(version, prereleases=True) for version in candidates
+    )
 
 
 def _requirements(item: Taken, scene: Scene) -> Iterator[tuple[str, str]]:
@@ -87,12 +112,14 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
     both = package is not None and package.kind == "framework"
     later = max(item.request.line, other.request.line)
     separate = item.step is not other.step
+    compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
+    what = "was compiled for" if compiled else "requires"
     return finding(
-        "framework-pair-mismatch",
+        "numpy-abi-mismatch" if compiled else "framework-pair-mismatch",
         scene,
         later,
-        f"{item.request.text} requires {other.request.name}{spec}, and {other.request.text} is asked for.",
-        severity="error",
+        f"{item.request.text} {what} {other.request.name}{spec}, and {other.request.text} is asked for.",
+        severity="warning" if compiled or (separate and package is None) else "error",
         evidence=tuple(
             Evidence("requirement", each.request.text, f"{scene.ask.file}:{each.request.line}")
             for each in (item, other)
@@ -104,19 +131,70 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
 
 
 def shared(scene: Scene) -> Iterator[Finding]:
-    """cuda-major-mixed-in-env: two frameworks whose builds are of different CUDA majors."""
-    found: dict[str, Taken] = {}
-    for item in scene.builds:
-        package = scene.matrix.package(item.request.name)
-        if item.build and item.build.runtime.startswith("cuda") and package and package.kind == "framework":
-            found[str(versions.major(item.build.runtime.removeprefix("cuda")))] = item
+    """cuda-major-mixed-in-env: packages of different CUDA majors; frameworks-conflict: pins that exclude each other."""
+    found = {major: item for item in scene.taken if (major := _cuda_major(item, scene))}
     if len(found) > 1:
         what = " and ".join(f"{item.request.text} (CUDA {major})" for major, item in sorted(found.items()))
         line = max(item.request.line for item in found.values())
         yield finding("cuda-major-mixed-in-env", scene, line, f"One environment holds {what}.", severity="warning")
-        if any(item.build and item.build.cuda_from == "system" for item in found.values()):
+        if _of_frameworks(found.values(), scene) and any(
+            item.build and item.build.cuda_from == "system" for item in found.values()
+        ):
             detail = f"One environment holds {what}; the one that takes CUDA from the system cannot load the other's."
             yield finding("frameworks-conflict", scene, line, detail, severity="warning", confidence="likely")
+    yield from _excluding(scene)
+
+
+def _cuda_major(item: Taken, scene: Scene) -> str:
+    """CUDA major of a framework, of what takes it from the system, or of a name that says it (``-cu12``)."""
+    latest = {each.request.name: each for each in scene.taken}
+    if item.request.marker or latest[item.request.name] is not item or item.step.branch:
+        return ""
+    if said := _NAMED.search(item.request.name):
+        return said[1]
+    package = scene.matrix.package(item.request.name)
+    build = item.build
+    if build is None or package is None or not build.runtime.startswith("cuda"):
+        return ""
+    counts = package.kind == "framework" or build.cuda_from == "system"
+    return str(versions.major(build.runtime.removeprefix("cuda"))) if counts else ""
+
+
+def _of_frameworks(items: Iterable[Taken], scene: Scene) -> bool:
+    kinds = [row.kind for item in items if (row := scene.matrix.package(item.request.name))]
+    return kinds.count("framework") > 1
+
+
+def _excluding(scene: Scene) -> Iterator[Finding]:
+    """frameworks-conflict: two frameworks whose builds require one package in versions that exclude each other."""
+    rows = [
+        item
+        for item in scene.builds
+        if item.request.exact
+        and (package := scene.matrix.package(item.request.name))
+        and package.kind == "framework"
+        and "--no-deps" not in item.step.options
+    ]
+    for place, item in enumerate(rows):
+        mine = dict(_requirements(item, scene))
+        for other in rows[place + 1 :]:
+            for name, spec in _requirements(other, scene):
+                if name in mine and name != "numpy" and not _alternatives(item, other) and not meet(mine[name], spec):
+                    yield _exclusion(item, other, f"{name}{mine[name]} and {name}{spec}", scene)
+                    break
+
+
+def _exclusion(item: Taken, other: Taken, what: str, scene: Scene) -> Finding:
+    together = item.step is other.step
+    return finding(
+        "frameworks-conflict",
+        scene,
+        max(item.request.line, other.request.line),
+        f"{item.request.text} and {other.request.text} require {what}.",
+        severity="error" if together else "warning",
+        confidence="certain" if together else "likely",
+        sources=tuple(scene.matrix.cite(each.build) for each in (item, other) if each.build),
+    )
 
 
 def rocm(scene: Scene) -> Iterator[Finding]:
@@ -136,21 +214,31 @@ def rocm(scene: Scene) -> Iterator[Finding]:
 
 def toolkit(scene: Scene) -> Iterator[Finding]:
     """toolkit-mismatch-extension: extensions compiled by a toolkit of another major than torch's."""
-    base, torch = scene.base, scene.build_of("torch")
-    if base is None or torch is None or torch.build is None or base.flavour != "devel" or not base.cuda:
+    torch, nvcc = scene.build_of("torch"), _nvcc(scene)
+    if scene.base is None or torch is None or torch.build is None or not nvcc:
         return
     built = torch.build.runtime.removeprefix("cuda")
     compiled = next((command for command in scene.commands if _compiles_extension(command.text)), None)
-    if compiled and torch.build.runtime.startswith("cuda") and versions.major(built) != versions.major(base.cuda):
+    if compiled and torch.build.runtime.startswith("cuda") and versions.major(built) != versions.major(nvcc):
         yield finding(
             "toolkit-mismatch-extension",
             scene,
             compiled.line,
-            f"`{compiled.text[:60]}`: torch {torch.build.full_version} is of CUDA {built}, nvcc of {base.cuda}.",
+            f"`{compiled.text[:60]}`: torch {torch.build.full_version} is of CUDA {built}, nvcc of {nvcc}.",
             severity="error",
-            fix=f"Start from a devel image of CUDA {built}, or take torch for CUDA {versions.minor(base.cuda)}.",
-            evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+            fix=f"Start from a devel image of CUDA {built}, or take torch for CUDA {versions.minor(nvcc)}.",
+            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
         )
+
+
+def _nvcc(scene: Scene) -> str:
+    """CUDA release of the compiler: a toolkit that apt installs, else the devel base's; empty if not known."""
+    for request in reversed(scene.apt):
+        if found := re.fullmatch(r"cuda(?:-toolkit|-nvcc|-compiler)?-(\d+)-(\d+)", request.name):
+            return f"{found[1]}.{found[2]}"
+    base = scene.base
+    conda = any(re.search(r"cuda", request.name) for request in scene.conda)
+    return base.cuda if base and base.flavour == "devel" and not conda else ""
 
 
 def _compiles_extension(text: str) -> bool:
@@ -158,28 +246,41 @@ def _compiles_extension(text: str) -> bool:
 
 
 def arch_list(scene: Scene) -> Iterator[Finding]:
-    """extension-arch-missing: TORCH_CUDA_ARCH_LIST ends early and has no PTX."""
-    value = scene.stage.env.get("TORCH_CUDA_ARCH_LIST", "")
-    base = scene.base
-    if not value or base is None or not base.cuda or not scene.stage.env_lines.get("TORCH_CUDA_ARCH_LIST"):
+    """extension-arch-missing, toolkit-too-old-for-arch: what TORCH_CUDA_ARCH_LIST leaves out, or nvcc cannot make."""
+    value, line = scene.stage.env.get("TORCH_CUDA_ARCH_LIST", ""), scene.stage.env_lines.get("TORCH_CUDA_ARCH_LIST", 0)
+    nvcc = _nvcc(scene) or (scene.base.cuda if scene.base else "")
+    release = scene.matrix.cuda(nvcc) if nvcc and versions.is_release(nvcc) else None
+    listed = [found for word in re.split(r"[;, ]+", value) if (found := _listed(word))]
+    if not listed or not line or release is None:
         return
-    words = [word for word in re.split(r"[;, ]+", value) if word]
-    listed = [
-        found for word in words if (found := sm(_NAMES.get(word.split("+")[0].lower(), word.replace("+PTX", ""))))
+    known = [found for target in release.targets if (found := sm(target)) and not found.suffix]
+    unknown = [
+        found for found in listed if known and (found.major, found.minor) not in {(k.major, k.minor) for k in known}
     ]
-    release = scene.matrix.cuda(base.cuda)
-    known = [found for target in release.targets if (found := sm(target)) and not found.suffix] if release else []
-    if listed and known and "PTX" not in value.upper() and max(listed).major < max(known).major:
+    if unknown and _nvcc(scene):
+        names = ", ".join(found.capability for found in unknown)
+        detail = f"TORCH_CUDA_ARCH_LIST names {names}, for which CUDA {nvcc} has no target."
+        severity: Severity = "error" if scene.compiles else "warning"
+        yield finding(
+            "toolkit-too-old-for-arch", scene, line, detail, severity=severity, sources=(scene.matrix.cite(release),)
+        )
+    if known and "PTX" not in value.upper() and max(listed).major < max(known).major:
         newest, last = max(known), max(listed)
         yield finding(
             "extension-arch-missing",
             scene,
-            scene.stage.env_lines["TORCH_CUDA_ARCH_LIST"],
+            line,
             f"The list ends at {last.capability} without PTX: no code for {newest.capability} and later, "
-            f"which CUDA {base.cuda} could target.",
+            f"which CUDA {nvcc} could target.",
             severity="warning",
             fix="Add the capabilities of the GPUs in use, or +PTX to the last one.",
         )
+
+
+def _listed(word: str) -> Sm | None:
+    """A word of the list as a target: a number with or without +PTX, or one of PyTorch's names."""
+    plain = word.partition("+")[0]
+    return sm(_NAMES.get(plain.lower(), plain)) if plain else None
 
 
 RULES: Final = (pairs, shared, rocm, toolkit, arch_list)

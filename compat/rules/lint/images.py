@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding
     from compat.rules.lint.scene import Scene
+    from compat.sources.values import Command, Request
 
+_BRINGS_NAMES: Final = re.compile(
+    r"\b(ln|alias|update-alternatives|wget|curl|git|bash|sh|source|dpkg|venv|virtualenv|pyenv|uv|conda|mamba|ensurepip|"
+    r"make|cp|mv|easy_install|easy_install3|add-apt-repository|gdebi|tar|ansible-playbook)\b|\.sh\b|\./"
+)
+"""Commands that may bring a program named python or pip in a way that cannot be seen."""
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
@@ -26,9 +32,11 @@ def tags(scene: Scene) -> Iterator[Finding]:
     row = base.row
     line = scene.stage.line
     seen = (Evidence("base image", base.reference, f"{scene.ask.file}:{line}"),)
-    gone = row.status == "gone" if row else _line_removed(scene)
+    absent = row is None and bases.never_published(base, scene.matrix)
+    gone = row.status == "gone" if row else absent or _line_removed(scene)
     if gone or (row and row.status == "eol"):
-        detail = f"{base.reference} {'was removed from its registry' if gone else 'gets no rebuilds any more'}."
+        what = "is not in its registry" if absent else "was removed from its registry"
+        detail = f"{base.reference} {what if gone else 'gets no rebuilds any more'}."
         yield finding(
             "base-tag-gone" if gone else "base-tag-eol",
             scene,
@@ -94,22 +102,55 @@ def successor(scene: Scene) -> str:
 
 def python_missing(scene: Scene) -> Iterator[Finding]:
     """base-python-missing: a pip or python command where nothing has brought one."""
-    if scene.has_python is not False or scene.base is None:
-        return
-    first = next((item for item in scene.stage.commands if _USES_PYTHON.fullmatch(item.words[0])), None)
-    if first:
+    if scene.has_python is False:
+        first = next((item for item in scene.stage.commands if _USES_PYTHON.fullmatch(item.words[0])), None)
+        lacks = "Python"
+    else:
+        first, lacks = _other_name(scene)
+    if first and scene.base:
         yield finding(
             "base-python-missing",
             scene,
             first.line,
-            f"`{first.text[:60]}` needs Python, and {scene.base.reference} has none.",
-            severity="error",
+            f"`{first.text[:60]}` needs {lacks}, and {scene.base.reference} has none.",
+            severity="warning" if first.guarded or first.branch else "error",
             evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
             fix="Install it first.",
             commands=(
                 "RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv",
             ),
         )
+
+
+def _other_name(scene: Scene) -> tuple[Command | None, str]:
+    """The first use of ``pip`` or ``python`` where Debian's packages have brought only another of Python's programs.
+
+    Debian and Ubuntu have no program ``python`` but by python-is-python3, and no pip but by python3-pip; whatever else
+    could bring one (a download, a link, an environment, another stage) counts for the file.
+    """
+    base = scene.base
+    names = {request.name for request in scene.apt}
+    if (
+        base is None
+        or base.python
+        or base.kind not in {"cuda", "plain"}
+        or not base.os.startswith(("ubuntu", "debian"))
+    ):
+        return None, ""
+    texts = [command.text for command in scene.commands]
+    if any(part.copies for part in scene.chain) or scene.conda or any(_BRINGS_NAMES.search(text) for text in texts):
+        return None, ""
+    listed = any(step.files for part in scene.chain for step in part.installs if step.manager == "apt")
+    if listed or any("$" in name or name.startswith((".", "/")) for name in names):
+        return None, ""
+    for command in scene.stage.commands:
+        head = command.words[0]
+        if head == "python" and command.build and not any(re.match(r"python(-.*|2.*)?$", name) for name in names):
+            return command, "a program named python"
+        module = command.words[1:3] == ("-m", "pip") and head in {"python3", "python"}
+        if (head in {"pip", "pip3"} or module) and command.build and not any("pip" in name for name in names):
+            return command, "pip"
+    return None, ""
 
 
 def musl(scene: Scene) -> Iterator[Finding]:
@@ -165,8 +206,10 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
         item.build.full_version and f"{item.request.name} {item.build.full_version}" for item in carriers if item.build
     ]
     names += [f"conda's {item.name}" for item in conda]
-    if names and not needy and not (base.flavour == "devel" and scene.compiles and carriers):
-        line = (carriers[0].request if carriers else conda[0]).line
+    brought = [] if base.installed else _brought_along(scene)
+    names += [f"{request.name}'s {package}" for request, package in brought if not carriers]
+    if names and not needy and not (base.flavour == "devel" and scene.compiles and (carriers or brought)):
+        line = (carriers[0].request if carriers else conda[0] if conda else brought[0][0]).line
         yield finding(
             "double-cuda",
             scene,
@@ -177,6 +220,21 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
             if base.flavour in {"runtime", "devel"} and not base.cudnn
             else "",
         )
+
+
+def _brought_along(scene: Scene) -> list[tuple[Request, str]]:
+    """Applications with the framework that they bring in its default build, where that build brings CUDA."""
+    found = []
+    for request, row in scene.applications:
+        for package in row.pulls:
+            newest = next((b for b in reversed(scene.matrix.builds(package)) if not b.index and not b.yanked), None)
+            if newest and any(
+                build.cuda_from in {"wheel", "packages"} and not build.index and not build.extras
+                for build in scene.matrix.builds(package)
+                if build.version == newest.version
+            ):
+                found.append((request, package))
+    return found
 
 
 def replaced(scene: Scene) -> Iterator[Finding]:

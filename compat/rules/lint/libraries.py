@@ -99,19 +99,17 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
     base, build = scene.base, item.build
     assert base is not None
     assert build is not None
-    have = bases.cuda_minor(base)
-    if have and versions.release(have) != versions.release(versions.minor(wanted)):
-        newer = versions.release(have) > versions.release(versions.minor(wanted))
-        named_alike = versions.major(have) == versions.major(wanted) and _names_by_major(wanted, scene)
-        if newer and named_alike:
-            return
-        detail = f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}."
-        yield _mismatch(item, detail, scene, certain=not named_alike)
-        return
     cudnn = base.cudnn_release or (base.cudnn if base.cudnn != "yes" else "")
     if _needs_cudnn(item) and cudnn and build.cudnn and versions.major(cudnn) != versions.major(build.cudnn):
         detail = f"{item.request.text} is built for cuDNN {build.cudnn}, from the system; {base.reference} has {cudnn}."
         yield _mismatch(item, detail, scene, certain=True)
+    have, minor = bases.cuda_minor(base), versions.minor(wanted)
+    if not have or versions.release(have) == versions.release(minor):
+        return
+    named_alike = versions.major(have) == versions.major(wanted) and _names_by_major(wanted, scene)
+    if not named_alike or versions.release(have) < versions.release(minor):
+        detail = f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}."
+        yield _mismatch(item, detail, scene, certain=not named_alike)
 
 
 def _names_by_major(cuda: str, scene: Scene) -> bool:

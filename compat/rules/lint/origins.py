@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
@@ -171,7 +173,7 @@ def _by_address(request: Request, matrix: Matrix, package: str) -> Outcome:
 def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) -> Outcome:
     """The newest of what fits; a listed release that cannot be installed stops the installer where it is newest."""
     fitting = published
-    checks = {
+    checks: dict[str, Callable[[Build], bool]] = {
         "platform": lambda build: not build.platforms or {"any", place.platform} & {*build.platforms},
         "python": lambda build: not place.python or not build.python or place.python in build.python,
         "glibc": lambda build: not place.glibc or not build.glibc or _number(build.glibc) <= _number(place.glibc),
@@ -181,7 +183,7 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
         if not left:
             return Outcome("none", why=why, build=max(fitting, key=_rank)[0])
         fitting = left
-    if step.manager == "uv" and not any(option.startswith("--index-strategy=unsafe") for option in step.options):
+    if first_index_wins(step):
         first = _uv_order(step, fitting)[0]
         fitting = [pair for pair in fitting if pair[1] is first]
     build, origin_ = max(fitting, key=_rank)
@@ -195,6 +197,11 @@ def _rank(pair: tuple[Build, Origin]) -> tuple[Version, int]:
 
 def _number(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+def first_index_wins(step: Install) -> bool:
+    """Whether the installer takes the first index that has a name (uv), rather than the best version of all (pip)."""
+    return step.manager == "uv" and not any(option.startswith("--index-strategy=unsafe") for option in step.options)
 
 
 def _uv_order(step: Install, fitting: list[tuple[Build, Origin]]) -> list[Origin]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.findings import Evidence
 from compat.rules.lint import origins
 from compat.rules.lint.finding import finding
@@ -22,6 +23,9 @@ _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 def unmet(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
     for item in scene.own:
+        tag = re.search(r"-cp(3)(\d{1,2})-cp3\d+t?-[^-/]+\.whl", item.request.url)
+        if tag and item.python and f"{tag[1]}.{tag[2]}" != item.python:
+            yield _wrong_tag(item, f"{tag[1]}.{tag[2]}", scene)
         if item.outcome.status != "none" or item.request.marker:
             continue
         local = _LOCAL_CUDA.search(item.request.exact)
@@ -71,6 +75,17 @@ def _no_version(item: Taken, scene: Scene) -> Finding:
     )
 
 
+def _wrong_tag(item: Taken, built_for: str, scene: Scene) -> Finding:
+    return finding(
+        "python-unsupported",
+        scene,
+        item.request.line,
+        f"{item.request.url.rpartition('/')[2]} is for Python {built_for}, and the one in use is {item.python}.",
+        severity="error",
+        evidence=(_seen(item, scene),),
+    )
+
+
 def _not_installable(item: Taken, scene: Scene) -> Finding:
     """A release that is listed and cannot be installed, or whose wheels need a newer C library than the base's."""
     build, base = item.outcome.build, scene.base
@@ -112,7 +127,7 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         extra = [place for place in item.origins[1:] if place.index and place.variant]
         loose = not _LOCAL_CUDA.search(item.request.spec)
-        if not extra or item.origins[0].url or not loose or item.build is None or item.step.manager == "uv":
+        if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
             continue
         if (
             item.outcome.origin in extra
@@ -154,12 +169,42 @@ def _matching(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     )
 
 
+def backend_by_device(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: uv chooses the build by the device it sees, and an image build sees none."""
+    for item in scene.own:
+        if scene.base and "--torch-backend=auto" in item.step.options and item.request.name == "torch":
+            detail = "--torch-backend=auto looks for a driver; an image build has none, so it takes the CPU build."
+            yield finding(
+                "accidental-cpu-wheel", scene, item.step.line, detail, severity="warning", confidence="likely"
+            )
+            return
+
+
+def half_installed(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel, base-runtime-mismatch: AMD's jaxlib without the plugin, or of another ROCm than installed."""
+    plugin = any(re.match(r"jax-rocm\d+-(plugin|pjrt)", item.request.name) for item in scene.taken)
+    for item in scene.own:
+        place = origins.origin(item.request.url.rpartition("/")[0] + "/", scene.matrix) if item.request.url else None
+        if place is None or place.index != "amd-manylinux" or "+" in item.request.exact:
+            continue
+        if item.request.name == "jaxlib" and not plugin:
+            detail = (
+                f"jaxlib {item.request.exact} holds no GPU code; jax-rocm*-plugin and jax-rocm*-pjrt are not installed."
+            )
+            yield finding(
+                "accidental-cpu-wheel", scene, item.request.line, detail, severity="error", confidence="likely"
+            )
+        if scene.rocm and not versions.same_series(place.variant, scene.rocm):
+            detail = f"{item.request.name} is of ROCm {place.variant}; the image has {scene.rocm}."
+            yield finding("base-runtime-mismatch", scene, item.request.line, detail, severity="warning")
+
+
 def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
     """accidental-cpu-wheel: a CPU build where the base or another request says GPU, and nobody asked for CPU."""
     plugins = {item.request.name for item in scene.taken}
     plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
     for item in scene.own:
-        asked = any(re.match(r"cuda|rocm|gpu", extra) for extra in item.request.extras)
+        asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
         if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins):
             continue
         if scene.gpu not in {"cuda", "rocm"} and not asked:
@@ -183,6 +228,15 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
             evidence=(_seen(item, scene),),
             sources=(scene.matrix.cite(item.build),),
         )
+
+
+def _is_dropped(extra: str, item: Taken, scene: Scene) -> bool:
+    """Whether a release has no such GPU extra; of releases before the default index had them not all are known."""
+    if item.build is None or not re.match(r"cuda|rocm|gpu", extra):
+        return False
+    builds = scene.matrix.builds(item.build.package)
+    complete = [origins.version_of(build.version) for build in builds if build.extras and not build.index]
+    return bool(complete) and origins.version_of(item.build.version) >= min(complete)
 
 
 def _wanted_cpu(item: Taken, names: set[str]) -> bool:
@@ -294,4 +348,15 @@ def _seen(item: Taken, scene: Scene) -> Evidence:
     return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
 
 
-RULES: Final = (unmet, shadowed, cpu_by_accident, wrong_vendor, floating, stale_nightly, conda_nightly, applications)
+RULES: Final = (
+    unmet,
+    shadowed,
+    cpu_by_accident,
+    wrong_vendor,
+    floating,
+    stale_nightly,
+    conda_nightly,
+    applications,
+    backend_by_device,
+    half_installed,
+)

@@ -94,6 +94,16 @@ class Scene:
         return self.base.kind if self.base and self.base.kind in {"cuda", "rocm", "jetson"} else ""
 
     @property
+    def rocm(self) -> str:
+        """ROCm of the image, its base's or what AMD's installer brought; empty if not known."""
+        if self.base and self.base.rocm:
+            return self.base.rocm
+        found = [
+            re.search(r"amdgpu-install/(\d+\.\d+)|/rocm/apt/(\d+\.\d+)", command.text) for command in self.commands
+        ]
+        return next((each[1] or each[2] for each in reversed(found) if each), "")
+
+    @property
     def applications(self) -> tuple[tuple[Request, Application], ...]:
         """Requests for packages that bring a framework, pip's and uv's, without those whose extra is not asked for."""
         known = self.matrix.applications
@@ -180,7 +190,9 @@ def _python_after(step: Install, python: str, *, others: bool) -> str:
             found = re.search(r"3\.\d{1,2}", request.spec)
             return found.group() if found else ""
         if step.manager == "apt" and not others and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
-            return found[1] if python in {"", found[1]} else ""  # beside the system's own: which one is used is not known
+            return (
+                found[1] if python in {"", found[1]} else ""
+            )  # beside the system's own: which one is used is not known
     return python
 
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.findings import Finding, Fix, Place
+from compat.rules.lint import bases
 from compat.rules.lint.finding import RULES as PAGES
 from compat.rules.lint.finding import finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compat.findings import Severity
+    from compat.matrix import Matrix
     from compat.rules.lint.scene import Scene
-    from compat.sources.values import Ask
+    from compat.sources.values import Ask, Service
 
 _QUERY: Final = re.compile(r"(?:.*/)?(?:nvidia-smi|rocm-smi|rocminfo|amd-smi|deviceQuery|nvidia-debugdump)")
 _REPORTER: Final = re.compile(r"(?:.*/)?(?:ds_report|gpustat|nvtop|nvitop)")
@@ -42,7 +45,7 @@ def queries(scene: Scene) -> Iterator[Finding]:
         script = python and _IN_PYTHON.search(command.text)
         runs = python and _SCRIPT.search(command.text) and scene.gpu
         if tool or script or runs or _REPORTER.fullmatch(command.words[0]):
-            fails = bool(tool) or "assert" in command.text
+            fails = (bool(tool) or "assert" in command.text) and not command.guarded and not command.branch
             what = "runs a program that wants" if runs else "asks for"
             yield finding(
                 "gpu-query-at-build",
@@ -135,10 +138,13 @@ def jetson(scene: Scene) -> Iterator[Finding]:
     if scene.gpu != "jetson":
         return
     for item in scene.own:
-        if item.request.name in _TEGRA and not item.request.url and item.origins[0].index is not None:
+        generic = item.origins[0].index is not None and not item.origins[0].mirror
+        if item.request.name in _TEGRA and not item.request.url and generic:
             detail = f"{item.request.text} of the default index has no code for Jetson's integrated GPU."
             fix = "Take the wheel that is built for this JetPack."
-            yield finding("jetson-generic-wheel", scene, item.request.line, detail, severity="error", fix=fix)
+            sure = scene.base is not None and scene.base.repository.startswith("nvcr.io/nvidia/l4t")
+            level: Severity = "error" if sure else "warning"  # other makers' images set an index of their own
+            yield finding("jetson-generic-wheel", scene, item.request.line, detail, severity=level, fix=fix)
             return
 
 
@@ -150,11 +156,12 @@ def root_user(scene: Scene) -> Iterator[Finding]:
         )
 
 
-def services(ask: Ask) -> Iterator[Finding]:
-    """Compose: devices-hardcoded, pin-missing."""
+def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
+    """Compose: devices-hardcoded, pin-missing, base-tag-gone, base-tag-eol."""
     told: set[int] = set()
     for service in ask.services:
-        fixed = [device for device in service.devices if re.fullmatch(r"\d+|GPU-[0-9a-f-]+", device)]
+        yield from _service_image(ask, service, matrix)
+        fixed = [device for device in service.devices if re.fullmatch(r"\d+|GPU-[0-9a-f-]+|/dev/nvidia\d+", device)]
         fixed += [
             f"{name}={service.env[name]}" for name in _DEVICES if re.fullmatch(r"\d+(,\d+)*", service.env.get(name, ""))
         ]
@@ -173,10 +180,22 @@ def services(ask: Ask) -> Iterator[Finding]:
             yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.")
 
 
-def _of_service(ask: Ask, code: str, line: int, detail: str) -> Finding:
+def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Finding]:
+    """An image of a service that its registry no longer has, or that gets no rebuilds."""
+    if not service.image or "$" in service.image:
+        return
+    base = bases.read(service.image, matrix)
+    if (base.row and base.row.status == "gone") or (base.row is None and bases.never_published(base, matrix)):
+        detail = f"{service.image} is not in its registry any more."
+        yield _of_service(ask, "base-tag-gone", service.image_line, detail, severity="error")
+    elif base.row and base.row.status == "eol":
+        yield _of_service(ask, "base-tag-eol", service.image_line, f"{service.image} gets no rebuilds any more.")
+
+
+def _of_service(ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning") -> Finding:
     page = PAGES[code]
     return Finding(
-        code=code, severity="warning", title=page.title, detail=detail, fix=Fix(page.fix), place=Place(ask.file, line)
+        code=code, severity=severity, title=page.title, detail=detail, fix=Fix(page.fix), place=Place(ask.file, line)
     )
 
 
