@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.rules.families import (
     abi,
+    agreement,
     arch,
     arch_libraries,
     arch_targets,
@@ -94,6 +95,7 @@ RULES: Final[dict[str, type[Rule]]] = {
     **arch.RULES,
     **arch_targets.RULES,
     **arch_libraries.RULES,
+    **agreement.RULES,
     **builds.RULES,
     **installations.RULES,
     **conflicts.RULES,
