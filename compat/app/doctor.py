@@ -138,7 +138,7 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
             gaps = (*found.unchecked, Unchecked(text, "; ".join(answer.conditions)))
             return Report(found.findings, found.fine, gaps)
         case _:
-            return Report(ranked((*found.findings, _clash(text, answer))), found.fine, found.unchecked)
+            return Report(ranked((*found.findings, _clash(text, answer, question))), found.fine, found.unchecked)
 
 
 def _depends(host: Host, answer: Answer) -> bool:
@@ -151,7 +151,7 @@ def _summary(answer: Answer) -> str:
     return ", ".join([answer.plan.runtime, *(build.requirement for build in answer.plan.builds)])
 
 
-def _clash(text: str, answer: Answer) -> Finding:
+def _clash(text: str, answer: Answer, question: Question) -> Finding:
     members = answer.conflicts[0].members if answer.conflicts else ()
     best = answer.fixes[0] if answer.fixes else None
     return Finding(
@@ -160,5 +160,14 @@ def _clash(text: str, answer: Answer) -> Finding:
         title="What was asked for cannot run on this machine",
         detail=f"{text}: " + "; ".join(member.text for member in members if member.kind != "wish"),
         evidence=tuple(Evidence(member.kind, member.text, member.source) for member in members),
-        fix=Fix(best.text, (best.command,) if best.command else ()) if best else Fix("See envcheck resolve."),
+        fix=Fix(best.text, _commands(best.command, question)) if best else Fix("See envcheck resolve."),
     )
+
+
+def _commands(command: str, question: Question) -> tuple[str, ...]:
+    """The command of a fix, if it can be typed for the machine in question: a report or an image is no target."""
+    from shlex import quote
+
+    if not command or question.report or question.image:
+        return ()
+    return (f"{command} --host {quote(question.host)}" if question.host else command,)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
+import html
 from typing import TYPE_CHECKING, Final
 
+from compat.render.ink import one_line
 from compat.render.text import summary_of, value_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,11 @@ _STYLE: Final = (
     ".warning{border-color:#d68910}.info{border-color:#2874a6}pre{background:#f2f4f7;padding:.7rem;overflow:auto}"
     "td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}small{color:#667}"
 )
+
+
+def escape(text: str) -> str:
+    """Text without marks of HTML, without control characters and without those that turn the reading direction."""
+    return html.escape(one_line(text))
 
 
 def report(found: Report, host: Host) -> str:
@@ -34,7 +40,7 @@ def _finding(finding: Finding) -> str:
         f"<tr><th>{escape(item.fact)}</th><td>{escape(value_of(item.value))}</td><td><small>{escape(item.source)}</small></td></tr>"
         for item in finding.evidence
     )
-    commands = f"<pre>{escape(chr(10).join(finding.fix.commands))}</pre>" if finding.fix.commands else ""
+    commands = f"<pre>{chr(10).join(map(escape, finding.fix.commands))}</pre>" if finding.fix.commands else ""
     return (
         f'<section class="{finding.severity}"><h2>{escape(finding.title)}</h2><p>{escape(finding.detail)}</p>'
         f"<table>{rows}</table><p>{escape(finding.fix.text)}</p>{commands}"

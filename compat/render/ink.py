@@ -18,6 +18,19 @@ def printable(text: str) -> str:
     return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
 
 
+def one_line(text: str) -> str:
+    """The text as a single line that no reader takes for a line of ours, nor a CI runner for a command to it.
+
+    GitHub's runner obeys a line that begins with two colons, blanks before them or not.
+    """
+    return _no_command(printable(" ".join(text.split())))
+
+
+def _no_command(line: str) -> str:
+    said = line.lstrip()
+    return f"{line[: len(line) - len(said)]}\N{REPLACEMENT CHARACTER}{said}" if said.startswith("::") else line
+
+
 @dataclass(frozen=True, slots=True)
 class Ink:
     """Draws text: ``ink("red bold", "no")``; without colour it returns the text as it is."""
@@ -44,7 +57,7 @@ class Ink:
                 break_long_words=False,
                 break_on_hyphens=False,
             ) or [follow.rstrip()]
-        return lines
+        return [_no_command(line) for line in lines]
 
 
 def ink(*, colored: bool = False) -> Ink:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape  # XML's five marks too; xml.sax would import a network stack
 from typing import TYPE_CHECKING
 
+from compat.render.ink import one_line
+
 if TYPE_CHECKING:
     from compat.findings import Finding, Report, Unchecked
 
@@ -26,7 +28,7 @@ def report(found: Report, name: str = "envcheck") -> str:
 
 def _case(finding: Finding) -> str:
     head = f'  <testcase classname="envcheck" name={quoteattr(finding.code)}>'
-    body = escape(_clean(f"{finding.detail}\n{finding.fix.text}"))
+    body = escape(f"{one_line(finding.detail)}\n{one_line(finding.fix.text)}")
     if finding.severity == "error":
         return f"{head}<failure message={quoteattr(_clean(finding.title))}>{body}</failure></testcase>"
     return f"{head}<system-out>{body}</system-out></testcase>"
@@ -38,8 +40,8 @@ def _skipped(item: Unchecked) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the control characters that XML 1.0 forbids."""
-    return "".join(mark for mark in text if mark in "\n\t" or ord(mark) >= 32)
+    """Without the control characters that XML 1.0 forbids, surrogates and non-characters among them."""
+    return one_line(text)
 
 
 def quoteattr(text: str) -> str:

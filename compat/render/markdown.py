@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from compat.render.ink import printable
+from compat.render.ink import one_line
 from compat.render.text import summary_of, value_of
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ _WORDS: Final = {"error": "Problem", "warning": "Warning", "info": "Note"}
 
 def report(found: Report, host: Host) -> str:
     """Findings as sections, facts in a table per finding, what was not checked at the end."""
-    lines = [f"**{summary_of(host)}**" if summary_of(host) else "", ""]
+    lines = [f"**{escape(summary_of(host))}**" if summary_of(host) else "", ""]
     if not found.findings:
         lines += ["Nothing was found that does not fit.", ""]
     for finding in found.findings:
@@ -40,9 +41,15 @@ def _finding(finding: Finding) -> list[str]:
     if finding.fix.text:
         lines += [f"**Fix.** {escape(finding.fix.text)}", ""]
     if finding.fix.commands:
-        lines += ["```sh", *finding.fix.commands, "```", ""]
+        commands = [one_line(command) for command in finding.fix.commands]
+        lines += [f"{_fence(commands)}sh", *commands, _fence(commands), ""]
     lines += [f"- hence: {escape(item.title)} (`{item.code}`)" for item in finding.consequences]
     return [*lines, f"<sub>`{finding.code}` {escape('; '.join(finding.sources))}</sub>", ""]
+
+
+def _fence(lines: list[str]) -> str:
+    """A fence that no line can close: longer than any run of backticks in them."""
+    return "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall("`+", line)), 3)
 
 
 _MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]#"} | {mark: f"&#{ord(mark)};" for mark in "<>|@"})
@@ -50,9 +57,9 @@ _MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]#"} | {mark
 
 def escape(text: str) -> str:
     """Text with what Markdown and HTML would act on made harmless: facts come from other people's machines."""
-    return printable(" ".join(text.split())).translate(_MARKS)
+    return one_line(text).translate(_MARKS)
 
 
 def code(text: str) -> str:
     """Text in a code span that its own backticks and pipes cannot leave."""
-    return "`" + printable(" ".join(text.split())).replace("`", "'").replace("|", "\\|") + "`"
+    return "`" + one_line(text).replace("`", "'").replace("|", "\\|") + "`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.render.ink import Ink, printable, table
+from compat.render.ink import Ink, one_line, printable, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,7 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
 
 def _fact(label: str, value: str, why: str, pen: Ink, *, style: str = "") -> list[str]:
     """A labelled value, and its reason behind it where there is room, else below."""
-    value, why = printable(value), printable(" ".join(why.split()))
+    value, why = one_line(value), one_line(why)
     head = f"  {pen('bold', label.ljust(16))}{pen(style, value) if style else value}"
     if not why or 18 + len(value) + 2 + len(why) <= pen.width:
         return [head + (pen("dim", f"  {why}") if why else "")]
@@ -108,4 +108,4 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
 
 def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:
     lines = pen.wrap(fix.text, f"  {number}. ", "     ")
-    return [*lines, pen("cyan", printable(f"     $ {fix.command}"))] if fix.command else lines
+    return [*lines, pen("cyan", f"     $ {one_line(fix.command)}")] if fix.command else lines

@@ -6,6 +6,7 @@ Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from compat import __version__
 
@@ -39,7 +40,7 @@ def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
         "message": {"text": text},
     }
     if finding.place:
-        place: dict[str, Any] = {"artifactLocation": {"uri": finding.place.file}}
+        place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.place.file, errors="replace")}}
         if finding.place.line:
             place["region"] = {"startLine": finding.place.line}
         result["locations"] = [{"physicalLocation": place}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Build, Gpu, Library, plain
-from compat.render.ink import Ink, printable
+from compat.render.ink import Ink, one_line
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -30,7 +30,7 @@ def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: In
     lines = [pen("bold", title), *machine(host, pen), ""]
     for finding in found.findings:
         lines += [*advice(finding, pen), ""]
-    lines += [pen("green", "✓ ") + printable(text) for text in found.fine]
+    lines += [pen("green", "✓ ") + one_line(text) for text in found.fine]
     if found.fine:
         lines.append("")
     if found.unchecked:
@@ -45,7 +45,7 @@ def summary_of(host: Host) -> str:
     words = [host["os_name"] or host["os"] or "", f"Python {host['python']}" if host["python"] else ""]
     words += [host["container"] and f"in {host['container']}", *_devices(host)]
     words.append(f"driver {host['driver']}" if host["driver"] else "")
-    return printable(" · ".join(word for word in words if word))
+    return one_line(" · ".join(word for word in words if word))
 
 
 def _devices(host: Host) -> list[str]:
@@ -63,12 +63,12 @@ def advice(finding: Finding, pen: Ink) -> list[str]:
     style, mark = _MARKS[finding.severity]
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""
-    lines = [pen(style, printable(f"{mark} {where}{finding.title}")) + pen("dim", f"  {finding.code}{sure}")]
-    lines += pen.wrap(finding.detail, "    ")
+    lines = [pen(style, one_line(f"{mark} {where}{finding.title}")) + pen("dim", f"  {finding.code}{sure}")]
+    lines += pen.wrap(one_line(finding.detail), "    ")
     lines += _evidence(finding, pen)
     if finding.fix.text:
         lines += _labelled("do", finding.fix.text, pen)
-    lines += [" " * 10 + pen("cyan", printable(f"$ {command}")) for command in finding.fix.commands]
+    lines += [" " * 10 + pen("cyan", one_line(f"$ {command}")) for command in finding.fix.commands]
     for consequence in finding.consequences:
         lines += _labelled("hence", f"{consequence.title} ({consequence.code})", pen)
     if finding.sources:
@@ -90,7 +90,7 @@ def _unchecked(found: Report, pen: Ink) -> list[str]:
     rules = sum(map(_checks, missing))
     lines = ["Not checked:"]
     for item in found.unchecked:
-        lines += pen.wrap(f"{item.what}: {item.why}", "  ? ", "    ") if item not in missing else []
+        lines += pen.wrap(one_line(f"{item.what}: {item.why}"), "  ? ", "    ") if item not in missing else []
     if missing:
         asked = f"{_number(rules, 'check')} for want of {', '.join(facts)}"
         lines += pen.wrap(asked, "  ? ", "    ")
@@ -117,7 +117,7 @@ def machine(host: Host, pen: Ink) -> list[str]:
             host["engine"], host["engine_status"], host["gpu_runtime"] and f"GPUs by {host['gpu_runtime']}"
         ),
     }
-    return [f"  {pen('dim', label.ljust(8))} {printable(text)}" for label, text in parts.items() if text]
+    return [f"  {pen('dim', label.ljust(8))} {one_line(text)}" for label, text in parts.items() if text]
 
 
 def _join(*words: str | None) -> str:
@@ -153,7 +153,7 @@ def _python(host: Host) -> str:
 
 
 def _labelled(label: str, text: str, pen: Ink) -> list[str]:
-    first, *rest = pen.wrap(text, " " * 10)
+    first, *rest = pen.wrap(one_line(text), " " * 10)
     return [f"    {pen('bold', label.ljust(5))} {first.lstrip()}", *rest]
 
 
@@ -169,7 +169,7 @@ def _evidence(finding: Finding, pen: Ink) -> list[str]:
 
 def _source(source: str, pen: Ink, *, used: int, lines: list[str]) -> list[str]:
     """Where a fact was read: behind it where there is room, else below."""
-    said = printable(f"({' '.join(source.split())})") if source else ""
+    said = one_line(f"({source})") if source else ""
     if said and used + 2 + len(said) <= pen.width:
         lines[-1] += pen("dim", f"  {said}")
         return []
@@ -189,7 +189,7 @@ def value_of(value: Any, limit: int = 110) -> str:
             text = " ".join(value_of(item) for item in value) or "none"
         case _:
             text = str(value)
-    text = printable(" ".join(text.split()))
+    text = one_line(text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

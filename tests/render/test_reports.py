@@ -191,3 +191,43 @@ def test_fail_on(threshold, fails):
     assert REPORT.fails(threshold) is fails
     assert Report((WARNING,)).fails("error") is False
     assert Report((WARNING,)).fails("warning") is True
+
+
+EVIL = "x\x1b[31m\u202e\n## Head\n<script>alert(1)</script>|a|```\r\n::error file=x::pwn\n✓ all is well\n]]>"
+
+
+@pytest.mark.parametrize("format_", render.REPORT_FORMATS)
+def test_what_a_machine_says_of_itself_stays_a_value(format_):
+    finding = Finding(
+        code="c",
+        severity="error",
+        title=EVIL,
+        detail=EVIL,
+        evidence=(Evidence("driver", EVIL, EVIL),),
+        fix=Fix(EVIL, (EVIL,)),
+        sources=(EVIL,),
+    )
+    host = facts.host(EVIL, os_name=EVIL, driver=EVIL, engine=EVIL, packages={"torch": EVIL})
+    text = render.report(Report((finding,), (EVIL,), (Unchecked(EVIL, EVIL),)), host, format_)
+    assert "\x1b" not in text
+    lines = [line.strip() for line in text.splitlines()]
+    assert not any(line.startswith("::error file=x") for line in lines)
+    if format_ == "text":
+        assert sum(line.startswith("✓") for line in lines) == 1
+    if format_ in {"html", "markdown"}:
+        assert "\u202e" not in text
+    if format_ == "html":
+        assert "<script>" not in text
+    if format_ == "markdown":
+        assert "## Head" not in lines
+        outside = [part for number, part in enumerate(text.split("````")) if number % 2 == 0]
+        assert not any("<script>" in part.replace("`", "") and "`" not in part for part in outside)
+    if format_ == "github":
+        assert len(lines) == 1
+
+
+def test_sarif_writes_names_of_files_as_addresses():
+    finding = Finding(code="c", severity="error", title="t", detail="d", place=Place("a b#c%/Dockerfile", 2))
+    document = json.loads(render.report(Report((finding,)), facts.Host(), "sarif"))
+    place = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a%20b%23c%25/Dockerfile"
