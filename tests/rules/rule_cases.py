@@ -248,6 +248,14 @@ FAULTY = [
         {"gpus": [card("Orin", "sm_87")], "builds": {"torch": {"kernels": ["sm_80", "sm_86"]}}},
     ),
     ("extension-arch-missing", {"gpus": BLACKWELL, "builds": {"flash-attn": {"kernels": ["sm_80", "sm_90"]}}}),
+    (
+        "kernels-unlike-matrix",
+        {
+            "gpus": [card("NVIDIA H100 80GB HBM3", "sm_90")],
+            "packages": {"torch": "2.0.1"},
+            "builds": {"torch": {"runtime": "cuda11.7", "kernels": ["sm_80", "sm_90"], "path": "/v/torch/version.py"}},
+        },
+    ),
     ("cudnn-drops-gpu", {"gpus": V100, "cudnn": "9.11.0"}),
     ("triton-gpu-too-old", {"gpus": PASCAL, "packages": {"triton": "3.1.0"}}),
     # framework builds and pairs
