@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.matrix import Matrix
+    from compat.rules.lint.repairs import Edit
     from compat.sources.values import Ask, Install
 
 _LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
@@ -42,6 +43,43 @@ def lint_files(
         (),
         tuple(item for report in reports for item in report.unchecked),
     )
+
+
+def fix_files(names: Sequence[str], matrix: Matrix) -> str:
+    """Make the safe edits of :mod:`compat.rules.lint.repairs` in the files; what was changed, as a unified diff.
+
+    Raises:
+        InputError: if a file cannot be read or written.
+    """
+    import difflib
+
+    from compat.app.files import write_atomically
+    from compat.rules.lint.repairs import repairs
+
+    changes: list[str] = []
+    for name in names:
+        before = read_text(name, limit=_LIMIT)
+        after = before
+        for edit in sorted(repairs(ask_of(name), matrix), key=lambda edit: -edit.line):
+            after = _edited(after, edit)
+        if after != before and name != "-" and "\ufffd" not in before:  # bytes that are no text would be lost
+            write_atomically(name, after)
+            changes += difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, name)
+    return "".join(changes)
+
+
+def _edited(text: str, edit: Edit) -> str:
+    """The text with one edit made; unchanged if what is to be replaced does not stand there exactly once."""
+    lines = text.splitlines(keepends=True)
+    first = min(max(edit.line - 1, 0), len(lines))
+    if not edit.old:
+        return "".join([*lines[:first], edit.new + "\n", *lines[first:]])
+    last = first + 1
+    while last < len(lines) and lines[last - 1].rstrip().endswith("\\"):
+        last += 1
+    body = "".join(lines[first:last])
+    body = body.replace(edit.old, edit.new) if body.count(edit.old) == 1 else body
+    return "".join([*lines[:first], body, *lines[last:]])
 
 
 def ask_of(name: str) -> Ask:

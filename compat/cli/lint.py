@@ -19,6 +19,7 @@ def command(
     fail_on: Annotated[
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",
+    fix: Annotated[bool, typer.Option("--fix", help="Make the safe edits first; shown as a diff on stderr.")] = False,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     knowledge: Knowledge,
 ) -> int:
@@ -28,9 +29,11 @@ def command(
     """
     from compat import facts, render
     from compat.app.knowledge import load
-    from compat.app.lint import lint_files
+    from compat.app.lint import fix_files, lint_files
 
-    threshold = level(fail_on)
-    found = lint_files(files, load(knowledge.matrix), select=tuple(select or ()), ignore=tuple(ignore or ()))
+    threshold, matrix = level(fail_on), load(knowledge.matrix)
+    if fix:
+        typer.echo(fix_files(files, matrix), nl=False, err=True)
+    found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()))
     speech.say(render.report(found, facts.Host(), speech.format, colored=speech.colored, title="envcheck lint"))
     return int(found.fails(threshold))

@@ -174,7 +174,7 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
     """The newest of what fits; a listed release that cannot be installed stops the installer where it is newest."""
     fitting = published
     checks: dict[str, Callable[[Build], bool]] = {
-        "platform": lambda build: not build.platforms or {"any", place.platform} & {*build.platforms},
+        "platform": lambda build: not build.platforms or bool({"any", place.platform} & {*build.platforms}),
         "python": lambda build: not place.python or not build.python or place.python in build.python,
         "glibc": lambda build: not place.glibc or not build.glibc or _number(build.glibc) <= _number(place.glibc),
     }

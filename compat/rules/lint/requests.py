@@ -40,19 +40,26 @@ def unmet(scene: Scene) -> Iterator[Finding]:
 
 
 def _index_missing(item: Taken, scene: Scene) -> Finding:
-    variant = item.request.exact.rpartition("+")[2]
-    rows = [row for row in scene.matrix.table("indexes") if "{variant}" in row.url]
-    named = next((b.index for b in scene.matrix.builds(item.request.name) if b.variant == variant), "")
-    url = next((row.url.replace("{variant}", variant) for row in rows if row.name == named), "")
+    url, option = index_of(item, scene)
     return finding(
         "index-missing",
         scene,
         item.request.line,
         f"{item.request.text} is not on the default index, and no other is named.",
         severity="error",
-        fix=f"Add --index-url {url}" if url else "",
+        fix=f"Add {option} {url}" if url else "",
         evidence=(_seen(item, scene),),
     )
+
+
+def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
+    """Address of the index or page that has a local version, and the option that names it; empty if none is known."""
+    builds = scene.matrix.builds(item.request.name)
+    build = next((build for build in builds if build.full_version == item.request.exact and build.index), None)
+    links = {row.name for row in scene.matrix.table("indexes") if row.links}
+    if build is None:
+        return "", ""
+    return scene.matrix.index_url(build), "--find-links" if build.index in links else "--extra-index-url"
 
 
 def _no_version(item: Taken, scene: Scene) -> Finding:
@@ -136,7 +143,7 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
         ):
             continue
         variants = ", ".join(place.variant for place in extra)
-        never = not any(_matching(item, place, scene) for place in extra)
+        never = not any(has_match(item, place, scene) for place in extra)
         yield finding(
             "extra-index-shadowed",
             scene,
@@ -161,7 +168,8 @@ def _runtimes(item: Taken, extra: list[origins.Origin], scene: Scene) -> set[str
     return {build.runtime for build in builds if any(place.has(build) for place in extra)}
 
 
-def _matching(item: Taken, place: origins.Origin, scene: Scene) -> bool:
+def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
+    """Whether a place has a build of what is asked for."""
     wanted = origins.specifiers(item.request.spec)
     return wanted is not None and any(
         place.has(build) and wanted.contains(build.full_version) and (not scene.python or scene.python in build.python)
@@ -173,7 +181,7 @@ def backend_by_device(scene: Scene) -> Iterator[Finding]:
     """accidental-cpu-wheel: uv chooses the build by the device it sees, and an image build sees none."""
     for item in scene.own:
         if scene.base and "--torch-backend=auto" in item.step.options and item.request.name == "torch":
-            detail = "--torch-backend=auto looks for a driver; an image build has none, so it takes the CPU build."
+            detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
             yield finding(
                 "accidental-cpu-wheel", scene, item.step.line, detail, severity="warning", confidence="likely"
             )
@@ -181,7 +189,7 @@ def backend_by_device(scene: Scene) -> Iterator[Finding]:
 
 
 def half_installed(scene: Scene) -> Iterator[Finding]:
-    """accidental-cpu-wheel, base-runtime-mismatch: AMD's jaxlib without the plugin, or of another ROCm than installed."""
+    """accidental-cpu-wheel, base-runtime-mismatch: AMD's jaxlib without its plugin, or of another ROCm."""
     plugin = any(re.match(r"jax-rocm\d+-(plugin|pjrt)", item.request.name) for item in scene.taken)
     for item in scene.own:
         place = origins.origin(item.request.url.rpartition("/")[0] + "/", scene.matrix) if item.request.url else None

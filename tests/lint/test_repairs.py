@@ -1,0 +1,73 @@
+"""``lint --fix``: what it changes, what it leaves alone, and that the result is clean of what it mends."""
+
+import pytest
+
+from compat.app.lint import fix_files, lint_files
+from compat.errors import InputError
+from compat.matrix import matrix
+
+MATRIX = matrix()
+PYTORCH = "https://download.pytorch.org/whl"
+
+
+def fixed(folder, name, text):
+    path = folder / name
+    path.write_text(text, "utf-8")
+    diff = fix_files([str(path)], MATRIX)
+    return path.read_text("utf-8"), diff
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "Dockerfile",
+            f"FROM python:3.10\nRUN pip install torch \\\n  torchaudio --extra-index-url {PYTORCH}/cu118\n",
+            f"FROM python:3.10\nRUN pip install torch \\\n  torchaudio --index-url {PYTORCH}/cu118\n",
+        ),
+        (
+            "Dockerfile",
+            "FROM python:3.10\nRUN pip install torch==1.13.1+cu117 && true\n",
+            f"FROM python:3.10\nRUN pip install torch==1.13.1+cu117 --extra-index-url {PYTORCH}/cu117 && true\n",
+        ),
+        (
+            "requirements.txt",
+            "numpy\ntorch==1.13.1+cu117\n",
+            f"--extra-index-url {PYTORCH}/cu117\nnumpy\ntorch==1.13.1+cu117\n",
+        ),
+    ],
+)
+def test_a_safe_edit_is_made_shown_and_enough(tmp_path, name, text, expected):
+    after, diff = fixed(tmp_path, name, text)
+    assert after == expected
+    assert diff.startswith("---")
+    left = {finding.code for finding in lint_files([str(tmp_path / name)], MATRIX).findings}
+    assert not left & {"extra-index-shadowed", "index-missing"}
+    assert fixed(tmp_path, name, after) == (after, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Dockerfile", f"FROM python:3.10\nRUN pip install torch transformers --extra-index-url {PYTORCH}/cu118\n"),
+        ("Dockerfile", f"FROM python:3.10\nRUN pip install torch -r more.txt --extra-index-url {PYTORCH}/cu118\n"),
+        ("Dockerfile", f"FROM python:3.10\nRUN pip install 'torch>=2.8' --extra-index-url {PYTORCH}/cu118\n"),
+        ("Dockerfile", "FROM nvidia/cuda:11.0-base\nRUN apt-key add x\nENV CUDA_VISIBLE_DEVICES=0\n"),
+        ("requirements.txt", "torch==9.9.9+cu999\n"),
+        ("requirements.txt", "torch==2.6.0\n"),
+    ],
+)
+def test_what_is_not_safe_stays(tmp_path, name, text):
+    assert fixed(tmp_path, name, text) == (text, "")
+
+
+def test_line_ends_and_bytes_that_are_no_text_are_kept(tmp_path):
+    path = tmp_path / "requirements.txt"
+    path.write_bytes(b"torch==1.13.1+cu117 # \xff\r\n")
+    assert fix_files([str(path)], MATRIX) == ""
+    assert path.read_bytes() == b"torch==1.13.1+cu117 # \xff\r\n"
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere\.txt"):
+        fix_files([str(tmp_path / "nowhere.txt")], MATRIX)
