@@ -11,16 +11,20 @@ if TYPE_CHECKING:
 
 
 def keep(log: str) -> str:
-    """Write a log to a file of its own, and return its path."""
-    handle, name = tempfile.mkstemp(prefix="envcheck-build-", suffix=".log")
+    """Write a log to a file of its own, and return its path, or why there is none."""
+    try:
+        handle, name = tempfile.mkstemp(prefix="envcheck-build-", suffix=".log")
+    except OSError as error:
+        return f"not kept, {error.strerror}"
     with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
         stream.write(log)
     return name
 
 
 def cause(log: str, matrix: Matrix) -> tuple[str, ...]:
-    """What the messages in a log say, noise left out."""
+    """What the messages in a log say, noise and single words left out."""
     from compat.rules import signals
 
     heard = signals.recognise(log, matrix)
-    return tuple(dict.fromkeys(item.signal.meaning for item in heard.harmful))[:3]
+    said = (item.signal.meaning for item in heard.harmful if item.signal.program != signals.WORDS)
+    return tuple(dict.fromkeys(said))[:3]

@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, get_annotations, signature
 from types import ModuleType
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -63,7 +63,7 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
     (:mod:`compat.cli.options`) instead of repeating them. The formats beside a :class:`Speech` stand in the help, and
     no other format reaches the command.
     """
-    hints = get_type_hints(function, include_extras=True)
+    hints = get_annotations(function, eval_str=True)  # typing's hints of 3.10 wrap them where the default is None
     formats = next((item for hint in hints.values() for item in get_args(hint) if isinstance(item, Formats)), Formats())
     kinds = {name: next(iter(get_args(hint)), hint) for name, hint in hints.items()}
     groups: dict[str, Any] = {name: kind for name, kind in kinds.items() if is_dataclass(kind)}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from compat.plan import Plan
 
 _DEADLINE: Final = 600.0
+_HINT: Final = "uv locks for every Python; pip does from 25.1 on, for its own"
 
 
 def pylock(plan: Plan, *, runner: run.Runner = run.run) -> str:
@@ -33,9 +34,15 @@ def pylock(plan: Plan, *, runner: run.Runner = run.run) -> str:
         wanted.write_text(lock.requirements(plan), "utf-8")
         outcome = runner(_command(plan, wanted, made), timeout=_DEADLINE)
         if not outcome.ok or not made.is_file():
-            said = outcome.why or "; ".join(line for line in outcome.err.splitlines()[-3:] if line.strip())
-            raise CannotCheckError(f"the lock could not be made: {said or 'the installer said nothing'}")
+            raise CannotCheckError(f"the lock could not be made: {_said(outcome)}", hint=_HINT)
         return made.read_text("utf-8")
+
+
+def _said(outcome: run.Outcome) -> str:
+    """The installer's own words: its errors where it marks them, else its last lines."""
+    lines = [line.strip() for line in outcome.err.splitlines() if line.strip()]
+    marked = [line for line in lines if line.lower().startswith("error")]
+    return outcome.why or "; ".join((marked or lines)[-2:]) or "the installer said nothing"
 
 
 def _command(plan: Plan, wanted: Path, made: Path) -> list[str]:
