@@ -138,6 +138,12 @@ BAD = [
     ("framework-pair-mismatch", PYTHON + "RUN pip install tensorflow==2.12.0 'protobuf<3.20'\n"),
     ("numpy-abi-mismatch", PYTHON + "RUN pip install torch==2.0.1 numpy==2.1.0\n"),
     ("cuda-major-mixed-in-env", PYTHON + "RUN pip install torch==2.6.0 cupy-cuda11x==13.3.0\n"),
+    ("framework-build-tag-mismatch", PYTHON + "RUN pip install torch==2.2.0+cu121 torchvision==0.17.0+cu118\n"),
+    ("python-unsupported", "FROM python:3.8\nRUN pip install tensorflow-gpu==1.15.0\n"),
+    (
+        "accidental-cpu-wheel",
+        "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\nRUN conda install -c conda-forge pytorch=2.4\n",
+    ),
     # compilers
     (
         "toolkit-too-old-for-arch",
@@ -162,7 +168,7 @@ ERRORS = {
     "base-python-missing", "musl-libc", "index-missing", "version-does-not-exist", "python-unsupported", "accidental-cpu-wheel",
     "wrong-vendor-build", "framework-pair-mismatch", "library-missing", "toolkit-mismatch-extension", "jetson-generic-wheel",
 }  # fmt: skip
-MILD = ("tf-nightly", "--torch-backend=auto")
+MILD = ("tf-nightly", "--torch-backend=auto", "conda-forge")
 """What is likely, or not an error wherever it stands."""
 
 LEAN = [
@@ -182,15 +188,17 @@ LEAN = [
     "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.0.1\n",
     "FROM registry.example/team/cuda-python:7\nRUN pip install tensorflow==2.12.0\n",
     # what cannot be told is not judged
+    "FROM python:3.8\nRUN pip install torch==1.8.2+cu111 -f https://download.pytorch.org/whl/lts/1.8/torch_lts.html\n",
+    "FROM rocm/pytorch:rocm7.1_ubuntu22.04_py3.10_pytorch_release_2.8.0\nRUN pip install bitsandbytes==0.48.0\n",
     "FROM python:3.10\nARG V\nRUN pip install torch==${V}\n",
     "FROM python:3.10\nARG INDEX\nRUN pip install torch==2.0.1+cu118 --index-url ${INDEX}\n",
-    "FROM python:3.10\nRUN pip install torch==0.4.1 tensorflow==2.16.0rc0\n",
+    "FROM python:3.7\nRUN pip install torch==0.4.1 tensorflow==2.16.0rc0\n",
     "FROM python:3.10\nCOPY pip.conf /etc/pip.conf\nRUN pip install torch==2.0.1+cu118\n",
     "FROM python:3.10\nRUN --mount=type=secret,id=p,target=/etc/pip.conf pip install torch==2.0.1+cu118\n",
     "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nRUN pip install torch==2.6.0\n",
     "FROM ubuntu:22.04\nRUN apt-get install -y python3.12 python3-pip wget\nRUN pip3 install torch==1.13.1\n",
     "FROM ubuntu:20.04\nRUN wget https://x/Miniconda3.sh && bash Miniconda3.sh\nRUN pip install torch==2.6.0\n",
-    PYTHON + f"RUN uv pip install torch==2.6.0 --torch-backend=cu126\n",
+    PYTHON + "RUN uv pip install torch==2.6.0 --torch-backend=cu126\n",
     PYTHON + 'RUN if [ "$X" = a ]; then pip install torch==2.1.0; else pip install torchvision==0.15.2; fi\n',
     PYTHON + "RUN if nvidia-smi; then echo yes; fi\nRUN nvidia-smi || true\n",
     PYTHON + "RUN pip install tensorflow==2.15.1 tensorboard==2.15.2 keras==2.15.0\n",
@@ -239,6 +247,12 @@ def test_lean_and_right_forms_give_no_error(text):
         ),
         ("dependencies:\n  - python=3.8\n  - pip:\n      - torch==2.6.0\n", "environment.yml", "python-unsupported"),
         ("services:\n  a:\n    image: nvidia/cuda:11.0-base\n", "compose.yaml", "base-tag-gone"),
+        ("dependencies:\n  - pytorch=1.11.0\n  - torchvision=0.13.0\n", "environment.yml", "framework-pair-mismatch"),
+        (
+            "dependencies:\n  - pytorch=1.11.0\n  - pip:\n      - torch==1.12.0\n",
+            "environment.yml",
+            "framework-duplicate-install",
+        ),
         (
             "services:\n  a:\n    image: x:1\n    devices: ['/dev/nvidia0:/dev/nvidia0']\n",
             "compose.yaml",

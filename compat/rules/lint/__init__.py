@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.findings import Report, Unchecked, ranked
-from compat.rules.lint import fits, images, libraries, requests, steps
+from compat.rules.lint import conda, fits, images, libraries, requests, steps
 from compat.rules.lint.finding import RULES
 from compat.rules.lint.scene import scenes
 
@@ -32,7 +32,7 @@ def lint(ask: Ask, matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequen
 
 def _findings(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     for scene in scenes(ask, matrix):
-        for rule in (*images.RULES, *requests.RULES, *fits.RULES, *libraries.RULES, *steps.RULES):
+        for rule in (*images.RULES, *requests.RULES, *fits.RULES, *libraries.RULES, *conda.RULES, *steps.RULES):
             yield from rule(scene)
     yield from steps.services(ask, matrix)
 

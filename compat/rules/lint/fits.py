@@ -130,6 +130,21 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
     )
 
 
+def tags(scene: Scene) -> Iterator[Finding]:
+    """framework-build-tag-mismatch: torch and a companion that follows it with different local tags."""
+    latest = {item.request.name: item for item in scene.taken if "+" in item.request.exact and not item.request.marker}
+    torch = latest.get("torch")
+    for name in ("torchvision", "torchaudio"):
+        other = latest.get(name)
+        if torch is None or other is None or _alternatives(torch, other):
+            continue
+        if torch.request.exact.partition("+")[2] != other.request.exact.partition("+")[2]:
+            detail = f"{torch.request.text} and {other.request.text} are of different variants."
+            line = max(torch.request.line, other.request.line)
+            rocm = "+rocm" in torch.request.exact + other.request.exact  # whose minors were published crosswise
+            yield finding("framework-build-tag-mismatch", scene, line, detail, severity="warning" if rocm else "error")
+
+
 def shared(scene: Scene) -> Iterator[Finding]:
     """cuda-major-mixed-in-env: packages of different CUDA majors; frameworks-conflict: pins that exclude each other."""
     found = {major: item for item in scene.taken if (major := _cuda_major(item, scene))}
@@ -283,4 +298,4 @@ def _listed(word: str) -> Sm | None:
     return sm(_NAMES.get(plain.lower(), plain)) if plain else None
 
 
-RULES: Final = (pairs, shared, rocm, toolkit, arch_list)
+RULES: Final = (pairs, tags, shared, rocm, toolkit, arch_list)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Build
     from compat.sources.values import Install, Request
 
-_STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_stable|lts/.*)\.?(?:html)?$")
+_STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_stable)\.?(?:html)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,8 @@ def origins(step: Install, matrix: Matrix) -> tuple[Origin, ...]:
 def origin(url: str, matrix: Matrix) -> Origin:
     """The place behind an address, by the matrix's indexes; variables in it leave it unknown."""
     parts = urlsplit(url)
+    if "/lts/" in parts.path:  # releases of their own, which the matrix does not have
+        return Origin(url, None)
     if "nightly" in parts.path:
         return Origin(url, None, nightly=True)
     if found := _STABLE_PAGE.search(parts.path) if "pytorch" in parts.netloc else None:
@@ -140,7 +142,7 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     if not published:
         covered = all(any(item.has(build) for build in everything) for item in places if item.url and not item.mirror)
         settled = covered and not any(item.mirror for item in places) and package.name in _settled(matrix)
-        return _absent(request, everything) if settled else Outcome("unknown", why="place")
+        return _absent(request, everything, place) if settled else Outcome("unknown", why="place")
     return _choice(published, step, place)
 
 
@@ -150,12 +152,19 @@ def _settled(matrix: Matrix) -> frozenset[str]:
     return frozenset(frameworks | {"torchvision", "torchaudio", "jaxlib"})
 
 
-def _absent(request: Request, known: list[Build]) -> Outcome:
-    """Whether a release that the matrix lacks does not exist, or lies outside of what it covers."""
+def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
+    """Whether a release that the matrix lacks does not exist, or lies outside of what it covers.
+
+    One from before has no wheel for a Python that the first releases of the matrix had none for yet.
+    """
     releases = [version_of(build.version) for build in known]
     wanted = version_of(request.exact) if request.exact else None
     if wanted is None:
         return Outcome("none", why="version")
+    if wanted < min(releases) and place.python and request.name != "jax":  # whose source installs anywhere
+        first = [build for build in known if version_of(build.version) == min(releases)]
+        newest = max(_number(python) for build in first for python in build.python)
+        return Outcome("none", why="python") if _number(place.python) > newest else Outcome("unknown", why="version")
     if wanted.is_prerelease or wanted < min(releases):
         return Outcome("unknown", why="version")
     return Outcome("none", why="newer" if wanted.release > max(releases).release else "version")

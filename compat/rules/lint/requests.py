@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.findings import Finding
+    from compat.matrix.rows import Build
     from compat.rules.lint.scene import Scene, Taken
 
 _NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
@@ -69,13 +70,15 @@ def _no_version(item: Taken, scene: Scene) -> Finding:
     ]
     where = ", ".join(place.url or "the default index" for place in item.origins)
     newer = item.outcome.why == "newer"
+    package = scene.matrix.package(item.request.name)
+    unsure = newer or (package is not None and package.kind != "framework" and "+" in item.request.exact)
     return finding(
         "version-does-not-exist",
         scene,
         item.request.line,
         f"No build of {item.request.text} is published at {where}"
         + (", or it is newer than this matrix." if newer else "."),
-        severity="warning" if newer else "error",
+        severity="warning" if unsure else "error",  # not every variant of every companion is listed
         fix=f"Newest there: {', '.join(near)}." if near else "",
         evidence=(_seen(item, scene),),
         confidence="likely",
@@ -262,9 +265,23 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
     """wrong-vendor-build: a ROCm build on a CUDA base, or the other way round."""
     for item in scene.own:
         kind = re.match(r"cuda|rocm", item.build.runtime) if item.build else None
-        if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu and item.build:
+        if item.build is None or _serves_several(item.build, scene):
+            continue
+        if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
             yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", "error")
     yield from _vendor_words(scene)
+
+
+def _serves_several(build: Build, scene: Scene) -> bool:
+    """Whether one wheel carries the code of several runtimes (bitsandbytes): which counts is then open."""
+    alike = {
+        row.runtime
+        for row in scene.matrix.builds(build.package)
+        if (row.full_version, row.index, row.extras, row.distribution)
+        == (build.full_version, build.index, build.extras, build.distribution)
+        and set(row.platforms) & set(build.platforms)
+    }
+    return len(alike) > 1
 
 
 def _vendor_words(scene: Scene) -> Iterator[Finding]:
