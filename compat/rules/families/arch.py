@@ -8,7 +8,7 @@ from compat.findings import Evidence, Fix
 from compat.rules import remedies
 from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, framework, installed
+from compat.rules.stack import Installed, framework, installed, packages_of
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
@@ -50,10 +50,16 @@ def uncovered_by(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> list[tupl
     ]
 
 
-def _newer(device: Sm, kernels: tuple[str, ...]) -> bool:
-    """Whether the device is above the lowest target a build carries: then the build is what is too old."""
+def _newer(device: Sm, kernels: tuple[str, ...], matrix: Matrix) -> bool:
+    """Whether the build is what is too old: the device is above all that it carries.
+
+    Between the lowest and the highest lies what a build left out: an old device if toolkits dropped it since.
+    """
     known = [(target.major, target.minor) for text in kernels if (target := sm(text))]
-    return not known or (device.major, device.minor) > min(known)
+    at = (device.major, device.minor)
+    if not known or at > max(known):
+        return True
+    return at > min(known) and not too_old(matrix, f"sm_{device.major}{device.minor}")
 
 
 def span(kernels: tuple[str, ...]) -> str:
@@ -91,7 +97,7 @@ class ArchTooNewForBuild(Rule):
         """
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
-            if _newer(device, item.kernels):
+            if _newer(device, item.kernels, matrix):
                 return self._found(gpu, device, item, matrix)
         if uncovered:
             return Fits("")
@@ -209,7 +215,7 @@ class ArchTooOldForBuild(Rule):
         """The device is below every target that the build carries, or the program asks for a newer generation."""
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
-            if not _newer(device, item.kernels):
+            if not _newer(device, item.kernels, matrix):
                 return self._found(gpu, device, item, matrix)
         if uncovered:
             return Fits("")
@@ -264,7 +270,8 @@ class ArchTooOldForBuild(Rule):
                 return Found(
                     detail=detail, facts=("gpus", item.fact), confidence="likely" if item.inferred else "certain"
                 )
-        served = ArchTooOldForBuild._by_last_driver(host, matrix, gpus) or _at_last_driver(host, matrix, signals, gpus)
+        served = _dropped_by_toolkit(host, matrix, gpus) or ArchTooOldForBuild._by_last_driver(host, matrix, gpus)
+        served = served or _at_last_driver(host, matrix, signals, gpus)
         if served:
             return served
         heard = signals.pointing("arch-too-old-for-build")
@@ -285,6 +292,18 @@ class ArchTooOldForBuild(Rule):
         own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
         detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
         return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
+
+
+def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    """A package that compiles its kernels at run time meets a toolkit that no longer compiles for the device."""
+    toolkit = host["cuda_toolkit"]
+    if not toolkit or not {"cupy", "numba", "pycuda"} & packages_of(host).keys():
+        return None
+    for gpu, device in nvidia_cards(gpus):
+        if knows(matrix, toolkit, gpu.target) == "too old":
+            detail = f"{gpu.name or 'The GPU'} is {device}, which the toolkit {toolkit} no longer compiles for."
+            return Found(detail=detail, facts=("gpus", "cuda_toolkit"))
+    return None
 
 
 def _at_last_driver(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:

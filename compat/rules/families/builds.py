@@ -183,7 +183,16 @@ class WrongVendorBuild(Rule):
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
             if speaks and not item.inferred and (speaks in vendors or (speaks == "nvidia" and host["driver"])):
                 return Fits("")
-        return self._two_vendors(gpus or (), signals)
+        return self._by_message(host, vendors, signals) or self._two_vendors(gpus or (), signals)
+
+    @staticmethod
+    def _by_message(host: Host, vendors: set[str], signals: Hearing) -> Outcome:
+        """A message that only CUDA builds print, on a machine whose GPUs are all of other vendors."""
+        if not vendors or "nvidia" in vendors or "found-no-driver" not in signals or host["driver"]:
+            return None
+        shown = usable(host)[0].name or usable(host)[0].vendor
+        detail = f"The build asks for an NVIDIA driver, so it is a CUDA build; the GPU is {shown}."
+        return Found(detail=detail, facts=("gpus",), confidence="likely")
 
     @staticmethod
     def _blind(signals: Hearing) -> bool:

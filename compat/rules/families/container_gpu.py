@@ -39,8 +39,17 @@ _BLIND: Final = (
     "tf-no-drivers",
     "tf-proc-missing",
     "torch-no-gpu-generic",
+    "tf-no-device-node",
+    "cuinit-stub",
+    "kfd-no-file",
+    "rock-not-loaded",
+    "gpus-none-discovered",
 )
 """Messages of a program that sees no GPU."""
+
+
+_BARE: Final = ("gpus-none-discovered", "tf-no-device-node", "cuinit-stub")
+"""Of these the ones that mean missing devices even where the kernel module shows through /proc."""
 
 
 _VAGUE: Final = ("torch-no-gpu-generic", "tf-no-drivers")
@@ -105,7 +114,7 @@ class ContainerNoGpu(Rule):
         gpus: tuple[Gpu, ...],
     ) -> Outcome:
         """A program in a container, which sees no GPU."""
-        blind = signals.get(*_BLIND)
+        blind = signals.get(*(name for name in _BLIND if name not in _VAGUE)) or signals.get(*_VAGUE)
         if told.builds_image(commands) and blind:
             return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=self._build_fix())
         nodes = [node for node in device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
@@ -116,7 +125,7 @@ class ContainerNoGpu(Rule):
                 fix=self._run_fix(host),
             )
         vague = blind and blind.signal.signal in _VAGUE
-        if blind and not vague and device_nodes is None and not host["driver"]:
+        if blind and not vague and device_nodes is None and (not host["driver"] or blind.signal.signal in _BARE):
             return Found(
                 detail="The program in the container sees no GPU.",
                 facts=("container",),

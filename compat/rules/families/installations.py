@@ -29,9 +29,26 @@ class FrameworkDuplicateInstall(Rule):
         {"torch", "torchvision", "torchaudio", "triton", "tensorflow", "jax", "jaxlib", "onnxruntime", "numpy"}
     )
 
-    def check(self, duplicate_packages: dict[str, tuple[str, ...]]) -> Outcome:
-        """The same distribution is importable from two places, or from pip and conda at once."""
-        for name, found in duplicate_packages.items():
+    _SHARED: Final = (("onnxruntime", "onnxruntime-gpu"), ("paddlepaddle", "paddlepaddle-gpu"))
+    """Distributions that write the same module: the one installed last wins, file by file."""
+
+    def check(
+        self,
+        signals: Hearing,
+        duplicate_packages: dict[str, tuple[str, ...]] | None = None,
+        packages: dict[str, str] | None = None,
+    ) -> Outcome:
+        """The same distribution is importable from two places, or two distributions write the same module."""
+        both = next((pair for pair in self._SHARED if set(pair) <= (packages or {}).keys()), ())
+        if both:
+            fix = Fix(f"Keep {both[1]} only.", (f"pip uninstall -y {both[0]} {both[1]}", f"pip install {both[1]}"))
+            return Found(
+                detail=f"{both[0]} and {both[1]} write the same module; the last one installed wins.",
+                facts=tuple(f"packages.{name}" for name in both),
+                fix=fix,
+                severity=None if signals.pointing("cpu-only-build") else "warning",
+            )
+        for name, found in (duplicate_packages or {}).items():
             if name in self._WATCHED and len(set(found)) > 1:
                 fix = Fix(f"Uninstall every copy of {name}, then install once.", (f"pip uninstall -y {name}",) * 2)
                 return Found(

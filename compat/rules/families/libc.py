@@ -33,6 +33,7 @@ class GlibcTooOld(Rule):
     """
 
     area = "platform"
+    platforms = ("linux", "wsl2", "wsl1")
     requires = ("musl-libc",)
     asks = ("glibc", "os", "packages")
     remedy = Fix(

@@ -77,7 +77,7 @@ class LibraryMissing(Rule):
         ]
         missing = [item for item in missing if not self._benign(item.name)]
         if not missing:
-            wrong = self._system(host, matrix)
+            wrong = self._system(host, matrix, told=bool(signals.pointing("library-missing")))
             return wrong or (
                 Fits("the libraries that were looked for can be loaded") if libraries and not signals.harmful else None
             )
@@ -89,7 +89,7 @@ class LibraryMissing(Rule):
         return Found(detail=f"{first.name} cannot be found.{other}", facts=("libraries",), fix=fix)
 
     @staticmethod
-    def _system(host: Host, matrix: Matrix) -> Outcome:
+    def _system(host: Host, matrix: Matrix, *, told: bool) -> Outcome:
         """A build that takes CUDA from the system, where the system has another (its file names hold the major)."""
         for item in installed(host, matrix):
             wants = {
@@ -106,7 +106,7 @@ class LibraryMissing(Rule):
                     not is_version(want)
                     or not is_version(have)
                     or not host["packages"]
-                    or (item.inferred and host["platform"] == "windows")
+                    or (item.inferred and host["platform"] == "windows" and not told)
                 ):
                     continue
                 digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1

@@ -102,13 +102,31 @@ class PlatformUnsupported(Rule):
                     facts=tuple(item for item in ("platform", "arch") if host[item]),
                     sources=cite(matrix, rows[-1]),
                 )
-        return self._macos(host, matrix, signals) or self._refused(host, matrix, signals, asked)
+        return (
+            self._macos(host, matrix, signals)
+            or self._variant(host, matrix, commands)
+            or self._refused(host, matrix, signals, asked)
+        )
+
+    @staticmethod
+    def _variant(host: Host, matrix: Matrix, commands: tuple[str, ...]) -> Outcome:
+        """The index that a command names has nothing for this system."""
+        variant = told.index_variant(commands)
+        rows = [row for row in matrix.builds("torch") if variant and row.variant == variant]
+        if variant == "cpu" or not rows or any(on_platform(row, host) for row in rows):
+            return None
+        platforms = sorted({item for row in rows for item in row.platforms})
+        detail = f"The index {variant} has torch for {', '.join(platforms)}; this is {platform_tag(host)}."
+        return Found(detail=detail, facts=("platform",), sources=cite(matrix, rows[-1]))
 
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:
         """Nothing fits, for a package that the matrix does not know on this platform; or all that is asked for fits."""
         known = [candidates(matrix, name, specifier) for name, specifier in asked.items()]
+        open_ended = "pip-none-found" in signals and not all(asked.values())
         if known and all(any(on_platform(row, host) for row in rows) for rows in known):
+            if open_ended:
+                return None
             return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host['platform']}")
         usual = host["platform"] in {"linux", "wsl2"} and host["arch"] in {None, "x86_64", "amd64"}
         if usual or not signals.get("pip-none-found", "uv-no-wheel", "unsupported-wheel", "no-version-of"):

@@ -58,9 +58,10 @@ class PythonUnsupported(Rule):
                 fix = Fix(f"Use Python {offered[-1]}.", (f"uv venv --python {offered[-1]}",))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
                 return Found(detail=detail, facts=("python",), fix=fix, sources=cite(matrix, rows[-1]))
-        return (
-            self._wheel(python, signals) or self._variant(python, matrix, commands) or self._fits(python, asked, matrix)
-        )
+        refused = self._wheel(python, signals) or self._variant(python, matrix, commands)
+        if refused or ("pip-none-found" in signals and not all(asked.values())):
+            return refused  # the installer itself found nothing that fits among all releases of its day
+        return self._fits(python, asked, matrix)
 
     @staticmethod
     def _fits(python: str, asked: dict[str, str], matrix: Matrix) -> Outcome:

@@ -64,6 +64,8 @@ class DriverTooOldForRuntime(Rule):
         jit = self._jit(signals, driver, driver_cuda or cuda_of_driver(matrix, driver or ""), cuda_toolkit, host)
         if jit:
             return jit
+        if not builds and (behind := self._toolkit(signals, driver, cuda_toolkit, host, matrix)):
+            return behind
         if (driver or driver_cuda) and builds and "driver-too-old" not in signals:
             return Fits(f"driver {driver or f'with CUDA {driver_cuda}'} is new enough for {builds[0].label}")
         return self._unread(signals, driver, driver_cuda)
@@ -114,6 +116,15 @@ class DriverTooOldForRuntime(Rule):
                 confidence="likely",
             )
         return None
+
+    @staticmethod
+    def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, host: Host, matrix: Matrix) -> Outcome:
+        """No build is known, a program sees no GPU, and the toolkit beside it is newer than the driver."""
+        told = signals.pointing("driver-too-old-for-runtime")
+        if not told or supported(matrix, toolkit or "", driver or "", host["platform"]) != "none":
+            return None
+        detail = f"Driver {driver} is too old for programs of CUDA {toolkit}, the toolkit that is installed."
+        return Found(detail=detail, facts=("driver", "cuda_toolkit"), confidence="likely")
 
     @staticmethod
     def _unread(signals: Hearing, driver: str | None, driver_cuda: str | None) -> Outcome:
