@@ -46,6 +46,7 @@ SYSTEMS = (
     (r"windows\D{0,10}(\d+)", "windows{}"),
     (r"arch", "arch"),
 )
+NOT_CUDA = {"cudanone", "cudacould not collect"}  # collect_env prints these where torch.version.cuda is None
 PLAIN = {"kernel", "arch", "glibc", "gcc", "python", "driver", "driver_cuda", "cuda_toolkit", "cudnn", "rocm", "image"}
 
 
@@ -132,6 +133,7 @@ def builds_of(case: dict[str, Any]) -> dict[str, Build]:
     given, builds = case.get("build", {}), {}
     for name in ("torch", "tensorflow", "jax", "torchaudio", "torchvision", "paddle"):
         runtime = f"cuda{given[f'{name}_cuda']}" if given.get(f"{name}_cuda") else ""
+        runtime = "cpu" if runtime.lower() in NOT_CUDA else runtime
         runtime = f"rocm{given[f'{name}_hip']}" if given.get(f"{name}_hip") else runtime
         if runtime:
             builds["paddlepaddle-gpu" if name == "paddle" else name] = {"runtime": runtime}
