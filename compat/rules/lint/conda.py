@@ -28,19 +28,25 @@ def pairs(scene: Scene) -> Iterator[Finding]:
     torch = named.get("torch")
     for name in ("torchvision", "torchaudio"):
         other = named.get(name)
-        if torch is None or other is None or not torch.exact or not other.exact:
+        if torch is None or other is None or not _release(torch) or not _release(other):
             continue
         lines = [
             re.sub(r"\+[\w.]+", "", line.partition(";")[0].strip().removeprefix("torch"))
             for build in scene.matrix.builds(name)
-            if build.version == other.exact
+            if build.version == _release(other)
             for line in build.requires
             if _TORCH.match(line)
         ]
         specs = [found for line in lines if (found := origins.specifiers(line)) is not None]
-        if specs and not any(found.contains(torch.exact) for found in specs):
+        if specs and not any(found.contains(_release(torch)) for found in specs):
             detail = f"{other.text} requires torch{specs[0]}, and {torch.text} is asked for."
             yield _warning("framework-pair-mismatch", scene, other, detail)
+
+
+def _release(request: Request) -> str:
+    """The one release that a conda specification of three numbers means; empty for anything looser."""
+    found = re.fullmatch(r"==(\d+\.\d+\.\d+)(?:\.\*)?", request.spec)
+    return found[1] if found else ""
 
 
 def twice(scene: Scene) -> Iterator[Finding]:
