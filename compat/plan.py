@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCHEMA: Final = "envcheck.resolve/1"
+_LONGEST: Final = 20_000  # characters; explanations of conflicts cite many sources, nothing else is long
 
 How = Literal["measured", "documented", "inferred"]
 Status = Literal["plan", "conflict", "unknown"]
@@ -250,9 +251,17 @@ def _build(shape: Any, raw: Any, where: str, key: str) -> Any:
         _demand(
             isinstance(raw, dict) and all(isinstance(v, str) for v in raw.values()), raw, where, key, "a table of texts"
         )
+        _demand(all(map(_is_one_line, (*raw, *raw.values()))), raw, where, key, "lines of text")
         return dict(raw)
     _demand(isinstance(raw, shape), raw, where, key, shape.__name__)
+    if isinstance(raw, str):
+        _demand(_is_one_line(raw), raw, where, key, "one line of text")
     return raw
+
+
+def _is_one_line(text: str) -> bool:
+    """Whether a text stays within the line that it is written to: a stored plan is somebody else's word."""
+    return len(text) <= _LONGEST and len(text.splitlines()) <= 1 and not any(ord(m) < 32 or ord(m) == 127 for m in text)
 
 
 def _record(shape: type[Any], raw: Any, where: str, key: str) -> Any:

