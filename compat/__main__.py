@@ -9,9 +9,14 @@ def main() -> int:
     """Run ``envcheck`` with the process's arguments and return its exit code."""
     if sys.argv[1:] in (["--version"], ["-V"]):
         return _version()
-    from compat.cli import run
+    try:
+        from compat.cli import run
 
-    return run(sys.argv[1:])
+        return run(sys.argv[1:])
+    except KeyboardInterrupt:  # while modules were still being loaded
+        if sys.stderr:
+            sys.stderr.write("envcheck: interrupted\n")
+        return 130
 
 
 def _version() -> int:

@@ -67,3 +67,15 @@ def test_without_home_path_or_folder_there_is_an_answer(tmp_path):
     done = subprocess.run(command, capture_output=True, env={"PYTHONPATH": str(ROOT)}, input=b"")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(b"envcheck doctor")
+
+
+def test_an_interrupt_while_modules_load_is_130_too():
+    script = (
+        "import sys; from compat.__main__ import main\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder()); sys.argv = ['envcheck', 'doctor']; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "envcheck: interrupted\n")
