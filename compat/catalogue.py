@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["text", "number", "flag", "texts", "table", "tables", "gpus", "builds", "libraries"]
+Kind = Literal["text", "version", "number", "flag", "texts", "table", "tables", "gpus", "builds", "libraries"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ CATALOGUE: Final[Mapping[str, Spec]] = {
     "kernel": Spec("text", "kernel release, as uname -r prints it"),
     "arch": Spec("text", "x86_64, aarch64, arm64 (macOS), ppc64le, ..."),
     "libc": Spec("text", "glibc or musl"),
-    "glibc": Spec("text", "version of the GNU C library"),
-    "libstdcxx": Spec("text", "highest GLIBCXX symbol version of the libstdc++ that would be loaded, 3.4.30"),
+    "glibc": Spec("version", "version of the GNU C library"),
+    "libstdcxx": Spec("version", "highest GLIBCXX symbol version of the libstdc++ that would be loaded, 3.4.30"),
     "cpu": Spec("text", "processor model"),
     "cpu_flags": Spec("texts", "processor features that builds ask for: avx, avx2, avx512f, fma, sse4_2, neon, ..."),
     "memory_mib": Spec("number", "main memory in MiB"),
@@ -50,14 +50,14 @@ CATALOGUE: Final[Mapping[str, Spec]] = {
     "selinux": Spec("text", "enforcing, permissive or disabled"),
     "scheduler": Spec("text", "slurm, kubernetes, ... when the process runs under one"),
     "iommu": Spec("text", "translation mode named on the kernel command line"),
-    "jetpack": Spec("text", "JetPack release of a Jetson"),
-    "l4t": Spec("text", "Linux for Tegra release of a Jetson"),
+    "jetpack": Spec("version", "JetPack release of a Jetson"),
+    "l4t": Spec("version", "Linux for Tegra release of a Jetson"),
     # GPUs and their drivers
     "gpus": Spec("gpus", "every accelerator, seen through a driver or by its PCI id"),
-    "driver": Spec("text", "NVIDIA kernel-module version"),
-    "driver_library": Spec("text", "version of the NVIDIA user-mode driver that the loader picks (libcuda)"),
+    "driver": Spec("version", "NVIDIA kernel-module version"),
+    "driver_library": Spec("version", "version of the NVIDIA user-mode driver that the loader picks (libcuda)"),
     "driver_branch": Spec("text", "open or proprietary NVIDIA kernel module"),
-    "driver_cuda": Spec("text", "highest CUDA version the NVIDIA driver supports by itself"),
+    "driver_cuda": Spec("version", "highest CUDA version the NVIDIA driver supports by itself"),
     "driver_packages": Spec("texts", "distribution packages of NVIDIA or AMD drivers that are installed"),
     "nvml": Spec("text", "what initialising NVML answers: ok, or the error's name"),
     "cuda_init": Spec("text", "what cuInit answered where a probe called it: ok, or the error's name"),
@@ -71,25 +71,25 @@ CATALOGUE: Final[Mapping[str, Spec]] = {
     "nvswitch": Spec("number", "number of NVSwitch devices"),
     "xids": Spec("texts", "NVIDIA Xid numbers found in the kernel log"),
     "amdgpu": Spec("text", "version of the amdgpu kernel driver, or inbox"),
-    "rocm": Spec("text", "installed ROCm release"),
-    "hip": Spec("text", "HIP runtime version"),
+    "rocm": Spec("version", "installed ROCm release"),
+    "hip": Spec("version", "HIP runtime version"),
     "intel_runtime": Spec("text", "version of Intel's Level Zero compute runtime"),
     "cann": Spec("text", "version of Huawei's CANN toolkit"),
     # toolkits and libraries
-    "cuda_toolkit": Spec("text", "version of the CUDA toolkit first on PATH (nvcc)"),
+    "cuda_toolkit": Spec("version", "version of the CUDA toolkit first on PATH (nvcc)"),
     "cuda_toolkits": Spec("table", "folder -> version of each CUDA toolkit on disk"),
     "rocm_installs": Spec("table", "folder -> version of each ROCm on disk"),
-    "cudnn": Spec("text", "cuDNN that the loader picks"),
-    "nccl": Spec("text", "NCCL that the loader picks"),
-    "tensorrt": Spec("text", "TensorRT that the loader picks"),
+    "cudnn": Spec("version", "cuDNN that the loader picks"),
+    "nccl": Spec("version", "NCCL that the loader picks"),
+    "tensorrt": Spec("version", "TensorRT that the loader picks"),
     "libraries": Spec("libraries", "GPU libraries that can be loaded"),
-    "gcc": Spec("text", "version of gcc on PATH"),
-    "clang": Spec("text", "version of clang on PATH"),
+    "gcc": Spec("version", "version of gcc on PATH"),
+    "clang": Spec("version", "version of clang on PATH"),
     "msvc": Spec("text", "version of Microsoft's compiler or runtime"),
-    "cmake": Spec("text", "version of cmake on PATH"),
-    "ninja": Spec("text", "version of ninja on PATH"),
+    "cmake": Spec("version", "version of cmake on PATH"),
+    "ninja": Spec("version", "version of ninja on PATH"),
     # Python
-    "python": Spec("text", "version of the interpreter in question"),
+    "python": Spec("version", "version of the interpreter in question"),
     "python_path": Spec("text", "path of that interpreter"),
     "python_environment": Spec("text", "venv, conda, system, pipx, poetry, uv"),
     "python_arch": Spec("text", "architecture the interpreter was built for, when it may differ from the machine's"),

@@ -48,7 +48,8 @@ class InputErrors(InputError):
     """Several faults of one input, reported together so that nobody mends them one run at a time."""
 
     def __init__(self, faults: list[InputError]) -> None:
-        super().__init__(f"{len(faults)} faults" if len(faults) != 1 else "1 fault")
+        expected = "; ".join(dict.fromkeys(fault.expected for fault in faults if fault.expected))
+        super().__init__(f"{len(faults)} faults" if len(faults) != 1 else "1 fault", expected=expected)
         self.faults = tuple(faults)
 
     def __str__(self) -> str:

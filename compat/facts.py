@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat.catalogue import CATALOGUE
 from compat.errors import InputError, InputErrors
+from compat.records import Build, Gpu, Library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +31,7 @@ __all__ = [
     "Library",
     "Reading",
     "Unknown",
+    "checked",
     "dump",
     "host",
     "load",
@@ -56,99 +58,6 @@ class Unknown:
 
 
 Reading = Fact | Unknown
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
-    """One accelerator. Empty strings and ``None`` mean "not known", never "no".
-
-    Attributes:
-        name: product name as its driver prints it.
-        vendor: ``nvidia``, ``amd``, ``intel``, ``apple``, ``huawei``, ``google``, ...
-        target: ``sm_89``, ``gfx1100``; AMD features may follow (``gfx90a:xnack-``).
-        pci: vendor and device id, ``10de:2684``.
-        bus: PCI address, ``0000:01:00.0``.
-        driver: kernel driver bound to it (``nvidia``, ``nouveau``, ``vfio-pci``, ``amdgpu``, ...), ``none`` if none is.
-        memory_mib: device memory in MiB.
-        memory_used_mib: of which in use.
-        integrated: whether it shares the processor's memory (APU, Jetson, Apple).
-        mig: ``enabled`` or ``disabled``; ``mig_pending`` is the mode after the next reset.
-        mig_devices: number of MIG compute instances.
-        compute_mode: ``default``, ``exclusive_process``, ``prohibited``.
-        persistence: whether persistence mode is on.
-        ecc_uncorrected: uncorrected ECC errors since the last reset.
-        remap_pending: whether row remapping or page retirement waits for a reset.
-        pcie: current link, ``gen4 x16``; ``pcie_max`` what the card and slot allow.
-        throttle: active reasons for lowered clocks.
-        processes: number of compute processes.
-        lost: whether the driver reports the device as lost or needing a reset.
-    """
-
-    name: str = ""
-    vendor: str = ""
-    target: str = ""
-    pci: str = ""
-    bus: str = ""
-    driver: str = ""
-    memory_mib: int | None = None
-    memory_used_mib: int | None = None
-    integrated: bool | None = None
-    mig: str = ""
-    mig_pending: str = ""
-    mig_devices: int | None = None
-    compute_mode: str = ""
-    persistence: bool | None = None
-    ecc_uncorrected: int | None = None
-    remap_pending: bool | None = None
-    pcie: str = ""
-    pcie_max: str = ""
-    throttle: tuple[str, ...] = ()
-    processes: int | None = None
-    lost: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
-    """What one installed framework or compiled package says of its own build.
-
-    Attributes:
-        runtime: ``cuda12.8``, ``rocm6.4``, ``xpu``, ``cpu``; empty if it does not say.
-        cudnn: cuDNN it was built for or bundles, as far as it says (``9``, ``8.9.2``).
-        kernels: GPU targets that it carries (``sm_80``, ``compute_90``, ``gfx1100``).
-        torch: the torch release that an extension was built against.
-        python_tag: ``cp311``.
-        cxx11_abi: libstdc++'s new string ABI (torch and its extensions).
-        path: the file or folder it was read from.
-        location: ``user``, ``venv``, ``conda``, ``system`` when several installations matter.
-    """
-
-    runtime: str = ""
-    cudnn: str = ""
-    kernels: tuple[str, ...] = ()
-    torch: str = ""
-    python_tag: str = ""
-    cxx11_abi: bool | None = None
-    path: str = ""
-    location: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
-    """One shared library that can be loaded, or one that was asked for and is missing.
-
-    Attributes:
-        name: soname, ``libcudnn.so.9``.
-        version: full version where known, ``9.1.0``.
-        path: file that was found; empty if the loader finds none.
-        origin: ``system``, ``wheel``, ``conda``, ``LD_LIBRARY_PATH``, ``compat``, ``stubs``.
-        loaded: whether it is the copy that the loader would pick first.
-    """
-
-    name: str
-    version: str = ""
-    path: str = ""
-    origin: str = ""
-    loaded: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +147,20 @@ def load(document: Mapping[str, Any], where: str) -> Host:
     return Host(readings)
 
 
+def checked(readings: Mapping[str, Reading]) -> dict[str, Reading]:
+    """Readings with nonsense named as such: a version that is none (a driver may answer anything) is unknown."""
+    return {name: _checked(name, reading) for name, reading in readings.items()}
+
+
+def _checked(name: str, reading: Reading) -> Reading:
+    if CATALOGUE[name].kind != "version" or isinstance(reading, Unknown) or reading.value is None:
+        return reading
+    try:
+        return Fact(_version(reading.value), reading.source)
+    except (TypeError, ValueError) as error:
+        return Unknown(str(error), reading.source)
+
+
 def dump(machine: Host) -> dict[str, Any]:
     """The document of a host: every value under its name, ``read`` and ``unknown`` beside them; JSON-ready."""
     values, read, unknown = {}, {}, {}
@@ -292,6 +215,14 @@ def _text(raw: Any) -> str:
     if isinstance(raw, bool) or not isinstance(raw, (str, int, float)):
         raise TypeError(f"{raw!r} is not a text")
     return str(raw).strip()
+
+
+def _version(raw: Any) -> str:
+    """A version starts with a digit, a plain one: rules compare it, and must never compare a word."""
+    text = _text(raw)
+    if text[:1] not in set("0123456789"):
+        raise ValueError(f"{text[:40]!r} is not a version")
+    return text
 
 
 def _number(raw: Any) -> int:
@@ -369,6 +300,7 @@ def _shaped(shape: str, item: Any) -> Any:
 
 _READERS: Final[Mapping[Kind, Any]] = {
     "text": _text,
+    "version": _version,
     "number": _number,
     "flag": _flag,
     "texts": _texts,
@@ -380,7 +312,8 @@ _READERS: Final[Mapping[Kind, Any]] = {
 }
 
 _EXPECTED: Final[Mapping[Kind, str]] = {
-    "text": 'a text such as "535.54.03"',
+    "text": 'a text such as "ubuntu22.04"',
+    "version": 'a version such as "535.54.03"',
     "number": "a whole number",
     "flag": "true or false",
     "texts": 'a list of texts such as ["a", "b"]',

@@ -19,6 +19,7 @@ _TEXT: Final[Schema] = {"type": "string"}
 _TEXTS: Final[Schema] = {"type": "array", "items": _TEXT}
 _KINDS: Final[Mapping[str, Schema]] = {
     "text": _TEXT,
+    "version": {"type": "string", "pattern": "^[0-9]"},
     "number": {"type": "integer"},
     "flag": {"type": "boolean"},
     "texts": _TEXTS,

@@ -47,7 +47,7 @@ from compat.detect.machine import Machine
 from compat.detect.privacy import veil
 from compat.detect.root import Root
 from compat.detect.threads import answered
-from compat.facts import CATALOGUE, Fact, Host, Reading, Unknown
+from compat.facts import CATALOGUE, Fact, Host, Reading, Unknown, checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +111,7 @@ def detect(
         if name not in readings:
             why = Unknown(f"{detector.NAME} did not answer within {timeout:g} s", detector.SOUGHT)
             readings[name] = dict.fromkeys(detector.FACTS, why)
-    found = combined([readings[name] for name in DETECTORS])
+    found = checked(combined([readings[name] for name in DETECTORS]))
     if isinstance(found["container"], Fact) and found["container"].value:
         found["gpus"] = given(found["gpus"])
     host = Host(found)

@@ -59,6 +59,12 @@ def test_notes_must_be_tables_of_texts(notes):
         facts.load({"read": notes}, "h")
 
 
+@pytest.mark.parametrize("driver", ["abc", "", "v535", "٥٧٠", "-1"])
+def test_what_is_no_version_is_refused_where_one_is_compared(driver):
+    with pytest.raises(InputErrors, match="is not a version; expected a version such as"):
+        facts.load({"driver": driver}, "h")
+
+
 def test_a_slip_in_our_own_code_is_an_error_and_no_unknown():
     with pytest.raises(KeyError):
         Host()["drvier"]

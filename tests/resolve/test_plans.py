@@ -349,7 +349,7 @@ def test_rows_known_by_inference_are_said_to_be() -> None:
 
 
 def machines(*cards: tuple[str, str]) -> list[Any]:
-    return [host("file", gpus=[Gpu(name=target, target=target)], driver=driver) for target, driver in cards]
+    return [host("file", gpus=[Gpu(name=target, target=target)], driver=driver or None) for target, driver in cards]
 
 
 def test_one_plan_for_all_machines_where_there_is_one() -> None:

@@ -93,6 +93,7 @@ libraries = st.builds(
 
 KINDS = {
     "text": words,
+    "version": words,  # a detector may read anything: rules must survive it
     "number": numbers,
     "flag": st.booleans(),
     "texts": texts,
