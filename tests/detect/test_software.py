@@ -103,7 +103,7 @@ def test_tools_of_this_machine_are_found_as_the_shell_finds_them(name):
 
 
 def test_programs_in_relative_folders_are_not_run(seen):
-    assert seen("tools", files={"/work/gcc": ""}, env={"PATH": ".:work:"})["gcc"].value is None
+    assert seen("tools", files={"/desk/gcc": ""}, env={"PATH": ".:desk:"})["gcc"].value is None
 
 
 PARAGRAPH = "Package: {}\nStatus: {}\nPriority: optional\nVersion: {}\nDescription: x\n .\n more\n\n"
