@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 Kernels = Literal["native", "ptx", "none"]
 
-_NVIDIA = re.compile(r"(sm|compute|lto)_(\d{1,3})(\d)([af]?)")
+_NVIDIA = re.compile(r"(sm|compute|lto)_([0-9]{1,3})([0-9])([af]?)")
 _AMD = re.compile(r"gfx(?:[0-9a-f]{3,4}|\d{1,2}(?:-\d)?-generic)(?::[a-z]+[+-]){0,4}")
-_CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
+_CAPABILITY = re.compile(r"([0-9]{1,2})\.([0-9])")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_DOTTED = re.compile(r"\d{1,9}(?:\.\d{1,9}){0,5}")
+_DOTTED = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,10 @@ _INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One GPU of the target, with what the matrix knows of the product; ``machine`` numbers the host that has it."""
+    """One GPU of the target, with what the matrix knows of the product; ``machine`` numbers the host that has it.
+
+    ``arch`` is the machine architecture where the product comes with its processor (Grace, DGX Spark, Jetson).
+    """
 
     name: str
     vendor: str
@@ -35,6 +38,7 @@ class Device:
     machine: int = 0
     bit: int = 0
     idle: str = ""
+    arch: str = ""
 
     @property
     def label(self) -> str:
@@ -99,9 +103,9 @@ def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
     """A GPU with its product's brand and segment; what the host states wins over the product's row."""
     target = gpu.target or (product.target if product else "")
     vendor = gpu.vendor or (product.vendor if product else "") or vendor_of(target)
-    brand, segment = (product.brand, product.segment) if product else ("", "")
+    brand, segment, arch = (product.brand, product.segment, product.arch) if product else ("", "", "")
     name = gpu.name or (product.name if product else "") or target
-    return Device(name, vendor.lower(), target, brand, segment, machine)
+    return Device(name, vendor.lower(), target, brand, segment, machine, arch=arch)
 
 
 def vendor_of(target: str) -> str:

@@ -152,7 +152,7 @@ class Images:
                 purpose,
                 _PYTHON_FROM[source] + self._is_secondary(source, python, system),
                 *_os_rank(row.os, python),
-                tuple(-part for part in versions.release(row.cuda or row.rocm or "0")),
+                _newest_first(row.cuda or row.rocm or "0"),
                 reference,
             )
             yield rank, Stand(python, image, row)
@@ -268,9 +268,24 @@ class Images:
         return violations
 
 
+def has_musl(system: System) -> bool:
+    """Whether a system's C library is musl, for which glibc wheels are not made: apk is Alpine's package manager.
+
+    Source: PEP 656 (musllinux tags exist because manylinux wheels do not load there); Alpine's package musl.
+    """
+    return system.manager == "apk"
+
+
 def _carries_glibc(system: System | None, floor: str) -> bool:
     """Whether a system's C library reaches a floor; a system that the matrix does not know is given the benefit."""
-    return not floor or system is None or not system.glibc or versions.at_least(system.glibc, floor)
+    if not floor or system is None:
+        return True
+    return not has_musl(system) and (not system.glibc or versions.at_least(system.glibc, floor))
+
+
+def _newest_first(number: str) -> tuple[int, ...]:
+    """A key that puts newer releases first; padded, since 11.2.0 is read as 11.2 and 11.2.2 is newer than it."""
+    return tuple(-part for part in (*versions.release(number), 0, 0, 0)[:4])
 
 
 def _os_rank(os: str, python: str) -> tuple[object, ...]:

@@ -114,7 +114,7 @@ def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driver
         lowest += [first] if first else []
         notes += [f"{device.label} is served up to branch R{last}"] if last else []
     minimum = max(lowest, key=versions.release)
-    if minimum == "0":
+    if minimum == "0" or runtime_of(chosen) == "cpu":
         return DriverNeed()
     best = max((minimum, *comfortable), key=versions.release)
     if versions.release(minimum) < versions.release(best):
@@ -140,6 +140,11 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
     A companion whose kernels are not known leaves the verdict to the builds whose kernels are, and is named beside it;
     a framework whose kernels are not known makes the verdict unknown.
     """
+    if runtime_of(chosen) == "cpu" and (names := _cpu_names(chosen)):
+        for device in search.target.devices:
+            why = f"{names} has no GPU code, as asked: the GPU stays idle"
+            yield GpuVerdict(name=device.name, target=device.target, kernels="none", why=why)
+        return
     for device in search.target.devices:
         levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
         silent = LEVELS["unknown"]
@@ -152,6 +157,11 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
         yield GpuVerdict(name=device.name, target=device.target, kernels=_LEVEL_NAMES[level], why=why)
     for device in search.target.idle:
         yield GpuVerdict(name=device.name, target=device.target, kernels="none", why=device.idle)
+
+
+def _cpu_names(chosen: Sequence[Weighed]) -> str:
+    """The CPU builds of a plan, as messages name them; empty if there are none."""
+    return ", ".join(f"{one.option.package} {one.option.full}" for one in chosen if one.option.vendor == "cpu")
 
 
 def _level(search: Search, weighed: Weighed, device: Device) -> int:
@@ -187,7 +197,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     if driver.note and any(weighed.strain for weighed in chosen):
         yield driver.note
     for verdict in verdicts(search, chosen):
-        if verdict.why and verdict.kernels != "none":
+        if verdict.why and (verdict.kernels != "none" or verdict.why.endswith("stays idle")):
             yield f"{verdict.name}: {verdict.why}"
     yield from _unread_pins(chosen)
     for weighed in chosen:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.plan import Member
+from compat.resolve.images import has_musl
 from compat.resolve.options import ANY_PYTHON
 
 if TYPE_CHECKING:
@@ -204,6 +205,9 @@ def _os(clash: Clash) -> Iterator[Member]:
     system = search.known.system(search.target.os)
     floors = [one.option.build.glibc for one in clash.builds if one.option.build.glibc]
     lowest = min(floors, key=versions.release, default="")
+    if system and has_musl(system):
+        yield clash.row(f"{clash.name} needs glibc {lowest or 'of any version'}, and {system.os} has musl", system)
+        return
     if system and system.glibc and lowest and not versions.at_least(system.glibc, lowest):
         yield clash.row(f"{clash.name} needs glibc {lowest} or later, and {system.os} has {system.glibc}", system)
         return

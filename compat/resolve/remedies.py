@@ -255,7 +255,8 @@ def _cpu(search: Search) -> list[Remedy]:
     plan = solve(target, search, "newest")
     if plan is None:
         return []
-    command = shlex.join(["envcheck", "resolve", *(wish.text for wish, _ in target.wishes), "--cpu"])
+    arch = ["--arch", "aarch64"] if target.place == "linux_aarch64" else []  # a GPU may have implied it
+    command = shlex.join(["envcheck", "resolve", *(wish.text for wish, _ in target.wishes), "--cpu", *arch])
     return [
         Remedy(
             text="if a CPU build will do, ask for one with --cpu; none is chosen unasked",

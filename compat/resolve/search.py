@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter, le
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.resolve.images import Footing, Images, Need
@@ -30,8 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from compat.resolve.knowledge import Knowledge
+    from compat.resolve.options import Option
     from compat.resolve.request import Wish
     from compat.resolve.situation import Situation
+
+
+ANY_GLIBC: Final = "2.0"
+"""A floor below every glibc that is met: it only keeps out systems that have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +275,18 @@ class _Descent:
 def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
     """What chosen builds need of an image."""
     system = tuple(sorted({item for weighed in chosen for item in weighed.option.build.system}))
-    floors = [weighed.option.build.glibc for weighed in chosen if weighed.option.build.glibc]
+    floors = [floor for weighed in chosen if (floor := glibc_of(weighed.option))]
     glibc = max(floors, key=versions.release) if floors and place.startswith("linux") else ""
     return Need(place=place, runtime=runtime_of(chosen), system=system, glibc=glibc, pythons=pythons)
+
+
+def glibc_of(option: Option) -> str:
+    """The lowest C library of a build; a compiled one whose floor nobody wrote down still needs some glibc.
+
+    Source: PEP 600; the wheels of the matrix for ``linux_*`` are manylinux wheels, and none of them is for musl.
+    """
+    platforms = option.build.platforms
+    return option.build.glibc or (ANY_GLIBC if platforms and "any" not in platforms else "")
 
 
 def runtime_of(chosen: Sequence[Weighed]) -> str:

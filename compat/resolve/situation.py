@@ -221,6 +221,10 @@ def _os(host: Host, builder: _Builder) -> tuple[str, int]:
     """The system of the image, where an option asks for one: an image brings its own, whatever the host runs."""
     if not host["os"] or not host.source("os").startswith("--"):
         return "", 0
+    if host["platform"] in _SYSTEMS:
+        if any(letter.isdigit() for letter in host["os"]):
+            builder.conditions.append(f"the matrix tells no releases of {host['os'].rstrip('0123456789. ')} apart")
+        return "", 0
     return host["os"], builder.fact("os", host["os"], f"system {host['os']}", host.source("os"))
 
 
@@ -251,10 +255,11 @@ def _places(hosts: Sequence[Host], devices: Sequence[Device], builder: _Builder)
     """
     host = hosts[0]
     platform = _SYSTEMS.get(host["platform"] or "", "linux")
-    jetson = any(device.segment == "jetson" for device in devices)
-    arch = _MACHINES.get(host["arch"] or "", host["arch"] or ("aarch64" if jetson else DEFAULT_ARCH))
-    if not host["arch"] and not jetson:
-        builder.conditions.append(f"the machine's architecture is assumed to be {DEFAULT_ARCH}")
+    implied = next((device.arch for device in devices if device.arch), "")
+    usual = "aarch64" if platform == "darwin" else DEFAULT_ARCH  # Apple builds no other since 2020
+    arch = _MACHINES.get(host["arch"] or "", host["arch"] or implied or usual)
+    if not host["arch"] and not implied:
+        builder.conditions.append(f"the machine's architecture is assumed to be {usual}")
     arch_bit = builder.fact("arch", arch, f"architecture {arch}", host.source("arch")) if host["arch"] else 0
     platform_bit = 0
     if platform != "linux":

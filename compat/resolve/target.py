@@ -26,7 +26,8 @@ ARCHES: Final = ("x86_64", "aarch64", "arm64", "amd64")
 IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
 """Facts of a host that a container's image replaces."""
 
-_PYTHON = re.compile(r"\d\.\d{1,2}t?")
+_DESKTOPS = re.compile(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
+_PYTHON = re.compile(r"[0-9]\.[0-9]{1,2}t?")
 
 
 def from_options(
@@ -51,7 +52,7 @@ def from_options(
         rocm: ROCm release of the runtime wanted, ``6.4``.
         cpu: whether CPU builds are asked for.
         python: minor version, ``3.11``.
-        os: system of the image, ``ubuntu22.04``.
+        os: system of the image, ``ubuntu22.04``; or a platform without containers, ``macos14``, ``windows11``.
         arch: ``x86_64`` or ``aarch64``.
 
     Raises:
@@ -71,7 +72,10 @@ def from_options(
             readings[name] = Fact(_number(value, option), option)
     if python:
         readings["python"] = Fact(_python(python), "--python")
-    if os:
+    if os and (platform := _platform(os)):
+        readings["platform"] = Fact(platform, "--os")
+        readings["os"] = Fact(os, "--os")
+    elif os:
         readings["os"] = Fact(_os(matrix, os), "--os")
     if arch:
         readings["arch"] = Fact(_arch(arch), "--arch")
@@ -99,6 +103,7 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     wanted = text.strip()
     number = sm(wanted.lower())
     if number is not None:
+        _demand_capability(matrix, f"sm_{number.major}{number.minor}")
         return Gpu(name=f"sm_{number.major}{number.minor}", vendor="nvidia", target=f"sm_{number.major}{number.minor}")
     if is_gfx(wanted.lower()):
         return Gpu(name=wanted.lower(), vendor="amd", target=wanted.lower())
@@ -118,6 +123,18 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     return Gpu(
         name=row.name, vendor=row.vendor or vendor_of(row.target), target=row.target, pci=row.pci[0] if row.pci else ""
     )
+
+
+def _demand_capability(matrix: Matrix, target: str) -> None:
+    """Refuse a target that no row of the matrix knows: nearest plans for it would be nonsense.
+
+    Raises:
+        InputError: with the targets that exist.
+    """
+    rows = matrix.table("capabilities")
+    if rows and matrix.capability(target) is None:
+        known = ", ".join(f"sm_{row.cc.replace('.', '')}" for row in rows)
+        raise InputError(f"unknown GPU {target!r}", where="--gpu", expected=f"one of {known}")
 
 
 def _demand_sense(*, gpus: Sequence[str], driver: str | None, cuda: str | None, rocm: str | None, cpu: bool) -> None:
@@ -149,10 +166,10 @@ def _contradiction(left: str, right: str, why: str) -> InputError:
 
 
 def _number(text: str, option: str) -> str:
-    """A release of CUDA or ROCm as minor version."""
+    """A release of CUDA or ROCm as minor version; a major alone means any minor of it."""
     if not versions.is_release(text):
         raise InputError(f"{text[:40]!r} is not a release", where=option, expected="a number such as 12.6")
-    return versions.minor(text)
+    return versions.minor(text) if "." in text else text.strip()
 
 
 def _python(text: str) -> str:
@@ -164,6 +181,12 @@ def _python(text: str) -> str:
     raise InputError(
         f"{text[:40]!r} is not a Python version", where="--python", expected="a minor version such as 3.11"
     )
+
+
+def _platform(text: str) -> str:
+    """The platform that a system without containers belongs to, ``darwin`` or ``windows``; empty for any other."""
+    found = _DESKTOPS.fullmatch(text.strip().lower())
+    return ("windows" if found[1].startswith("win") else "darwin") if found else ""
 
 
 def _os(matrix: Matrix, text: str) -> str:

@@ -43,7 +43,7 @@ def test_case(table: str, case: dict[str, Any]) -> None:
     answer = answer_to(case)
     said = [member.text for conflict in answer.conflicts for member in conflict.members]
     assert answer.status in case["status"].split("|"), said or answer.conditions
-    if answer.status == "plan" and answer.plan is not None:
+    if answer.status != "conflict" and answer.plan is not None:
         check_plan(answer.plan, case)
     elif answer.status == "conflict":
         check_conflict(answer, case)
@@ -63,7 +63,11 @@ def check_plan(plan: Plan, case: dict[str, Any]) -> None:
         assert plan.python == case["python"]
     if "driver" in case:
         assert plan.driver.minimum == case["driver"]
-    if "image" in case:
+    if "arch" in case:
+        assert plan.arch == case["arch"]
+    if case.get("image") == "":
+        assert plan.base_image is None
+    elif "image" in case:
         assert plan.base_image is not None
         assert re.match(case["image"], plan.base_image.image), plan.base_image.image
     check_texts(case.get("constraints", []), plan.constraints)
@@ -77,6 +81,7 @@ def check_conflict(answer: Answer, case: dict[str, Any]) -> None:
         assert case["conflict"] in cores
     check_texts(case.get("reasons", []), [member.text for conflict in answer.conflicts for member in conflict.members])
     check_texts(case.get("fixes", []), [fix.text for fix in answer.fixes])
+    check_texts(case.get("commands", []), [fix.command for fix in answer.fixes])
     assert all(fix.plans and fix.status == "plan" for fix in answer.fixes)
     unasked = [build for fix in answer.fixes if "cpu" not in fix.changes for plan in fix.plans for build in plan.builds]
     assert case.get("cpu") or all(build.runtime != "cpu" for build in unasked)

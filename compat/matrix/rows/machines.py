@@ -19,6 +19,7 @@ class Product(Row):
         pci: ids, ``10de:2684``.
         brand: NVIDIA's brand word in NVIDIA_REQUIRE_CUDA: ``geforce``, ``tesla``, ``quadrortx``, ...
         segment: ``datacenter``, ``workstation``, ``consumer``, ``laptop``, ``jetson``, ``apu``.
+        arch: machine architecture of a product that comes with its processor, ``aarch64``; empty for a card.
         memory_gib: memory; ``bandwidth_gbs`` its peak; peak rates in dense TFLOP/s.
     """
 
@@ -30,6 +31,7 @@ class Product(Row):
     chip: str = ""
     brand: str = ""
     segment: str = ""
+    arch: str = ""
     year: int = 0
     memory_gib: float = 0
     bandwidth_gbs: float = 0
