@@ -207,7 +207,7 @@ def test_what_a_machine_says_of_itself_stays_a_value(format_):
         fix=Fix(EVIL, (EVIL,)),
         sources=(EVIL,),
     )
-    host = facts.host(EVIL, os_name=EVIL, driver=EVIL, engine=EVIL, packages={"torch": EVIL})
+    host = facts.host(EVIL, os_name=EVIL, engine=EVIL, packages={"torch": EVIL})
     text = render.report(Report((finding,), (EVIL,), (Unchecked(EVIL, EVIL),)), host, format_)
     assert "\x1b" not in text
     lines = [line.strip() for line in text.splitlines()]
