@@ -26,19 +26,15 @@ def read_project(text: str, file: str) -> Ask:
     """
     document = _toml(text, file)
     project, tool = _table(document.get("project")), _table(document.get("tool"))
-    lines = [*_strings(project.get("dependencies"))]
-    for group in (
-        *_table(project.get("optional-dependencies")).values(),
-        *_table(document.get("dependency-groups")).values(),
-    ):
-        lines += _strings(group)
-    requests = [found for line in lines if (found := requirements.request(line, _line_of(text, line)))]
-    requests += _poetry(_table(_table(tool.get("poetry")).get("dependencies")), text)
-    install = Install(manager="uv", requests=tuple(requests), extra_indexes=tuple(_indexes(tool)))
-    python = (
-        project.get("requires-python") or _table(_table(tool.get("poetry")).get("dependencies")).get("python") or ""
-    )
-    return Ask(file=file, kind="pyproject", stages=(Stage(installs=(install,)),), python=str(python))
+    indexes = tuple(_indexes(tool))
+    main = [*_requests(project.get("dependencies"), text), *_poetry(_dependencies(tool), text)]
+    installs = [Install(manager="uv", requests=tuple(main), extra_indexes=indexes)]
+    for section in (_table(project.get("optional-dependencies")), _table(document.get("dependency-groups"))):
+        for name, lines in section.items():  # groups may exclude each other: each is an arm of its own
+            found = tuple(_requests(lines, text))
+            installs.append(Install(manager="uv", requests=found, extra_indexes=indexes, branch=name))
+    python = project.get("requires-python") or _dependencies(tool).get("python") or ""
+    return Ask(file=file, kind="pyproject", stages=(Stage(installs=tuple(installs)),), python=str(python))
 
 
 def read_lock(text: str, file: str) -> Ask:
@@ -87,6 +83,16 @@ def _pipfile(text: str, file: str) -> list[tuple[str, str, str]]:
         for name, row in section.items()
         if isinstance(row, dict) and "version" in row
     ]
+
+
+def _dependencies(tool: dict[str, Any]) -> dict[str, Any]:
+    """Poetry's own table of dependencies."""
+    return _table(_table(tool.get("poetry")).get("dependencies"))
+
+
+def _requests(raw: Any, text: str) -> list[Request]:
+    """Requirement lines of a list, each with the line of the file it stands on."""
+    return [found for line in _strings(raw) if (found := requirements.request(line, _line_of(text, line)))]
 
 
 def _poetry(table: dict[str, Any], text: str) -> list[Request]:

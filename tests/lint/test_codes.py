@@ -3,11 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 
 from compat import rules, sources
 from compat.findings import Report
 from compat.matrix import matrix
-from compat.rules.lint import RULES, lint
+from compat.rules.lint import RULES, fits, lint
 
 MATRIX = matrix()
 PYTORCH = "https://download.pytorch.org/whl"
@@ -188,6 +189,8 @@ LEAN = [
     "ARG BASE\nFROM ${BASE}\nRUN pip install torch==2.0.1\n",
     "FROM registry.example/team/cuda-python:7\nRUN pip install tensorflow==2.12.0\n",
     # what cannot be told is not judged
+    PYTHON + "RUN pip install tensorflow==2.12.0 'protobuf<5' 'numpy<1.24'\n",
+    PYTHON + "RUN pip install torch==2.1.0a0 torchvision==0.16.0 --extra-index-url https://vendor.example/whl/\n",
     "FROM python:3.8\nRUN pip install torch==1.8.2+cu111 -f https://download.pytorch.org/whl/lts/1.8/torch_lts.html\n",
     "FROM rocm/pytorch:rocm7.1_ubuntu22.04_py3.10_pytorch_release_2.8.0\nRUN pip install bitsandbytes==0.48.0\n",
     "FROM python:3.10\nARG V\nRUN pip install torch==${V}\n",
@@ -269,6 +272,20 @@ def test_other_files_are_judged_alike(text, file, code):
     assert code in {finding.code for finding in judged(text, file).findings}
 
 
+def test_groups_of_a_project_may_exclude_each_other():
+    text = '[project]\nname = "x"\n[project.optional-dependencies]\na = ["torch==2.6.0"]\nb = ["torchvision==0.16.0"]\n'
+    assert [item.code for item in judged(text, "pyproject.toml").findings if item.severity == "error"] == []
+
+
+@given(st.lists(st.sampled_from([">=", "<", "==", "!=", "~=", ">", "<="]), max_size=3), st.integers(0, 3))
+def test_specifications_that_meet_are_never_said_to_exclude_each_other(marks, minor):
+    first = ",".join(f"{mark}1.{number}" for number, mark in enumerate(marks))
+    admitted = fits.meet(first, f">=1.{minor}")
+    wanted = [f"1.{n}.{m}" for n in range(9) for m in range(3)]
+    both = SpecifierSet(f"{first},>=1.{minor}" if first else f">=1.{minor}")
+    assert admitted >= any(both.contains(version) for version in wanted)
+
+
 def test_a_successor_of_an_old_tag_is_a_tag_that_exists():
     finding = next(
         item for item in judged("FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n").findings if item.code == "base-tag-eol"
@@ -301,6 +318,13 @@ word = st.sampled_from(
         "$X",
         "numpy<2",
         "torchvision==0.15.2+cu118",
+        "torchvision==$X",
+        "torchaudio===what",
+        "torch===2.0.1",
+        "protobuf<=x",
+        "numpy===1",
+        "--torch-backend=",
+        "https://download.pytorch.org/whl/torch-x-cp39-cp39-any.whl",
         "'",
         "&&",
         "|",

@@ -87,7 +87,11 @@ def test_projects_and_locks():
         '[project]\nrequires-python = ">=3.9"\ndependencies = ["torch==2.0.1"]\n[dependency-groups]\ndev = ["jax"]\n[[tool.uv.index]]\nurl = "https://i"\n',
         "pyproject.toml",
     )
-    assert [request.text for request in ask.stages[0].installs[0].requests] == ["torch==2.0.1", "jax"]
+    steps = ask.stages[0].installs
+    assert [(step.branch, request.text) for step in steps for request in step.requests] == [
+        ("", "torch==2.0.1"),
+        ("dev", "jax"),
+    ]
     assert ask.stages[0].installs[0].extra_indexes == ("https://i",)
     lock = sources.read(
         '[[package]]\nname = "torch"\nversion = "2.0.1"\nsource = { registry = "https://i" }\n', "uv.lock"

@@ -61,13 +61,13 @@ def _alternatives(item: Taken, other: Taken) -> bool:
 def meet(first: str, second: str) -> bool:
     """Whether some version satisfies both specifications; ``True`` if one of them cannot be read.
 
-    It is enough to try the versions that they name and those right after them.
+    It is enough to try the lowest version, those that they name, and those right after them.
     """
     one, two = origins.specifiers(first), origins.specifiers(second)
-    if one is None or two is None or "*" in first + second or "+" in first + second:
+    if one is None or two is None or re.search(r"[*+]|===", first + second):
         return True
     named = [item.version for item in (*one, *two)]
-    candidates = [*named, *(f"{version}.0.0.1" for version in named if version.replace(".", "").isdigit())]
+    candidates = ["0", *named, *(f"{version}.0.0.1" for version in named if version.replace(".", "").isdigit())]
     return not named or any(
         one.contains(version, prereleases=True) and two.contains(version, prereleases=True) for version in candidates
     )
@@ -102,6 +102,8 @@ def _applies(marker: str, scene: Scene) -> bool:
 
 def _allows(spec: str, version: str) -> bool:
     wanted = origins.specifiers(spec)
+    if origins.specifiers(f"=={version}") is None or origins.version_of(version).is_prerelease:
+        return True  # a maker's own build of that release (2.1.0a0): what it stands for is not known
     if wanted is None or ("+" in spec and "+" not in version):
         return True  # which local build an index offers for the plain version is not known here
     return wanted.contains(version if "+" in spec else version.partition("+")[0], prereleases=True)

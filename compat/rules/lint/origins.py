@@ -126,9 +126,9 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     places = origins(step, matrix)
     if package is None or (request.url and not request.exact):
         return Outcome("unknown", why="package")
-    if request.url:
+    if request.url:  # a name that only looks like a wheel's is looked up as text
         return _by_address(request, matrix, package.name)
-    if any(item.index is None for item in places) or specifiers(request.spec) is None:
+    if any(item.index is None for item in places) or specifiers(request.spec) is None or "===" in request.spec:
         return Outcome("unknown", why="place")
     asked = {_extra(name) for name in request.extras}
     named = [build for build in matrix.builds(package.name) if build.install_name == request.name]
@@ -165,7 +165,7 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
         first = [build for build in known if version_of(build.version) == min(releases)]
         newest = max(_number(python) for build in first for python in build.python)
         return Outcome("none", why="python") if _number(place.python) > newest else Outcome("unknown", why="version")
-    if wanted.is_prerelease or wanted < min(releases):
+    if wanted.is_prerelease or wanted.is_postrelease or wanted < min(releases):
         return Outcome("unknown", why="version")
     return Outcome("none", why="newer" if wanted.release > max(releases).release else "version")
 
