@@ -125,7 +125,10 @@ def text(grid: Grid) -> str:
     """The grid for people."""
     lines = [f"✓ {cell.name}: {cell.plan.runtime}, Python {cell.plan.python}" for cell in grid.cells]
     lines += [f"- {item.name}: left out: {item.why}" for item in grid.excluded]
-    return "\n".join([*lines, f"{len(grid.cells)} cells, {len(grid.excluded)} left out"]) + "\n"
+    return (
+        "\n".join([*lines, f"{len(grid.cells)} cell{'s' * (len(grid.cells) != 1)}, {len(grid.excluded)} left out"])
+        + "\n"
+    )
 
 
 def _row(cell: Cell) -> dict[str, Any]:
