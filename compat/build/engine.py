@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.errors import CannotCheckError, InputError
@@ -10,6 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _GIB: Final = 1024**3
+_SOCKET: Final = "unix:///var/run/docker.sock"
+_LEAST: Final = 6 * 1024**2
+# Docker documentation, "Resource constraints": "the minimum allowed value is 6m".
+_MOST: Final = 4 * 1024**5
+# 4 PiB of physical memory is all that x86-64 can address (kernel documentation, "5-level paging").
+_DEVICE: Final = re.compile(
+    r"[0-9]{1,4}(:[0-9]{1,3})?"  # an index, or GPU:instance of a partitioned one
+    r"|(GPU|MIG)-[0-9A-Za-z/\-]{1,100}"  # what nvidia-smi -L prints
+    r"|[\w.\-]{1,100}/[\w.\-]{1,100}=[\w.:\-]{1,100}",  # a CDI name: vendor/class=device
+    re.ASCII,
+)
 
 
 def connect(timeout: float) -> Any:
@@ -25,8 +38,23 @@ def connect(timeout: float) -> Any:
         client = docker.from_env(timeout=int(timeout))
         client.ping()
     except (DockerException, ValueError, OSError) as error:
-        raise CannotCheckError(f"no container engine answers: {_plain(error)}", hint=_hint(str(error))) from None
+        raise CannotCheckError(f"no container engine answers: {_silence(error)}", hint=_hint(str(error))) from None
     return client
+
+
+def _silence(error: Exception) -> str:
+    """Why an address is silent. The commonest causes are told with the address: an errno alone names no socket."""
+    address = os.environ.get("DOCKER_HOST") or _SOCKET
+    match _innermost(error):
+        case FileNotFoundError() if address.startswith("unix:"):
+            return f"there is no socket at {address}"
+        case PermissionError():
+            return f"the socket at {address} may not be used"
+        case ConnectionRefusedError():
+            return f"nobody listens at {address}"
+        case OSError(strerror=str(why)):
+            return f"{address}: {why}"
+    return _plain(error)
 
 
 def _hint(text: str) -> str:
@@ -36,11 +64,15 @@ def _hint(text: str) -> str:
 
 
 def _plain(error: Exception) -> str:
-    """The innermost cause in one line: the SDK wraps it several times."""
-    cause: BaseException = error
-    while cause.__context__ is not None:
-        cause = cause.__context__
-    return " ".join(str(cause).split())[:300]
+    """The innermost cause in one line."""
+    return " ".join(str(_innermost(error)).split())[:300]
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """What an exception began with: the SDK wraps its HTTP library's, which wraps the socket's."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return error
 
 
 def image_of(client: Any, name: str) -> Any:
@@ -84,7 +116,8 @@ def devices(client: Any, runtime: str, gpus: str) -> Mapping[str, Any]:
 
     capabilities = [["compute", "utility"]]
     if _has_cdi_only(client):
-        names = ["nvidia.com/gpu=" + item for item in ("all",)] if gpus == "all" else gpus.split(",")
+        # An engine knows CDI devices by their full names only; "all" is one of NVIDIA's.
+        names = [item if "=" in item else "nvidia.com/gpu=" + item for item in gpus.split(",")]
         return {"device_requests": [DeviceRequest(driver="cdi", device_ids=names)]}
     if gpus == "all":
         return {"device_requests": [DeviceRequest(count=-1, capabilities=capabilities)]}
@@ -112,6 +145,24 @@ def _nodes(paths: tuple[str, ...]) -> Mapping[str, Any]:
     members = [item for path in there for item in ([Path(path), *Path(path).glob("renderD*")])]
     groups = sorted({str(item.stat().st_gid) for item in members})
     return {"devices": [f"{path}:{path}:rwm" for path in there], "group_add": groups}
+
+
+def demand(gpus: str, memory: int) -> None:
+    """Refuse devices and limits that no engine could grant, before one is asked.
+
+    Args:
+        gpus: ``all``, ``none``, or ids with commas: indexes, UUIDs or CDI names.
+        memory: limit in bytes.
+
+    Raises:
+        InputError: naming the option.
+    """
+    wrong = [item for item in gpus.split(",") if not _DEVICE.fullmatch(item)]
+    if gpus not in ("all", "none") and wrong:
+        expected = "all, none, or device ids with commas, such as 0,1 or GPU-1a2b"
+        raise InputError(f"{wrong[0][:80]!r} is no device", where="--gpus", expected=expected)
+    if not _LEAST <= memory <= _MOST:
+        raise InputError(f"a limit of {memory} bytes", where="--memory", expected="6 MiB to 4 PiB")
 
 
 def confinement(memory: int) -> Mapping[str, Any]:

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
     from compat.run import Outcome
 
-_UNREACHABLE: Final = (
-    "Cannot connect to the Docker daemon",
-    "permission denied while trying to connect",
-    "error during connect",
+_UNREACHABLE: Final = re.compile(
+    r"(?:ERROR: |failed to dial gRPC: )?((?:Cannot connect to the Docker daemon|error during connect"
+    r"|(?:Got )?permission denied while trying to connect).*)",
+    re.IGNORECASE,
 )
+# How the client's own complaint begins. A step's output cannot be taken for it: BuildKit puts ``#7 0.123`` before it.
 _TAG: Final = re.compile(r"[a-z0-9][\w.\-/:]{0,254}")
 _KEPT: Final = 60
 _STEP: Final = 160
@@ -111,7 +112,7 @@ def build_image(
     words += (["--push"] if push else ["--load"]) if buildx else []
     began = time.monotonic()
     switch = {"DOCKER_BUILDKIT": "1" if builder == "buildkit" else "0"}
-    outcome = runner.stream([*words, str(context)], hear, text=dockerfile, timeout=timeout, env=switch)
+    outcome = runner.stream([*words, str(context)], _patient(hear), text=dockerfile, timeout=timeout, env=switch)
     built = _built(outcome, tag, time.monotonic() - began)
     return _pushed(built, words[0], hear, timeout) if built.ok and push and not buildx else built
 
@@ -127,13 +128,19 @@ def _options(name: str, values: Sequence[str]) -> list[str]:
     return [word for value in values for word in (name, value)]
 
 
+def _patient(hear: Callable[[str], None]) -> Callable[[str], None]:
+    """A listener that is spared the client's complaint of no engine: that becomes the error, told once."""
+    return lambda line: None if _UNREACHABLE.match(line) else hear(line)
+
+
 def _built(outcome: Outcome, tag: str, seconds: float) -> Built:
     text = outcome.out
     if outcome.code == 127:
         raise CannotCheckError(outcome.why)
-    if outcome.code and any(words in text for words in _UNREACHABLE):
-        line = next(line for line in text.splitlines() if any(words in line for words in _UNREACHABLE))
-        raise CannotCheckError(line.strip(), hint="start the engine, or join the group that may use its socket")
+    complaint = next(filter(None, map(_UNREACHABLE.match, text.splitlines())), None)
+    if outcome.code and complaint:
+        why = complaint[1].strip().removesuffix("Is the docker daemon running?").rstrip(" .")
+        raise CannotCheckError(why, hint="start the engine, or join the group that may use its socket")
     if outcome.ok:
         return Built(tag=tag, ok=True, seconds=seconds, log=text)
     why = outcome.why or "\n".join(failure(text))

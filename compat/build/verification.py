@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,10 @@ _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
 _PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
 _MISSING: Final = (126, 127)
 _GRACE: Final = 30.0
+_OLDEST: Final = (3, 6)
+# The probes' own syntax; images of that age are still run.
+_ASK: Final = "print('%d.%d' % __import__('sys').version_info[:2])"
+# Asked instead of starting the scripts at once: to a shell this is a syntax error, where `import os` is a program.
 
 
 def verify(
@@ -53,10 +58,11 @@ def verify(
         frameworks: modules to test; those installed if empty.
 
     Raises:
-        InputError: if the level is unknown.
+        InputError: if the level is unknown, or the devices or the memory can be no engine's.
         CannotCheckError: if no engine answers, or the image is not there.
     """
     _demand(level)
+    engine.demand(gpus, memory)
     client = engine.connect(timeout=timeout + 2 * _GRACE)
     try:
         found = engine.image_of(client, image)
@@ -87,6 +93,8 @@ def probe(
         InputError: if the level or the interpreter cannot be used.
     """
     _demand(level)
+    if python:
+        _demand_python(python)
     interpreter = python or sys.executable
     words = parcel.options(level, expect=expect, frameworks=frameworks, timeout=timeout, seconds=seconds)
     limit = 5 * timeout + seconds
@@ -110,6 +118,18 @@ def planned(labels: Mapping[str, str]) -> Plan | None:
 def _demand(level: str) -> None:
     if level not in LEVELS:
         raise InputError(f"level {level!r} is not known", where="--level", expected=", ".join(LEVELS))
+
+
+def _demand_python(path: str) -> None:
+    """Refuse what is no Python before it is handed our scripts: nobody knows what else it would do with them."""
+    outcome = runner.run([path, "-c", _ASK], timeout=20)
+    answer = re.search(r"^(\d{1,2})\.(\d{1,3})$", outcome.out.strip().rpartition("\n")[2])
+    expected = "a Python interpreter, {}.{} or newer".format(*_OLDEST)
+    if not outcome.ok or answer is None:
+        why = outcome.why.removeprefix(f"{path} ")
+        raise InputError(why or "this is no Python interpreter", where=f"--python {path}", expected=expected)
+    if (int(answer[1]), int(answer[2])) < _OLDEST:
+        raise InputError(f"this is Python {answer[0]}", where=f"--python {path}", expected=expected)
 
 
 def _modules(plan: Plan | None) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from compat.build.clients import client
 from compat.build.engine import confinement, devices
 from compat.build.images import failing_step, failure
 from compat.build.verification import planned
-from compat.errors import CannotCheckError
+from compat.errors import CannotCheckError, InputError
 
 LOGS = Path(__file__).parent / "logs"
 
@@ -134,6 +135,33 @@ def test_an_engine_that_does_not_answer_cannot_be_asked(path, tmp_path):
         build_image("FROM x\n", tag="t", context=tmp_path)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?",
+        "ERROR: Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?",
+        "failed to dial gRPC: cannot connect to the Docker daemon. Is 'docker daemon' running on this host?: dial unix",
+        "Got permission denied while trying to connect to the Docker daemon socket at unix:///x: dial unix",
+        "error during connect: Post http://x: EOF",
+    ],
+)
+def test_no_engine_is_told_once_and_not_among_the_progress(path, tmp_path, said):
+    path("20.10.0", build=f'cat > /dev/null; echo begun; echo "{said}"; exit 1')
+    heard = []
+    with pytest.raises(CannotCheckError) as caught:
+        build_image("FROM x\n", tag="t", context=tmp_path, hear=heard.append)
+    assert heard == ["begun"]
+    assert str(caught.value).lower().count("connect") == 1
+
+
+def test_a_step_that_finds_no_engine_of_its_own_is_heard_and_is_the_builds_failure(path, tmp_path):
+    line = "#7 0.123 Cannot connect to the Docker daemon at unix:///x."
+    path("20.10.0", build=f"cat > /dev/null; echo '{line}'; exit 1")
+    heard = []
+    assert not build_image("FROM x\n", tag="t", context=tmp_path, hear=heard.append).ok
+    assert heard == [line]
+
+
 def test_a_push_that_fails_is_told_as_the_step(path, tmp_path):
     path("20.10.0", build='cat > /dev/null; [ "$1" != push ] || { echo "denied: no right"; exit 1; }')
     built = build_image("FROM x\n", tag="a:1", context=tmp_path, push=True)
@@ -173,6 +201,50 @@ def test_no_engine_is_an_answer_with_a_deed(monkeypatch, tmp_path):
         verify("x:1")
 
 
+def test_a_silent_address_is_named_without_an_errno(monkeypatch, tmp_path):
+    """A missing socket, one that nobody serves, and a port that nobody listens on."""
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(str(tmp_path / "dead.sock"))
+    dead.close()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for host, why in (
+        (f"unix://{tmp_path}/none.sock", "there is no socket at"),
+        (f"unix://{tmp_path}/dead.sock", "nobody listens at"),
+        (f"tcp://127.0.0.1:{port}", "nobody listens at"),
+    ):
+        monkeypatch.setenv("DOCKER_HOST", host)
+        with pytest.raises(CannotCheckError) as caught:
+            verify("x:1", timeout=2)
+        assert f"{why} {host};" in str(caught.value)
+        assert "Errno" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "gpus", ["all", "none", "0", "0,2", "0:1", "GPU-1a2b3c4d", "MIG-GPU-1a/7/0", "nvidia.com/gpu=0"]
+)
+def test_devices_that_an_engine_could_have_are_let_through(monkeypatch, tmp_path, gpus):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(CannotCheckError):
+        verify("x:1", gpus=gpus)
+
+
+@pytest.mark.parametrize("gpus", ["bogus", "", "0,", "0,,1", "-1", "0 1", "\u0663", "all,none", "0\n", "a" * 10_000])
+def test_devices_that_no_engine_has_are_refused_without_one(monkeypatch, tmp_path, gpus):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(InputError, match="--gpus") as caught:
+        verify("x:1", gpus=gpus)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("memory", [-1, 0, 6 * 1024**2 - 1, 4 * 1024**5 + 1, 10**30])
+def test_a_memory_limit_that_no_engine_takes_is_refused_without_one(monkeypatch, tmp_path, memory):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    with pytest.raises(InputError, match="--memory"):
+        verify("x:1", memory=memory)
+
+
 @pytest.mark.parametrize("host", ["tcp://256.1.1.1:99999", "nonsense", "ssh://"])
 def test_an_odd_engine_address_is_no_traceback(monkeypatch, host):
     monkeypatch.setenv("DOCKER_HOST", host)
@@ -198,6 +270,7 @@ CDI = {"Runtimes": {"runc": {}}, "DiscoveredDevices": [{"ID": "nvidia.com/gpu=0"
         (NVIDIA, "cuda12.6", "all", {"Count": -1, "Driver": "", "DeviceIDs": []}),
         (NVIDIA, "cuda12.6", "0,2", {"Count": 0, "Driver": "", "DeviceIDs": ["0", "2"]}),
         (CDI, "cuda12.6", "all", {"Count": 0, "Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=all"]}),
+        (CDI, "cuda12.6", "1,x.org/gpu=2", {"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=1", "x.org/gpu=2"]}),
         (NVIDIA, "cpu", "all", None),
         (NVIDIA, "cuda12.6", "none", None),
     ],

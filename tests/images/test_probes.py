@@ -226,6 +226,26 @@ def test_another_interpreter_that_is_none_is_refused(tmp_path):
         build.probe("driver", python=str(tmp_path / "nothing"))
 
 
+@pytest.mark.parametrize("path", ["/bin/true", "/bin/cat", "/bin/sh", "/etc/passwd", "/"])
+def test_a_program_that_is_no_python_is_refused_before_it_gets_the_scripts(path):
+    with pytest.raises(InputError, match="expected a Python interpreter"):
+        build.probe("driver", python=path)
+
+
+@pytest.mark.parametrize(("answer", "told"), [("2.7", "this is Python 2.7"), ("3.5", "Python 3.5"), ("x", "no Python")])
+def test_a_python_that_the_scripts_do_not_know_is_refused(tmp_path, answer, told):
+    (tmp_path / "python").write_text(f"#!/bin/sh\necho {answer}\n")
+    (tmp_path / "python").chmod(0o755)
+    with pytest.raises(InputError, match=told):
+        build.probe("driver", python=str(tmp_path / "python"))
+
+
+def test_another_python_is_used_even_if_it_greets(tmp_path):
+    (tmp_path / "python").write_text(f'#!/bin/sh\necho hello\nexec {sys.executable} "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    assert build.probe("driver", python=str(tmp_path / "python"), expect="cpu").ok
+
+
 def test_an_unknown_level_is_refused():
     with pytest.raises(InputError, match="driver, framework"):
         build.probe("turbo")
