@@ -65,6 +65,24 @@ CASES = [
         "library-mismatch",
     ),
     ("Unable to load cuSPARSE. Is it installed?", {}, "library-missing"),
+    ("[ze_driver.cpp:186] The name of extension is unknown: zexDriverImportExternalPointer", {}, "library-mismatch"),
+    # compiled parts: absent, never built for this torch, or refused by nvcc
+    ("ImportError: cannot import name '_C'", {}, "abi-mismatch"),
+    ("ModuleNotFoundError: No module named '_C_neuron'", {}, "abi-mismatch"),
+    ("ModuleNotFoundError: No module named 'mmcv._ext'", {}, "framework-pair-mismatch"),
+    (
+        "No module named 'detectron2._C'",
+        {"cuda_toolkit": "9.1.85", "builds": {"torch": {"runtime": "cuda10.2"}}, "packages": {"torch": "1.8.0"}},
+        "toolkit-mismatch-extension",
+    ),
+    # drivers: too old in the words of others
+    (
+        "ERROR: CUDA driver 8.0.0 is not compatible with any supported CUDA toolkit",
+        {},
+        "driver-too-old-for-runtime",
+    ),
+    ("### HCC RUNTIME ERROR: Fail to find compatible kernel ###", {}, "rocm-gfx-unsupported"),
+    ("NVIDIA kernel module missing. Falling back to nouveau.", {}, "driver-module-not-loaded"),
     # kernels: the device is newer than the build, or was left out of it
     (
         LISTED.format("GTX 1080 Ti with CUDA capability sm_61", "sm_50 sm_70 sm_80"),
