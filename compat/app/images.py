@@ -29,7 +29,7 @@ def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan
     Raises:
         NoPlanError: with the explanation, if there is none or more than one image would be needed.
     """
-    given = [reply.answer for reply in replies(requirements, target, matrix)]
+    given = [reply.answer for reply in replies(requirements, target, matrix, image=True)]
     plans = [answer.plan for answer in given if answer.plan and answer.status == "plan"]
     if len(given) != 1 or not plans:
         raise NoPlanError(_explained(given))

@@ -81,13 +81,20 @@ class Reply:
     hosts: tuple[str, ...] = ()
 
 
-def replies(requirements: Sequence[str], target: Target, matrix: Matrix) -> tuple[Reply, ...]:
+def replies(requirements: Sequence[str], target: Target, matrix: Matrix, *, image: bool = False) -> tuple[Reply, ...]:
     """The answer for the target's machine; for several, one for all or the fewest that cover them.
+
+    Args:
+        requirements: what is wanted.
+        target: the machine or machines.
+        matrix: what is true.
+        image: whether the plan is for a container, which brings its own Python and C library.
 
     Raises:
         InputError: for anything in the requirements or the target that is malformed, unknown or contradictory.
     """
     from compat import resolve
+    from compat.resolve.target import for_image
 
     if target.prefer not in PREFERENCES:
         raise InputError(
@@ -99,6 +106,8 @@ def replies(requirements: Sequence[str], target: Target, matrix: Matrix) -> tupl
     if not requirements:
         raise InputError("nothing was asked for", expected="a requirement such as torch==2.9.1")
     machines = machines_of(target, matrix)
+    if image:
+        machines = tuple(for_image(machine) for machine in machines)
     if len(machines) == 1:
         answer = resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer)
         return (Reply(_repeatable(answer, target)),)

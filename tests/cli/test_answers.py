@@ -237,3 +237,14 @@ def test_an_overlay_adds_a_private_build_and_says_where_it_came_from(envcheck, t
     code, _, err = envcheck("resolve", "torch==2.9.1", "--matrix", str(overlay))
     assert code == 2
     assert "runtmie" in err
+
+
+def test_an_image_brings_its_own_python(envcheck, host_file):
+    """The host's Python binds a plan for the host, and says nothing about a container."""
+    host = host_file(
+        "os='debian13'\nplatform='linux'\narch='x86_64'\nglibc='2.41'\npython='3.13.5'\ndriver='535.54.03'\ngpus=[{name='A100',vendor='nvidia',target='sm_80'}]"
+    )
+    assert document(envcheck, "resolve", "torch==2.0.1", "--host", host)[0] == 1
+    code, text, _ = envcheck("dockerfile", "--framework", "torch==2.0.1", "--host", host)
+    assert code == 0
+    assert "torch==2.0.1+cu118" in text
