@@ -18,6 +18,7 @@ from pathlib import Path
 
 from compat import cli, rules
 from compat.app.knowledge import load
+from compat.build.codes import CODES
 from compat.rules.lint import RULES as LINT
 from compat.schemas import schemas
 
@@ -143,6 +144,10 @@ def findings() -> str:
     lines += ["## files (lint)", ""]
     for code, rule in sorted(LINT.items()):
         lines += [f"### {code}", "", f"**{rule.title}**", "", rule.why, "", f"*Fix.* {rule.fix}", ""]
+    lines += ["## probes", ""]
+    for code, page in sorted(CODES.items()):
+        lines += [f"### {code}", "", f"**{page.title}** ({page.severity})", "", page.what, "", f"*Why.* {page.why}", ""]
+        lines += [f"*Fix.* {page.fix.text}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

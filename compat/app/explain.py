@@ -29,22 +29,32 @@ def explain(subject: str, matrix: Matrix) -> Explanation:
 
 def codes() -> Explanation:
     """Every code there is, in alphabetical order."""
-    from compat import rules
-    from compat.rules.lint import RULES as LINT
-
-    return Explanation(tuple(topic for code in sorted({*rules.RULES, *LINT}) if (topic := topic_of(code))))
+    return Explanation(tuple(topic for code in known() if (topic := topic_of(code))))
 
 
 def topic_of(code: str) -> Topic | None:
     """The page of a code, if there is one."""
     from compat import rules
+    from compat.build.codes import CODES
     from compat.rules.lint import RULES as LINT
 
     if code in rules.RULES:
         page = rules.page(code)
         return Topic(code, page.title, page.what, page.why, page.fix, page.severity, page.sources)
-    rule = LINT.get(code)
-    return Topic(code, rule.title, rule.title + ".", rule.why, rule.fix) if rule else None
+    if rule := LINT.get(code):
+        return Topic(code, rule.title, rule.title + ".", rule.why, rule.fix)
+    if page := CODES.get(code):
+        return Topic(code, page.title, page.what, page.why, page.fix.text, page.severity, page.sources)
+    return None
+
+
+def known() -> list[str]:
+    """Every code there is: of rules, of lint, of probes."""
+    from compat import rules
+    from compat.build.codes import CODES
+    from compat.rules.lint import RULES as LINT
+
+    return sorted({*rules.RULES, *LINT, *CODES})
 
 
 def _messages(text: str, matrix: Matrix) -> tuple[Message, ...]:
@@ -57,9 +67,7 @@ def _messages(text: str, matrix: Matrix) -> tuple[Message, ...]:
 
 
 def _nearest(subject: str) -> str:
-    from compat import rules
     from compat.app.doctor import nearest
-    from compat.rules.lint import RULES as LINT
 
-    near = nearest(subject, [*rules.RULES, *LINT])
+    near = nearest(subject, known())
     return near or "a code (`envcheck explain` lists them), or an error text in quotes"

@@ -248,3 +248,16 @@ def test_an_image_brings_its_own_python(envcheck, host_file):
     code, text, _ = envcheck("dockerfile", "--framework", "torch==2.0.1", "--host", host)
     assert code == 0
     assert "torch==2.0.1+cu118" in text
+
+
+def test_every_code_that_a_command_can_give_is_explained(envcheck):
+    for code in (
+        "probe-cpu-fallback",
+        "probe-kernel-wrong-result",
+        "root-user",
+        "wish-unsatisfiable",
+        "kernels-unlike-matrix",
+    ):
+        status, out, _ = envcheck("explain", code)
+        assert status == 0
+        assert code in out
