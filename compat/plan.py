@@ -40,6 +40,8 @@ class PlannedBuild:
         source: matrix row and its source.
         how: how that row is known.
         links: whether ``index`` is a page of links (``pip --find-links``) rather than a simple index.
+        compile: whether it is published as source only, so that installing it compiles GPU code with the toolkit's
+            compilers, which no base or runtime image has.
     """
 
     name: str
@@ -54,6 +56,7 @@ class PlannedBuild:
     source: str = ""
     how: How = "measured"
     links: bool = False
+    compile: bool = False
 
     @property
     def requirement(self) -> str:

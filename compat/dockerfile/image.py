@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import resources
@@ -48,6 +49,9 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
         InputError: if the plan has no base image, or a value of it cannot be written safely.
     """
     base = _base(plan)
+    compiled = tuple(build.requirement for build in plan.builds if build.compile)
+    # A plan may itself say that something has to be compiled; that joins what the person asked for.
+    settings = replace(settings, compile=tuple(dict.fromkeys((*compiled, *settings.compile))))
     faults = list(_faults(plan, base))
     if faults:
         raise InputErrors(faults)
@@ -74,7 +78,11 @@ def _facts(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
 
 
 def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
-    """What the distribution provides."""
+    """What the distribution provides.
+
+    Raises:
+        InputError: if something is to be installed and nobody knows with what.
+    """
     loose = system.loose(plan, base, settings)
     uses_uv = _uses_uv(base, settings)
     needs_manager = bool(loose) or base.python_from == "distribution"
@@ -126,7 +134,11 @@ def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
 
 
 def _mounts(plan: Plan, base: BaseImage, settings: Settings, *, uses_uv: bool) -> dict[str, Any]:
-    """What steps may see beyond the image: caches that outlive a build, the tools, and secrets; none of it stays."""
+    """What steps may see beyond the image: caches that outlive a build, the tools, and secrets; none of it stays.
+
+    The classic builder has no mounts: the templates copy there what is bound here. Caches of apt are locked, because
+    apt refuses to share its own (Dockerfile reference, ``RUN --mount=type=cache``); those of pip and uv are shared.
+    """
     secrets = [f"type=secret,id={name},target={SECRETS[name]}" for name in settings.secrets]
     if settings.builder == "classic":
         names = ("apt_mounts", "install_mounts", "lock_mounts", "requirements_mounts", "tool_mounts")
@@ -190,10 +202,16 @@ def _arch_lists(plan: Plan, settings: Settings) -> dict[str, str]:
 
 
 def _forgets_vendor(base: BaseImage, loose: list[str]) -> bool:
+    """Whether NVIDIA's package source is dropped before the index is read.
+
+    Nothing is taken from it then, and its signing key was replaced once, which broke every older image
+    (https://developer.nvidia.com/blog/updating-the-cuda-linux-gpg-repository-key/).
+    """
     return base.image.startswith("nvidia/cuda") and not system.takes_from_vendor(loose)
 
 
 def _environment(plan: Plan, settings: Settings) -> dict[str, str]:
+    """Variables of the final image; the plan's win over ours and the person's over both."""
     driver = _DRIVER_ENV if family(plan) in {"cuda", "jetson"} else {}
     return {"PYTHONUNBUFFERED": "1", **driver, **dict(sorted((plan.env or {}).items())), **settings.env}
 
@@ -207,6 +225,7 @@ def family(plan: Plan) -> str:
 
 
 def _base(plan: Plan) -> BaseImage:
+    """The base, without which there is nothing to write."""
     if plan.base_image is None:
         raise InputError(
             f"the plan for {plan.runtime} has no base image: its system does not run in Linux containers",
@@ -216,7 +235,10 @@ def _base(plan: Plan) -> BaseImage:
 
 
 def _faults(plan: Plan, base: BaseImage) -> Iterator[InputError]:
-    """Faults of a plan that came from a file or a label rather than from our resolver."""
+    """Faults of a plan that came from a file or a label rather than from our resolver.
+
+    Every text that reaches a shell line or an instruction is held to its pattern here, before any template sees it.
+    """
     yield from demand("image", base.image, "base_image.image")
     yield from demand("python", plan.python, "python")
     yield from demand("version", plan.arch, "arch")
@@ -277,6 +299,7 @@ def _check_lines() -> list[str]:
 
 
 def _title(plan: Plan) -> str:
+    """What the image is, for labels and the first comment."""
     return ", ".join(f"{build.name} {build.version}" for build in plan.builds) or f"Python {plan.python}"
 
 

@@ -42,7 +42,8 @@ def installs(plan: Plan, *, compiler: bool = False) -> tuple[Install, ...]:
     unpinned dependency (or somebody else's package of the same name) escape the first. What a special index has
     installed is then held by the constraints while the default index adds the rest.
     """
-    found = [_step(index, plan.builds) for index in _indexes(plan.builds)]
+    ready = [build for build in plan.builds if not build.compile]  # the rest comes as wheels from a stage of its own
+    found = [_step(index, ready) for index in _indexes(ready)]
     loose = _undeclared(plan, compiler=compiler)
     if loose and (not found or found[-1].index):
         found.append(Install(()))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from compat.errors import InputError
 from compat.plan import Answer
 from compat.resolve.knowledge import knowledge
+from compat.resolve.options import ANY_PYTHON
 from compat.resolve.preference import order
 from compat.resolve.request import is_beyond, read
 from compat.resolve.search import Search
@@ -53,7 +54,7 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     known = knowledge(matrix)
     wishes = read(requirements, known)
     target = situation(wishes, hosts, known, cpu=cpu)
-    if (counting := tuple(wish for wish in wishes if _counts(wish, target))) != wishes:
+    if (counting := tuple(wish for wish in wishes if _counts(wish, target, known))) != wishes:
         if not any(not wish.shared for wish in counting):
             raise InputError(f"no requirement applies on {target.place}", where="argument", expected="one that does")
         target = situation(counting, hosts, known, cpu=cpu)
@@ -74,11 +75,15 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     )
 
 
-def _counts(wish: Wish, target: Situation) -> bool:
-    """Whether a wish's marker is true on the target; where it asks for the Python and none is given, it may be."""
-    if not wish.marker or (not target.python and "python" in wish.marker):
+def _counts(wish: Wish, target: Situation, known: Knowledge) -> bool:
+    """Whether a wish's marker is true on the target; where no Python is given, on any that its package has."""
+    if not wish.marker:
         return True
-    return holds(wish.marker, target.place, target.python or "3", wish.extras)
+    bits = 0
+    for option in known.options(wish.package):
+        bits |= option.pythons
+    pythons = (target.python,) if target.python else known.pythons(bits if bits > 0 else ANY_PYTHON) or ("3",)
+    return any(holds(wish.marker, target.place, python, wish.extras) for python in pythons)
 
 
 def is_open(plan: Plan) -> bool:

@@ -85,6 +85,7 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
         asked=bool(variable.wishes),
         source=f"builds.{option.package} {option.full} {option.runtime}".strip() + f" ({matrix.cite(build)})",
         how=build.how,
+        compile=build.compiled,
     )
 
 
@@ -200,6 +201,10 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
         if verdict.why and (verdict.kernels != "none" or verdict.why.endswith("stays idle")):
             yield f"{verdict.name}: {verdict.why}"
     yield from _unread_pins(chosen)
+    for weighed in chosen:
+        if weighed.option.build.compiled:
+            name = f"{weighed.option.package} {weighed.option.full}"
+            yield f"{name} is published as source: it is compiled at installation, with a toolkit's devel image"
     for weighed in chosen:
         if weighed.option.build.how == "inferred":
             name = f"{weighed.option.package} {weighed.option.full}"

@@ -5,8 +5,8 @@ a plan's builds, one marked *each* compares build by build in the order asked. T
 all measures: a build that does not meet it is no candidate.
 
 =============== ====================================================================================================
-newest          native kernels on all GPUs; documented or measured over inferred; newest framework in the order
-                asked; comfortable driver; newest runtime; CUDA from wheels rather than the base image
+newest          native kernels on all GPUs; documented or measured over inferred; wheels over sources that must
+                be compiled; newest framework in the order asked; comfortable driver; newest runtime; CUDA from wheels rather than the base image
 smallest        as newest, but CUDA from wheels (a base image without CUDA libraries) before the release
 oldest-driver   as newest, but the lowest driver floor before the release
 stable          as newest, but comfortable driver, and releases that had a bug-fix release, before the newest
@@ -59,6 +59,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "vendor": Measure("worst", "builds for the likelier vendor first, where the target names no GPU"),
     "kernels": Measure("worst", "native kernels on all GPUs before PTX"),
     "how": Measure("worst", "measured or documented over inferred"),
+    "compiled": Measure("worst", "wheels over sources that are compiled at installation"),
     "companions": Measure("worst", "measured or documented companions over inferred ones"),
     "release": Measure("each", "the newest release, in the order asked"),
     "strain": Measure("worst", "a runtime the driver was released for, over minor-version compatibility"),
@@ -70,7 +71,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "order": Measure("each", "the canonical order of the matrix"),
 }
 
-_FIRST: Final = ("vendor", "kernels", "how")
+_FIRST: Final = ("vendor", "kernels", "how", "compiled")
 _LAST: Final = ("runtime", "weight", "order")
 
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
@@ -81,7 +82,7 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "nearest": (*_FIRST, "distance", "release", "companions", "strain", *_LAST),
 }
 
-_FIXED: Final = ("vendor", "how", "companions", "release", "runtime", "weight", "settled", "order")
+_FIXED: Final = ("vendor", "how", "compiled", "companions", "release", "runtime", "weight", "settled", "order")
 """Measures that depend on the build alone; they are taken once per matrix."""
 
 _JUDGED: Final = ("kernels", "strain", "distance", "driver")
@@ -100,6 +101,7 @@ def _fixed(option: Option) -> Key:
     return (
         _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER),
         how if option.is_framework else 0,
+        int(option.build.compiled),
         0 if option.is_framework else how,
         option.rank,
         -(number[0] * 1000 + (number[1] if len(number) > 1 else 0)),  # no part of a release has four digits

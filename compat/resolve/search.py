@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.resolve.images import Footing, Images, Need
 from compat.resolve.joints import Joints
-from compat.resolve.options import ANY_PYTHON
+from compat.resolve.options import ANY_PYTHON, Line
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
 from compat.resolve.weighing import FITS, Scale, Weighed
@@ -186,8 +186,14 @@ class Search:
 
     @cached_property
     def python_bits(self) -> int:
-        """Pythons that the target allows."""
-        return self.known.python_bits((self.target.python,)) if self.target.python else ANY_PYTHON
+        """Pythons that the target allows; where it names none, those on which every wish counts by its marker."""
+        if self.target.python:
+            return self.known.python_bits((self.target.python,))
+        bits = ANY_PYTHON
+        for wish, _ in self.target.wishes:
+            told = self.known.applies(Line("", "", wish.marker), self.target.place, wish.extras)
+            bits = bits & told or bits  # markers that exclude each other leave the Python open
+        return bits
 
     def footings(self, chosen: Sequence[Weighed], place: str, pythons: int) -> tuple[Footing, ...]:
         """Images on which chosen builds stand, with a Python on which all their shared dependencies agree."""

@@ -15,6 +15,7 @@ import pytest
 from compat import plan as plans_module
 from compat.dockerfile import Settings, ignore_file, write
 from compat.errors import InputError
+from compat.plan import PlannedBuild
 
 PLANS = sorted(path.stem for path in (Path(__file__).parent / "plans").glob("*.json"))
 every_plan = pytest.mark.parametrize("plan", PLANS, indirect=True)
@@ -172,6 +173,14 @@ def test_compiling_happens_beside_the_image_for_the_planned_targets_only(plan, p
     assert ("ARG", 'TORCH_CUDA_ARCH_LIST="8.0"') in found
     last = [rest for keyword, rest in found if keyword == "FROM"][-1]
     assert last == "packages AS complete"
+
+
+def test_a_planned_build_that_is_source_only_is_compiled_and_never_installed_from_the_index(plan, parsed):
+    source = PlannedBuild(name="flash-attn", version="2.8.3.post2", module="flash_attn", compile=True)
+    found = parsed(write(replace(plan, builds=(*plan.builds, source))))
+    steps = [rest for keyword, rest in found if keyword == "RUN" and "flash-attn==2.8.3.post2" in rest]
+    assert ("ARG", "DEVEL=nvidia/cuda:11.8.0-devel-ubuntu22.04") in found
+    assert [" wheel " in rest for rest in steps if "constraints.txt" not in rest] == [True]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def check_plan(plan: Plan, case: dict[str, Any]) -> None:
     check_texts(case.get("builds", []), requirements)
     for pattern in case.get("never", []):
         assert not any(re.search(pattern, text) for text in requirements)
+    assert [build.name for build in plan.builds if build.compile] == case.get("compiled", [])
     if "kernels" in case:
         assert [gpu.kernels for gpu in plan.gpus] == case["kernels"]
     if "python" in case:

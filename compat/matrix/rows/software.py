@@ -95,6 +95,8 @@ class Build(Row):
             tensorflow-rocm for TensorFlow 2.14.0).
         fails: why installing it fails or gives nothing although the index lists it: a removal notice, a placeholder,
             pins that nothing meets. No plan takes such a row; lint says the reason.
+        compiled: whether it has no wheel and installing it compiles GPU code, for which an image needs the toolkit's
+            compilers.
     """
 
     versions: tuple[str, ...]
@@ -122,6 +124,7 @@ class Build(Row):
     distribution: str = ""
     published: str = ""
     fails: str = ""
+    compiled: bool = False
     package: str = ""
 
     @property
