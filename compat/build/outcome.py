@@ -16,6 +16,7 @@ SCHEMA: Final = "envcheck.verify/1"
 
 Status = Literal["pass", "fail", "skip"]
 _LINE: Final = 200_000
+# Characters of a line that are still read; ours stay far below, with all figures.
 _MILD: Final = {"probe-bandwidth-low", "gpu-thermal-throttle"}
 # A probe that failed is an error whatever its code means elsewhere; being slow is not a failure.
 
@@ -91,6 +92,7 @@ def is_complete(lines: Iterable[str]) -> bool:
 
 
 def _event(line: str) -> dict[str, Any]:
+    """The JSON object of a line; empty for anything else, also for what is too long or too deep to be ours."""
     if len(line) > _LINE or not line.startswith("{"):
         return {}
     try:
@@ -101,6 +103,7 @@ def _event(line: str) -> dict[str, Any]:
 
 
 def _probe(event: Mapping[str, Any]) -> Probe:
+    """A result with every text cut to a length that a report can bear: the image decides what is printed."""
     figures, seconds = event.get("figures"), event.get("seconds")
     return Probe(
         name=str(event.get("name", ""))[:200],

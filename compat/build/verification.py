@@ -24,8 +24,11 @@ LEVELS: Final = ("driver", "framework", "bench", "stress")
 PLAN_LABEL: Final = "dev.envcheck.plan"
 _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
 _PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
+# Where our images have it, then as a distribution calls it, then as images of the python family do.
 _MISSING: Final = (126, 127)
+# POSIX shell, "Exit Status for Commands": found but not executable, and not found.
 _GRACE: Final = 30.0
+# Seconds beyond the deadline until the engine's own answers count as lost.
 _OLDEST: Final = (3, 6)
 # The probes' own syntax; images of that age are still run.
 _ASK: Final = "print('%d.%d' % __import__('sys').version_info[:2])"
@@ -133,11 +136,13 @@ def _demand_python(path: str) -> None:
 
 
 def _modules(plan: Plan | None) -> tuple[str, ...]:
+    """Frameworks of the plan that there are probes for; a companion (torchvision) is proved by none."""
     builds = plan.builds if plan else ()
     return tuple(build.module for build in builds if build.module in _MODULES)
 
 
 def _verification(image: str, level: str, probes: tuple[Probe, ...], where: str) -> Verification:
+    """The results with what follows from them."""
     probes = weighed(probes)
     return Verification(image=image, level=level, probes=probes, findings=findings(probes, where))
 
@@ -171,6 +176,11 @@ def _in_container(
 
 
 def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[str, Any]) -> Any:
+    """A container that is not started yet.
+
+    Its file system is read-only, so a home, caches and bytecode are sent to ``/tmp`` or not written. The label lets
+    whoever finds one left over (the machine lost power) know where it came from.
+    """
     from docker.errors import APIError
 
     try:

@@ -8,9 +8,10 @@ from nvml import Monitor
 from reporting import Report, Skipped
 
 BLOCK = 512 * 1024 * 1024
-"""Bytes of one copy; less where the device is nearly full."""
+"""Bytes of one copy; less where the device is nearly full. Far beyond any cache, or the cache would be measured."""
 
 REPEATS = 10
+"""Timed rounds after two that warm up: the first ones pay for clocks that rise and for pages that are touched."""
 
 
 def run(report: Report, subject: str, seconds: float) -> None:
@@ -47,7 +48,11 @@ def _size(device: Device, copies: int) -> int:
 
 
 def _timed(device: Device, work: Callable[[], None]) -> float:
-    """Median seconds of ``work`` by the device's own clock, after a warm-up."""
+    """Median seconds of ``work`` by the device's own clock, after a warm-up.
+
+    Events are stamped by the device, so a start that the processor delays does not count; and the median drops the round
+    that another program disturbed, where a mean would keep it.
+    """
     start, stop, taken = ctypes.c_void_p(), ctypes.c_void_p(), []
     for event in (start, stop):
         device.driver.call("cuEventCreate", ctypes.byref(event), 0)
@@ -78,7 +83,11 @@ def _device_copy(device: Device) -> Dict[str, Any]:
 
 
 def _peak(device: Device) -> Any:
-    """Two transfers a clock over the whole bus, where the driver still tells clock and width."""
+    """Two transfers a clock over the whole bus, where the driver still tells clock and width.
+
+    That is how double data rate memory counts; the driver's attributes are the clock in kHz and the width in bits
+    (CUDA driver API reference, ``CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE``).
+    """
     found = describe(device.driver, device.ordinal)
     clock, bits = found.get("memory_clock_khz"), found.get("bus_bits")
     return round(2.0 * clock * 1e3 * bits / 8 / 1e9, 1) if clock and bits else None
@@ -135,6 +144,7 @@ def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict
 
 
 def _work(torch: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:
+    """What is timed; the inputs are made before, and float8 takes its right side column by column."""
     left, right = (torch.randn(size, size, device="cuda", dtype=torch.float32).to(kind) for _ in range(2))
     if format != "float8":
         return lambda: torch.matmul(left, right)
@@ -143,6 +153,7 @@ def _work(torch: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:
 
 
 def _events(torch: Any, work: Callable[[], Any]) -> List[float]:
+    """Seconds of each round; three warm up, since the first product also picks an algorithm and loads its kernels."""
     taken = []
     for _ in range(REPEATS + 3):
         start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

@@ -84,6 +84,7 @@ def _has_vendor(vendor: str) -> bool:
 
 
 def _line(*parts: str) -> str:
+    """The text of a file under ``/sys``; empty where a container does not show it."""
     try:
         with open(os.path.join(*parts)) as text:
             return text.read().strip()
@@ -128,7 +129,10 @@ def _options(argv: List[str]) -> Any:
 
 
 def child(options: Any) -> int:
-    """Run one group in this process."""
+    """Run one group in this process; 1 if any of its probes failed.
+
+    What a framework raises outside a probe (a broken install of a group's own modules) becomes a failed probe too.
+    """
     report = Report(options.group, guess)
     try:
         _group(options.group, report, options)
@@ -138,10 +142,12 @@ def child(options: Any) -> int:
 
 
 def _raise(error: Exception) -> Dict[str, Any]:
+    """As a check, so that the report guesses the cause from the text as it does for every other."""
     raise error
 
 
 def _group(name: str, report: Report, options: Any) -> None:
+    """Import the group's module only now: a framework that crashes on import takes its own process along, no other."""
     kind, _, subject = name.partition("-")
     if kind in ("bench", "stress"):
         importlib.import_module(kind).run(report, subject, options.seconds)
@@ -156,7 +162,10 @@ def _group(name: str, report: Report, options: Any) -> None:
 
 
 def supervise(name: str, options: Any) -> int:
-    """Run one group in a child, pass its lines on, and tell what became of it; 1 if anything failed."""
+    """Run one group in a child, pass its lines on, and tell what became of it; 1 if anything failed.
+
+    A session of its own lets one signal reach whatever the framework started (compiler workers, data loaders).
+    """
     words = [sys.executable, os.path.abspath(__file__), "--group", name, "--expect", options.expect]
     words += ["--seconds", str(options.seconds)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
@@ -180,12 +189,13 @@ def _follow(process: Any, deadline: float) -> Dict[str, Any]:
     rest, sources = b"", [process.stdout, process.stderr]
     while sources and not state["late"]:
         ready = select.select(sources, [], [], max(0.0, deadline - time.time()))[0]
-        state["late"] = not ready
+        state["late"] = not ready  # nothing came before the deadline
         for source in ready:
             data = os.read(source.fileno(), 65536)
             if not data:
                 sources.remove(source)
             elif source is process.stderr:
+                # The last words before a crash; a framework's chatter may have no end, memory has.
                 state["noise"] = (state["noise"] + data)[-4000:]
             else:
                 lines = (rest + data).split(b"\n")
@@ -222,6 +232,7 @@ def _end(process: Any, hurry: bool) -> None:
 
 
 def _crash(status: Optional[int]) -> List[str]:
+    """Code and reason of an end without an answer: by the signal, which ``subprocess`` gives as a negative status."""
     names = {item.value: item.name for item in signal.Signals}
     name = names.get(-(status or 0), "")
     code, why = _SIGNALS.get(name, ("probe-failed", "it ended without an answer"))
@@ -229,6 +240,7 @@ def _crash(status: Optional[int]) -> List[str]:
 
 
 def _verdict(name: str, state: Dict[str, Any], code: str, why: str) -> None:
+    """The line that the child could not print itself, for the probe that it had begun."""
     noise = state["noise"].decode("utf-8", "replace").strip().split("\n")[-8:]
     line = {"event": "probe", "name": state["open"] or name + ".run", "status": "fail", "why": why, "code": code}
     line.update({"figures": {"stderr": noise}, "seconds": 0.0})
@@ -236,5 +248,6 @@ def _verdict(name: str, state: Dict[str, Any], code: str, why: str) -> None:
 
 
 if __name__ == "__main__":
+    # An engine stops a container with SIGTERM: leave by an exception, so that the child is ended on the way.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))
     sys.exit(main(sys.argv[1:]))

@@ -28,7 +28,10 @@ def run(report: Report, subject: str, seconds: float) -> None:
 
 
 def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
-    """The integer kernel over 64 MiB again and again; each round must equal the first, byte for byte."""
+    """The integer kernel over 64 MiB again and again; each round must equal the first, byte for byte.
+
+    Integers leave no room for rounding: one bit that differs is a fault of the device.
+    """
     device, count = Device(driver, ordinal), 1 << 24
     module, out = device.load(PTX), device.allocate(4 << 24)
     words = (ctypes.c_uint32(count), ctypes.c_uint32(0x1234ABCD))
@@ -47,7 +50,11 @@ def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
 
 
 def _products(seconds: float) -> Dict[str, Any]:
-    """Matrix products over fixed inputs; each must equal the first, bit for bit."""
+    """Matrix products over fixed inputs; each must equal the first, bit for bit.
+
+    The same kernel on the same inputs adds in the same order, so its rounding repeats; the size is one that keeps the
+    device at its power limit, or on a processor one that ends soon.
+    """
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -65,7 +72,10 @@ def _products(seconds: float) -> Dict[str, Any]:
 
 
 def _concluded(rounds: int, wrong: int, before: Dict[str, Any], after: Dict[str, Any]) -> Dict[str, Any]:
-    """The figures, or the failure that they show."""
+    """The figures, or the failure that they show; a wrong result outweighs what the sensors say.
+
+    Counters of memory errors run since the driver was loaded: only what this load added is its finding.
+    """
     figures = {"rounds": rounds, "wrong": wrong, "before": before, "after": after}
     if wrong:
         raise Failed("probe-kernel-wrong-result", "%d of %d rounds differ from the first" % (wrong, rounds), **figures)

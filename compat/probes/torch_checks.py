@@ -30,6 +30,7 @@ def run(report: Report, expect: str) -> None:
 
 
 def _import(state: Dict[str, Any]) -> Dict[str, Any]:
+    """A probe of its own: most broken installs fail here, by a library or by NumPy."""
     import torch
 
     state["torch"] = torch
@@ -48,6 +49,7 @@ def runtime(torch: Any) -> str:
 
 
 def _build(state: Dict[str, Any]) -> Dict[str, Any]:
+    """The build is the planned one, by what it says of itself; an index that fell back to another is seen here."""
     torch, expect = state["torch"], state["expect"]
     have = runtime(torch)
     figures = {"runtime": have, "planned": expect}  # type: Dict[str, Any]
@@ -89,6 +91,7 @@ def _reason(torch: Any) -> str:
 
 
 def _place(state: Dict[str, Any], tensor: Any) -> None:
+    """A right number proves nothing about the device if it was computed elsewhere."""
     if tensor.device.type != state["device"]:
         raise Failed("probe-cpu-fallback", "a result is on %s, not on %s" % (tensor.device, state["device"]))
 
@@ -105,6 +108,7 @@ def _exact(state: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _inputs(state: Dict[str, Any], seed: int, shape: List[int]) -> Any:
+    """The same numbers on every machine and release: torch's own generators differ between devices."""
     torch, count = state["torch"], 1
     for size in shape:
         count *= size
@@ -112,6 +116,7 @@ def _inputs(state: Dict[str, Any], seed: int, shape: List[int]) -> Any:
 
 
 def _error(got: Any, want: Any) -> float:
+    """Relative error in the Frobenius norm: single elements near zero would make any format look bad."""
     return float((got.double().cpu() - want).norm() / want.norm())
 
 
@@ -126,7 +131,10 @@ def _judge(error: float, limit: float, what: str, **figures: Any) -> Dict[str, A
 
 
 def _matmul(state: Dict[str, Any], format: str) -> Dict[str, Any]:
-    """Three products of fresh inputs against float64, and the same product twice, bit for bit."""
+    """Three products of fresh inputs against float64, and the same product twice, bit for bit.
+
+    TF32 is switched by us, since releases differ in their default; the switch is put back for the probes that follow.
+    """
     torch, worst, used = state["torch"], 0.0, _format(state, format)
     with_tf32 = format == "tf32"
     before = torch.backends.cuda.matmul.allow_tf32
@@ -181,6 +189,10 @@ def _format(state: Dict[str, Any], format: str) -> Any:
 
 
 def _product(state: Dict[str, Any], left: Any, right: Any, format: str) -> Any:
+    """The product on the device.
+
+    float8 has no ``@``: ``_scaled_mm`` wants its right side column by column, and gave a pair before it gave a tensor.
+    """
     torch, device = state["torch"], state["device"]
     if format == "float8":
         scale = torch.ones((), device=device)
@@ -215,6 +227,7 @@ def _convolution(state: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _linalg(state: Dict[str, Any]) -> Dict[str, Any]:
+    """cuSOLVER and cuFFT, or their ROCm siblings: a missing library shows only when it is called."""
     torch, device = state["torch"], state["device"]
     matrix = _inputs(state, 31, [64, 64]) + 64 * torch.eye(64, dtype=torch.float64)
     side = _inputs(state, 32, [64, 1])
@@ -226,6 +239,7 @@ def _linalg(state: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _model(state: Dict[str, Any]) -> Any:
+    """A network whose weights are drawn on the processor, so that every device starts from the same ones."""
     torch = state["torch"]
     torch.manual_seed(0)
     layers = [torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)]
@@ -233,7 +247,7 @@ def _model(state: Dict[str, Any]) -> Any:
 
 
 def _training(state: Dict[str, Any]) -> Dict[str, Any]:
-    """A few steps of a small network must lower the loss."""
+    """A few steps of a small network must lower the loss: gradients, optimizer and transfers together."""
     torch = state["torch"]
     model = _model(state)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
@@ -268,6 +282,7 @@ def _compile(state: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _smooth(torch: Any) -> Callable[[Any], Any]:
+    """Element-wise operations and a sum: enough for the compiler to fuse, with nothing that it hands to a library."""
     return lambda data: (torch.sin(data) * data + torch.exp(-data * data)).sum(1)
 
 

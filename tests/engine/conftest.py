@@ -76,8 +76,25 @@ def base(client):
     return demand
 
 
+@pytest.fixture(scope="session")
+def package_index(client):
+    """Demand that a build's steps reach a package index: the templates fetch their installer from the default one."""
+    from docker.errors import ContainerError, ImageNotFound
+
+    try:
+        client.images.get("python:3.11-slim")
+    except ImageNotFound:
+        pytest.skip(f"no image python:3.11-slim here; {HINT}")
+    words = ["sh", "-c", "python3 -m venv /v && /v/bin/pip download -q --no-deps -d /tmp pip==26.3"]
+    try:
+        client.containers.run("python:3.11-slim", words, remove=True, network_mode="host", stderr=True)
+    except ContainerError as error:
+        said = (error.stderr or b"").decode("utf-8", "replace").strip()[-200:]
+        pytest.skip(f"no package index can be reached from a container: {said}")
+
+
 @pytest.fixture
-def made(client, tmp_path):
+def made(client, package_index, tmp_path):
     """Build a plan's image, and remove it in the end."""
     from docker.errors import ImageNotFound
 
@@ -246,7 +263,8 @@ def impostor(base, client, tmp_path):
     def make(code, labels=None):
         (tmp_path / "torch.py").write_text(code)
         tags.append(f"envcheck-test/impostor:{len(tags)}")
-        text = "FROM python:3.11-slim\nCOPY torch.py /usr/lib/python3.11/torch.py\nUSER 10001:10001\n"
+        # By PYTHONPATH, because where the image's own Python looks differs between images of that name.
+        text = "FROM python:3.11-slim\nCOPY torch.py /impostor/\nENV PYTHONPATH=/impostor\nUSER 10001:10001\n"
         built = build_image(text, tag=tags[-1], context=tmp_path, builder="classic", labels=labels)
         assert built.ok, built.why
         return built.tag
