@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 
-def look(subject: str, *, python: str = "") -> Inspection:
+def look(subject: str, *, python: str = "", index: str = "") -> Inspection:
     """Inspect a path if there is one of that name, else an installed package.
 
     Args:
-        subject: file, folder, wheel or distribution name; or the address of a wheel, read in parts.
+        subject: file, folder, wheel or distribution name; or the address of a wheel, or ``name==version`` for the
+            published one, both read in parts.
         python: interpreter or environment whose packages count; the obvious one of this machine by default.
+        index: index that has the published wheel; the configured one by default.
 
     Raises:
         InputError: if it is neither a path nor an installed package.
@@ -31,6 +33,13 @@ def look(subject: str, *, python: str = "") -> Inspection:
         from compat.registry import ranges
 
         return ranges.inspect(subject)
+    name, pinned, version = subject.partition("==")
+    if pinned and name and version:
+        from compat.registry import indexes, ranges
+
+        return ranges.inspect(indexes.wheel(name, version, index=index))
+    if index:
+        raise InputError("--index is for a published wheel", expected="name==version")
     if Path(subject).exists():
         return kernels.inspect(subject)
     if "/" in subject or subject.endswith((".so", ".whl", ".cubin", ".ptx", ".fatbin", ".hsaco")):

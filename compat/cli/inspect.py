@@ -10,7 +10,11 @@ from compat.cli.options import Formats, Knowledge, Speech, Texts
 
 def command(
     subject: Annotated[
-        str, typer.Argument(metavar="PATH|PACKAGE", help="Library, wheel (file or address), folder, or package.")
+        str,
+        typer.Argument(
+            metavar="PATH|PACKAGE",
+            help="Library, wheel (file or address), folder, package; NAME==VERSION is published.",
+        ),
     ],
     *,
     against: Annotated[str, typer.Option(metavar="FILE", help="Host file whose GPUs are to be judged.")] = "",
@@ -18,19 +22,22 @@ def command(
         Texts, typer.Option(metavar="NAME", help="GPU to judge, by name, sm_XX or gfxNNN (repeatable).")
     ] = None,
     python: Annotated[str, typer.Option(metavar="PATH", help="Interpreter or environment that has the package.")] = "",
+    index: Annotated[str, typer.Option(metavar="URL", help="Index of a published wheel; the configured one.")] = "",
     speech: Annotated[Speech, Formats("text", "json")],
     knowledge: Knowledge,
 ) -> int:
     """Show which SM, PTX and gfx targets a library, wheel or installed package carries.
 
     Example: envcheck inspect torch --gpu "RTX 5090"
+
+    Example: envcheck inspect torch==2.9.1 --gpu V100
     """
     from compat import kernels
     from compat.app.inspection import look, verdicts
     from compat.app.knowledge import load
     from compat.render import document, ink, inspection
 
-    seen = look(subject, python=python)
+    seen = look(subject, python=python, index=index)
     judged = verdicts(seen, load(knowledge.matrix), gpus=tuple(gpu or ()), host=against)
     told = [{"gpu": name, **asdict(verdict)} for name, verdict in judged]
     body = kernels.dump(seen)

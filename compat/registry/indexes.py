@@ -1,0 +1,103 @@
+"""Where a published wheel lies: one page of a package index, read as PEP 503 and PEP 691 describe it.
+
+The index is the one that the person names, else the one that their installer is configured for.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from html import unescape
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin, urlsplit
+
+from compat import run
+from compat.errors import CannotCheckError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ACCEPT: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+_LINK: Final = re.compile(r"<a\s[^>]{0,2000}?href=[\"']([^\"']{1,2000})[\"']", re.IGNORECASE)
+_LARGEST: Final = 64 << 20  # bytes of one page; the largest have some ten
+_VARIABLES: Final = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+
+
+def wheel(name: str, version: str, *, index: str = "", tag: str = "manylinux", arch: str = "x86_64") -> str:
+    """Address of the wheel of a release for a platform.
+
+    Args:
+        name: distribution name.
+        version: exact version; a local tag (``+cu128``) counts where it is given.
+        index: address of the index; the configured one if empty.
+        tag: word that the platform tag holds; pure wheels fit any.
+        arch: architecture that the platform tag ends with.
+
+    Raises:
+        InputError: if the index has no such wheel.
+        CannotCheckError: if the index cannot be reached, or none is configured.
+    """
+    page = urljoin((index or configured()).rstrip("/") + "/", re.sub(r"[-_.]+", "-", name).lower() + "/")
+    found = [url for url in _links(page) if _fits(url, version, tag, arch)]
+    if not found:
+        hint = "its versions are on the page" if urlsplit(page).netloc else ""
+        raise InputError(f"no wheel of {name} {version} for {arch}", where=page, hint=hint)
+    return found[-1]
+
+
+def configured(runner: run.Runner = run.run) -> str:
+    """The index that this machine's installers use.
+
+    Raises:
+        CannotCheckError: if nothing names one.
+    """
+    for variable in _VARIABLES:
+        if os.environ.get(variable):
+            return os.environ[variable]
+    said = runner([sys.executable, "-m", "pip", "config", "get", "global.index-url"], timeout=20.0)
+    if said.ok and said.out.strip():
+        return said.out.strip()
+    asked = runner(
+        [sys.executable, "-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"], timeout=20.0
+    )
+    if asked.ok and asked.out.strip():
+        return asked.out.strip()
+    raise CannotCheckError("no package index is configured", hint="name one with --index")
+
+
+def _links(page: str) -> Iterable[str]:
+    answer = _get(page)
+    if "json" in answer.headers.get("Content-Type", ""):
+        files = answer.json().get("files", ())
+        return [urljoin(page, str(item.get("url", ""))) for item in files if isinstance(item, dict)]
+    return [urljoin(page, unescape(link)) for link in _LINK.findall(answer.text[:_LARGEST])]
+
+
+def _get(page: str) -> Any:
+    import requests
+
+    try:
+        answer = requests.get(page, headers={"Accept": _ACCEPT}, timeout=(10.0, 60.0))
+        answer.raise_for_status()
+    except requests.HTTPError as error:
+        raise InputError(f"the index answered {error.response.status_code}", where=page) from None
+    except requests.RequestException as error:
+        raise CannotCheckError(f"the index could not be reached: {type(error).__name__}") from None
+    return answer
+
+
+def _fits(url: str, version: str, tag: str, arch: str) -> bool:
+    from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+    from packaging.version import Version
+
+    name = urlsplit(url).path.rpartition("/")[2].replace("%2B", "+").replace("%2b", "+")
+    try:
+        _, found, _, tags = parse_wheel_filename(name)
+        wanted = Version(version)
+    except (InvalidWheelFilename, ValueError):
+        return False
+    same = found == wanted or (not wanted.local and found.public == wanted.public)
+    return same and any(
+        (tag in item.platform and item.platform.endswith(arch)) or item.platform == "any" for item in tags
+    )
