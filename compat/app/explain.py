@@ -43,8 +43,8 @@ def topic_of(code: str) -> Topic | None:
         return Topic(code, page.title, page.what, page.why, page.fix, page.severity, page.sources)
     if rule := LINT.get(code):
         return Topic(code, rule.title, rule.title + ".", rule.why, rule.fix)
-    if page := CODES.get(code):
-        return Topic(code, page.title, page.what, page.why, page.fix.text, page.severity, page.sources)
+    if told := CODES.get(code):
+        return Topic(code, told.title, told.what, told.why, told.fix.text, told.severity, told.sources)
     return None
 
 

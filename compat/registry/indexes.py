@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ACCEPT: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _LINK: Final = re.compile(r"<a\s[^>]{0,2000}?href=[\"']([^\"']{1,2000})[\"']", re.IGNORECASE)
 _LARGEST: Final = 64 << 20  # bytes of one page; the largest have some ten
+_PIP_DEFAULT: Final = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 _VARIABLES: Final = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
 
 
@@ -58,9 +59,7 @@ def configured(runner: run.Runner = run.run) -> str:
     said = runner([sys.executable, "-m", "pip", "config", "get", "global.index-url"], timeout=20.0)
     if said.ok and said.out.strip():
         return said.out.strip()
-    asked = runner(
-        [sys.executable, "-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"], timeout=20.0
-    )
+    asked = runner([sys.executable, "-c", _PIP_DEFAULT], timeout=20.0)
     if asked.ok and asked.out.strip():
         return asked.out.strip()
     raise CannotCheckError("no package index is configured", hint="name one with --index")
@@ -98,6 +97,5 @@ def _fits(url: str, version: str, tag: str, arch: str) -> bool:
     except (InvalidWheelFilename, ValueError):
         return False
     same = found == wanted or (not wanted.local and found.public == wanted.public)
-    return same and any(
-        (tag in item.platform and item.platform.endswith(arch)) or item.platform == "any" for item in tags
-    )
+    platforms = [item.platform for item in tags]
+    return same and any((tag in each and each.endswith(arch)) or each == "any" for each in platforms)
