@@ -20,7 +20,7 @@ from compat.errors import InputError
 from compat.plan import Answer
 from compat.resolve.knowledge import knowledge
 from compat.resolve.options import ANY_PYTHON
-from compat.resolve.preference import order
+from compat.resolve.preference import SURE, order
 from compat.resolve.request import is_beyond, read
 from compat.resolve.search import Search
 from compat.resolve.situation import situation
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from compat.plan import Plan
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.request import Wish
+    from compat.resolve.search import Assignment
     from compat.resolve.situation import Situation
 
 
@@ -61,8 +62,12 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     if reasons := (*_beyond(wishes, known), *target.unknowns):
         return Answer(status="unknown", conditions=tuple(reasons))
     search = Search(target, known, prefer)
+    uncounted: tuple[str, ...] = ()
     if plan := explained(search):
-        return Answer(status="unknown" if is_open(plan) else "plan", plan=plan, conditions=plan.conditions)
+        certain = _certain(search) if is_open(plan) else None
+        if certain is None:
+            return Answer(status="unknown" if is_open(plan) else "plan", plan=plan, conditions=plan.conditions)
+        search, uncounted = certain, tuple(f"{gpu.why}: it does not count" for gpu in plan.gpus if gpu.why)
     from compat.resolve.remedies import remedies
     from compat.resolve.wording import told
 
@@ -71,7 +76,7 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
         status="conflict",
         conflicts=told(search, sets),
         fixes=remedies(search, sets),
-        conditions=target.conditions,
+        conditions=(*target.conditions, *dict.fromkeys(uncounted)),
     )
 
 
@@ -97,7 +102,43 @@ def explained(search: Search) -> Plan | None:
     from compat.resolve.planning import plan_of
 
     found = search.best()
+    found = found and (_akin(search, found) or found)
     return replace(plan_of(search, found), choices=choices(search, found)) if found else None
+
+
+def _certain(search: Search) -> Search | None:
+    """The same search without builds of unknown kernels, where GPUs clash among all that is known.
+
+    That is where each GPU alone has a plan of known kernels and no known build serves them together: then a build that
+    nobody has looked into is no reason to withhold the conflict and its remedy. ``None`` everywhere else.
+    """
+    target = search.target
+    if len({device.target for device in target.devices}) < 2:
+        return None
+    lone = (replace(target, devices=(device,)) for device in target.devices)
+    found = (Search(one, search.known, search.prefer, certain=True).best() for one in (*lone, target))
+    *alone, together = found
+    return Search(target, search.known, search.prefer, certain=True) if all(alone) and together is None else None
+
+
+def _akin(search: Search, found: Assignment) -> Assignment | None:
+    """The same releases with each companion beside a framework of the CUDA it was compiled with, if there are any.
+
+    Within a CUDA major another minor works too (CUDA Compatibility), so that this is a preference and no condition.
+    """
+    runtimes = {weighed.option.package: weighed.option for weighed in found.chosen}
+    packages = search.known.matrix.packages
+    leaders = [(option, runtimes.get(packages[name].follows)) for name, option in runtimes.items() if name in packages]
+    mixed = [
+        leader
+        for option, leader in leaders
+        if leader and option.kind == leader.kind == "cuda" and option.runtime != leader.runtime
+    ]
+    if not mixed:
+        return None
+    akin = Search(search.target, search.known, search.prefer, kin=True).best()
+    same = akin and [one.option.version for one in akin.chosen] == [one.option.version for one in found.chosen]
+    return akin if akin and same and akin.key[:SURE] == found.key[:SURE] else None
 
 
 def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:

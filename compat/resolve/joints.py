@@ -47,11 +47,15 @@ KEPT: Final = 200_000
 
 
 class Joints:
-    """Objections between builds at one place, each pair asked once per matrix."""
+    """Objections between builds at one place, each pair asked once per matrix.
 
-    def __init__(self, known: Knowledge, place: str) -> None:
-        self._known, self._place = known, place
-        self._pairs = known.pairs.setdefault(place, {})
+    With ``kin`` a companion goes with builds of its framework for its own runtime only: the one it was compiled with.
+    """
+
+    def __init__(self, known: Knowledge, place: str, *, kin: bool = False) -> None:
+        self._known, self._place, self._kin = known, place, kin
+        self._pairs = {} if kin else known.pairs.setdefault(place, {})
+        self._lanes = {} if kin else known.lanes
 
     def pythons(self, left: Option, right: Option) -> int:
         """The Pythons that two builds can share; 0 if none.
@@ -77,10 +81,10 @@ class Joints:
     def goes(self, left: Option, right: Option) -> bool:
         """Whether the runtimes of two builds go together: the question that settles most pairs."""
         key = (left.package, left.lane, right.package, right.lane)
-        goes = self._known.lanes.get(key)
+        goes = self._lanes.get(key)
         if goes is None:
             twins = self._is_twin(left, right) or self._is_twin(right, left)
-            goes = self._known.lanes[key] = fits_runtime(left, right, twins)
+            goes = self._lanes[key] = fits_runtime(left, right, twins)
         return goes
 
     def objections(self, left: Option, right: Option) -> Iterator[Objection]:
@@ -103,7 +107,7 @@ class Joints:
         row = self._known.matrix.packages.get(companion.package)
         if row is None or row.follows != leader.package:
             return False
-        return self._known.shares_index(companion.package, leader.package) or companion.lane[3]
+        return self._kin or self._known.shares_index(companion.package, leader.package) or companion.lane[3]
 
     @staticmethod
     def _systems(left: Option, right: Option) -> Iterator[Objection]:

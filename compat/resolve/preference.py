@@ -5,8 +5,9 @@ a plan's builds, one marked *each* compares build by build in the order asked. T
 all measures: a build that does not meet it is no candidate.
 
 =============== ====================================================================================================
-newest          native kernels on all GPUs; documented or measured over inferred; wheels over sources that must
-                be compiled; newest framework in the order asked; comfortable driver; newest runtime; CUDA from wheels rather than the base image
+newest          native kernels on all GPUs; documented or measured over inferred; wheels over sources to be
+                compiled; newest framework in the order asked; comfortable driver; newest runtime; CUDA from wheels
+                rather than the base image
 smallest        as newest, but CUDA from wheels (a base image without CUDA libraries) before the release
 oldest-driver   as newest, but the lowest driver floor before the release
 stable          as newest, but comfortable driver, and releases that had a bug-fix release, before the newest
@@ -72,6 +73,9 @@ MEASURES: Final[dict[str, Measure]] = {
 }
 
 _FIRST: Final = ("vendor", "kernels", "how", "compiled")
+SURE: Final = len(_FIRST)
+"""The measures, first in every order, by which a plan is told to be as well founded as another one."""
+
 _LAST: Final = ("runtime", "weight", "order")
 
 ORDERS: Final[dict[str, tuple[str, ...]]] = {

@@ -136,6 +136,8 @@ def _code_text(search: Search, device: Device, one: Weighed) -> str:
     """Why one build's code does not run on a device: none for it, too old a cuDNN, or PTX the driver cannot compile."""
     option, target = one.option, device.target
     name, code = f"{option.package} {option.full} ({option.runtime})", " ".join(option.build.kernels)
+    if not code and search.scale.may_run(option, device):
+        return f"which kernels {name} carries is not known, so it does not count for {target}"
     if not code and device.segment == "jetson":
         return f"{name} names no code for {target}, and a Jetson runs only code made for it"
     if not code:

@@ -64,13 +64,24 @@ class Variable:
 
 
 class Search:
-    """One request on one target."""
+    """One request on one target.
+
+    ``kin`` binds companions to the runtime they were compiled with; ``certain`` counts frameworks' builds of
+    unknown kernels as having none.
+    """
 
     def __init__(
-        self, target: Situation, known: Knowledge, prefer: str = "newest", anchors: Mapping[str, int] | None = None
+        self,
+        target: Situation,
+        known: Knowledge,
+        prefer: str = "newest",
+        anchors: Mapping[str, int] | None = None,
+        *,
+        kin: bool = False,
+        certain: bool = False,
     ) -> None:
-        self.target, self.known, self.prefer = target, known, prefer
-        self.scale = Scale(target, known, anchors or {})
+        self.target, self.known, self.prefer, self._kin = target, known, prefer, kin
+        self.scale = Scale(target, known, anchors or {}, certain=certain)
         self.images = Images(target, known)
         self.variables = _variables(target, known)
         self._weighed: dict[tuple[str, str], tuple[Weighed, ...]] = {}
@@ -119,7 +130,7 @@ class Search:
     def joints(self, place: str) -> Joints:
         """Objections between builds at a place."""
         if place not in self._joints:
-            self._joints[place] = Joints(self.known, place)
+            self._joints[place] = Joints(self.known, place, kin=self._kin)
         return self._joints[place]
 
     # --- the optimum ---

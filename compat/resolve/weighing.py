@@ -71,8 +71,10 @@ def both(left: Alternatives, right: Alternatives) -> Alternatives:
 class Scale:
     """Weighs the builds of one situation; verdicts that many builds share are computed once."""
 
-    def __init__(self, target: Situation, known: Knowledge, anchors: Mapping[str, int]) -> None:
-        self._target, self._known, self.anchors = target, known, anchors
+    def __init__(
+        self, target: Situation, known: Knowledge, anchors: Mapping[str, int], *, certain: bool = False
+    ) -> None:
+        self._target, self._known, self.anchors, self._certain = target, known, anchors, certain
         self._verdicts: dict[tuple[int, str], tuple[Alternatives, int, int]] = {}
 
     def verdict(self, option: Option, place: str) -> tuple[Alternatives, int, int]:
@@ -153,11 +155,14 @@ class Scale:
         if code == ("-",) or not device.target:
             return "native"
         if not code:
-            return (
-                "unknown" if self._may_have_code(option, device) and not self.is_past_cudnn(option, device) else "none"
-            )
+            is_left_out = self._certain and option.is_framework
+            return "unknown" if self.may_run(option, device) and not is_left_out else "none"
         how = self._known.hardware.kernels(device.target, code)
         return "none" if how == "ptx" and self.is_past_cudnn(option, device) else how
+
+    def may_run(self, option: Option, device: Device) -> bool:
+        """Whether nothing known speaks against a build of unknown kernels on a device."""
+        return self._may_have_code(option, device) and not self.is_past_cudnn(option, device)
 
     def _may_have_code(self, option: Option, device: Device) -> bool:
         """Whether a build of unknown kernels could run on a device at all.
