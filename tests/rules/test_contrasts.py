@@ -83,6 +83,11 @@ CASES = [
     ),
     ("### HCC RUNTIME ERROR: Fail to find compatible kernel ###", {}, "rocm-gfx-unsupported"),
     ("NVIDIA kernel module missing. Falling back to nouveau.", {}, "driver-module-not-loaded"),
+    (
+        "RuntimeError: Found NVIDIA GeForce GTX 1080 Ti which is too old to be supported by the triton GPU compiler",
+        {"gpus": PASCAL, "packages": {"torch": "2.3.0", "triton": "2.3.0"}},
+        "triton-gpu-too-old",
+    ),
     # kernels: the device is newer than the build, or was left out of it
     (
         LISTED.format("GTX 1080 Ti with CUDA capability sm_61", "sm_50 sm_70 sm_80"),

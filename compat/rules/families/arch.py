@@ -284,7 +284,7 @@ class ArchTooOldForBuild(Rule):
         ):
             return Fits("")
         direct = heard.signal.candidates[0] == "arch-too-old-for-build"
-        if not old and not direct:
+        if not direct and (not old or heard.signal.candidates[0] == "triton-gpu-too-old"):
             return None
         gpu, device = old or nvidia_cards(gpus)[0]
         torch = framework(host, matrix, "torch")
