@@ -129,6 +129,7 @@ _ATTRIBUTES = {
     "ecc": 32,
     "integrated": 18,
 }  # type: Dict[str, int]
+# Values of enum CUdevice_attribute (CUDA driver API reference).
 
 
 class Driver:
@@ -248,6 +249,7 @@ def run(report: Report) -> None:
 
 
 def _device(report: Report, driver: Driver, ordinal: int) -> None:
+    """One device's probes; without a context none of the others could even begin, and one failure says it all."""
     report.check("device%d" % ordinal, describe, driver, ordinal)
     held = {}  # type: Dict[str, Device]
     if not report.check("context%d" % ordinal, _context, driver, ordinal, held):
@@ -259,6 +261,10 @@ def _device(report: Report, driver: Driver, ordinal: int) -> None:
 
 
 def _load(state: Dict[str, Any]) -> Dict[str, Any]:
+    """libcuda and the CUDA version that it serves, which it tells before any device is touched.
+
+    The toolkit ships a stub of it under ``stubs/`` to link against; loaded in earnest, it only ever fails.
+    """
     driver = state["driver"] = Driver()
     version = driver.number("cuDriverGetVersion")
     found = {"cuda": "%d.%d" % (version // 1000, version % 1000 // 10), "libcuda": loaded().get("libcuda", [])}
@@ -268,6 +274,7 @@ def _load(state: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _init(driver: Driver) -> Dict[str, Any]:
+    """The first call that reaches the kernel module: version mismatches, permissions and lost devices show here."""
     driver.call("cuInit", 0)
     count = driver.number("cuDeviceGetCount")
     if count == 0:
@@ -290,6 +297,7 @@ def describe(driver: Driver, ordinal: int) -> Dict[str, Any]:
 
 
 def _attribute(driver: Driver, item: int, handle: int) -> Optional[int]:
+    """One attribute; ``None`` where this driver does not tell it, for it only describes."""
     try:
         return driver.number("cuDeviceGetAttribute", item, handle)
     except (Failed, Skipped):
@@ -297,6 +305,7 @@ def _attribute(driver: Driver, item: int, handle: int) -> Optional[int]:
 
 
 def _context(driver: Driver, ordinal: int, held: Dict[str, Device]) -> Dict[str, Any]:
+    """What every program needs first; exclusive mode, a full device and a broken MPS refuse it."""
     device = held["device"] = Device(driver, ordinal)
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     device.driver.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
