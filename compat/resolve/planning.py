@@ -15,7 +15,7 @@ from compat import versions
 from compat.plan import BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
 from compat.resolve.pins import constraints
 from compat.resolve.search import runtime_of
-from compat.resolve.weighing import LEVELS
+from compat.resolve.weighing import FITS, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -209,9 +209,37 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
         if weighed.option.build.how == "inferred":
             name = f"{weighed.option.package} {weighed.option.full}"
             yield f"{name} is known by inference only ({search.known.matrix.cite(weighed.option.build)})"
+    yield from _newer_inferred(search, found)
     image = found.footing.image
     if image is not None and image.python_from == "uv":
         yield f"Python {found.footing.python} comes as a standalone build, since {image.os} has none of that version"
+
+
+def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
+    """A newer release of a framework that fits and is only inferred: passed over, but the person may want it."""
+    for variable, taken in zip(search.variables, found.chosen, strict=True):
+        if not taken.option.is_framework or taken.option.build.how == "inferred":
+            continue
+        for weighed in search.fitting(variable, found.place):
+            option = weighed.option
+            if option.rank >= taken.option.rank:
+                break  # newest first
+            if (
+                option.build.how == "inferred"
+                and weighed.level <= taken.level
+                and _stands(search, found, taken, weighed)
+            ):
+                yield f"{option.package} {option.full} is newer and known by inference only: ask for it by version"
+                break
+
+
+def _stands(search: Search, found: Assignment, taken: Weighed, other: Weighed) -> bool:
+    """Whether a build could stand in a chosen one's place: beside the others, and on some image."""
+    joints, bits = search.joints(found.place), search.python_bits & other.option.pythons
+    chosen = [other if one is taken else one for one in found.chosen]
+    for one in chosen:
+        bits &= one.option.pythons if one is other else joints.pythons(one.option, other.option)
+    return bool(bits) and any(footing.violations == FITS for footing in search.footings(chosen, found.place, bits))
 
 
 def _unread_pins(chosen: Sequence[Weighed]) -> Iterator[str]:

@@ -111,7 +111,7 @@ class Search:
             if not option.build.yanked or (meeting and missed != variable.bits):
                 yield self.scale.weigh(option, place, missed)
 
-    def _fitting(self, variable: Variable, place: str) -> Iterator[Weighed]:
+    def fitting(self, variable: Variable, place: str) -> Iterator[Weighed]:
         """Builds that meet every wish about the package and violate nothing of the target."""
         known, verdict = self.known, self.scale.verdict
         if variable.wishes and variable.wishes[0][0].shared:
@@ -145,7 +145,7 @@ class Search:
         preference = Preference(self.prefer, self.scale, self.known, place)
         domains = []
         for variable in self.variables:
-            fitting = self._fitting(variable, place)
+            fitting = self.fitting(variable, place)
             ranked = sorted(((preference.own(weighed), weighed) for weighed in fitting), key=itemgetter(0))
             domains.append(self._undominated(ranked, variable))
         if not all(domains):
