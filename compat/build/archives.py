@@ -6,7 +6,7 @@ import io
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from compat.build import engine
+import compat.build.engine as engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

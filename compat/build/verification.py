@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.build.engine as engine
+import compat.build.parcel as parcel
 from compat import run as runner
-from compat.build import engine, parcel
 from compat.build.outcome import Probe, Verification, findings, is_complete, read
 from compat.build.peaks import weighed
 from compat.errors import CannotCheckError, InputError

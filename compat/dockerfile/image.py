@@ -6,8 +6,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.dockerfile.steps as steps
+import compat.dockerfile.system as system
 from compat import resources
-from compat.dockerfile import steps, system
 from compat.dockerfile.commands import Commands
 from compat.dockerfile.settings import SECRETS, demand, demand_requirement
 from compat.errors import InputError, InputErrors

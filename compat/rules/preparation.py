@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import compat.rules.commands as told
 from compat.facts import Build, Fact, Gpu, Host, Reading
 from compat.matrix.products import find_gpu
-from compat.rules import commands as told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import compat.rules.remedies as remedies
 from compat.findings import Evidence, Fix
-from compat.rules import remedies
 from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, framework, installed, packages_of

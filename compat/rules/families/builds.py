@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.remedies as remedies
 from compat.findings import Fix
-from compat.rules import remedies
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, installed, packages_of

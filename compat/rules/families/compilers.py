@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import compat.rules.remedies as remedies
 from compat import versions
 from compat.findings import Fix
-from compat.rules import remedies
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import packages_of

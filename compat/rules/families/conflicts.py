@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import compat.rules.commands as told
+import compat.rules.requirements as requirements
 from compat.findings import Fix
-from compat.rules import commands as told
-from compat.rules import requirements
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import framework, packages_of, same_version

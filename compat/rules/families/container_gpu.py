@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.commands as told
+import compat.rules.remedies as remedies
 from compat.findings import Fix
-from compat.rules import commands as told
-from compat.rules import remedies
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.requirements as requirements
 from compat.findings import Fix
-from compat.rules import requirements
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import framework, packages_of, plain, row_of, same_version

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.commands as told
+import compat.rules.requirements as requirements
 from compat.findings import Fix
-from compat.rules import commands as told
-from compat.rules import requirements
 from compat.rules.knowledge import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import installed, on_platform, packages_of, plain, platform_tag, row_of, same_version

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.commands as told
 from compat import versions
 from compat.findings import Fix
-from compat.rules import commands as told
 from compat.rules.knowledge import cite, is_version, knows
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import framework

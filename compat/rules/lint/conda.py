@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.rules.lint import origins
+import compat.rules.lint.origins as origins
 from compat.rules.lint.finding import finding
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.lint.bases as bases
 from compat.findings import Evidence
-from compat.rules.lint import bases
 from compat.rules.lint.finding import finding
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compat.rules.lint import requests
+import compat.rules.lint.requests as requests
 from compat.rules.lint.scene import scenes
 
 if TYPE_CHECKING:

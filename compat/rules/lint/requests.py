@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.lint.origins as origins
 from compat import versions
 from compat.findings import Evidence
-from compat.rules.lint import origins
 from compat.rules.lint.finding import finding
 
 if TYPE_CHECKING:

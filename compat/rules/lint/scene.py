@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from compat.rules.lint import bases, origins
+import compat.rules.lint.bases as bases
+import compat.rules.lint.origins as origins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.lint.bases as bases
 from compat import versions
 from compat.findings import Finding, Fix, Place
-from compat.rules.lint import bases
 from compat.rules.lint.finding import RULES as PAGES
 from compat.rules.lint.finding import finding
 
