@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from compat.detect.base import ANYWHERE
 from compat.detect.interpreter import Environment, choose
 from compat.facts import Fact, Reading, Unknown
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -107,11 +108,6 @@ def installed(machine: Machine) -> Installed:
     return machine.once("installed", lambda: _installed(machine))
 
 
-def normal(name: str) -> str:
-    """A distribution's name as PEP 503 normalises it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def _installed(machine: Machine) -> Installed:
     """Walk the package folders in import order: the first copy of a name is the one that is imported."""
     found = Installed()
@@ -140,9 +136,9 @@ def _distributions(machine: Machine, site: str) -> Iterator[tuple[str, str, str]
         folder = f"{site}/{entry}"
         # the folder's name is the record; a name out of the ordinary (old tools, hand-made) is looked up inside
         if (found := _FOLDER.fullmatch(entry)) is not None:
-            yield normal(found[1]), found[2].replace("_", "-"), folder
+            yield normalise(found[1]), found[2].replace("_", "-"), folder
         elif {"Name", "Version"} <= (said := dict(_headers(machine, folder))).keys():
-            yield normal(said["Name"]), said["Version"], folder
+            yield normalise(said["Name"]), said["Version"], folder
 
 
 def _headers(machine: Machine, folder: str) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,18 +96,13 @@ def pinned(plan: Plan) -> dict[str, str]:
         for pin in build.pins:
             name, _, version = pin.partition("==")
             if version and ";" not in version and "*" not in version:
-                found[normalise(name.partition("[")[0])] = version.strip()
+                found[normalise(name.partition("[")[0].strip())] = version.strip()
     return found
 
 
 def constraints(plan: Plan) -> tuple[str, ...]:
     """Lines of the constraints file: every planned version, then what keeps shared dependencies within all builds."""
     return (*(f"{name}=={version}" for name, version in pinned(plan).items()), *plan.constraints)
-
-
-def normalise(name: str) -> str:
-    """A distribution name as PEP 503 compares it."""
-    return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def toolkit_copies(plan: Plan) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ import compat.kernels.places as places
 from compat.errors import InputError
 from compat.kernels.kpack import PLACEHOLDER
 from compat.kernels.values import FEW
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,9 +100,9 @@ def _packs(root: Path, code: Code) -> Iterator[str]:
 
 def _record(root: Path, name: str) -> Path | None:
     """The RECORD of a distribution; names compare as PEP 503 says."""
-    wanted = re.sub(r"[-_.]+", "-", name).lower()
+    wanted = normalise(name)
     for folder in sorted(root.glob("*.dist-info")):
-        if re.sub(r"[-_.]+", "-", folder.name.partition("-")[0]).lower() == wanted and (folder / "RECORD").is_file():
+        if normalise(folder.name.partition("-")[0]) == wanted and (folder / "RECORD").is_file():
             return folder / "RECORD"
     return None
 

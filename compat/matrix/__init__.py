@@ -6,7 +6,6 @@ and builds rows only for what is asked.
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from compat import resources, versions
 from compat.errors import InputError
 from compat.matrix import rows, store
+from compat.names import normalise
 from compat.targets import Families
 
 if TYPE_CHECKING:
@@ -154,11 +154,6 @@ class Matrix:
         """Kinship of kernel targets, for :func:`compat.targets.kernels_for`."""
         integrated = frozenset(f"sm_{row.cc.replace('.', '')}" for row in self.table("capabilities") if row.integrated)
         return Families(integrated, {row.gfx: row.generic for row in self.table("gfx") if row.generic})
-
-
-def normalise(name: str) -> str:
-    """A distribution name as PEP 503 compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def key_of(row: rows.Row) -> tuple[Any, ...]:

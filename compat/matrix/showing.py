@@ -10,8 +10,8 @@ import compat.matrix.products as products
 import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
-from compat.matrix import normalise
 from compat.matrix.listing import Line, Table, by_release, cell, line, subjects, table
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -14,6 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 from compat import run
 from compat.errors import CannotCheckError, InputError
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ def wheel(name: str, version: str, *, index: str = "", tag: str = "manylinux", a
         InputError: if the index has no such wheel.
         CannotCheckError: if the index cannot be reached, or none is configured.
     """
-    page = urljoin((index or configured()).rstrip("/") + "/", re.sub(r"[-_.]+", "-", name).lower() + "/")
+    page = urljoin((index or configured()).rstrip("/") + "/", normalise(name) + "/")
     found = [url for url in _links(page) if _fits(url, version, tag, arch)]
     if not found:
         hint = "its versions are on the page" if urlsplit(page).netloc else ""

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.matrix import normalise
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from compat.matrix.rows import Build

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from compat.errors import InputError
-from compat.matrix import normalise
+from compat.names import normalise
 from compat.resolve.specs import meets
 
 if TYPE_CHECKING:

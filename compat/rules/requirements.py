@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from compat.names import normalise
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -29,7 +31,7 @@ def read(line: str) -> Asks | None:
     found = _LINE.match(line)
     if found is None:
         return None
-    return Asks(re.sub(r"[-_.]+", "-", found[1]).lower(), (found[2] or "").strip(), (found[3] or "").strip())
+    return Asks(normalise(found[1]), (found[2] or "").strip(), (found[3] or "").strip())
 
 
 @lru_cache(maxsize=2048)

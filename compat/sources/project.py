@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from compat.errors import InputError
+from compat.names import normalise
 from compat.sources import requirements
 from compat.sources.values import Ask, Install, Request, Stage
 
@@ -45,8 +46,7 @@ def read_lock(text: str, file: str) -> Ask:
     """
     packages = _pipfile(text, file) if file.endswith("Pipfile.lock") else _locked(_toml(text, file), file)
     requests = [
-        Request(name=requirements.normalise(name), spec=f"=={version}", line=_line_of(text, name))
-        for name, version, _ in packages
+        Request(name=normalise(name), spec=f"=={version}", line=_line_of(text, name)) for name, version, _ in packages
     ]
     urls = dict.fromkeys(url for _, _, url in packages if url)
     install = Install(manager="uv", requests=tuple(requests), extra_indexes=tuple(urls), options=("--locked",))
@@ -103,7 +103,7 @@ def _poetry(table: dict[str, Any], text: str) -> list[Request]:
         if name == "python" or not isinstance(spec, str):
             continue
         spec = f"=={spec}" if re.fullmatch(r"\d[\w.+]*", spec) else "" if spec[:1] in "^~*" else spec
-        found.append(Request(name=requirements.normalise(name), spec=spec.replace(" ", ""), line=_line_of(text, name)))
+        found.append(Request(name=normalise(name), spec=spec.replace(" ", ""), line=_line_of(text, name)))
     return found
 
 

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from compat.names import normalise
 from compat.sources.values import Install, Manager, Request
 
 if TYPE_CHECKING:
@@ -68,11 +69,6 @@ class _Gathered:
             python=(self.python or [python])[-1],
             line=line,
         )
-
-
-def normalise(name: str) -> str:
-    """A distribution name as PEP 503 compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def request(text: str, line: int = 0) -> Request | None:

@@ -10,6 +10,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from compat.names import normalise
 from compat.sources import requirements, settings
 from compat.sources.values import Command, Install, Request
 
@@ -240,7 +241,7 @@ def conda_request(text: str, line: int) -> Request | None:
         version = found[1]
         loose = not spec.startswith("==") and not found[2] and not version.endswith(".*")
         spec = f"=={version}{'.*' if loose else ''}"
-    return Request(name=requirements.normalise(name), spec=spec.replace(" ", ""), line=line)
+    return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line)
 
 
 def _apt(words: list[str], line: int, _python: str) -> Install | None:

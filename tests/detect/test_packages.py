@@ -37,7 +37,7 @@ def site(root, **packages_by_name):
 def test_packages_agree_with_importlib_metadata(here):
     base = at(here, sys.prefix, "").sites
     expected = {
-        packages.normal(each.metadata["Name"]): each.version
+        packages.normalise(each.metadata["Name"]): each.version
         for each in importlib.metadata.distributions(path=list(base))
     }
     assert packages.installed(here).versions == expected

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat import targets, versions
 from compat.matrix.laws.view import Breach, Placed
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +130,7 @@ def _pins(lines: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         found = _PIN.match(line)
         rest = line[found.end() :].lstrip() if found else ""
         if found and (not rest or rest[0] == ";"):
-            yield re.sub(r"[-_.]+", "-", found[1]).lower(), found[2]
+            yield normalise(found[1]), found[2]
 
 
 def followed_builds_exist(view: View) -> Iterator[Breach]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.rules.lint.origins as origins
 from compat import versions
 from compat.findings import Evidence
+from compat.names import normalise
 from compat.rules.lint.finding import finding
 from compat.targets import sm
 
@@ -78,7 +79,7 @@ def _requirements(item: Taken, scene: Scene) -> Iterator[tuple[str, str]]:
     for line in item.build.requires:
         found = _DEPENDENCY.fullmatch(line.strip())
         if found and _applies(found[3] or "", scene):
-            yield re.sub(r"[-_.]+", "-", found[1]).lower(), found[2].replace(" ", "")
+            yield normalise(found[1]), found[2].replace(" ", "")
 
 
 def _applies(marker: str, scene: Scene) -> bool:

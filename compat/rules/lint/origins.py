@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
+from compat.names import normalise
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -67,11 +69,6 @@ class Outcome:
     build: Build | None = None
     origin: Origin | None = None
     why: str = ""
-
-
-def _extra(name: str) -> str:
-    """An extra's name as PEP 685 compares it."""
-    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _family(index: str) -> str:
@@ -130,10 +127,10 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         return _by_address(request, matrix, package.name)
     if any(item.index is None for item in places) or specifiers(request.spec) is None or "===" in request.spec:
         return Outcome("unknown", why="place")
-    asked = {_extra(name) for name in request.extras}
+    asked = {normalise(name) for name in request.extras}
     named = [build for build in matrix.builds(package.name) if build.install_name == request.name]
-    everything = [build for build in named if {_extra(name) for name in build.extras} <= asked]
-    broken = [build for build in matrix.failing(package.name) if {_extra(name) for name in build.extras} <= asked]
+    everything = [build for build in named if {normalise(name) for name in build.extras} <= asked]
+    broken = [build for build in matrix.failing(package.name) if {normalise(name) for name in build.extras} <= asked]
     if not everything:
         return Outcome("unknown", why="package")
     pre = "--pre" in step.options or "--prerelease=allow" in step.options

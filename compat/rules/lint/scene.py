@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.rules.lint.bases as bases
 import compat.rules.lint.origins as origins
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,7 +118,7 @@ class Scene:
 
 
 def _extras(request: Request) -> set[str]:
-    return {re.sub(r"[-_.]+", "-", extra).lower() for extra in request.extras}
+    return {normalise(extra) for extra in request.extras}
 
 
 def scenes(ask: Ask, matrix: Matrix) -> Iterator[Scene]:
