@@ -79,7 +79,20 @@ def verdicts(
     devices = [gpu(matrix, name) for name in gpus]
     devices += hosts.from_file(host, matrix)["gpus"] or () if host else ()
     return tuple(
-        (device.name or device.target, kernels.judge(inspection, device.target, matrix.families))
+        (device.name or device.target, _with_driver(kernels.judge(inspection, device.target, matrix.families), matrix))
         for device in devices
         if device.target
     )
+
+
+def _with_driver(verdict: Verdict, matrix: Matrix) -> Verdict:
+    """The verdict with the driver that its PTX needs, where it runs by PTX."""
+    from dataclasses import replace
+
+    from compat.matrix.drivers import ptx_floor
+
+    if not verdict.isa:
+        return verdict
+    floor = ptx_floor(matrix, verdict.isa)
+    need = f"driver {floor.exact} or newer on Linux (CUDA {floor.cuda})" if floor.exact else f"unknown, {floor.why}"
+    return replace(verdict, why=f"{verdict.why}; PTX {verdict.isa} needs {need}")

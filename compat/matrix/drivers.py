@@ -65,6 +65,17 @@ def driver_floor(matrix: Matrix, cuda: str, platform: Platform = "linux") -> Flo
     )
 
 
+def ptx_floor(matrix: Matrix, isa: str, platform: Platform = "linux") -> Floor:
+    """Floor of the first CUDA release whose PTX is at least of an ISA version (``7.8`` -> that of CUDA 11.8).
+
+    Compiling PTX knows no minor version compatibility: ``exact`` counts, never ``family``.
+    """
+    fitting = [row for row in matrix.table("cuda") if row.ptx and versions.at_least(row.ptx, isa)]
+    if not fitting:
+        return Floor(cuda="", why=f"the matrix has no CUDA release with PTX {isa}")
+    return driver_floor(matrix, min((row.cuda for row in fitting), key=versions.release), platform)
+
+
 def support(matrix: Matrix, cuda: str, driver: str, platform: Platform = "linux") -> Support:
     """How a driver runs programs built with a CUDA release, forward compatibility left aside."""
     floor = driver_floor(matrix, cuda, platform)
