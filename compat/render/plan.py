@@ -9,7 +9,7 @@ from compat.render.ink import Ink, one_line, printable, table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.plan import Answer, Conflict, GpuVerdict, Plan, Remedy
+    from compat.plan import Answer, Conflict, GpuVerdict, Member, Plan, Remedy
 
 _KERNELS: Final = {
     "native": ("green", "native kernels"),
@@ -35,6 +35,7 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
         lines += ["", pen("bold", "Each of these works (checked):")]
         for number, fix in enumerate(given.fixes, 1):
             lines += _fix(number, fix, pen)
+    lines += _citations(given.conflicts, pen)
     return "\n".join(lines)
 
 
@@ -95,15 +96,39 @@ def _choices(chosen: Plan, pen: Ink) -> list[str]:
 
 
 def _conflicts(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
+    """Each clash with its members; a citation is a number here and written out once, in :func:`_citations`."""
+    numbers = _numbered(conflicts)
     lines = [pen("red bold", "✗ These do not fit together.")]
     for number, conflict in enumerate(conflicts, 1):
         lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]
         for member in conflict.members:
-            lines += pen.wrap(
-                f"{member.kind}: {member.text}" + (f"  [{member.source}]" if member.source else ""), "  - ", "    "
-            )
+            lines += pen.wrap(f"{member.kind}: {member.text}{_marks(member, numbers)}", "  - ", "    ")
         lines += pen.wrap(conflict.why, "  ") if conflict.why else []
     return lines
+
+
+def _cited(member: Member) -> list[str]:
+    """The citations of a matrix row; what else has a source names its option or file, which is short."""
+    return member.source.split("; ") if member.kind == "matrix" and member.source else []
+
+
+def _numbered(conflicts: Sequence[Conflict]) -> dict[str, int]:
+    """Every citation with its number, in the order in which they are met."""
+    cited = [text for conflict in conflicts for member in conflict.members for text in _cited(member)]
+    return {text: number for number, text in enumerate(dict.fromkeys(cited), 1)}
+
+
+def _marks(member: Member, numbers: dict[str, int]) -> str:
+    """What stands behind a member: its citations' numbers, or the place it was read."""
+    marks = ", ".join(str(number) for number in sorted(numbers[text] for text in _cited(member))) or member.source
+    return f"  [{marks}]" if marks else ""
+
+
+def _citations(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
+    """The citations written out, one to an entry."""
+    entries = [pen.wrap(one_line(text), f"  [{number}] ", "      ") for text, number in _numbered(conflicts).items()]
+    head = ["", pen("dim", "Sources")] if entries else []
+    return [*head, *(pen("dim", line) for entry in entries for line in entry)]
 
 
 def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:

@@ -49,6 +49,22 @@ def test_a_plan_is_told_with_all_that_must_hold():
     assert "cuda11.7" not in text
 
 
+def test_a_citation_is_numbered_where_it_is_used_and_written_out_once():
+    """Two rows of one release share their sources: in full behind each, they bury what clashes."""
+    first, second = "NVIDIA's table, read 2026-11-20", "the wheel's own list, read 2026-11-21"
+    members = (
+        plan.Member("option", "GPU sm_120", "--gpu"),
+        plan.Member("matrix", "cu126 has no sm_120", f"{first}; {second}"),
+        plan.Member("matrix", "cu124 has no sm_120", second),
+    )
+    text = as_text(plan.Answer(status="conflict", conflicts=(plan.Conflict(members), plan.Conflict(members[1:]))))
+    assert "option: GPU sm_120  [--gpu]" in text
+    assert text.count("matrix: cu126 has no sm_120  [1, 2]") == 2
+    assert text.count("matrix: cu124 has no sm_120  [2]") == 2
+    assert text.count(first) == text.count(second) == 1
+    assert text.index("[1] NVIDIA's") < text.index("[2] the wheel's")
+
+
 def test_explain_tells_what_lost_and_why():
     text = as_text(plan.Answer(status="plan", plan=PLAN), explain=True)
     assert "runtime: cuda11.8 over cuda11.7: TensorFlow was built for it" in text
