@@ -46,7 +46,11 @@ def schemas() -> dict[str, Schema]:
 
 
 def host() -> Schema:
-    """Facts of a machine; every key is optional, ``null`` is a known absence."""
+    """Facts of a machine; every key is optional, ``null`` is a known absence.
+
+    The catalogue of facts is the only list of the keys, so that a new fact is in the schema with the meaning it has
+    in code.
+    """
     records = {"gpus": facts.Gpu, "builds": facts.Build, "libraries": facts.Library}
     values: dict[str, Schema] = {}
     for name, spec in facts.CATALOGUE.items():
@@ -62,7 +66,11 @@ def host() -> Schema:
 
 
 def finding() -> Schema:
-    """One finding; consequences are findings again."""
+    """One finding; consequences are findings again.
+
+    ``evidence[].value`` has the type of its fact, which differs from fact to fact, so only its presence is
+    demanded.
+    """
     own = shape(findings.Finding, skip=("consequences", "evidence", "place"))
     seen = {"type": "object", "required": ["fact", "value", "source"], "properties": {"fact": _TEXT, "source": _TEXT}}
     own["properties"] |= {
@@ -85,7 +93,7 @@ def finding() -> Schema:
 
 
 def doctor() -> Schema:
-    """The doctor's report."""
+    """The doctor's report: findings worst first, what fits, the facts they rest on, what was not checked and why."""
     counts = {"errors": {"type": "integer"}, "warnings": {"type": "integer"}, "ok": {"type": "boolean"}}
     body = {
         "summary": {"type": "object", "properties": counts, "required": list(counts)},
@@ -98,7 +106,11 @@ def doctor() -> Schema:
 
 
 def inspect() -> Schema:
-    """Kernel targets of the objects looked into."""
+    """Kernel targets of the objects looked into.
+
+    ``sass``, ``ptx`` and ``gfx`` are in the compilers' spelling: ``sm_90a``, ``compute_90``, ``gfx90a``.
+    ``complete`` is false where something could not be read, so that an empty list is no proof of absence.
+    """
     lists = {"sass": _TEXTS, "ptx": _TEXTS, "gfx": _TEXTS}
     counts: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     group = _object_of({"targets": _TEXTS, "count": {"type": "integer"}})
@@ -132,7 +144,10 @@ def inspect() -> Schema:
 
 
 def tables() -> Schema:
-    """Tables of the matrix: one subject's rows, or all that is known of one thing; or the subjects there are."""
+    """Tables of the matrix: one subject's rows, or all that is known of one thing; or the subjects there are.
+
+    Columns differ from subject to subject, so a row is open but for how it is known and its sources.
+    """
     row = {**_object_of({"how": _TEXT, "source": _TEXTS}), "additionalProperties": {"type": ["string", "array"]}}
     table = _object_of({"title": _TEXT, "rows": {"type": "array", "items": row}, "sources": _KINDS["table"]})
     body = {"tables": {"type": "array", "items": table}, "subjects": _TEXTS}
@@ -140,13 +155,16 @@ def tables() -> Schema:
 
 
 def changes() -> Schema:
-    """What changed between two matrices."""
+    """What changed between two matrices: the table, the row's subject, and the change in words."""
     change = _object_of({"table": _TEXT, "subject": _TEXT, "words": _TEXT})
     return _object_of({"changes": {"type": "array", "items": change}})
 
 
 def verify() -> Schema:
-    """Results of the probes that ran in a container or right here."""
+    """Results of the probes that ran in a container or right here.
+
+    ``figures`` are numbers with their unit in the key (``gb_per_s``); which there are depends on the probe.
+    """
     status = {"enum": ["pass", "fail", "skip"]}
     probe = {"name": _TEXT, "status": status, "why": _TEXT, "figures": {"type": "object"}}
     body = {
@@ -159,7 +177,10 @@ def verify() -> Schema:
 
 
 def grid() -> Schema:
-    """Cells of a CI matrix with their plans, and the excluded ones."""
+    """Cells of a CI matrix with their plans, and the excluded ones.
+
+    Each cell carries its whole plan, so that a job needs no second solve and builds exactly what was listed.
+    """
     names = ("name", "requirements", "runtime", "python", "platform", "base_image")
     cell = {**dict.fromkeys(names, _TEXT), "gpu": {"type": "boolean"}, "plan": shape(plan.Plan)}
     body = {
@@ -170,7 +191,13 @@ def grid() -> Schema:
 
 
 def shape(hint: Any, *, required: tuple[str, ...] | None = None, skip: tuple[str, ...] = ()) -> Schema:
-    """The schema of an annotation: frozen values become objects, tuples arrays, ``Literal`` an enumeration."""
+    """The schema of an annotation: frozen values become objects, tuples arrays, ``Literal`` an enumeration.
+
+    Args:
+        hint: a type as ``typing.get_type_hints`` resolves it.
+        required: keys demanded of an object; without it those that have no default.
+        skip: fields that are described elsewhere, such as those that refer to the object itself.
+    """
     origin, args = get_origin(hint), get_args(hint)
     if is_dataclass(hint) and isinstance(hint, type):
         return _object(hint, required, skip)
@@ -186,6 +213,7 @@ def shape(hint: Any, *, required: tuple[str, ...] | None = None, skip: tuple[str
 
 
 def _object(kind: Any, required: tuple[str, ...] | None, skip: tuple[str, ...]) -> Schema:
+    """A frozen value as an object; what has a default may be left out by older writers."""
     hints = get_type_hints(kind, localns={"Mapping": Mapping, "Finding": Any})
     names = [item.name for item in fields(kind) if item.name not in skip]
     always = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]
@@ -200,10 +228,12 @@ def _object_of(properties: Mapping[str, Schema], *required: str) -> Schema:
 
 
 def _document(body: Schema, *required: str) -> Schema:
+    """A document that demands these keys and no more."""
     return {**body, "required": list(required)}
 
 
 def _headed(name: str, body: Schema) -> Schema:
+    """A schema with its dialect, its name and the ``schema`` key that every document carries first."""
     properties = {"schema": {"const": name}, **body["properties"]}
     required = ["schema", *(key for key in body.get("required", ()) if key != "schema")] if "required" in body else []
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name}

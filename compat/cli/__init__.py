@@ -39,7 +39,10 @@ INTERRUPTED: Final = 130
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; nothing but an exit code leaves here."""
+    """Run one command line and return its exit code; nothing but an exit code leaves here.
+
+    A fault of ours is the exception: it keeps its traceback, because hiding it would hide the report of it.
+    """
     import typer
 
     from compat.cli.application import application
@@ -78,6 +81,7 @@ def ready() -> None:
 
 
 def _nowhere() -> TextIO:
+    """A stream that swallows what nobody can read."""
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
@@ -112,5 +116,6 @@ def _usage(error: Exception) -> int:
 
 
 def _complain(message: str) -> None:
+    """Say it on standard error, each line marked as ours: standard output carries the answer alone."""
     for line in message.splitlines():
         sys.stderr.write(f"envcheck: {line}\n")

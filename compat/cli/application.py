@@ -15,7 +15,10 @@ from compat.cli.options import Formats, Speech, format_option
 
 
 def application(names: Iterable[str]) -> typer.Typer:
-    """A Typer application with the commands named."""
+    """A Typer application with the commands named.
+
+    Markup, tracebacks and completion of Rich are off: importing it would cost more than most commands do.
+    """
     app = typer.Typer(
         name="envcheck",
         help="Find what does not fit between GPU, driver, CUDA or ROCm, framework, Python and container.",
@@ -49,6 +52,7 @@ def _root(
         bool, typer.Option("--version", "-V", help="Print the version and exit.", is_eager=True)
     ] = False,
 ) -> None:
+    """Options before any command."""
     if version:
         from compat import __version__
 
@@ -89,6 +93,7 @@ def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _parameters(group: Any, formats: Formats) -> Iterable[Parameter]:
+    """One keyword parameter per field of a group of options, with the field's default."""
     hints = get_type_hints(group, include_extras=True)
     if group is Speech:
         hints["format"] = format_option(formats)

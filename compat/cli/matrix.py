@@ -107,6 +107,7 @@ def _plain(speech: Speech, body: "dict[str, Any]", text: str) -> None:
 
 
 def _say(tables: "tuple[Table, ...]", speech: Speech, *, sources: bool) -> None:
+    """Say tables as ``envcheck.matrix/1`` or for people."""
     from compat.matrix import listing
     from compat.render import document, ink
     from compat.render.tables import text

@@ -39,7 +39,10 @@ def command(
 
 
 def told(given: "tuple[Reply, ...]", format_: str, *, explain: bool = False, colored: bool = False) -> str:
-    """Answers as text or as ``envcheck.resolve/1``; several answers give a list, each with its ``hosts``."""
+    """Answers as text or as ``envcheck.resolve/1``.
+
+    Several answers, one per set of hosts that share a plan, give a list in JSON, each with its ``hosts``.
+    """
     from compat import plan
     from compat.render import document, ink
     from compat.render.plan import answer as as_text

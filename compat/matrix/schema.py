@@ -163,7 +163,15 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def row_faults(table: str, raw: Any) -> Iterator[Fault]:
-    """Everything that is wrong with the shape of one raw row of ``table``."""
+    """Everything that is wrong with the shape of one raw row of ``table``.
+
+    Args:
+        table: name of the table in the file, such as ``gpus`` or a package's builds.
+        raw: the row as TOML or JSON gave it; it may be anything, since overlays come from strangers.
+
+    Yields:
+        one fault per wrong key: unknown, missing, of another type, or not in the field's spelling.
+    """
     if not isinstance(raw, dict):
         yield Fault("", f"a row is {raw!r:.60}", "a table of keys and values")
         return
@@ -180,7 +188,7 @@ def row_faults(table: str, raw: Any) -> Iterator[Fault]:
 
 @lru_cache
 def _fields(shape: type[Any]) -> dict[str, Field[Any]]:
-    """Fields that a file may state; what the loader fills in is hidden."""
+    """Fields that a file may state; what the loader fills in (where a row came from, its package) is hidden."""
     hidden = {"origin", "package"} if shape is rows.Build else {"origin"}
     return {item.name: item for item in fields(shape) if item.name not in hidden}
 

@@ -15,7 +15,11 @@ DOCTOR: Final = "envcheck.doctor/1"
 
 
 def report(found: Report, host: Host) -> dict[str, Any]:
-    """The ``envcheck.doctor/1`` document."""
+    """The ``envcheck.doctor/1`` document.
+
+    ``findings[0]`` is the root cause. ``facts`` has the shape of ``envcheck.host/1``: given back with ``--host`` it
+    is judged again.
+    """
     return {
         "schema": DOCTOR,
         "summary": {"errors": found.count("error"), "warnings": found.count("warning"), "ok": found.ok},
@@ -27,5 +31,5 @@ def report(found: Report, host: Host) -> dict[str, Any]:
 
 
 def encode(document: Any) -> str:
-    """JSON as it is printed: indented, keys as given, text unescaped."""
+    """JSON as it is printed: indented by two blanks, keys in the order given, text unescaped (UTF-8 is assumed)."""
     return json.dumps(document, indent=2, ensure_ascii=False)

@@ -45,7 +45,10 @@ class Explanation:
 
 
 def text(told: Explanation, *, pen: Ink | None = None) -> str:
-    """The messages first, then a page per code; with several codes, short pages."""
+    """The messages first, then a page per code; with several codes, short pages.
+
+    A text that may mean several things is answered by what each of them is, not by a choice: that takes facts.
+    """
     pen = pen or Ink()
     lines: list[str] = []
     for message in told.messages:
@@ -73,6 +76,7 @@ def listing(told: Explanation, *, pen: Ink | None = None) -> str:
 
 
 def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
+    """One code's page; a brief one leaves out why it matters and the sources."""
     lines = [pen("bold", topic.title) + pen("dim", f"  {topic.code} {topic.severity}".rstrip())]
     parts = (
         [("", topic.what), ("Fix", topic.fix)] if brief else [("", topic.what), ("Why", topic.why), ("Fix", topic.fix)]

@@ -26,7 +26,10 @@ def escape(text: str) -> str:
 
 
 def report(found: Report, host: Host) -> str:
-    """The report as one HTML document."""
+    """The report as one HTML document.
+
+    It loads nothing and runs nothing, so it may be opened from an untrusted build's artifacts, also without a network.
+    """
     body = [f"<h1>envcheck</h1><p>{escape(summary_of(host))}</p>"]
     body += [_finding(finding) for finding in found.findings] or ["<p>Nothing was found that does not fit.</p>"]
     body.append(_list("What fits", list(found.fine)))
@@ -36,6 +39,7 @@ def report(found: Report, host: Host) -> str:
 
 
 def _finding(finding: Finding) -> str:
+    """A finding as a section: what, why, the evidence as a table, what to type."""
     rows = "".join(
         f"<tr><th>{escape(item.fact)}</th><td>{escape(value_of(item.value))}</td><td><small>{escape(item.source)}</small></td></tr>"
         for item in finding.evidence
@@ -49,5 +53,6 @@ def _finding(finding: Finding) -> str:
 
 
 def _list(title: str, items: list[str]) -> str:
+    """A titled list, or nothing where it would be empty."""
     lines = "".join(f"<li>{escape(item)}</li>" for item in items)
     return f"<h2>{title}</h2><ul>{lines}</ul>" if items else ""

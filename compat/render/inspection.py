@@ -31,9 +31,11 @@ def text(document: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]] = ()
 
 
 def _targets(item: Mapping[str, Any]) -> str:
+    """SM, PTX and gfx targets of one object, in that order: ``sm_80 sm_90 compute_90``."""
     return " ".join((*item["sass"], *item["ptx"], *item["gfx"]))
 
 
 def _verdict(item: Mapping[str, Any], pen: Ink) -> str:
+    """Whether a GPU can run what was found, and by which of its targets."""
     name = item["gpu"] if item["gpu"] == item["target"] else f"{item['gpu']} ({item['target']})"
     return f"{printable(name)}: {pen(_STYLES[item['kernels']], item['kernels'])}  {printable(item['why'])}"

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def report(found: Report, name: str = "envcheck") -> str:
-    """The XML of a report: errors fail, what was not checked is skipped."""
+    """The XML of a report: errors fail, what was not checked is skipped.
+
+    Source: the elements ``testsuite`` and ``testcase`` as Jenkins, GitLab and GitHub's report readers take them;
+    there is no standard beyond that use.
+    """
     cases = [_case(finding) for finding in found.findings] + [_skipped(item) for item in found.unchecked]
     cases += [f"  <testcase classname={quoteattr(name)} name={quoteattr(_clean(text))}/>" for text in found.fine]
     counts = f'tests="{len(cases)}" failures="{found.count("error")}" skipped="{len(found.unchecked)}"'
@@ -27,6 +31,7 @@ def report(found: Report, name: str = "envcheck") -> str:
 
 
 def _case(finding: Finding) -> str:
+    """A finding as a test case. A warning passes: CI must not turn red where ``--fail-on error`` would exit 0."""
     head = f'  <testcase classname="envcheck" name={quoteattr(finding.code)}>'
     body = escape(f"{one_line(finding.detail)}\n{one_line(finding.fix.text)}")
     if finding.severity == "error":
@@ -35,6 +40,7 @@ def _case(finding: Finding) -> str:
 
 
 def _skipped(item: Unchecked) -> str:
+    """What nobody checked, as skipped with its reason: green would claim that it fits."""
     name, why = quoteattr(_clean(item.what)), quoteattr(_clean(item.why))
     return f'  <testcase classname="envcheck" name={name}><skipped message={why}/></testcase>'
 

@@ -16,7 +16,10 @@ _WORDS: Final = {"error": "Problem", "warning": "Warning", "info": "Note"}
 
 
 def report(found: Report, host: Host) -> str:
-    """Findings as sections, facts in a table per finding, what was not checked at the end."""
+    """Findings as sections, facts in a table per finding, what was not checked at the end.
+
+    What was not checked is folded away: the person who asked wants the cause first, a maintainer can unfold the rest.
+    """
     lines = [f"**{escape(summary_of(host))}**" if summary_of(host) else "", ""]
     if not found.findings:
         lines += ["Nothing was found that does not fit.", ""]
@@ -30,6 +33,7 @@ def report(found: Report, host: Host) -> str:
 
 
 def _finding(finding: Finding) -> list[str]:
+    """A finding as a section that can be quoted by itself."""
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     lines = [f"### {_WORDS[finding.severity]}: {escape(finding.title)}{sure}", "", escape(finding.detail), ""]
     if finding.evidence:

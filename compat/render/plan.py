@@ -20,7 +20,13 @@ _KERNELS: Final = {
 
 
 def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> str:
-    """The whole answer."""
+    """The whole answer.
+
+    Args:
+        given: a plan, a conflict with its ways out, or that what decides is not known.
+        pen: how to draw.
+        explain: whether to tell for each choice of the plan what lost to it and why.
+    """
     pen = pen or Ink()
     lines: list[str] = []
     if given.status == "unknown":
@@ -40,7 +46,14 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
 
 
 def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True) -> list[str]:
-    """The plan: what to install on what, what it needs of the host."""
+    """The plan: what to install on what, what it needs of the host.
+
+    Args:
+        chosen: the plan.
+        pen: how to draw.
+        explain: whether to add the choices.
+        settled: false where the plan is only the nearest one, because a fact that decides is not known.
+    """
     head = printable(f"{chosen.runtime}, Python {chosen.python}, {chosen.arch}")
     rows = [
         (
@@ -82,12 +95,14 @@ def _fact(label: str, value: str, why: str, pen: Ink, *, style: str = "") -> lis
 
 
 def _gpu(verdict: GpuVerdict, pen: Ink) -> list[str]:
+    """How one device runs the plan: natively, through the driver's compiler, or not."""
     style, words = _KERNELS[verdict.kernels]
     name = f"{verdict.name} ({verdict.target})" if verdict.name != verdict.target else verdict.target
     return _fact("GPU", f"{name}: {words}", verdict.why, pen, style=style)
 
 
 def _choices(chosen: Plan, pen: Ink) -> list[str]:
+    """What was chosen, over what, and why."""
     lines = [pen("bold", "Why:")]
     for choice in chosen.choices:
         lost = f" over {', '.join(choice.rejected)}" if choice.rejected else ""
@@ -132,5 +147,6 @@ def _citations(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
 
 
 def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:
+    """A change that was checked to work, with the command that asks for it."""
     lines = pen.wrap(fix.text, f"  {number}. ", "     ")
     return [*lines, pen("cyan", f"     $ {one_line(fix.command)}")] if fix.command else lines

@@ -18,7 +18,12 @@ _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def report(found: Report, home: str = "https://github.com/envcheck/envcheck") -> dict[str, Any]:
-    """The SARIF document of a report; findings without a place point at the machine as a whole."""
+    """The SARIF document of a report; findings without a place point at the machine as a whole.
+
+    Args:
+        found: the findings; what fits and what was not checked have no place in SARIF results.
+        home: address of the tool, shown beside its results.
+    """
     rules = {finding.code: finding.title for finding in found.findings}
     driver = {
         "name": "envcheck",
@@ -32,6 +37,7 @@ def report(found: Report, home: str = "https://github.com/envcheck/envcheck") ->
 
 
 def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
+    """One finding. ``ruleIndex`` counts from 0 in ``order``; a region's lines count from 1."""
     text = f"{finding.detail} Fix: {finding.fix.text}" if finding.fix.text else finding.detail
     result: dict[str, Any] = {
         "ruleId": finding.code,

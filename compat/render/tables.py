@@ -61,9 +61,11 @@ def text(tables: Iterable[Table], *, pen: Ink | None = None, sources: bool = Fal
 
 
 def _row(line: Line, extra: int) -> tuple[str, ...]:
+    """A line's cells, followed by as many of "how" and "source" as the table shows."""
     cells = tuple(printable(cell) for cell in line.cells)
     return (*cells, *(line.how, " ".join(line.source))[:extra])
 
 
 def _citations(item: Table, pen: Ink) -> list[str]:
+    """The sources' ids with what they stand for."""
     return [found for key, said in item.sources.items() for found in pen.wrap(f"{key}: {said}", "  ", "    ")] + [""]

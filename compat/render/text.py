@@ -25,7 +25,14 @@ _MARKS: Final = {"error": ("red bold", "✗"), "warning": ("yellow bold", "!"), 
 
 
 def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: Ink | None = None) -> str:
-    """The whole report, worst first."""
+    """The whole report, worst first.
+
+    Args:
+        found: the findings with what fits and what was not checked.
+        host: the machine that was judged, told in a few lines at the top.
+        title: the command that asked.
+        pen: how to draw.
+    """
     pen = pen or Ink()
     lines = [pen("bold", title), *machine(host, pen), ""]
     for finding in found.findings:
@@ -121,20 +128,24 @@ def machine(host: Host, pen: Ink) -> list[str]:
 
 
 def _join(*words: str | None) -> str:
+    """The words there are, with commas."""
     return ", ".join(word for word in words if word)
 
 
 def _libc(host: Host) -> str:
+    """The C library; its version matters only where it is GNU's."""
     return f"glibc {host['glibc']}" if host["glibc"] else host["libc"] or ""
 
 
 def _drivers(host: Host) -> str:
+    """Both vendors' drivers, where a machine has both, and the CUDA that NVIDIA's allows by itself."""
     nvidia = host["driver"] and f"NVIDIA {host['driver']}"
     cuda = host["driver_cuda"] and f"up to CUDA {host['driver_cuda']}"
     return _join(nvidia, cuda, host["amdgpu"] and f"amdgpu {host['amdgpu']}")
 
 
 def _toolkits(host: Host) -> str:
+    """Toolkits on disk: they compile, while wheels bring a runtime of their own."""
     return _join(host["cuda_toolkit"] and f"CUDA {host['cuda_toolkit']}", host["rocm"] and f"ROCm {host['rocm']}")
 
 
@@ -153,11 +164,13 @@ def _python(host: Host) -> str:
 
 
 def _labelled(label: str, text: str, pen: Ink) -> list[str]:
+    """A labelled paragraph of a finding, its further lines under its first."""
     first, *rest = pen.wrap(one_line(text), " " * 10)
     return [f"    {pen('bold', label.ljust(5))} {first.lstrip()}", *rest]
 
 
 def _evidence(finding: Finding, pen: Ink) -> list[str]:
+    """The facts that a finding rests on, each with the place it was read."""
     lines: list[str] = []
     for item in finding.evidence:
         first, *rest = pen.wrap(f"{item.fact} = {value_of(item.value)}", " " * 10, " " * 12)
@@ -206,6 +219,7 @@ def _hints(found: Report, host: Host) -> list[str]:
 
 
 def _closing(found: Report, pen: Ink) -> str:
+    """One line that says what it amounts to; that nothing was found is no praise where nothing could be checked."""
     errors, warnings = found.count("error"), found.count("warning")
     if not errors and not warnings:
         unsure = f" {sum(map(_checks, found.unchecked))} could not be checked." if found.unchecked else ""
@@ -218,4 +232,5 @@ def _closing(found: Report, pen: Ink) -> str:
 
 
 def _number(count: int, noun: str) -> str:
+    """A count with its noun: ``1 error``, ``2 errors``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -35,7 +35,14 @@ def text(
     title: str = "envcheck verify",
     pen: Ink | None = None,
 ) -> str:
-    """A line per probe, then the findings, then one line that says what it amounts to."""
+    """A line per probe, then the findings, then one line that says what it amounts to.
+
+    Args:
+        document: the ``envcheck.verify/1`` document.
+        findings: what the failed probes mean, with their fixes.
+        title: the command that asked.
+        pen: how to draw.
+    """
     pen = pen or Ink()
     lines = [
         pen("bold", f"{title} {printable(document['image'])}".rstrip()) + pen("dim", f"  {document['level']}"),
@@ -54,6 +61,7 @@ def text(
 
 
 def _figures(item: Mapping[str, Any]) -> str:
+    """What a probe measured, in short; lists and tables of it are in the JSON document."""
     shown = ", ".join(
         f"{key} {_number(value)}" for key, value in item["figures"].items() if not isinstance(value, (dict, list))
     )
@@ -61,4 +69,5 @@ def _figures(item: Mapping[str, Any]) -> str:
 
 
 def _number(value: Any) -> str:
+    """Four digits of a measured number: more would claim a precision that a probe has not."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -83,7 +83,11 @@ def judge_with(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
 ) -> Report:
-    """Judge a machine by the rules of a table; see :func:`compat.rules.judge`."""
+    """Judge a machine by the rules of a table; see :func:`compat.rules.judge`.
+
+    Rules are asked once each, by facts; only then do messages speak, and only for causes that no fact has settled.
+    So a known fact always outweighs what a text suggests.
+    """
     signals = recognise("\n".join((error, *statements(host))), matrix)
     host = prepared(host, signals, matrix, tuple(commands))
     case = Case(host, matrix, signals, tuple(wishes), tuple(commands))
@@ -149,6 +153,7 @@ def _concerns(rule: type[Rule], host: Host) -> bool:
 
 
 def _by_facts(asked: Iterable[Asked], case: Case) -> list[Finding]:
+    """Findings of the rules that found their fault in the facts."""
     return [_finding(item, item.answer, case) for item in asked if isinstance(item.answer, Found)]
 
 
@@ -232,6 +237,7 @@ def _milder(severity: Severity) -> Severity:
 
 
 def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Finding:
+    """A finding that rests on a message: what the message means, with the facts that its rule would have weighed."""
     page = page_of(type(item.rule))
     facts = [name for name in dict.fromkeys((*item.facts, *item.rule.asks)) if case.host[name] not in (None, {}, ())]
     return Finding(
@@ -250,6 +256,7 @@ def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Find
 
 
 def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) -> tuple[Finding, ...]:
+    """Findings in the order of a report; see the module's first lines. The layer, from the hardware up, breaks ties."""
     layers = {item.code: item.layer for item in asked}
 
     def key(finding: Finding) -> tuple[int, int, int, int, int, int]:
@@ -284,6 +291,7 @@ def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tup
 
 
 def _parent(finding: Finding, by_code: Mapping[str, Finding], rules: Mapping[str, type[Rule]]) -> str:
+    """The first cause named by a finding's rule that was found and bears it; empty if there is none."""
     causes = (by_code[code] for code in rules[finding.code].requires if code in by_code)
     fits = (cause.code for cause in causes if _bears(cause, finding))
     return next(fits, "")
@@ -323,6 +331,7 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
 
 
 def _ask_for(names: Sequence[str]) -> str:
+    """The facts that would decide, each with its meaning, so that the person knows what to look up."""
     return "would be decided by: " + "; ".join(f"{name} ({CATALOGUE[name].meaning})" for name in names)
 
 
