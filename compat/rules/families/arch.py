@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat.findings import Evidence, Fix
 from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, framework, installed, packages_of
+from compat.rules.stack import Installed, framework, installed, packages_of, same_version
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class ArchTooNewForBuild(Rule):
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if _newer(device, item.kernels, matrix):
-                return self._found(gpu, device, item, matrix)
+                found = self._found(gpu, device, item, matrix)
+                return found if signals.pointing("arch-too-new-for-build") else _as_sure_as(item, gpu, found, matrix)
         if uncovered:
             return Fits("")
         if not nvidia_cards(gpus):
@@ -110,7 +112,7 @@ class ArchTooNewForBuild(Rule):
         )
 
     @staticmethod
-    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Outcome:
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
         first = matrix.capability(device.capability)
         need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
         return Found(
@@ -151,6 +153,18 @@ class ArchTooNewForBuild(Rule):
             f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}; a package was compiled without code for it."
         )
         return Found(detail=detail, facts=("gpus",), confidence="likely")
+
+
+def _as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found:
+    """A verdict made milder where the build is only assumed and another of the same release carries the target.
+
+    A bare version such as 1.12.1 says nothing of the build: conda, NGC and vendor indexes write no local tag either.
+    """
+    others = (row for row in matrix.builds(item.name) if same_version(row.version, item.version))
+    if not item.inferred or all(kernels_for(gpu.target, row.kernels, matrix.families) == "none" for row in others):
+        return found
+    detail = f"{found.detail} That holds if it is the build of the default index, which its bare version leaves open."
+    return replace(found, detail=detail, confidence="possible", severity="warning")
 
 
 def _refused(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
@@ -216,13 +230,14 @@ class ArchTooOldForBuild(Rule):
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if not _newer(device, item.kernels, matrix):
-                return self._found(gpu, device, item, matrix)
+                found = self._found(gpu, device, item, matrix)
+                return found if signals.pointing("arch-too-old-for-build") else _as_sure_as(item, gpu, found, matrix)
         if uncovered:
             return Fits("")
         return self._by_age(host, matrix, signals, gpus) if nvidia_cards(gpus) else None
 
     @staticmethod
-    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Outcome:
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
         covering = [
             row
             for row in matrix.builds(item.name)

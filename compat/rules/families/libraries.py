@@ -45,6 +45,12 @@ def shipped_by(library: str, cuda_major: str) -> str:
     return _SHIPS[stem].format(major=major) if stem and major else ""
 
 
+def _was_loaded(signals: Hearing) -> bool:
+    """Whether the message is of a library that complains about another's version: then it was found and loaded."""
+    firsts = {heard.signal.candidates[0] for heard in signals.harmful if heard.signal.candidates}
+    return "library-mismatch" in firsts and "library-missing" not in firsts
+
+
 class LibraryMissing(Rule):
     """A shared library that the framework needs cannot be found.
 
@@ -76,6 +82,8 @@ class LibraryMissing(Rule):
             if not item.path and not item.version and not item.name.startswith(_DRIVER_PARTS)
         ]
         missing = [item for item in missing if not self._benign(item.name)]
+        if not missing and _was_loaded(signals):
+            return None
         if not missing:
             wrong = self._system(host, matrix, told=bool(signals.pointing("library-missing")))
             return wrong or (

@@ -21,16 +21,34 @@ if TYPE_CHECKING:
 _ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle", "tensorflow-cpu": "tensorflow"}
 
 
+_LOCAL: Final = re.compile(r"\+[\w.]+")
+"""The local part of a version, which a public release never carries (PEP 440)."""
+
 _REFUSED: Final = (
     "pip-none-found",
     "unsupported-wheel",
     "requires-python",
     "uv-no-wheel",
+    "uv-no-platform",
+    "uv-no-python",
+    "uv-not-here",
+    "poetry-no-candidates",
     "no-version-of",
     "windows-only-linux",
     "resolver-conflict-frameworks",
 )
 """Messages of an installer that found nothing which fits."""
+
+_NOTHING_FITS: Final = (
+    "pip-none-found",
+    "uv-no-wheel",
+    "uv-no-platform",
+    "uv-not-here",
+    "poetry-no-candidates",
+    "unsupported-wheel",
+    "no-version-of",
+)
+"""Those of them that leave open whether the system or the Python is what has no wheel."""
 
 
 def wanted(
@@ -51,8 +69,11 @@ def wanted(
 
 
 def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
-    """Rows of the releases that a specifier admits."""
-    return [row for row in matrix.builds(name) if not specifier or admitted(specifier, row.version)]
+    """Rows of the releases that a specifier admits, of the variant alone that a local tag such as ``+cu118`` names."""
+    plain_specifier = _LOCAL.sub("", specifier)
+    rows = [row for row in matrix.builds(name) if not specifier or admitted(plain_specifier, row.version)]
+    tag = specifier.rpartition("+")[2] if specifier.startswith("==") and "+" in specifier else ""
+    return [row for row in rows if tag and row.local == tag] or rows
 
 
 def admitted(specifier: str, version: str) -> bool:
@@ -129,7 +150,7 @@ class PlatformUnsupported(Rule):
                 return None
             return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host['platform']}")
         usual = host["platform"] in {"linux", "wsl2"} and host["arch"] in {None, "x86_64", "amd64"}
-        if usual or not signals.get("pip-none-found", "uv-no-wheel", "unsupported-wheel", "no-version-of"):
+        if usual or not signals.get(*_NOTHING_FITS):
             return None
         here = platform_tag(host).rstrip("_")
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 from compat.rules.families.platforms import candidates, wanted
+from compat.rules.stack import on_platform
 
 
 def short(python: str) -> str:
@@ -52,7 +53,8 @@ class PythonUnsupported(Rule):
         """None of the releases that are asked for was published for the interpreter's minor version."""
         asked = wanted(host, matrix, signals, commands, wishes)
         for name, specifier in asked.items():
-            rows = candidates(matrix, name, specifier)
+            published = candidates(matrix, name, specifier)
+            rows = [row for row in published if on_platform(row, host)] or published
             offered = sorted({item for row in rows for item in row.python}, key=_python_key)
             if rows and offered and short(python) not in offered:
                 fix = Fix(f"Use Python {offered[-1]}.", (f"uv venv --python {offered[-1]}",))
@@ -61,11 +63,12 @@ class PythonUnsupported(Rule):
         refused = self._wheel(python, signals) or self._variant(python, matrix, commands)
         if refused or ("pip-none-found" in signals and not all(asked.values())):
             return refused  # the installer itself found nothing that fits among all releases of its day
-        return self._fits(python, asked, matrix)
+        return self._fits(host, asked, matrix)
 
     @staticmethod
-    def _fits(python: str, asked: dict[str, str], matrix: Matrix) -> Outcome:
+    def _fits(host: Host, asked: dict[str, str], matrix: Matrix) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
+        python = host["python"]
         known = {name: candidates(matrix, name, specifier) for name, specifier in asked.items()}
         if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
             return None
