@@ -1,20 +1,19 @@
-"""Compares every build of the matrix that is on the default index with what was measured there.
+"""Compares the matrix with what was measured in the published wheels, and with what second sources claim.
 
-Each disagreement is printed with the side that is followed and why, from ``matrix/disagreements.json``; one that nobody
-has settled makes the run fail. So does a settlement that no longer settles anything.
+Builds on the default index are laid beside ``matrix/observed``, rows of every table beside ``matrix/claims``
+(:mod:`claims`). Each disagreement is printed with the side that is followed and why, from
+``matrix/disagreements.json``; one that nobody has settled makes the run fail. So does a settlement that no longer
+settles anything.
 
     python scripts/crosscheck.py            # all
-    python scripts/crosscheck.py torch jax
+    python scripts/crosscheck.py torch cuda
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,11 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+from claims import Claim, Comparison, bare  # noqa: E402 - found through the line above
+from claims import load as claims  # noqa: E402
+from settlements import Difference, load, settle, tell  # noqa: E402
 
 from compat.matrix import Matrix, matrix  # noqa: E402 - found through the line above
 
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Build
 
 OBSERVED = ROOT / "matrix" / "observed"
-SETTLED = ROOT / "matrix" / "disagreements.json"
 
 ENVIRONMENTS = {
     "linux_x86_64": {
@@ -71,80 +73,44 @@ JOINED = {"jax": ("jax", "jaxlib")}
 """Packages whose rows join several distributions: their requirements may come from any of these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One cell on which the matrix and the wheels differ."""
-
-    package: str
-    version: str
-    field: str
-    ours: str
-    theirs: str
-
-    def __str__(self) -> str:
-        return f"{self.package} {self.version}: {self.field}: matrix {self.ours or '-'}, wheels {self.theirs or '-'}"
-
-
-@dataclass(slots=True)
-class Settlement:
-    """A decision about a kind of difference: globs over its parts, the side followed, and the reason."""
-
-    package: str
-    field: str
-    version: str = "*"
-    ours: str = "*"
-    theirs: str = "*"
-    followed: str = ""
-    why: str = ""
-    used: int = 0
-
-    def settles(self, found: Difference) -> bool:
-        """Whether the decision is about this difference."""
-        parts = ("package", "field", "version", "ours", "theirs")
-        return all(fnmatchcase(getattr(found, part), getattr(self, part)) for part in parts)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Print all disagreements; exit 1 if one is not settled or a settlement is stale."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("packages", nargs="*")
+    parser.add_argument("packages", nargs="*", help="tables and packages (cuda, gpus, torch); all without any")
     parser.add_argument("--quiet", action="store_true", help="only what is not settled, and the totals")
     options = parser.parse_args(argv)
-    settlements = [Settlement(**raw) for raw in json.loads(SETTLED.read_text("utf-8"))]
-    found = list(differences(matrix(), options.packages))
-    open_ones = [item for item in found if not _settle(item, settlements)]
-    if not options.quiet:
-        print_settled(found, settlements)
-    for item in open_ones:
-        print(f"NOT SETTLED  {item}")
+    settlements = load()
+    beside = Comparison(matrix())
+    found = [*differences(matrix(), options.packages), *beside.differences(claimed(options.packages))]
+    open_ones = [item for item in found if not settle(item, settlements)]
+    lines = [] if options.quiet else [*tell(found, settlements), *reach(beside)]
+    lines += [f"NOT SETTLED  {item}" for item in open_ones]
     stale = [item for item in settlements if not item.used and not options.packages]
-    for old in stale:
-        print(f"SETTLES NOTHING  {old.package} {old.version} {old.field}: {old.why}")
-    print(f"{len(found)} disagreements, {len(open_ones)} not settled, {len(stale)} stale settlements")
+    lines += [f"SETTLES NOTHING  {old.package} {old.version} {old.field}: {old.why}" for old in stale]
+    print(
+        "\n".join([*lines, f"{len(found)} disagreements, {len(open_ones)} not settled, {len(stale)} stale settlements"])
+    )
     return 1 if open_ones or stale else 0
 
 
-def _settle(found: Difference, settlements: list[Settlement]) -> bool:
-    for item in settlements:
-        if item.settles(found):
-            item.used += 1
-            return True
-    return False
+def claimed(names: list[str]) -> list[Claim]:
+    """Claims about the tables named, or all."""
+    found = claims()
+    return [claim for claim in found if not names or claim.table.removeprefix("builds.") in names]
 
 
-def print_settled(found: list[Difference], settlements: list[Settlement]) -> None:
-    """The settled ones by decision, with an example each."""
-    for item in settlements:
-        examples = [one for one in found if item.settles(one)]
-        if examples:
-            print(f"followed: {item.followed}, {len(examples)} x {item.field} of {item.package}: {item.why}")
-            print(f"    e.g. {examples[0]}")
+def reach(beside: Comparison) -> list[str]:
+    """How far the second sources reach, table by table."""
+    return [
+        f"{table}: {len(compared.rows)} of {compared.total} rows have a second source"
+        for table, compared in sorted(beside.reach.items())
+    ]
 
 
 def differences(table: Matrix, packages: Iterable[str] = ()) -> Iterator[Difference]:
     """All disagreements between the builds on the default index and the recorded measurements."""
     names = [name.removeprefix("builds.") for name in table.names() if name.startswith("builds.")]
-    for package in packages or names:
+    for package in [name for name in names if not packages or name in packages]:
         builds = [build for build in table.builds(package) if not build.index]
         for build in builds:
             yield from _of_build(build)
@@ -202,10 +168,10 @@ def _requirements(build: Build, platform: str, groups: list[Any], differs: Any) 
         lines |= {
             line for release in _releases(part).values() for group in release["wheels"] for line in group["requires"]
         }
-    known = {_bare(line) for line in lines if _holds(line, platform, build.extras)}
+    known = {bare(line) for line in lines if _holds(line, platform, build.extras)}
     for line in build.requires:
-        if known and _bare(line) not in known and not _is_part(build, line):
-            yield from differs("requires", _bare(line), "")
+        if known and bare(line) not in known and not _is_part(build, line):
+            yield from differs("requires", bare(line), "")
 
 
 def _is_part(build: Build, line: str) -> bool:
@@ -278,13 +244,6 @@ def _holds(line: str, platform: str, extras: tuple[str, ...]) -> bool:
         for extra in (*extras, "")
         for minor in range(5, 17)
     ) or "python_version" in str(marker)
-
-
-@lru_cache(maxsize=65536)
-def _bare(line: str) -> str:
-    """Name and specifier alone, in one spelling."""
-    requirement = Requirement(re.sub(r"\s*;.*", "", line))
-    return f"{canonicalize_name(requirement.name)}{','.join(sorted(map(str, requirement.specifier)))}"
 
 
 if __name__ == "__main__":

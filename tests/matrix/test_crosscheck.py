@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import crosscheck  # noqa: E402 - found through the line above
+import settlements  # noqa: E402
 
 
 @pytest.fixture
@@ -84,10 +85,10 @@ def test_what_the_wheels_say_otherwise_is_reported(observed, capsys, change, fie
 
 
 def test_a_settlement_that_settles_nothing_is_reported(tmp_path, monkeypatch, capsys):
-    rows = json.loads(crosscheck.SETTLED.read_text("utf-8"))
+    rows = json.loads(settlements.SETTLED.read_text("utf-8"))
     rows.append({"package": "torch", "field": "glibc", "version": "0.0", "followed": "matrix", "why": "of old"})
-    monkeypatch.setattr(crosscheck, "SETTLED", tmp_path / "settled.json")
-    crosscheck.SETTLED.write_text(json.dumps(rows), "utf-8")
+    monkeypatch.setattr(settlements, "SETTLED", tmp_path / "settled.json")
+    settlements.SETTLED.write_text(json.dumps(rows), "utf-8")
     assert crosscheck.main(["--quiet"]) == 1
     assert "SETTLES NOTHING  torch 0.0 glibc: of old" in capsys.readouterr().out
 

@@ -7,6 +7,7 @@ import pytest
 
 from compat import targets, versions
 from compat.matrix import matrix
+from compat.matrix.products import find_gpu
 from compat.matrix.rows import TABLES
 
 MATRIX = matrix()
@@ -18,7 +19,7 @@ def by(table, key):
 
 def test_the_breadth_that_is_promised():
     counts = {name: len(MATRIX.table(name)) for name in TABLES}
-    promised = {"cuda": 70, "capabilities": 24, "rocm": 55, "gfx": 35, "gpus": 300, "drivers": 30, "systems": 45}
+    promised = {"cuda": 70, "capabilities": 24, "rocm": 55, "gfx": 35, "gpus": 650, "drivers": 30, "systems": 45}
     promised |= {"cudnn": 70, "nccl": 40, "tensorrt": 40, "jetpack": 30, "accelerators": 150, "images": 1000}
     assert {name for name, floor in promised.items() if counts[name] < floor} == set()
     assert sum(len(image.references()) for image in MATRIX.select("images", repository="nvidia/cuda")) > 1500
@@ -223,7 +224,39 @@ def test_products_do_not_claim_the_same_id_for_different_chips():
 
 def test_names_of_a_vendor_are_unique_but_for_known_twins():
     counts = Counter(product.name for product in MATRIX.table("gpus"))
-    assert {name for name, count in counts.items() if count > 1} == {"AMD Radeon 840M"}
+    assert {name for name, count in counts.items() if count > 1} == {
+        "AMD Radeon 840M",
+        *(
+            f"NVIDIA GeForce {name}"
+            for name in ("GT 630", "GT 640", "GT 720", "GT 730", "GT 730M", "GT 740M", "GTX 860M")
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("GTX 860M", {"sm_30", "sm_50"}),  # sold with a Kepler and with a Maxwell chip
+        ("10de:1392", {"sm_50"}),  # its id tells
+        ("GeForce GTX 1080 Mobile", {"sm_61"}),
+        ("GeForce GTX 1080 Laptop GPU", {"sm_61"}),
+        ("GTX 750 Ti", {"sm_50"}),  # the GK106 edition has a name of its own here
+        ("GeForce MX150", {"sm_61"}),
+        ("GeForce MX110", {"sm_50"}),
+        ("Quadro M2200 Mobile", {"sm_52"}),
+        ("Quadro K5100M", {"sm_30"}),
+        ("Quadro P5200 Mobile", {"sm_61"}),
+        ("Tesla K40d", {"sm_35"}),
+        ("CMP 170HX", {"sm_80"}),
+        ("RTX PRO 6000D Blackwell Workstation Edition", {"sm_120"}),
+        ("Radeon RX 550", {"gfx803"}),
+        ("Radeon Pro Vega II", {"gfx906"}),
+        ("Radeon Pro 5700 XT", {"gfx1010"}),
+        ("1002:7483", {"gfx1102"}),
+    ],
+)
+def test_older_and_mobile_products_are_known_by_name_and_id(text, found):
+    assert {product.target for product in find_gpu(MATRIX, text)} == found
 
 
 def test_accelerators_name_their_framework_and_stack():
