@@ -68,6 +68,10 @@ class Scaled:
             return [{**row, "index": _name(row.get("index", ""), copy)} for copy in range(self._times) for row in rows]
         return rows
 
+    def digest(self) -> str:
+        """That of the real matrix, as often as it is repeated."""
+        return f"{self._base.digest()}x{self._times}"
+
     def sources(self) -> dict[str, str]:
         """Source id -> citation."""
         return self._base.sources()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from compat.app import hosts
 from compat.app.files import only_once, read_text
+from compat.app.retyping import Asking, retyped
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 
@@ -30,6 +31,7 @@ class Question:
         error: error text; ``log``: file that holds one.
         select: only these codes; ``ignore``: not these.
         timeout: seconds for all detectors.
+        words: words of the command line that a fix must repeat, such as ``--matrix rows.toml``.
     """
 
     wishes: tuple[str, ...] = ()
@@ -42,6 +44,7 @@ class Question:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     timeout: float = 5.0
+    words: tuple[str, ...] = ()
 
 
 def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
@@ -160,14 +163,17 @@ def _clash(text: str, answer: Answer, question: Question) -> Finding:
         title="What was asked for cannot run on this machine",
         detail=f"{text}: " + "; ".join(member.text for member in members if member.kind != "wish"),
         evidence=tuple(Evidence(member.kind, member.text, member.source) for member in members),
-        fix=Fix(best.text, _commands(best.command, question)) if best else Fix("See envcheck resolve."),
+        fix=Fix(best.text, _commands(answer, question)) if best else Fix("See envcheck resolve."),
     )
 
 
-def _commands(command: str, question: Question) -> tuple[str, ...]:
-    """The command of a fix, if it can be typed for the machine in question: a report or an image is no target."""
-    from shlex import quote
+def _commands(answer: Answer, question: Question) -> tuple[str, ...]:
+    """The command of the first fix, if it can be typed for the machine in question: a report or an image is no target.
 
-    if not command or question.report or question.image:
+    Neither is another interpreter of this machine: ``resolve`` takes the release of a Python and not its place.
+    """
+    if question.report or question.image or question.python:
         return ()
-    return (f"{command} --host {quote(question.host)}" if question.host else command,)
+    hosts = (question.host,) if question.host else ()
+    command = retyped(answer, Asking(words=question.words), hosts=hosts).fixes[0].command
+    return (command,) if command else ()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from compat.app.files import read_document
-from compat.app.plans import replies
+from compat.app.plans import machines_of, replies
 from compat.errors import InputError, InputErrors, NoPlanError
 
 if TYPE_CHECKING:
@@ -21,20 +21,25 @@ if TYPE_CHECKING:
 _TABLES = {"env", "labels"}
 _PAIRS = {"files"}
 _PROJECT = "pyproject.toml"
+_ELSEWHERE = {"windows", "darwin"}
 
 
 def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan:
     """The one plan for an image.
 
     Raises:
+        InputError: for a target that runs no containers.
         NoPlanError: with the explanation, if there is none or more than one image would be needed.
     """
     given = [reply.answer for reply in replies(requirements, target, matrix, image=True)]
     plans = [answer.plan for answer in given if answer.plan and answer.status == "plan"]
+    elsewhere = InputError("this target has no containers", expected="a Linux target", hint="give --os ubuntu22.04")
     if len(given) != 1 or not plans:
+        if not target.stored and any(host["platform"] in _ELSEWHERE for host in machines_of(target, matrix)):
+            raise elsewhere  # whatever else clashes: no fix could end in a Dockerfile
         raise NoPlanError(_explained(given))
     if plans[0].base_image is None:
-        raise InputError("this target has no containers", expected="a Linux target", hint="give --os ubuntu22.04")
+        raise elsewhere
     return plans[0]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat import plan as plans
 from compat.app import hosts
 from compat.app.files import only_once, read_document, shown
+from compat.app.retyping import ASKING, Asking, retyped
 from compat.errors import InputError, InputErrors
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.plan import Answer, Plan, Remedy
+    from compat.plan import Answer, Plan
 
 PREFERENCES: Final = ("newest", "smallest", "oldest-driver", "stable")
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -53,6 +54,7 @@ class Target:
         cpu: a CPU build is wanted.
         prefer: one of :data:`PREFERENCES`.
         stored: a stored answer or plan to replay instead of resolving.
+        asking: how it was typed, so that fixes can be typed likewise.
     """
 
     hosts: tuple[str, ...] = ()
@@ -66,6 +68,7 @@ class Target:
     arch: str = ""
     prefer: str = "newest"
     stored: str = ""
+    asking: Asking = ASKING
 
     @property
     def described(self) -> bool:
@@ -110,27 +113,23 @@ def replies(requirements: Sequence[str], target: Target, matrix: Matrix, *, imag
         machines = tuple(for_image(machine) for machine in machines)
     if len(machines) == 1:
         answer = resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer)
-        return (Reply(_repeatable(answer, target)),)
+        return (Reply(_repeatable(answer, target, target.hosts)),)
     found = resolve.resolve_many(requirements, machines, matrix, cpu=target.cpu, prefer=target.prefer)
-    return tuple(Reply(answer, tuple(target.hosts[place] for place in places)) for places, answer in found)
+    groups = ((tuple(target.hosts[place] for place in places), answer) for places, answer in found)
+    return tuple(Reply(_repeatable(answer, target, names), names) for names, answer in groups)
 
 
-def _repeatable(answer: Answer, target: Target) -> Answer:
-    """The answer with the rest of the question in the commands of its fixes: which machine, and that the CPU will do.
-
-    The solver knows facts and not where they came from; without the host file, a fix would be tried on this machine.
-    """
-    words = ["--host", *target.hosts] if target.hosts else []
-    return replace(answer, fixes=tuple(_completed(fix, words, cpu=target.cpu) for fix in answer.fixes))
+def _repeatable(answer: Answer, target: Target, names: tuple[str, ...]) -> Answer:
+    """The answer with the rest of the question in the commands of its fixes."""
+    prefer = "" if target.prefer == PREFERENCES[0] else target.prefer
+    return retyped(answer, target.asking, hosts=names, cpu=target.cpu, prefer=prefer)
 
 
-def _completed(fix: Remedy, words: Sequence[str], *, cpu: bool) -> Remedy:
-    from shlex import join
-
-    if not fix.command:
-        return fix
-    more = [*words, *(["--cpu"] if cpu and "--cpu" not in fix.command.split() else [])]
-    return replace(fix, command=f"{fix.command} {join(more)}") if more else fix
+def outdated(plan: Plan, matrix: Matrix) -> str:
+    """That a stored plan was made from another state of the matrix, in words; empty if it was not, or does not say."""
+    if plan.matrix in {"", matrix.digest}:
+        return ""
+    return "this plan was made from another state of the matrix, and is replayed as it is: resolve again to see more"
 
 
 def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts, finite
+from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts, finite, spelled
 
 
 def command(
@@ -41,9 +41,24 @@ def command(
     from compat import build, dockerfile
     from compat.app.images import pairs, planned, settings
     from compat.app.knowledge import load
+    from compat.app.plans import outdated
 
-    wishes = settings(image.given(), config=image.config)
-    plan = planned(tuple(framework or ()), target.target(), load(knowledge.matrix))
+    # a fix repeats what was typed about the build itself
+    own: dict[str, object] = {
+        "tag": tag,
+        "context": context,
+        "platform": platform,
+        "push": push,
+        "build_arg": build_arg,
+    }
+    own |= {"secret": secret, "network": network, "cache_from": cache_from, "cache_to": cache_to}
+    own |= {"no_cache": no_cache, "sbom": sbom, "provenance": provenance, "timeout": timeout}
+    wishes, matrix = settings(image.given(), config=image.config), load(knowledge.matrix)
+    typed = spelled(own, command.__kwdefaults__ or {})
+    asked = target.target("build", "--framework", typed, image, speech, knowledge)
+    plan = planned(tuple(framework or ()), asked, matrix)
+    if changed := outdated(plan, matrix):
+        speech.note(f"note: {changed}")
     done = build.build_image(
         dockerfile.write(plan, wishes),
         tag=tag,

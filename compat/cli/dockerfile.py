@@ -26,10 +26,12 @@ def command(
     from compat import dockerfile
     from compat.app.images import planned, settings
     from compat.app.knowledge import load
+    from compat.app.plans import outdated
 
-    wishes = settings(image.given(), config=image.config)
-    plan = planned(tuple(framework or ()), target.target(), load(knowledge.matrix))
+    wishes, matrix = settings(image.given(), config=image.config), load(knowledge.matrix)
+    asked = target.target("dockerfile", "--framework", image, speech, knowledge)
+    plan = planned(tuple(framework or ()), asked, matrix)
     speech.say(dockerfile.write(plan, wishes))
-    for condition in plan.conditions:
+    for condition in (*plan.conditions, *filter(None, [outdated(plan, matrix)])):
         speech.note(f"note: {condition}")
     return 0

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, Texts, finite, level
+from compat.cli.options import Formats, Knowledge, Speech, Texts, finite, level, typed
 from compat.render import REPORT_FORMATS
 
 
@@ -57,6 +57,7 @@ def command(
         select=tuple(select or ()),
         ignore=tuple(ignore or ()),
         timeout=timeout,
+        words=typed(knowledge),
     )
     found, machine = examine(question, load(knowledge.matrix))
     speech.say(render.report(found, machine, speech.format, colored=speech.colored))

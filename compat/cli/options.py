@@ -1,7 +1,7 @@
 """Groups of options that commands share."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -9,6 +9,8 @@ import typer
 from compat.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.app.plans import Target
     from compat.findings import Threshold
 
@@ -122,10 +124,12 @@ class TargetOptions:
     ] = "newest"
     plan: Annotated[str, typer.Option("--plan", metavar="FILE", help="A stored plan instead of resolving.")] = ""
 
-    def target(self) -> "Target":
-        """The same in the words of the use cases."""
+    def target(self, command: str = "resolve", option: str = "", *rest: object) -> "Target":
+        """The same in the words of the use cases; the command and its other groups of options go into its fixes."""
         from compat.app.plans import Target
+        from compat.app.retyping import Asking
 
+        words = tuple(word for group in rest for word in (group if isinstance(group, tuple) else typed(group)))
         return Target(
             hosts=tuple(self.host or ()),
             gpus=tuple(self.gpu or ()),
@@ -138,7 +142,30 @@ class TargetOptions:
             arch=self.arch,
             prefer=self.prefer,
             stored=self.plan,
+            asking=Asking(command, option, words),
         )
+
+
+def typed(group: Any) -> tuple[str, ...]:
+    """A group of options as the words that were typed for it; options left at their default need none."""
+    return spelled({item.name: getattr(group, item.name) for item in fields(group)}, _defaults(group))
+
+
+def spelled(values: "Mapping[str, Any]", defaults: "Mapping[str, Any]") -> tuple[str, ...]:
+    """Options by name as words: ``{"no_cache": True, "tag": "a"}`` -> ``--no-cache --tag a``."""
+    words: list[str] = []
+    for name, value in values.items():
+        option = f"--{name.replace('_', '-')}"
+        if value == defaults.get(name):
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            words += [option] if one is True else [option, str(one)]
+    return tuple(words)
+
+
+def _defaults(group: Any) -> "dict[str, Any]":
+    """The defaults of a group's options by name."""
+    return {item.name: item.default for item in fields(group)}
 
 
 def level(text: str) -> "Threshold":

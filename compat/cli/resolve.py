@@ -28,9 +28,14 @@ def command(
     Example: envcheck resolve torch --host node7.json --format requirements
     """
     from compat.app.knowledge import load
-    from compat.app.plans import replies
+    from compat.app.plans import outdated, replies
 
-    given = replies(tuple(requirements or ()), target.target(), load(knowledge.matrix))
+    matrix = load(knowledge.matrix)
+    rest = ("--explain",) if explain else ()
+    given = replies(tuple(requirements or ()), target.target("resolve", "", rest, speech, knowledge), matrix)
+    for reply in given:
+        if reply.answer.plan and (changed := outdated(reply.answer.plan, matrix)):
+            speech.note(f"note: {changed}")
     if speech.format in {"text", "json"}:
         speech.say(told(given, speech.format, explain=explain, colored=speech.colored))
     else:

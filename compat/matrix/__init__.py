@@ -29,6 +29,7 @@ class Store(Protocol):
     def names(self) -> tuple[str, ...]: ...  # noqa: D102 - see compat.matrix.store
     def rows(self, table: str) -> list[store.Raw]: ...  # noqa: D102
     def sources(self) -> dict[str, str]: ...  # noqa: D102
+    def digest(self) -> str: ...  # noqa: D102
 
 
 class Matrix:
@@ -76,6 +77,16 @@ class Matrix:
     def citations(self) -> dict[str, str]:
         """Source id -> citation."""
         return {key: text for source in self._stores for key, text in source.sources().items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """What tells this matrix, overlays included, from another one or from an earlier state of it.
+
+        ``sha256:`` and 64 hexadecimal digits; equal for a checkout and the wheel made from it.
+        """
+        found = [source.digest() for source in self._stores]
+        layers = ((f"{place:04}", one) for place, one in enumerate(found))
+        return found[0] if len(found) == 1 else store.digest(layers)
 
     def cite(self, row: rows.Row) -> str:
         """The sources of a row, written out."""

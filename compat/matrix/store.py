@@ -7,11 +7,12 @@ it also runs inside the isolated build of the wheel.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from compat.errors import InputError
 
@@ -75,20 +76,39 @@ def tables_of(document: Mapping[str, Any]) -> dict[str, list[Raw]]:
     return tables
 
 
+def digest(files: Iterable[tuple[str, str]]) -> str:
+    """What tells one state of the matrix from another: ``sha256:`` and the hash of names and texts, in name order.
+
+    Names are part of it and folders are not, so that a checkout and the wheel that is made from it agree.
+    """
+    whole = hashlib.sha256()
+    for name, text in sorted(files):
+        for part in (name.encode(), text.encode()):
+            whole.update(len(part).to_bytes(8, "big") + part)  # with lengths, no two lists of files look alike
+    return f"sha256:{whole.hexdigest()}"
+
+
 def compile_files(paths: Iterable[Path]) -> dict[str, str]:
     """Compiled form of the matrix: file name -> JSON text, sorted keys, no clock: equal input, equal bytes."""
     merged: dict[str, list[Raw]] = {}
     sources: dict[str, str] = {}
-    for path in sorted(paths):
+    paths = sorted(paths)
+    for path in paths:
         document = read_toml(path)
         sources.update(document.get("sources", {}))
         for name, rows in tables_of(document).items():
             merged.setdefault(name, []).extend({**row, "origin": path.name} for row in rows)
-    files = {f"{name}.json": rows for name, rows in merged.items()} | {"sources.json": sources}
+    state = digest((path.name, read_text(path)) for path in paths)
+    files: dict[str, Any] = {f"{name}.json": rows for name, rows in merged.items()}
+    files |= {"sources.json": sources, "digest.json": state}
     return {
         name: json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         for name, body in files.items()
     }
+
+
+_NO_TABLES: Final = frozenset({"sources", "digest"})
+"""Files of the compiled form that hold no table."""
 
 
 class Compiled:
@@ -99,7 +119,7 @@ class Compiled:
 
     def names(self) -> tuple[str, ...]:
         """All table names."""
-        return tuple(sorted(path.stem for path in self._folder.glob("*.json") if path.stem != "sources"))
+        return tuple(sorted(path.stem for path in self._folder.glob("*.json") if path.stem not in _NO_TABLES))
 
     def rows(self, table: str) -> list[Raw]:
         """Raw rows of a table; none if the table does not exist."""
@@ -111,6 +131,10 @@ class Compiled:
         """Source id -> citation."""
         sources: dict[str, str] = json.loads((self._folder / "sources.json").read_bytes())
         return sources
+
+    def digest(self) -> str:
+        """The digest of the files that were compiled, as :func:`digest` gives it."""
+        return str(json.loads((self._folder / "digest.json").read_bytes()))
 
 
 class Live:
@@ -140,6 +164,10 @@ class Live:
     def sources(self) -> dict[str, str]:
         """Source id -> citation."""
         return {key: text for path in self._paths for key, text in _parsed(*_state(path)).get("sources", {}).items()}
+
+    def digest(self) -> str:
+        """The digest of the files as they are now."""
+        return digest((path.name, _text(*_state(path))) for path in self._paths)
 
 
 def _table(path: Path, table: str) -> list[Raw]:

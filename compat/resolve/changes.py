@@ -138,7 +138,13 @@ def _python(case: Case) -> Change:
 
 
 def _runtime(case: Case) -> Change:
-    """The runtime that the plan found, in place of the one an option asked for."""
+    """The runtime that the plan found, in place of the one an option asked for; or those that its builds mix.
+
+    An option asks one runtime of every build, so that a plan of several minors is one without the option.
+    """
+    found = tuple(dict.fromkeys(build.runtime for build in case.plan.builds if build.runtime not in {"", "cpu"}))
+    if len(found) > 1:
+        return Change(f"do not ask for {case.soft.text}: these builds mix {' and '.join(found)}", "runtime", "any")
     return Change(f"use {case.plan.runtime}", "runtime", case.plan.runtime)
 
 

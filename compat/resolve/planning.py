@@ -55,6 +55,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         gpus=tuple(verdicts(search, chosen)),
         env=_env(runtime, found.footing.image) or None,
         conditions=tuple(_conditions(search, found, chosen, driver)),
+        matrix=search.known.matrix.digest,
     )
 
 

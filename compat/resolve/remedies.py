@@ -155,7 +155,7 @@ def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
     elif concrete is not None:
         return None
     text = " and ".join(one.text for one in said)
-    return Remedy(text=text, changes=changes, command=_command(search, softs, changes), plans=(plan,))
+    return Remedy(text=text, changes=changes, command=_command(search, softs, changes, plan), plans=(plan,))
 
 
 def _concrete(search: Search, softs: Sequence[Soft], changes: dict[str, str]) -> Situation | None:
@@ -255,36 +255,80 @@ def _cpu(search: Search) -> list[Remedy]:
     plan = solve(target, search, "newest")
     if plan is None:
         return []
-    arch = ["--arch", "aarch64"] if target.place == "linux_aarch64" else []  # a GPU may have implied it
-    command = shlex.join(["envcheck", "resolve", *(wish.text for wish, _ in target.wishes), "--cpu", *arch])
     return [
         Remedy(
             text="if a CPU build will do, ask for one with --cpu; none is chosen unasked",
             changes={"cpu": "true"},
-            command=command,
+            command=_cpu_command(search),
             plans=(plan,),
         )
     ]
 
 
-def _command(search: Search, softs: Sequence[Soft], changes: dict[str, str]) -> str:
+def _cpu_command(search: Search) -> str:
+    """The question once more for a CPU build: without GPUs, drivers and GPU runtimes, which it would contradict."""
+    options = {
+        soft.source: _typed(soft)
+        for soft in search.target.softs
+        if soft.kind == "option" and soft.subject in {"python", "os", "arch", "platform"}
+    }
+    if search.target.place == "linux_aarch64":
+        options.setdefault("--arch", "aarch64")  # a GPU may have implied it
+    words = [word for option in options.items() for word in option]
+    return shlex.join(["envcheck", "resolve", *(wish.text for wish, _ in search.target.wishes), "--cpu", *words])
+
+
+_FLAGS: Final = {"driver": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
+"""Changes that are an option with the new value."""
+
+
+def _command(search: Search, softs: Sequence[Soft], changes: dict[str, str], plan: Plan) -> str:
     """The command that would then succeed; empty where the change is not something to type.
 
-    Facts of a host are not repeated: the command is typed on the same machine or with the same host file. Empty if the
-    change is not something to type, such as another GPU.
+    Facts of a host are not repeated: the command is typed on the same machine or with the same host file. A fact read
+    from a machine can be overruled where an option states the same (its driver, its Python); another GPU in the place
+    of one that was read cannot be typed.
     """
-    flags = {"driver": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
-    if any(soft.kind != "wish" and soft.subject not in {*flags, "runtime"} for soft in softs):
+    if not all(_is_typed(soft) for soft in softs):
         return ""
     dropped = {soft.bit for soft in softs}
     words = ["envcheck", "resolve"]
     for wish, bit in search.target.wishes:
         version = changes.get(wish.package, "") if bit in dropped else ""
         if version != "left out":
-            extras = f"[{','.join(wish.extras)}]" if wish.extras else ""
-            words.append(f"{wish.package}{extras}=={version}" if version else wish.text)
+            words.append(_requirement(wish, version) if version else wish.text)
     for soft in search.target.softs:
         if soft.kind == "option" and soft.bit not in dropped:
-            words += [soft.source, soft.value.lstrip("cudarom") if soft.subject == "runtime" else soft.value]
-    words += [word for name, flag in flags.items() if name in changes for word in (flag, changes[name])]
-    return shlex.join(words)
+            words += [soft.source, _typed(soft)]
+    return shlex.join([*words, *_new_options(changes, plan)])
+
+
+def _is_typed(soft: Soft) -> bool:
+    """Whether a constraint's new value can be given on the command line."""
+    return soft.kind == "wish" or soft.subject in {*_FLAGS, "runtime"} or soft.kind == "option"
+
+
+def _requirement(wish: Wish, version: str) -> str:
+    """A wish with its new version; what a shared dependency leaves room for is a requirement of its own."""
+    if wish.shared:
+        return version
+    extras = f"[{','.join(wish.extras)}]" if wish.extras else ""
+    return f"{wish.distribution or wish.package}{extras}=={version}"
+
+
+def _typed(soft: Soft) -> str:
+    """The value of an option as it is typed: a runtime's without its kind."""
+    return soft.value.removeprefix("cuda").removeprefix("rocm") if soft.subject == "runtime" else soft.value
+
+
+def _new_options(changes: dict[str, str], plan: Plan) -> Iterator[str]:
+    """The options that state the new values; a GPU that is left out needs none, and Linux is named by its release."""
+    for name, value in changes.items():
+        if name in _FLAGS:
+            yield from (_FLAGS[name], value)
+        elif name == "gpu" and not value.startswith("without "):
+            yield from ("--gpu", value)
+        elif name == "runtime" and value.startswith(("cuda", "rocm")):
+            yield from (f"--{value[:4]}", value[4:])
+        elif name == "platform" and plan.base_image:
+            yield from ("--os", plan.base_image.os)

@@ -90,3 +90,26 @@ def test_a_wish_on_an_unknown_machine_is_not_said_to_fit(envcheck, host_file):
     assert code == 0
     assert not any("can run here" in text for text in document["fine"])
     assert any(item["what"] == "whether torch can run" for item in document["unchecked"])
+
+
+def test_a_plan_tells_its_matrix_and_a_replay_tells_that_the_matrix_has_changed(envcheck, sound, tmp_path):
+    """What is replayed stays as it was, byte for byte; the remark stands beside it."""
+    stored, overlay = tmp_path / "plan.json", tmp_path / "rows.toml"
+    stored.write_text(json.dumps(sound))
+    overlay.write_text('schema = "envcheck.matrix/1"\n\n[sources]\nus = "Our pipeline"\n')
+    assert sound["plan"]["matrix"].startswith("sha256:")
+    for words in (("resolve", "--format", "json"), ("dockerfile",)):
+        code, same, err = envcheck(*words, "--plan", str(stored))
+        assert (code, "matrix" in err) == (0, False)
+        code, later, err = envcheck(*words, "--plan", str(stored), "--matrix", str(overlay))
+        assert (code, later) == (0, same)
+        assert "another state of the matrix" in err
+    del sound["plan"]["matrix"]
+    stored.write_text(json.dumps(sound))
+    assert "matrix" not in envcheck("resolve", "--plan", str(stored))[2]
+
+
+def test_the_image_of_a_plan_is_labelled_with_its_matrix(envcheck, sound, tmp_path):
+    stored = tmp_path / "plan.json"
+    stored.write_text(json.dumps(sound))
+    assert f'dev.envcheck.matrix="{sound["plan"]["matrix"]}"' in envcheck("dockerfile", "--plan", str(stored))[1]

@@ -152,3 +152,27 @@ def test_a_table_is_found_in_whatever_form_it_is_written(tmp_path, form):
     path = tmp_path / "x.toml"
     path.write_text(form.replace("{ROW}", "{ " + ", ".join(keys) + " }").replace("{KEYS}", "\n".join(keys)))
     assert [build.version for build in Matrix(store.Live([path])).builds("torch")] == ["9.9"]
+
+
+def test_a_wheel_and_its_checkout_have_one_digest_and_any_edit_has_another(compiled, paths, tmp_path):
+    digest = Matrix(store.Live(paths)).digest
+    assert compiled.digest == digest
+    assert len(digest) == len("sha256:") + 64
+    assert Matrix(store.Live(reversed(paths))).digest == digest
+    edited = [Path(shutil.copy(path, tmp_path)) for path in paths]
+    edited[0].write_text(edited[0].read_text("utf-8") + "\n", "utf-8")
+    assert Matrix(store.Live(edited)).digest != digest
+
+
+def test_an_overlay_and_the_order_of_overlays_are_in_the_digest(paths, tmp_path):
+    base = store.Live(paths)
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.toml").write_text(f'schema = "envcheck.matrix/1"\n\n[sources]\n{name} = "{name}"\n')
+    one, other = (store.Live([tmp_path / f"{name}.toml"]) for name in ("a", "b"))
+    layers = [(), (one,), (other,), (one, other), (other, one)]
+    assert len({Matrix(base, *over).digest for over in layers}) == len(layers)
+
+
+def test_files_cannot_be_cut_otherwise_into_the_same_digest():
+    assert store.digest([("a", "bc")]) != store.digest([("ab", "c")])
+    assert store.digest([("a", ""), ("b", "")]) != store.digest([("a", "b")])

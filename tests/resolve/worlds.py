@@ -56,6 +56,9 @@ class Rows:
     def rows(self, table: str) -> list[dict[str, Any]]:
         return [{"source": "made-up", "how": "measured", **row} for row in self.tables.get(table, [])]
 
+    def digest(self) -> str:
+        return "sha256:made-up"
+
     def sources(self) -> dict[str, str]:
         return {"made-up": "made up for a test"}
 

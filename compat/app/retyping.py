@@ -1,0 +1,69 @@
+"""The commands of fixes, completed to the question that was asked.
+
+The solver knows facts and wishes, and neither the files they came from nor the command that was typed. Without the
+rest of the question a fix would be tried on another machine, by another order, or with another matrix.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compat.plan import Answer, Remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a question was typed.
+
+    Attributes:
+        command: name of the command, ``resolve`` or ``dockerfile``.
+        option: option that stands before each requirement, ``--framework``; empty where they stand alone.
+        words: words that are about neither wishes nor target, such as ``--matrix rows.toml``.
+    """
+
+    command: str = "resolve"
+    option: str = ""
+    words: tuple[str, ...] = ()
+
+
+ASKING: Final = Asking()
+"""``envcheck resolve`` without further words."""
+
+
+def retyped(
+    answer: Answer, asking: Asking, *, hosts: Sequence[str] = (), cpu: bool = False, prefer: str = ""
+) -> Answer:
+    """The answer, each of its commands being the one that was typed with the fix's changes.
+
+    Args:
+        answer: what the solver said; its commands are ``envcheck resolve REQ... OPTIONS``.
+        asking: how it was asked.
+        hosts: host files of the machines in question.
+        cpu: whether a CPU build was asked for.
+        prefer: the order asked for; empty for the usual one.
+    """
+    target = [word for host in hosts for word in ("--host", host)]
+    more = (*target, *(["--prefer", prefer] if prefer else []))
+    return replace(answer, fixes=tuple(_retyped(fix, asking, more, cpu=cpu) for fix in answer.fixes))
+
+
+def _retyped(fix: Remedy, asking: Asking, more: Sequence[str], *, cpu: bool) -> Remedy:
+    """One fix with its whole command; one without a command stays as it is."""
+    if not fix.command:
+        return fix
+    words = shlex.split(fix.command)[2:]
+    first = next((place for place, word in enumerate(words) if word.startswith("--")), len(words))
+    options = [*words[first:], *(["--cpu"] if cpu and "--cpu" not in words else [])]
+    wishes = _behind(words[:first], asking.option)
+    return replace(fix, command=shlex.join(["envcheck", asking.command, *wishes, *options, *more, *asking.words]))
+
+
+def _behind(wishes: Sequence[str], option: str) -> Iterator[str]:
+    """Requirements as the command takes them: each behind its option, if there is one."""
+    for wish in wishes:
+        yield from (option, wish) if option else (wish,)
