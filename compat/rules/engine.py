@@ -218,7 +218,7 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
     """The candidates that facts leave open: the first as what it means, the next ones as what it may mean instead."""
     left = [item for item in items if not item.refuted]
     if not left:
-        return [replace(_told(heard, items[0], case, "possible"), severity="warning")]
+        return [replace(_told(heard, items[0], case, "possible"), severity="info")]
     if heard.signal.program == WORDS:
         return [
             replace(_told(heard, item, case, "possible"), severity="warning" if item is left[0] else "info")

@@ -1,7 +1,8 @@
 """The host as the rules see it: what a message states is laid under what was read, and names are completed.
 
-Three things are added, each with its own source: facts that the error text states, kernel targets of GPUs that are
-known by name alone, and "inside a container" where the command that failed is a container's own.
+Four things are added, each with its own source: facts that the error text states, kernel targets of GPUs that are
+known by name alone, "inside a container" where the command that failed is a container's own, and the release of a
+Jetson that the system's name tells.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import compat.rules.commands as told
 from compat.facts import Build, Fact, Gpu, Host, Reading
 from compat.matrix.products import find_gpu
+from compat.rules.boards import board
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +37,7 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
             merged[name] = Fact(merge(ours.value, theirs.value), f"{ours.source}; {theirs.source}")
     if "container" not in merged and (kind := told.container_of(commands)):
         merged["container"] = Fact(kind, "command")
+    merged.update(board(Host(merged), signals.text, matrix))
     return _with_targets(Host(merged), matrix)
 
 

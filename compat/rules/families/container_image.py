@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from compat.errors import InputError
 from compat.findings import Fix
+from compat.rules.boards import image_l4t
 from compat.rules.knowledge import cuda_of_driver
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
 
@@ -57,7 +58,7 @@ class ContainerRequiresNewerDriver(Rule):
             )
         have = driver_cuda or cuda_of_driver(matrix, driver, host["platform"])
         if not image_env or not have:
-            return None
+            return _newer_board(host)
         return self._judged(image_env, {"driver_cuda": have, "driver": driver or ""}, facts)
 
     @staticmethod
@@ -73,6 +74,18 @@ class ContainerRequiresNewerDriver(Rule):
             if verdict.satisfied is False:
                 return Found(detail=f"The image's condition is not met: {verdict.why}.", facts=(*facts, "image_env"))
         return Fits("the host's driver meets the image's condition") if stated else None
+
+
+def _newer_board(host: Host) -> Outcome:
+    """An image for a newer L4T than the Jetson has, whose driver is part of its system."""
+    tagged, own = image_l4t(host["image"] or ""), host["l4t"] or ""
+    if not tagged or not own or int(tagged[:2]) <= int(own[:2]):
+        return None
+    return Found(
+        detail=f"{host['image']} needs the driver of L4T {tagged}; this board has L4T {own}.",
+        facts=("l4t", "image"),
+        fix=Fix(f"Choose an image for L4T {own}, or flash the board with a newer JetPack."),
+    )
 
 
 class ContainerImageArch(Rule):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
+from compat.rules.boards import image_l4t
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import framework
 
@@ -26,6 +26,7 @@ class JetsonGenericWheel(Rule):
     """
 
     area = "jetson"
+    requires = ("cpu-only-build",)
     asks = ("jetpack", "l4t", "builds")
     remedy = Fix("Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.")
 
@@ -55,16 +56,16 @@ class JetsonJetpackMismatch(Rule):
     """
 
     area = "jetson"
+    requires = ("container-requires-newer-driver",)
     asks = ("l4t", "image")
     remedy = Fix("Choose the image tag of the installed L4T release.")
 
     def check(self, l4t: str, image: str) -> Outcome:
         """The L4T release in the image's tag is not of the host's series."""
-        tagged = re.search(r"[:-]r(\d{2})\.", image)
-        own = re.search(r"\d{2}", l4t)
-        if not tagged or not own or tagged[1] == own[0]:
+        tagged = image_l4t(image)
+        if not tagged or tagged.partition(".")[0] == l4t.partition(".")[0]:
             return None
-        return Found(detail=f"{image} is for L4T {tagged[1]}, the host has {l4t}.", facts=("l4t", "image"))
+        return Found(detail=f"{image} is for L4T {tagged}, the host has {l4t}.", facts=("l4t", "image"))
 
 
 RULES = family(JetsonGenericWheel, JetsonJetpackMismatch)

@@ -51,6 +51,8 @@ class DevicesHidden(Rule):
 
     def check(self, env: dict[str, str], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """A mask such as CUDA_VISIBLE_DEVICES is empty, -1, or names a GPU that does not exist."""
+        if nested := self._nested(env, gpus, signals):
+            return nested
         for name in _MASKS:
             if name not in env:
                 continue
@@ -69,6 +71,20 @@ class DevicesHidden(Rule):
         return Fits("")
 
     @staticmethod
+    def _nested(env: dict[str, str], gpus: tuple[Gpu, ...] | None, signals: Hearing) -> Outcome:
+        """Two masks on AMD GPUs, of which the second begins beyond what the first leaves: then none is left."""
+        inner, beyond = beyond_outer(env)
+        amd = any(gpu.vendor == "amd" for gpu in gpus or ())
+        if not inner or not amd or not signals.harmful or env[inner].split(",")[0].strip() != beyond:
+            return None
+        left = len(env["ROCR_VISIBLE_DEVICES"].split(","))
+        return Found(
+            detail=f"ROCR_VISIBLE_DEVICES leaves {left} and renumbers from 0; {inner} then asks for GPU {beyond}.",
+            facts=("env.ROCR_VISIBLE_DEVICES", f"env.{inner}"),
+            fix=Fix("Set one of the masks only.", (f"unset {inner}",)),
+        )
+
+    @staticmethod
     def _hides(value: str, count: int | None) -> str:
         """Why a mask hides all GPUs; empty if it need not."""
         first = value.split(",", maxsplit=1)[0].strip()
@@ -77,6 +93,24 @@ class DevicesHidden(Rule):
         if count and re.fullmatch(r"\d{1,4}", first) and int(first) >= count:
             return f"begins with a GPU that does not exist (there are {count})"
         return ""
+
+
+def beyond_outer(env: dict[str, str]) -> tuple[str, str]:
+    """The mask that is applied after ROCR_VISIBLE_DEVICES and the first index in it that the latter does not leave.
+
+    On ROCm CUDA_VISIBLE_DEVICES counts as HIP_VISIBLE_DEVICES. Two empty texts if there is no such index.
+
+    >>> beyond_outer({"ROCR_VISIBLE_DEVICES": "1", "HIP_VISIBLE_DEVICES": "1"})
+    ('HIP_VISIBLE_DEVICES', '1')
+    """
+    outer = env.get("ROCR_VISIBLE_DEVICES", "")
+    inner = next((name for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if env.get(name)), "")
+    if not outer or not inner:
+        return "", ""
+    left = len(outer.split(","))
+    parts = (part.strip() for part in env[inner].split(","))
+    beyond = next((part for part in parts if part.isdecimal() and int(part[:6]) >= left), "")
+    return (inner, beyond) if beyond else ("", "")
 
 
 class VisibleDevicesConflict(Rule):
@@ -101,15 +135,11 @@ class VisibleDevicesConflict(Rule):
 
         On ROCm CUDA_VISIBLE_DEVICES counts as the latter.
         """
-        outer = env.get("ROCR_VISIBLE_DEVICES", "")
-        inner = next((name for name in ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES") if env.get(name)), "")
-        if not outer or not inner or not any(gpu.vendor == "amd" for gpu in host["gpus"] or ()):
+        inner, beyond = beyond_outer(env)
+        if not inner or not any(gpu.vendor == "amd" for gpu in host["gpus"] or ()):
             return None
-        left = len(outer.split(","))
-        beyond = [part for part in env[inner].split(",") if part.strip().isdigit() and int(part.strip()[:6]) >= left]
-        if not beyond:
-            return None
-        detail = f"{inner} names GPU {beyond[0]}, but ROCR_VISIBLE_DEVICES leaves {left}."
+        left = len(env["ROCR_VISIBLE_DEVICES"].split(","))
+        detail = f"{inner} names GPU {beyond}, but ROCR_VISIBLE_DEVICES leaves {left}."
         return Found(detail=detail, facts=("env.ROCR_VISIBLE_DEVICES", f"env.{inner}"))
 
 

@@ -1,0 +1,60 @@
+"""Which Jetson release a machine has, where only its system's name, its kernel or the text say so.
+
+People write "JetPack 5.1.2" or "L4T R36.4.0" where others write Ubuntu's version, and the release decides what can
+run: on these boards the driver belongs to the system. What was read on the board itself stands before all this.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Fact
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix
+
+_L4T: Final = re.compile(
+    r"\b(?:L4T|Linux for Tegra)\W{0,3}(?:version\W{0,2})?R?(\d{2}(?:\.\d{1,2}){1,2})", re.IGNORECASE
+)
+_JETPACK: Final = re.compile(r"\bJet\s?Pack\W{0,2}(\d(?:\.\d){0,2})\b", re.IGNORECASE)
+_IMAGE: Final = re.compile(r"[:/-]r(\d{2}(?:\.\d{1,2}){1,2})")
+_LONGEST: Final = 20_000  # characters of a text that are looked at: who names the board does so in a sentence
+
+
+def stated_l4t(text: str, matrix: Matrix) -> str:
+    """The L4T release that a text names, as ``36.4.0`` or only ``36``; empty if none, or several that differ.
+
+    A JetPack release stands for the L4T of its row in the matrix; of a series (``JetPack 6``) only the major is kept.
+    """
+    text = text[:_LONGEST]
+    named: set[str] = set(_L4T.findall(text))
+    named = named or {l4t for jetpack in _JETPACK.findall(text) for l4t in _of_jetpack(jetpack, matrix)}
+    majors = {release.partition(".")[0] for release in named}
+    if len(named) == 1:
+        return named.pop()
+    return majors.pop() if len(majors) == 1 else ""
+
+
+def _of_jetpack(jetpack: str, matrix: Matrix) -> set[str]:
+    rows = matrix.table("jetpack")
+    exact = {row.l4t for row in rows if row.jetpack == jetpack}
+    return exact or {row.l4t for row in rows if row.jetpack.startswith(f"{jetpack}.")}
+
+
+def image_l4t(image: str) -> str:
+    """The L4T release in an image's tag (``dustynv/l4t-ml:r35.4.1`` -> ``35.4.1``); empty if it names none."""
+    found = _IMAGE.search(image)
+    return found[1] if found else ""
+
+
+def board(host: Host, error: str, matrix: Matrix) -> dict[str, Fact]:
+    """The fact ``l4t`` from the system's name, or else from the text; nothing where it was read, or none is named."""
+    if host.known("l4t") or host["platform"] not in {None, "linux"}:
+        return {}
+    for text, source in ((host["os_name"] or "", host.source("os_name")), (error, "error text")):
+        release = stated_l4t(text, matrix)
+        if release:
+            return {"l4t": Fact(release, source)}
+    return {}
