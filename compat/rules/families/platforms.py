@@ -9,6 +9,7 @@ import compat.rules.commands as told
 import compat.rules.requirements as requirements
 from compat.findings import Fix
 from compat.rules.knowledge import cite
+from compat.rules.offered import left_behind
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import installed, on_platform, packages_of, plain, platform_tag, row_of, same_version
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix, rows
     from compat.rules.signals import Hearing
 
+
+_RARE: Final = frozenset({"aarch64", "arm64", "ppc64le", "riscv64", "s390x", "i686"})
+"""Processors that GPU packages are seldom published for."""
 
 _ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle", "tensorflow-cpu": "tensorflow"}
 
@@ -143,16 +147,22 @@ class PlatformUnsupported(Rule):
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:
         """Nothing fits, for a package that the matrix does not know on this platform; or all that is asked for fits."""
+        usual = host["platform"] in {"linux", "wsl2"} and host["arch"] in {None, "x86_64", "amd64"}
+        here = platform_tag(host).rstrip("_")
+        if left_behind(host, matrix, signals):
+            detail = f"Other releases are offered for {here}, the one that is asked for is not."
+            return Fits("") if usual else Found(detail=detail, facts=("platform",), confidence="likely")
         known = [candidates(matrix, name, specifier) for name, specifier in asked.items()]
         open_ended = "pip-none-found" in signals and not all(asked.values())
         if known and all(any(on_platform(row, host) for row in rows) for rows in known):
+            if open_ended and host["arch"] in _RARE and not host["python"]:
+                detail = f"Nothing is offered for {here}."
+                return Found(detail=detail, facts=("arch",), confidence="possible", severity="warning")
             if open_ended:
                 return None
             return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host['platform']}")
-        usual = host["platform"] in {"linux", "wsl2"} and host["arch"] in {None, "x86_64", "amd64"}
         if usual or not signals.get(*_NOTHING_FITS):
             return None
-        here = platform_tag(host).rstrip("_")
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
 

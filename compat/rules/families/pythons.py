@@ -9,6 +9,7 @@ import compat.rules.commands as told
 from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import cite, is_version
+from compat.rules.offered import left_behind, standing
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class PythonUnsupported(Rule):
                 fix = Fix(f"Use Python {offered[-1]}.", (f"uv venv --python {offered[-1]}",))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
                 return Found(detail=detail, facts=("python",), fix=fix, sources=cite(matrix, rows[-1]))
+        if left_behind(host, matrix, signals) and standing(signals) == "newer":
+            return Fits("")
         refused = self._wheel(python, signals) or self._variant(python, matrix, commands)
         if refused or ("pip-none-found" in signals and not all(asked.values())):
             return refused  # the installer itself found nothing that fits among all releases of its day
@@ -77,9 +80,11 @@ class PythonUnsupported(Rule):
     @staticmethod
     def _wheel(python: str, signals: Hearing) -> Outcome:
         """The file name of a refused wheel names another Python."""
-        found = re.search(r"-cp(\d)(\d{1,2})-", signals.value("wheel"))
-        if not found or f"{found[1]}.{found[2]}" == short(python):
+        found = re.search(r"-cp(\d)(\d{1,2})-(abi3)?", signals.value("wheel"))
+        if not found or not is_version(python) or f"{found[1]}.{found[2]}" == short(python):
             return None
+        if found[3] and versions.release(python)[:2] >= (int(found[1]), int(found[2])):
+            return None  # the stable ABI serves every later Python (PEP 384)
         return Found(
             detail=f"The wheel is for Python {found[1]}.{found[2]}; this is {short(python)}.", facts=("python",)
         )

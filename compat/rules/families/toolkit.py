@@ -64,7 +64,8 @@ class ToolkitMismatchExtension(Rule):
             )
         fix = Fix(f"Build with CUDA {torch.cuda}.", (f"export CUDA_HOME=/usr/local/cuda-{torch.cuda}",))
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
-        told_so = compiling(signals, commands) or bool(signals.get("detected-mismatch-ext"))
+        loading = "pair-undefined-torch" in signals and torch.inferred  # a ready-made extension that does not load
+        told_so = (compiling(signals, commands) and not loading) or bool(signals.get("detected-mismatch-ext"))
         return Found(detail=detail, facts=("cuda_toolkit", torch.fact), fix=fix, severity=None if told_so else "info")
 
     @staticmethod
