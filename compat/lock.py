@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from compat.plan import Plan
+    from compat.plan import Plan, PlannedBuild
 
 FORMATS: Final = ("requirements", "uv", "conda")
 
@@ -22,28 +22,44 @@ def requirements(plan: Plan) -> str:
     keeps the default index from answering with its own build.
     """
     lines = [f"# {plan.runtime}, Python {plan.python}, {plan.arch}; made by envcheck"]
-    lines += [f"{_option(url)} {url}" for url in _indexes(plan)]
+    lines += _options(plan)
     for build in plan.builds:
         lines += [build.requirement, *build.pins]
     return "\n".join([*lines, *plan.constraints]) + "\n"
 
 
 def uv(plan: Plan) -> str:
-    """A ``pyproject.toml`` fragment for uv: dependencies, explicit indexes, and which package comes from which."""
-    names = {url: _name(url) for url in _indexes(plan)}
+    """A ``pyproject.toml`` fragment for uv: dependencies, indexes, and which package comes from which.
+
+    An index is ``explicit``, so that nothing but the planned build comes from it, except where a dependency of that
+    build lies there too; see :func:`_shared`. Source: docs.astral.sh/uv, "Using uv with PyTorch" and "Indexes".
+    """
+    indexes = {build.index: build for build in plan.builds if build.index}
     wanted = [pin for build in plan.builds for pin in (build.requirement, *build.pins)]
     lines = ["[project]", 'name = "app"', 'version = "0"', f'requires-python = "=={plan.python}.*"', "dependencies = ["]
     lines += [f"  {json.dumps(item)}," for item in (*wanted, *plan.constraints)]
     lines.append("]")
-    if names:
+    if any(_shared(build) and not build.links for build in indexes.values()):
+        lines += ["", "[tool.uv]", "# a dependency of the GPU build lies on its index alone, all others on both"]
+        lines += ['index-strategy = "unsafe-best-match"']
+    sources = [build for build in plan.builds if build.index and not build.links]
+    if sources:
         lines += ["", "[tool.uv.sources]"]
-        lines += [
-            f"{build.name} = {{ index = {json.dumps(names[build.index])} }}" for build in plan.builds if build.index
-        ]
-    for url, name in names.items():
-        lines += ["", "[[tool.uv.index]]", f"name = {json.dumps(name)}", f"url = {json.dumps(url)}", "explicit = true"]
-        lines += ['format = "flat"'] if _option(url) == "--find-links" else []
+        lines += [f"{build.name} = {{ index = {json.dumps(_name(build.index))} }}" for build in sources]
+    for url, build in indexes.items():
+        lines += ["", "[[tool.uv.index]]", f"name = {json.dumps(_name(url))}", f"url = {json.dumps(url)}"]
+        lines += [] if _shared(build) else ["explicit = true"]
+        lines += ['format = "flat"'] if build.links else []
     return "\n".join(lines) + "\n"
+
+
+def _shared(build: PlannedBuild) -> bool:
+    """Whether dependencies of a build come from its index too, which an explicit index would hide from uv.
+
+    A page of links holds JAX's jaxlib but not jax itself. PyTorch's ROCm builds pin a Triton that only their own index
+    has, under a name that changed between releases (github.com/astral-sh/uv issue 10712).
+    """
+    return build.links or build.runtime.startswith("rocm")
 
 
 def conda(plan: Plan) -> str:
@@ -60,7 +76,7 @@ def conda(plan: Plan) -> str:
         "  - pip",
         "  - pip:",
     ]
-    lines += [f"      - {_option(url)} {url}" for url in _indexes(plan)]
+    lines += [f"      - {option}" for option in _options(plan)]
     lines += [f"      - {json.dumps(item)}" for build in plan.builds for item in (build.requirement, *build.pins)]
     return "\n".join([*lines, *(f"      - {json.dumps(item)}" for item in plan.constraints)]) + "\n"
 
@@ -70,13 +86,10 @@ def write(plan: Plan, format: str) -> str:  # noqa: A002
     return {"requirements": requirements, "uv": uv, "conda": conda}[format](plan)
 
 
-def _indexes(plan: Plan) -> list[str]:
-    return list(dict.fromkeys(build.index for build in plan.builds if build.index))
-
-
-def _option(url: str) -> str:
-    """``--find-links`` for a page of files, ``--extra-index-url`` for an index (PEP 503)."""
-    return "--find-links" if url.endswith(".html") else "--extra-index-url"
+def _options(plan: Plan) -> list[str]:
+    """The indexes as options of pip, each once: ``--find-links`` for a page of links, else an index (PEP 503)."""
+    found = {build.index: build.links for build in plan.builds if build.index}
+    return [f"{'--find-links' if links else '--extra-index-url'} {url}" for url, links in found.items()]
 
 
 def _name(url: str) -> str:

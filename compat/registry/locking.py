@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from compat.plan import Plan
 
 _DEADLINE: Final = 600.0
+_LONGEST: Final = 600  # characters of an installer's words
 _HINT: Final = "uv locks for every Python; pip does from 25.1 on, for its own"
 
 
@@ -39,18 +40,20 @@ def pylock(plan: Plan, *, runner: run.Runner = run.run) -> str:
 
 
 def _said(outcome: run.Outcome) -> str:
-    """The installer's own words: its errors where it marks them, else its last lines."""
+    """The installer's own words: from its first error on where it marks one, else its last lines."""
     lines = [line.strip() for line in outcome.err.splitlines() if line.strip()]
-    marked = [line for line in lines if line.lower().startswith("error")]
-    return outcome.why or "; ".join((marked or lines)[-2:]) or "the installer said nothing"
+    first = next((number for number, line in enumerate(lines) if line.lower().startswith("error")), len(lines) - 2)
+    return outcome.why or " ".join(lines[max(0, first) :])[:_LONGEST] or "the installer said nothing"
 
 
 def _command(plan: Plan, wanted: Path, made: Path) -> list[str]:
     if uv := shutil.which("uv"):
-        # the default strategy takes a package from the first index that has it: an extra index before the default one
+        # As pip does. The default strategy takes a package from the first index that has it, and PyTorch's own index
+        # has old copies of NumPy and others; the planned builds are pinned to their local version either way.
+        indexes = ["--index-strategy", "unsafe-best-match"]
         platform = ["--python-version", plan.python, "--python-platform", f"{plan.arch}-manylinux_2_28"]
         options = ["--generate-hashes", "--format", "pylock.toml", "--quiet", "--no-header"]
-        return [uv, "pip", "compile", str(wanted), "--output-file", str(made), *platform, *options]
+        return [uv, "pip", "compile", str(wanted), "--output-file", str(made), *indexes, *platform, *options]
     if plan.python == f"{sys.version_info[0]}.{sys.version_info[1]}":
         return [sys.executable, "-m", "pip", "lock", "--quiet", "-r", str(wanted), "-o", str(made)]
     raise CannotCheckError(f"no installer here locks for Python {plan.python}", hint="install uv")
