@@ -37,12 +37,40 @@ def lint_files(
     only_once(names)
     for prefixes in (select, ignore):
         codes(prefixes, {**RULES, **OTHERS})
-    reports = [lint(ask_of(name), matrix, select=select, ignore=ignore) for name in names]
+    asks = _asks(names)
+    reports = [lint(ask, matrix, select=select, ignore=ignore) for ask in asks]
     return Report(
         ranked(finding for report in reports for finding in report.findings),
         (),
         tuple(item for report in reports for item in report.unchecked),
     )
+
+
+def _asks(names: Sequence[str]) -> list[Ask]:
+    """What the files ask for, and those that they build from (a devcontainer's Dockerfile), each file once."""
+    asks = [ask_of(name) for name in names]
+    seen = {Path(name).resolve() for name in names}
+    for name, ask in zip(names, tuple(asks), strict=True):
+        for path in (_built_from(file, Path(name).resolve().parent) for file in ask.files):
+            if path is not None and path not in seen:
+                seen.add(path)
+                asks.append(ask_of(_as_given(path, name)))
+    return asks
+
+
+def _built_from(file: str, folder: Path) -> Path | None:
+    """A file of the project that the folder of a devcontainer.json belongs to; nothing outside of it."""
+    parts = folder.parts
+    root = Path(*parts[: parts.index(".devcontainer")]) if ".devcontainer" in parts else folder
+    path = (folder / file).resolve()
+    return path if path.is_file() and path.is_relative_to(root) else None
+
+
+def _as_given(path: Path, beside: str) -> str:
+    """A path the way the file was named that led to it: relative if that was."""
+    from os.path import relpath
+
+    return str(path) if Path(beside).is_absolute() else relpath(path)
 
 
 def fix_files(names: Sequence[str], matrix: Matrix) -> str:

@@ -14,8 +14,11 @@ from compat.sources import requirements
 from compat.sources.values import Ask, Stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compat.sources.values import Kind
 
+_DEVCONTAINER = re.compile(r'"(?:runArgs|hostRequirements|postCreateCommand|dockerComposeFile|containerEnv)"')
 _LOCKS = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "pipfile.lock"})
 
 
@@ -25,22 +28,23 @@ def read(text: str, file: str) -> Ask:
     Raises:
         InputError: if its kind cannot be told, or it is not what its name says.
     """
-    from compat.sources import compose, dockerfile, environment, project
+    from compat.sources import compose, devcontainer, dockerfile, environment, project
 
-    match kind_of(text, file):
-        case "dockerfile":
-            return dockerfile.read(text, file)
-        case "compose":
-            return compose.read(text, file)
-        case "conda":
-            return environment.read(text, file)
-        case "pyproject":
-            return project.read_project(text, file)
-        case "lock":
-            return project.read_lock(text, file)
-        case _:
-            install, unread = requirements.from_text(text)
-            return Ask(file=file, kind="requirements", stages=(Stage(installs=(install,)),), unread=unread)
+    readers: dict[Kind, Callable[[str, str], Ask]] = {
+        "dockerfile": dockerfile.read,
+        "devcontainer": devcontainer.read,
+        "compose": compose.read,
+        "conda": environment.read,
+        "pyproject": project.read_project,
+        "lock": project.read_lock,
+        "requirements": _requirements,
+    }
+    return readers[kind_of(text, file)](text, file)
+
+
+def _requirements(text: str, file: str) -> Ask:
+    install, unread = requirements.from_text(text)
+    return Ask(file=file, kind="requirements", stages=(Stage(installs=(install,)),), unread=unread)
 
 
 def kind_of(text: str, file: str) -> Kind:
@@ -54,6 +58,8 @@ def kind_of(text: str, file: str) -> Kind:
         return "lock"
     if name == "pyproject.toml":
         return "pyproject"
+    if name.endswith("devcontainer.json") or (name.endswith((".json", ".jsonc")) and _DEVCONTAINER.search(text)):
+        return "devcontainer"
     if name.endswith((".yml", ".yaml")):
         return _yaml_kind(text, file)
     if "dockerfile" in name or "containerfile" in name or re.search(r"(?m)^FROM\s+\S+", text):
@@ -63,7 +69,7 @@ def kind_of(text: str, file: str) -> Kind:
     raise InputError(
         "what kind of file this is cannot be told",
         where=file,
-        expected="Dockerfile, requirements, YAML, TOML or a lock",
+        expected="Dockerfile, requirements, devcontainer, YAML, TOML or a lock",
     )
 
 

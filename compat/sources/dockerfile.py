@@ -7,27 +7,33 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from compat.sources import settings, shell
+from compat.sources import heredocs, requirements, settings, shell
 from compat.sources.values import Ask, Command, Install, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-_HEREDOC: Final = re.compile(r"<<-?\s*['\"]?([A-Za-z_]\w{0,60})['\"]?")
+    from compat.sources.heredocs import Document, Written
+
 _FLAG: Final = re.compile(r"--([a-z-]+)=(\S+)\s*")
 _PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction: upper-case keyword, the rest with continuations joined by newlines, its first line."""
+    """One instruction: upper-case keyword, the rest with continuations joined by newlines, its first line.
+
+    ``documents`` are its here-documents; those of RUN stand in ``rest`` too, for most are scripts.
+    """
 
     keyword: str
     rest: str
     line: int
+    documents: tuple[Document, ...] = ()
 
 
 @dataclass(slots=True)
@@ -48,6 +54,7 @@ class _Draft:
     commands: list[Command] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
+    written_files: dict[str, list[Written]] = field(default_factory=dict)
     user: str = ""
 
     def values(self) -> Mapping[str, str]:
@@ -109,23 +116,19 @@ def instructions(text: str) -> Iterator[Instruction]:
                 break
         body = "\n".join(parts).strip()
         keyword, _, rest = body.partition(" ") if body else ("", "", "")
-        for mark in _HEREDOC.findall(rest) if keyword.upper() in {"RUN", "COPY"} else ():
-            document, index = _heredoc(lines, index, mark)
-            rest += "\n" + document if keyword.upper() == "RUN" else ""
+        documents: list[Document] = []
+        for mark in heredocs.MARK.findall(rest) if keyword.upper() in {"RUN", "COPY", "ADD"} else ():
+            document, index = heredocs.document(lines, index, mark)
+            documents.append(document)
+            rest += "\n" + document.text if keyword.upper() == "RUN" else ""
         if keyword:
-            yield Instruction(keyword.upper(), rest.strip(), start + 1 + _skipped(lines, start))
+            place = start + 1 + _skipped(lines, start)
+            yield Instruction(keyword.upper(), rest.strip(), place, tuple(documents))
 
 
 def _skipped(lines: list[str], start: int) -> int:
     """Comment lines between ``start`` and the instruction itself."""
     return next((n for n, line in enumerate(lines[start:]) if line.strip() and not line.lstrip().startswith("#")), 0)
-
-
-def _heredoc(lines: list[str], index: int, mark: str) -> tuple[str, int]:
-    for end in range(index, len(lines)):
-        if lines[end].strip() == mark:
-            return "\n".join(lines[index:end]), end + 1
-    return "\n".join(lines[index:]), len(lines)
 
 
 def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Draft:
@@ -139,6 +142,7 @@ def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Dr
     arg = next(iter(re.findall(r"\$\{?(\w+)", written)), "")
     draft = _Draft(name, base, written, arg, parent, item.line, flags.get("platform", ""), {})
     if parent >= 0:
+        draft.written_files = {name: list(files) for name, files in drafts[parent].written_files.items()}
         draft.env = dict(drafts[parent].env)
         draft.settings = dict(drafts[parent].settings)
         draft.env_lines = dict(drafts[parent].env_lines)
@@ -167,6 +171,7 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
             draft.commands += _later(item)
         case "COPY" | "ADD":
             draft.copies += [source for flag, source in _FLAG.findall(item.rest) if flag == "from"]
+            _keep(draft, heredocs.copied(item.rest.partition("\n")[0], item.documents))
             _configuration(item.rest, draft)
         case "USER":
             draft.user = shell.fill(item.rest.strip(), draft.values())
@@ -194,8 +199,32 @@ def _run(item: Instruction, draft: _Draft) -> None:
     draft.commands += found
     for command in found:
         draft.settings |= settings.configured(command)
+    _keep(draft, heredocs.saved(item.rest, item.documents))
+    _keep(draft, heredocs.echoed(item.rest, item.line))
     values = {**draft.settings, **draft.values()}
-    draft.installs += (settings.applied(step, values) for step in shell.installs(found))
+    draft.installs += (settings.applied(_merged(step, draft), values) for step in shell.installs(found))
+
+
+def _keep(draft: _Draft, files: Iterable[Written]) -> None:
+    """Remember the files that a step writes, by their bare names, as images move them around."""
+    for file in files:
+        draft.written_files.setdefault(PurePosixPath(file.path).name, []).append(file)
+
+
+def _merged(step: Install, draft: _Draft) -> Install:
+    """The step with what the requirement files list that the Dockerfile itself has written, each at its own line."""
+    for name in step.files if step.manager in {"pip", "uv"} else ():
+        for file in draft.written_files.get(PurePosixPath(name).name, ()):
+            listed = requirements.from_text(file.text, file.line)[0]
+            step = replace(
+                step,
+                requests=(*step.requests, *listed.requests),
+                index=step.index or listed.index,
+                extra_indexes=(*step.extra_indexes, *listed.extra_indexes),
+                find_links=(*step.find_links, *listed.find_links),
+                files=tuple(item for item in step.files if item != name),
+            )
+    return step
 
 
 def _later(item: Instruction) -> list[Command]:

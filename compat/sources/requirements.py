@@ -120,11 +120,20 @@ def from_text(text: str, first_line: int = 1) -> tuple[Install, tuple[str, ...]]
         if content.startswith("-"):
             word, _, value = content.partition(" ")
             _option(word, value.split() if value else [], gathered, number)
-        elif found := request(content, number):
+        elif found := request(_without_options(content), number):
             gathered.requests.append(found)
         elif not re.match(r"[./]|\w+\+|https?:|file:", content):
             unread.append(f"line {number}: {content[:60]!r} is no requirement")
     return gathered.install("pip", first_line), tuple(unread)
+
+
+def _without_options(line: str) -> str:
+    """A requirement line up to its first option: pip takes no index from such a line, it is silently ignored.
+
+    Source: pip's own ``req_file.py`` (``break_args_options``; of a requirement line only hashes, build settings and
+    global options count).
+    """
+    return re.split(r"\s-{1,2}[a-zA-Z]", line, maxsplit=1)[0]
 
 
 def _logical_lines(text: str, first_line: int) -> list[tuple[int, str]]:

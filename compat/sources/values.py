@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["dockerfile", "requirements", "conda", "compose", "pyproject", "lock"]
+Kind = Literal["dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "lock"]
 Manager = Literal["pip", "uv", "conda", "apt"]
 
 
@@ -156,6 +156,8 @@ class Ask:
         file: its name as given.
         kind: what it is.
         python: Python that it asks for, as written (``3.10``, ``>=3.9``).
+        files: other files that it builds from, relative to its folder.
+        gpu: whether it says by itself that a GPU is meant.
         unread: parts that could not be understood, with the reason.
     """
 
@@ -164,6 +166,8 @@ class Ask:
     stages: tuple[Stage, ...] = ()
     services: tuple[Service, ...] = ()
     python: str = ""
+    files: tuple[str, ...] = ()
+    gpu: bool = False
     unread: tuple[str, ...] = ()
 
     @property

@@ -39,6 +39,23 @@ BAD = [
     ("nightly-unpinned", PYTHON + f"RUN pip install --pre torch --index-url {PYTORCH}/nightly/cu130\n"),
     ("nightly-unpinned", PYTHON + "RUN pip install tf-nightly\n"),
     ("python-unsupported", "FROM python:3.12-slim\nRUN pip install torch==1.13.1\n"),
+    ("python-unsupported", "FROM tensorflow/tensorflow:latest-gpu\nRUN pip install torch==1.4.0\n"),
+    (
+        "python-unsupported",
+        "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nRUN pip install https://x/y/torch-0.4.0-cp27-cp27mu-linux_x86_64.whl\n",
+    ),
+    ("base-python-missing", "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y python3.12 python3.12-venv\n"),
+    ("base-python-missing", "FROM nvidia/cuda:11.6.2-base-ubuntu20.04\nRUN apt install -y python3.10-minimal\n"),
+    ("version-does-not-exist", PYTHON + f"RUN pip install torch==2.7.0.dev20250311 -i {PYTORCH}/nightly/cu128\n"),
+    ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.5.1+cu124 torchvision==0.16.1+cu124\n"),
+    ("framework-pair-mismatch", PYTHON + "RUN pip install torch==2.1.0\nRUN pip install xformers==0.0.23 --no-deps\n"),
+    ("framework-pair-mismatch", PYTHON + "RUN pip install torchvision==0.15.2\nRUN pip install torch==2.1.0\n"),
+    (
+        "framework-pair-mismatch",
+        PYTHON + "COPY <<E /r.txt\ntorch==2.1.0\ntorchvision==0.15.2\nE\nRUN pip install -r /r.txt\n",
+    ),
+    ("index-missing", PYTHON + "RUN cat > r.txt <<'E'\ntorch==1.13.1+cu117\nE\nRUN pip install -r r.txt\n"),
+    ("index-missing", PYTHON + "RUN echo 'torch==1.13.1+cu117' > r.txt && pip install -r r.txt\n"),
     ("extra-index-shadowed", PYTHON + f"RUN pip install torch --extra-index-url {PYTORCH}/cu118\n"),
     ("extra-index-shadowed", PYTHON + f"RUN pip install torch -f {PYTORCH}/cu111/torch_stable.html\n"),
     ("accidental-cpu-wheel", CUDA.format("base") + "RUN pip install jax==0.4.30\n"),
@@ -169,7 +186,7 @@ ERRORS = {
     "base-python-missing", "musl-libc", "index-missing", "version-does-not-exist", "python-unsupported", "accidental-cpu-wheel",
     "wrong-vendor-build", "framework-pair-mismatch", "library-missing", "toolkit-mismatch-extension", "jetson-generic-wheel",
 }  # fmt: skip
-MILD = ("tf-nightly", "--torch-backend=auto", "conda-forge")
+MILD = ("tf-nightly", "--torch-backend=auto", "conda-forge", "torch==2.1.0\nRUN pip install torchvision==0.15.2\n")
 """What is likely, or not an error wherever it stands."""
 
 LEAN = [
@@ -199,7 +216,7 @@ LEAN = [
     "FROM python:3.10\nCOPY pip.conf /etc/pip.conf\nRUN pip install torch==2.0.1+cu118\n",
     "FROM python:3.10\nRUN --mount=type=secret,id=p,target=/etc/pip.conf pip install torch==2.0.1+cu118\n",
     "FROM mcr.microsoft.com/windows/servercore:ltsc2022\nRUN pip install torch==2.6.0\n",
-    "FROM ubuntu:22.04\nRUN apt-get install -y python3.12 python3-pip wget\nRUN pip3 install torch==1.13.1\n",
+    "FROM ubuntu:22.04\nRUN apt-get install -y python3.11 python3-pip wget\nRUN pip3 install torch==1.13.1\n",
     "FROM ubuntu:20.04\nRUN wget https://x/Miniconda3.sh && bash Miniconda3.sh\nRUN pip install torch==2.6.0\n",
     PYTHON + "RUN uv pip install torch==2.6.0 --torch-backend=cu126\n",
     PYTHON + 'RUN if [ "$X" = a ]; then pip install torch==2.1.0; else pip install torchvision==0.15.2; fi\n',
@@ -214,6 +231,17 @@ LEAN = [
     "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04 AS c\nFROM nvidia/cuda:11.8.0-base-ubuntu22.04\nCOPY --from=c /usr/local/cuda /usr/local/cuda\nRUN apt-get install -y python3-pip && pip install tensorflow==2.12.0\n",
     DEVEL + "ENV TORCH_CUDA_ARCH_LIST='8.0;9.0+PTX'\nRUN pip install --no-build-isolation .\n",
     "FROM registry.example/nvidia/cuda:12.4-base-ubuntu22.04\n",
+    "FROM nvidia/cuda:13.0.2-devel-amzn2023\n",
+    "FROM ubuntu:22.04\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.12\n",
+    "FROM ubuntu:22.04\nCOPY deadsnakes.list /etc/apt/sources.list.d/\nRUN ./archives.sh && apt-get install -y python3.12\n",
+    "FROM ubuntu:16.04\nRUN apt-get install -y python-pip\nRUN pip install https://x/torch-0.4.0-cp27-cp27mu-linux_x86_64.whl\n",
+    PYTHON + "RUN pip install 'tensorflow>=1.7,<1.8'\n",
+    PYTHON + f"RUN pip install torch==2.99.0.dev20990101 -i {PYTORCH}/nightly/cu128\n",
+    PYTHON + "RUN pip install torch==2.1.0\nRUN pip install triton==3.0.0\n",
+    PYTHON + f"RUN pip install torch==2.13.0+cu130 torchaudio==2.11.0+cu130 -i {PYTORCH}/cu130\n",
+    PYTHON + "RUN pip install nvitop==1.3.0 --no-deps torch==2.1.0\n",
+    "FROM rocm/pytorch:rocm6.0_ubuntu20.04_py3.9_pytorch_2.1.1\nRUN pip install xformers==0.0.23 --no-deps\n",
+    "FROM ubuntu:22.04\nRUN apt-get install -y python3 && python3 bootstrap.py && pip3 install torch==2.6.0\n",
     PYTHON + "RUN pip install torch==2.6.0 torchvision==0.21.0 accelerate==1.0.0\n",
 ]
 
@@ -242,6 +270,26 @@ def test_lean_and_right_forms_give_no_error(text):
         ("torch==1.10.0+cu113\n", "requirements.txt", "index-missing"),
         (f"--extra-index-url {PYTORCH}/cu121\ntorch>=2.8.0\n", "requirements.txt", "extra-index-shadowed"),
         ("torch==2.1.0\ntorchaudio==2.0.2\n", "requirements.txt", "framework-pair-mismatch"),
+        (f"torch==2.5.1+cu124 -f {PYTORCH}/cu124\n", "requirements.txt", "index-missing"),
+        ('{"image": "nvidia/cuda:11.0-base"}', "devcontainer.json", "base-tag-gone"),
+        (
+            '{"image": "ubuntu:22.04", "postCreateCommand": "pip install torch==2.6.0"}',
+            "devcontainer.json",
+            "base-python-missing",
+        ),
+        (
+            '{"image": "python:3.10", "postCreateCommand": ["pip", "install", "torch==1.13.1+cu117"]}',
+            "devcontainer.json",
+            "index-missing",
+        ),
+        ('{"image": "x:1", "runArgs": ["--gpus", "device=1"]}', "devcontainer.json", "devices-hardcoded"),
+        ('{"image": "x:1", "runArgs": ["--gpus=\\"device=0,2\\""]}', ".devcontainer.json", "devices-hardcoded"),
+        ('{"image": "x:1", "containerEnv": {"CUDA_VISIBLE_DEVICES": "0"}}', "gpu.jsonc", "devices-hardcoded"),
+        (
+            '{"image": "python:3.10", "runArgs": ["--gpus=all"], "postCreateCommand": {"a": "pip install jax==0.4.30"}}',
+            "devcontainer.json",
+            "accidental-cpu-wheel",
+        ),
         ("services:\n  a:\n    image: x:latest\n", "compose.yaml", "pin-missing"),
         (
             "services:\n  a:\n    image: x:1\n    environment: {NVIDIA_VISIBLE_DEVICES: '1'}\n",
@@ -270,6 +318,21 @@ def test_lean_and_right_forms_give_no_error(text):
 )
 def test_other_files_are_judged_alike(text, file, code):
     assert code in {finding.code for finding in judged(text, file).findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ('{"image": "nvidia/cuda:12.4.1-devel-ubuntu22.04", "runArgs": ["--gpus=all"], "postCreateCommand": "nvidia-smi"}', "devcontainer.json"),
+        ('{"image": "ubuntu:22.04", "features": {"ghcr.io/x/anything:1": {}}, "postCreateCommand": "pip install torch==2.6.0"}', "devcontainer.json"),
+        ('{"image": "python:3.10", "hostRequirements": {"gpu": "optional"}, "postCreateCommand": "pip install jax==0.4.30"}', "devcontainer.json"),
+        ('{"initializeCommand": "pip install torch==1.13.1+cu117", "image": "python:3.10"}', "devcontainer.json"),
+        ('{"image": "python:3.10", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {"cudaVersion": "11.8", "installCudnn": true}}, "postCreateCommand": "pip install tensorflow==2.12.0"}', "devcontainer.json"),
+        (f"--extra-index-url {PYTORCH}/cu118\ntorch==2.1.2 --index-url {PYTORCH}/cu118\ntorch-scatter @ https://x/y.zip\n", "requirements.txt"),
+    ],
+)  # fmt: skip
+def test_other_lean_files_give_no_error(text, file):
+    assert [item.code for item in judged(text, file).findings if item.severity in {"error", "warning"}] == []
 
 
 def test_groups_of_a_project_may_exclude_each_other():

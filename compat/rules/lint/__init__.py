@@ -5,10 +5,10 @@ Each request is resolved as its installer would, rather than compared as text, s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from compat.findings import Report, Unchecked, ranked
-from compat.rules.lint import conda, fits, images, libraries, requests, steps
+from compat.rules.lint import conda, drift, fits, images, libraries, requests, steps
 from compat.rules.lint.finding import RULES
 from compat.rules.lint.scene import scenes
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "lint"]
 
+_FAMILIES: Final = (images, requests, drift, fits, libraries, conda, steps)
+
 
 def lint(ask: Ask, matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Report:
     """Findings of one file, each with its line; what could not be read is listed as not checked."""
@@ -32,8 +34,9 @@ def lint(ask: Ask, matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequen
 
 def _findings(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
     for scene in scenes(ask, matrix):
-        for rule in (*images.RULES, *requests.RULES, *fits.RULES, *libraries.RULES, *conda.RULES, *steps.RULES):
-            yield from rule(scene)
+        for family in _FAMILIES:
+            for rule in family.RULES:
+                yield from rule(scene)
     yield from steps.services(ask, matrix)
 
 

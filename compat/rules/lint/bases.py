@@ -33,6 +33,8 @@ _CODENAMES: Final = {
     "jammy": "22.04",
     "noble": "24.04",
 }
+_MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
+"""Repositories whose moving tags hold the newest release of a framework."""
 _FLOATING: Final = re.compile(r"(latest|nightly|edge|main|master|dev)([-_].*)?|.*[-_](latest|nightly)|latest.*")
 
 
@@ -216,13 +218,18 @@ def _rocm(repository: str, tag: str) -> dict[str, Any]:
 def never_published(base: Base, matrix: Matrix) -> bool:
     """Whether a tag of nvidia/cuda is spelled like one, its CUDA release is in the matrix, and the tag is not.
 
-    The matrix lists every tag of the releases that it has; a mirror may hold more, so only the makers' own name counts.
+    The matrix lists every tag of a release on the systems that it has for it; a mirror may hold more, and images for
+    another system may have come, so only the makers' own name and a system of that release count.
     """
     found = _CUDA_TAG.fullmatch(base.tag)
     if base.repository != "nvidia/cuda" or base.digest or base.variable or not found:
         return False
-    listed = {row.tag.partition("-")[0] for row in matrix.select("images", repository="nvidia/cuda")}
-    return any(name == found["cuda"] or name.startswith(found["cuda"] + ".") for name in listed)
+    rows = [
+        row
+        for row in matrix.select("images", repository="nvidia/cuda")
+        if (name := row.tag.partition("-")[0]) == found["cuda"] or name.startswith(found["cuda"] + ".")
+    ]
+    return bool(rows) and (not found["os"] or any(row.tag.endswith("-" + found["os"]) for row in rows))
 
 
 def python_of(base: Base, matrix: Matrix) -> str:
@@ -231,6 +238,18 @@ def python_of(base: Base, matrix: Matrix) -> str:
         return base.python
     row = matrix.system(long_os(base.os)) if base.os and not base.python else None
     return row.python if row else ""
+
+
+def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
+    """Pythons that a framework image of unknown Python can have: those of its framework's wheels; empty if not known.
+
+    A tag that moves holds the newest release of the matrix or a later one, whose Pythons only grow newer.
+    """
+    name, version = next(iter(base.installed.items()), ("", ""))
+    if base.repository in _MOVING and base.floating:
+        name = _MOVING[base.repository]
+        version = matrix.builds(name)[-1].version
+    return frozenset(python for build in matrix.builds(name) if build.version == version for python in build.python)
 
 
 def glibc_of(base: Base, matrix: Matrix) -> str:

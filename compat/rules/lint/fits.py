@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from compat.findings import Finding, Severity
+    from compat.matrix.rows import Build
     from compat.rules.lint.scene import Scene, Taken
     from compat.targets import Sm
 
@@ -25,6 +26,11 @@ _EXTENSION: Final = re.compile(
     r"setup\.py (install|develop|bdist)",
     re.IGNORECASE,
 )
+_LOOSE: Final = ("--no-deps", "--no-dependencies")
+_NAMED_EXTENSION: Final = re.compile(
+    r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse)|pytorch3d"
+)
+"""Extensions that hand the whole list to nvcc; a build of one's own may filter it first."""
 _NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
 """Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``."""
 _NAMES: Final = {
@@ -44,13 +50,38 @@ def pairs(scene: Scene) -> Iterator[Finding]:
     """framework-pair-mismatch, numpy-abi-mismatch: what one build requires excludes another request."""
     pinned = {item.request.name: item for item in scene.taken if item.request.spec and not item.request.marker}
     for item in scene.builds:
-        if item.build is None or "--no-deps" in item.step.options or not item.request.exact:
+        if item.build is None or not item.request.exact or _unbound(item, scene):
             continue
         for name, spec in _requirements(item, scene):
             other = pinned.get(name)
-            if other is None or other is item or _alternatives(item, other) or "--no-deps" in other.step.options:
+            if other is None or other is item or _alternatives(item, other) or {*_LOOSE} & {*other.step.options}:
                 continue
             if not (_allows(spec, other.request.exact) if other.request.exact else meet(spec, other.request.spec)):
+                yield _mismatch(item, other, spec, scene)
+
+
+def _unbound(item: Taken, scene: Scene) -> bool:
+    """Whether pip checks nothing of a request, and nothing else ties it: it is not compiled against a framework."""
+    package = scene.matrix.package(item.request.name)
+    return bool({*_LOOSE} & {*item.step.options}) and not (package and package.follows)
+
+
+def unresolved_pairs(scene: Scene) -> Iterator[Finding]:
+    """framework-pair-mismatch: a companion that no named place has, of a release that excludes the framework's."""
+    pinned = {item.request.name: item for item in scene.taken if item.request.exact and not item.request.marker}
+    for item in pinned.values():
+        if item.build is not None or {*_LOOSE} & {*item.step.options}:
+            continue
+        release = item.request.exact.partition("+")[0]
+        rows = [row for row in scene.matrix.builds(item.request.name) if row.version == release]
+        specs = {name: spec for row in rows for name, spec in _required(row, scene)}
+        for name, spec in specs.items():
+            other = pinned.get(name)
+            package = scene.matrix.package(name)
+            if other is None or other is item or package is None or package.kind != "framework":
+                continue
+            excluded = all(not _allows(dict(_required(row, scene)).get(name, ""), other.request.exact) for row in rows)
+            if excluded and not _alternatives(item, other):
                 yield _mismatch(item, other, spec, scene)
 
 
@@ -76,7 +107,12 @@ def meet(first: str, second: str) -> bool:
 
 def _requirements(item: Taken, scene: Scene) -> Iterator[tuple[str, str]]:
     assert item.build is not None
-    for line in item.build.requires:
+    return _required(item.build, scene)
+
+
+def _required(build: Build, scene: Scene) -> Iterator[tuple[str, str]]:
+    """Names and specifications that a build requires where the markers hold."""
+    for line in build.requires:
         found = _DEPENDENCY.fullmatch(line.strip())
         if found and _applies(found[3] or "", scene):
             yield normalise(found[1]), found[2].replace(" ", "")
@@ -115,6 +151,7 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
     both = package is not None and package.kind == "framework"
     later = max(item.request.line, other.request.line)
     separate = item.step is not other.step
+    follows = separate and item.step.line > other.step.line and not {*_LOOSE} & {*item.step.options}  # pip replaces it
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
     return finding(
@@ -122,7 +159,7 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
         scene,
         later,
         f"{item.request.text} {what} {other.request.name}{spec}, and {other.request.text} is asked for.",
-        severity="warning" if compiled or (separate and package is None) else "error",
+        severity="warning" if compiled or follows or (separate and not both) else "error",
         evidence=tuple(
             Evidence("requirement", each.request.text, f"{scene.ask.file}:{each.request.line}")
             for each in (item, other)
@@ -191,7 +228,7 @@ def _excluding(scene: Scene) -> Iterator[Finding]:
         if item.request.exact
         and (package := scene.matrix.package(item.request.name))
         and package.kind == "framework"
-        and "--no-deps" not in item.step.options
+        and not {*_LOOSE} & {*item.step.options}
     ]
     for place, item in enumerate(rows):
         mine = dict(_requirements(item, scene))
@@ -278,7 +315,7 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
     if unknown and _nvcc(scene):
         names = ", ".join(found.capability for found in unknown)
         detail = f"TORCH_CUDA_ARCH_LIST names {names}, for which CUDA {nvcc} has no target."
-        severity: Severity = "error" if scene.compiles else "warning"
+        severity: Severity = "error" if any(_NAMED_EXTENSION.search(c.text) for c in scene.commands) else "warning"
         yield finding(
             "toolkit-too-old-for-arch", scene, line, detail, severity=severity, sources=(scene.matrix.cite(release),)
         )
@@ -301,4 +338,4 @@ def _listed(word: str) -> Sm | None:
     return sm(_NAMES.get(plain.lower(), plain)) if plain else None
 
 
-RULES: Final = (pairs, tags, shared, rocm, toolkit, arch_list)
+RULES: Final = (pairs, unresolved_pairs, tags, shared, rocm, toolkit, arch_list)

@@ -18,9 +18,17 @@ if TYPE_CHECKING:
 
 _BRINGS_NAMES: Final = re.compile(
     r"\b(ln|alias|update-alternatives|wget|curl|git|bash|sh|source|dpkg|venv|virtualenv|pyenv|uv|conda|mamba|ensurepip|"
-    r"make|cp|mv|easy_install|easy_install3|add-apt-repository|gdebi|tar|ansible-playbook)\b|\.sh\b|\./"
+    r"make|cp|mv|easy_install|easy_install3|add-apt-repository|gdebi|tar|ansible-playbook)\b|\.sh\b|\./|"
+    r"\bpython3? [\w./-]+\.py\b"
 )
 """Commands that may bring a program named python or pip in a way that cannot be seen."""
+_ARCHIVES: Final = re.compile(
+    r"add-apt-repository|apt-add-repository|deadsnakes|sources\.list|\.sources\b|\bdpkg\b|\.deb\b|\.sh\b|extrepo|"
+    r"(?:^|/)(?:ba|da|z)?sh\b|\bsource\b|ansible|\bmake\b",
+    re.IGNORECASE,
+)
+"""Commands that may add an archive with other Pythons, in whatever way."""
+_PACKAGED: Final = re.compile(r"python(3\.\d{1,2})(?:-(?:dev|venv|minimal|distutils|full))?")
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
@@ -122,6 +130,32 @@ def python_missing(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def python_not_packaged(scene: Scene) -> Iterator[Finding]:
+    """base-python-missing: a Python that the base's distribution does not package, from no other archive."""
+    base = scene.base
+    row = scene.matrix.system(bases.long_os(base.os)) if base and base.os else None
+    others = any(_ARCHIVES.search(command.text) for command in scene.commands)
+    if base is None or row is None or others or any(part.copies for part in scene.chain):
+        return
+    for step in scene.stage.installs:
+        for request in step.requests if step.manager == "apt" and row.manager == "apt" else ():
+            found = _PACKAGED.fullmatch(request.name)
+            if found is None or not row.pythons or found[1] in row.pythons:
+                continue
+            offered = " and ".join(row.pythons)
+            yield finding(
+                "base-python-missing",
+                scene,
+                request.line,
+                f"{row.os} has no package {request.name}, only Python {offered}, and no other archive is added.",
+                severity="warning" if step.branch else "error",
+                evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+                fix="Take a base whose system has this Python, or let uv install it.",
+                sources=(scene.matrix.cite(row),),
+            )
+            return
+
+
 def _other_name(scene: Scene) -> tuple[Command | None, str]:
     """The first use of ``pip`` or ``python`` where Debian's packages have brought only another of Python's programs.
 
@@ -173,8 +207,8 @@ def musl(scene: Scene) -> Iterator[Finding]:
 def compiler_shipped(scene: Scene) -> Iterator[Finding]:
     """devel-in-final-stage: nothing is compiled, the compiler is shipped."""
     base = scene.base
-    if base is None or not scene.final or base.flavour != "devel":
-        return
+    if base is None or not scene.final or base.flavour != "devel" or scene.ask.kind == "devcontainer":
+        return  # where one develops, a compiler is right
     why = (
         "what is compiled could be copied to a lean stage"
         if scene.compiles
@@ -255,4 +289,4 @@ def replaced(scene: Scene) -> Iterator[Finding]:
         return
 
 
-RULES: Final = (replaced, tags, python_missing, musl, compiler_shipped, double_cuda)
+RULES: Final = (replaced, tags, python_missing, python_not_packaged, musl, compiler_shipped, double_cuda)

@@ -157,7 +157,7 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
     releases = [version_of(build.version) for build in known]
     wanted = version_of(request.exact) if request.exact else None
     if wanted is None:
-        return Outcome("none", why="version")
+        return Outcome("unknown" if _reaches_below(request.spec, min(releases)) else "none", why="version")
     if wanted < min(releases) and place.python and request.name != "jax":  # whose source installs anywhere
         first = [build for build in known if version_of(build.version) == min(releases)]
         newest = max(_number(python) for build in first for python in build.python)
@@ -165,6 +165,12 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
     if wanted.is_prerelease or wanted.is_postrelease or wanted < min(releases):
         return Outcome("unknown", why="version")
     return Outcome("none", why="newer" if wanted.release > max(releases).release else "version")
+
+
+def _reaches_below(spec: str, oldest: Version) -> bool:
+    """Whether a range ends at or before the oldest release that is known, so that older ones may meet it."""
+    bounds = [item for item in specifiers(spec) or () if item.operator in {"<", "<=", "==", "~="}]
+    return any(version_of(item.version.removesuffix(".*")) <= oldest for item in bounds)
 
 
 def _by_address(request: Request, matrix: Matrix, package: str) -> Outcome:

@@ -11,22 +11,25 @@ from compat.findings import Evidence
 from compat.rules.lint.finding import finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from compat.findings import Finding
     from compat.matrix.rows import Build
     from compat.rules.lint.scene import Scene, Taken
 
-_NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
 
 def unmet(scene: Scene) -> Iterator[Finding]:
     """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
     for item in scene.own:
-        tag = re.search(r"-cp(3)(\d{1,2})-cp3\d+t?-[^-/]+\.whl", item.request.url)
-        if tag and item.python and f"{tag[1]}.{tag[2]}" != item.python:
-            yield _wrong_tag(item, f"{tag[1]}.{tag[2]}", scene)
+        tag = re.search(r"-cp([23])(\d{1,2})-cp\d+\w*-[^-/]+\.whl", item.request.url)
+        pythons = {item.python} if item.python else scene.pythons
+        old = tag is not None and tag[1] == "2" and bool(item.python)  # a system may have a second pip, of Python 2
+        if tag and pythons and not old and f"{tag[1]}.{tag[2]}" not in pythons:
+            yield _wrong_tag(item, f"{tag[1]}.{tag[2]}", sorted(pythons), scene)
+        elif not item.python and pythons and _out_of_reach(item, pythons, scene):
+            yield _no_python(item, scene)
         if item.outcome.status != "none" or item.request.marker:
             continue
         local = _LOCAL_CUDA.search(item.request.exact)
@@ -85,12 +88,21 @@ def _no_version(item: Taken, scene: Scene) -> Finding:
     )
 
 
-def _wrong_tag(item: Taken, built_for: str, scene: Scene) -> Finding:
+def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
+    """Whether a release has wheels, and none of them for a Python that the base image can have."""
+    if not item.request.exact or item.request.url or item.request.marker:
+        return False
+    release = item.request.exact.partition("+")[0]
+    rows = [row for row in scene.matrix.builds(item.request.name) if row.version == release]
+    return bool(rows) and all(row.python and not {*row.python} & {*pythons} for row in rows)
+
+
+def _wrong_tag(item: Taken, built_for: str, pythons: list[str], scene: Scene) -> Finding:
     return finding(
         "python-unsupported",
         scene,
         item.request.line,
-        f"{item.request.url.rpartition('/')[2]} is for Python {built_for}, and the one in use is {item.python}.",
+        f"{item.request.url.rpartition('/')[2]} is for Python {built_for}, and here is {' or '.join(pythons)}.",
         severity="error",
         evidence=(_seen(item, scene),),
     )
@@ -120,7 +132,7 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
 def _no_python(item: Taken, scene: Scene) -> Finding:
     builds = [b for b in scene.matrix.builds(item.request.name) if b.version == item.request.exact.partition("+")[0]]
     pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
-    python = item.step.python or item.python
+    python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
     return finding(
         "python-unsupported",
@@ -268,7 +280,9 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
         if item.build is None or _serves_several(item.build, scene):
             continue
         if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
-            yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", "error")
+            package = scene.matrix.package(item.request.name)
+            level = "error" if package and package.kind == "framework" else "warning"  # some only lend their Python
+            yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", level)
     yield from _vendor_words(scene)
 
 
@@ -302,73 +316,6 @@ def _vendor(scene: Scene, line: int, what: str, severity: str) -> Finding:
     )
 
 
-def floating(scene: Scene) -> Iterator[Finding]:
-    """pin-missing and nightly-unpinned."""
-    for item in scene.own:
-        package = scene.matrix.package(item.request.name)
-        nightly = any(place.nightly for place in item.origins) or _NIGHTLY.fullmatch(item.request.name) is not None
-        if nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
-            if not re.search(r"dev\d{8}", item.request.spec):
-                yield finding(
-                    "nightly-unpinned",
-                    scene,
-                    item.request.line,
-                    f"{item.request.text} is a moving nightly.",
-                    severity="warning",
-                )
-        elif (
-            package and not item.request.url and not _bounded(item.request.spec) and "--locked" not in item.step.options
-        ):
-            how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
-            yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="warning")
-
-
-def stale_nightly(scene: Scene) -> Iterator[Finding]:
-    """version-does-not-exist: a nightly index of a variant that recent releases no longer have."""
-    for item in scene.own:
-        place = next((place for place in item.origins if place.nightly), None)
-        variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url) if place else None
-        builds = [b for b in scene.matrix.builds(item.request.name) if b.variant]
-        recent = sorted({b.version for b in builds}, key=origins.version_of)[-8:]
-        known = {b.variant for b in builds}
-        if (
-            place
-            and variant
-            and variant[1] in known
-            and variant[1] not in {b.variant for b in builds if b.version in recent}
-        ):
-            detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
-            yield finding(
-                "version-does-not-exist", scene, item.request.line, detail, severity="error", confidence="likely"
-            )
-            return
-
-
-def conda_nightly(scene: Scene) -> Iterator[Finding]:
-    """nightly-unpinned: a nightly conda package."""
-    for request in scene.conda:
-        if request.name.endswith("-nightly") and not request.exact:
-            yield finding(
-                "nightly-unpinned", scene, request.line, f"{request.text} is a moving nightly.", severity="warning"
-            )
-
-
-def applications(scene: Scene) -> Iterator[Finding]:
-    """pin-missing: a package that brings a framework, with neither pinned."""
-    own = {item.request.name for item in scene.own}
-    pinned = {item.request.name for item in scene.taken if _bounded(item.request.spec)}
-    for request, row in scene.applications:
-        if request.name in own and not request.url and not _bounded(request.spec) and not pinned & {*row.pulls}:
-            brought = f" It brings {' and '.join(row.pulls)}." if row.pulls else ""
-            detail = f"{request.text}: no version is named.{brought}"
-            yield finding("pin-missing", scene, request.line, detail, severity="warning")
-
-
-def _bounded(spec: str) -> bool:
-    """Whether a specification stays within one release line: ``==``, ``~=``, or an upper bound."""
-    return any(mark in spec for mark in ("==", "~=", "<"))
-
-
 def _seen(item: Taken, scene: Scene) -> Evidence:
     return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
 
@@ -378,10 +325,6 @@ RULES: Final = (
     shadowed,
     cpu_by_accident,
     wrong_vendor,
-    floating,
-    stale_nightly,
-    conda_nightly,
-    applications,
     backend_by_device,
     half_installed,
 )

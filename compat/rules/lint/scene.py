@@ -93,7 +93,17 @@ class Scene:
     @property
     def gpu(self) -> str:
         """What the image is meant for: ``cuda``, ``rocm``, ``jetson``, or empty if nothing tells."""
-        return self.base.kind if self.base and self.base.kind in {"cuda", "rocm", "jetson"} else ""
+        if self.base and self.base.kind in {"cuda", "rocm", "jetson"}:
+            return self.base.kind
+        return "cuda" if self.ask.gpu and self.base and self.base.kind in {"python", "plain"} else ""
+
+    @property
+    def pythons(self) -> frozenset[str]:
+        """Pythons that the environment can have; empty if nothing limits them."""
+        if self.python:
+            return frozenset({self.python})
+        untouched = self.base is not None and not self.conda and not _brings_pythons(self.commands)
+        return bases.pythons_of(self.base, self.matrix) if self.base and untouched else frozenset()
 
     @property
     def rocm(self) -> str:
@@ -125,7 +135,7 @@ def scenes(ask: Ask, matrix: Matrix) -> Iterator[Scene]:
     """One scene per stage; files that are no Dockerfile have one without a base."""
     for stage in ask.stages:
         chain = ask.chain(stage)
-        base = bases.read(chain[0].base, matrix) if ask.kind == "dockerfile" else None
+        base = bases.read(chain[0].base, matrix) if ask.kind in {"dockerfile", "devcontainer"} else None
         if base and base.reference.lower() == "scratch":
             continue
         yield _scene(ask, stage, chain, base, matrix)
@@ -205,6 +215,8 @@ def _has_python(chain: tuple[Stage, ...], base: Base | None, commands: tuple[Com
         return True
     if base.kind not in {"cuda", "plain", "rocm"} or base.variable:
         return None
+    if any(command.words[0] == "feature" for command in commands):
+        return None  # features of a development container bring what they like
     brings = re.compile(r"python|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b")
     installing = [command.text for command in commands if command.words[0] not in {"pip", "pip3", "python", "python3"}]
     copied = any(part.copies for part in chain)

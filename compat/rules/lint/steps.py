@@ -150,7 +150,12 @@ def jetson(scene: Scene) -> Iterator[Finding]:
 
 def root_user(scene: Scene) -> Iterator[Finding]:
     """root-user: the final stage runs as root."""
-    if scene.final and scene.base and (scene.stage.user or "root").partition(":")[0] in {"root", "0"}:
+    if (
+        scene.ask.kind == "dockerfile"
+        and scene.final
+        and scene.base
+        and (scene.stage.user or "root").partition(":")[0] in {"root", "0"}
+    ):
         yield finding(
             "root-user", scene, scene.stage.line, "No USER is set: the container runs as root.", severity="info"
         )

@@ -1,0 +1,90 @@
+"""Here-documents of a Dockerfile: the files that it writes itself, such as a requirements file in a COPY or RUN step.
+
+Source: Docker documentation, "Dockerfile reference", section "Here-documents".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MARK: Final = re.compile(r"<<-?\s*['\"]?([A-Za-z_][\w.-]{0,60})['\"]?")
+_TARGET: Final = re.compile(r">>?\s*([^\s;&|<>]{1,300})")
+_TEE: Final = re.compile(r"\btee\s+(?:-a\s+)?([^\s;&|<>]{1,300})")
+_ECHO: Final = re.compile(
+    r"\b(?:echo|printf)\s+(?:-[ne]+\s+)?(?:'(?P<one>[^']{1,4000})'|\"(?P<two>[^\"]{1,4000})\")\s*>>?\s*(?P<file>[^\s;&|<>]{1,300})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One here-document: its mark, its lines, and the line (from 1) of the file on which it begins."""
+
+    mark: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that a step writes: its path in the image, its content, and the line on which the content begins."""
+
+    path: str
+    text: str
+    line: int
+
+
+def document(lines: Sequence[str], index: int, mark: str, first_line: int = 1) -> tuple[Document, int]:
+    """The document of ``mark`` that begins at ``lines[index]``, and the index after its end.
+
+    ``first_line`` is the number of ``lines[0]`` in the file. A document that nothing ends reaches to the last line.
+    """
+    ends = (place for place in range(index, len(lines)) if lines[place].strip() == mark)
+    end = next(ends, len(lines))
+    return Document(mark, "\n".join(lines[index:end]), index + first_line), end + 1
+
+
+def copied(rest: str, documents: Sequence[Document]) -> Iterator[Written]:
+    """The files of ``COPY <<EOF /path``: one document goes to the path, several by their names into the folder."""
+    words = [word for word in rest.split() if not word.startswith("--")]
+    target = words[-1] if words else ""
+    for found in documents:
+        folder = target.endswith("/") or len(documents) > 1
+        yield Written(f"{target.rstrip('/')}/{found.mark}" if folder else target, found.text, found.line)
+
+
+def saved(rest: str, documents: Sequence[Document]) -> Iterator[Written]:
+    """The files of ``RUN cat <<EOF > /path`` and ``RUN tee /path <<EOF``."""
+    for one in documents:
+        line = next(
+            (line for line in rest.splitlines() if re.search(rf"<<-?\s*['\"]?{re.escape(one.mark)}(?![\w.-])", line)),
+            "",
+        )
+        found = _TARGET.search(MARK.sub("", line)) or _TEE.search(line)
+        if found:
+            yield Written(found[1], one.text, one.line)
+        else:  # the document is a script, which may write documents of its own
+            yield from _of_script(one)
+
+
+def _of_script(script: Document) -> Iterator[Written]:
+    lines = script.text.splitlines()
+    index = 0
+    while index < len(lines):
+        head, mark = lines[index], MARK.search(lines[index])
+        index += 1
+        if mark:
+            inner, index = document(lines, index, mark[1], script.line)
+            found = _TARGET.search(MARK.sub("", head)) or _TEE.search(head)
+            yield from [Written(found[1], inner.text, inner.line)] if found else []
+
+
+def echoed(script: str, line: int) -> Iterator[Written]:
+    """The files of ``RUN echo 'torch==2.6.0' > /path``; each appended line counts as a file of its own."""
+    for found in _ECHO.finditer(script):
+        text = (found["one"] or found["two"] or "").replace("\\n", "\n")
+        yield Written(found["file"], text, line)
