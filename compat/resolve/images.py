@@ -52,6 +52,7 @@ class Need:
         system: what must come from the image (``cuda11.8 cudnn8``); empty if wheels bring everything.
         glibc: lowest C library.
         pythons: bit set of Pythons that suit all builds.
+        board: whether the devices are Jetson boards, whose driver and CUDA libraries come from their JetPack.
     """
 
     place: str
@@ -59,6 +60,7 @@ class Need:
     system: tuple[str, ...]
     glibc: str
     pythons: int
+    board: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +187,9 @@ class Images:
     def _suitable(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
         """Image rows that serve the need: row, flavour, how near to the purpose (0 best), and the reason."""
         kind = need.runtime.rstrip("0123456789.")
-        if need.system:
+        if need.system and need.board:
+            yield from self._of_jetpack(need)
+        elif need.system:
             yield from self._with_libraries(need, kind)
         else:
             yield from self._lean(need, kind)
@@ -210,6 +214,18 @@ class Images:
                 plain = flavour.replace(f"cudnn{cudnn}-", "cudnn-") if cudnn else flavour
                 if plain == wanted:
                     yield row, flavour, 0, listed
+
+    def _of_jetpack(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
+        """Images of the JetPack releases that bring this CUDA, the newest first: a board runs only what is made for it.
+
+        Source: table ``jetpack`` of the matrix; from JetPack 7 on (``sbsa``) ordinary arm64 images run.
+        """
+        named = {reference: row for row in self._named("nvcr.io/nvidia/l4t-") for reference in row.references()}
+        releases = [row for row in self._known.matrix.table("jetpack") if not row.sbsa and not row.preview]
+        fitting = [row for row in releases if f"cuda{row.cuda}" == need.runtime]
+        for place, release in enumerate(reversed(fitting)):
+            why = f"{' and '.join(need.system)} come from JetPack {release.jetpack}: a Jetson runs its own images"
+            yield from ((named[text], "", place, why) for text in release.images[:1] if text in named)
 
     def _lean(self, need: Need, kind: str) -> Iterator[tuple[Image, str, int, str]]:
         """Images without a second copy of what the wheels bring.

@@ -141,9 +141,13 @@ class Joints:
 def fits_runtime(left: Option, right: Option, twins: bool) -> bool:
     """Whether two builds may live in one process, as far as their GPU runtimes go.
 
-    A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
-    binary interface; where one takes CUDA from the system there is one copy for both, hence one minor.
+    A twin has its framework's runtime exactly, and takes it from where the framework does: beside a torch for a
+    Jetson's own CUDA goes the torchvision of the same index, not the one for servers. Other builds share a major, in
+    which the CUDA libraries keep their binary interface; where one takes CUDA from the system there is one copy for
+    both, hence one minor.
     """
+    if twins and left.lane[2] != right.lane[2] and left.vendor and right.vendor:
+        return False
     if not left.vendor or not right.vendor or left.runtime == right.runtime:
         return True
     if twins:

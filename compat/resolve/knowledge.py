@@ -165,6 +165,7 @@ class Knowledge:
             lane=(kind, number, build.cuda_from == "system", has_minors),
             kit=self._kits.setdefault(kit, len(self._kits)),
             is_framework=row is not None and row.kind == "framework",
+            on_board=bool(build.kernels) and self.matrix.families.integrated.issuperset(build.kernels),
         )
 
     @cached_property

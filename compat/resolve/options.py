@@ -68,6 +68,7 @@ class Option:
             system, and whether the release has builds for several minors.
         kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
         is_framework: whether its package is a framework rather than a companion.
+        on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
     """
 
     build: Build
@@ -85,6 +86,7 @@ class Option:
     lane: Lane = ("", "", False, False)
     kit: int = 0
     is_framework: bool = False
+    on_board: bool = False
 
     @property
     def runtime(self) -> str:

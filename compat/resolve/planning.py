@@ -116,8 +116,8 @@ def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driver
         lowest += [first] if first else []
         notes += [f"{device.label} is served up to branch R{last}"] if last else []
     minimum = max(lowest, key=versions.release)
-    if minimum == "0" or runtime_of(chosen) == "cpu":
-        return DriverNeed()
+    if minimum == "0" or runtime_of(chosen) == "cpu" or any(weighed.option.on_board for weighed in chosen):
+        return DriverNeed()  # a Jetson's driver is part of its JetPack and has numbers of its own
     best = max((minimum, *comfortable), key=versions.release)
     if versions.release(minimum) < versions.release(best):
         notes.insert(0, _minor_note(search, best))
@@ -186,6 +186,19 @@ def _env(runtime: str, image: BaseImage | None) -> dict[str, str]:
     return {}
 
 
+def _jetpacks(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
+    """The JetPack releases that a plan for a Jetson needs: those that bring the CUDA of its builds.
+
+    Source: table ``jetpack`` of the matrix; up to JetPack 6 a board's CUDA is its JetPack's.
+    """
+    runtime = runtime_of(chosen)
+    if any(weighed.option.on_board for weighed in chosen):
+        rows = search.known.matrix.table("jetpack")
+        releases = [row.jetpack for row in rows if f"cuda{row.cuda}" == runtime and not row.sbsa and not row.preview]
+        names = ", ".join(dict.fromkeys(releases))
+        yield f"the board runs JetPack {names}, whose CUDA is {runtime.removeprefix('cuda')}"
+
+
 def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], driver: DriverNeed) -> Iterator[str]:
     """What was assumed, and what the person should know before relying on the plan.
 
@@ -194,6 +207,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     """
     target = search.target
     yield from target.conditions
+    yield from _jetpacks(search, chosen)
     if driver.minimum and not any(machine.number for machine in target.machines):
         yield f"the host has NVIDIA driver {driver.minimum} or later (no driver version is known)"
     if driver.note and any(weighed.strain for weighed in chosen):

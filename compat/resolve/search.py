@@ -294,7 +294,8 @@ def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
     system = tuple(sorted({item for weighed in chosen for item in weighed.option.build.system}))
     floors = [floor for weighed in chosen if (floor := glibc_of(weighed.option))]
     glibc = max(floors, key=versions.release) if floors and place.startswith("linux") else ""
-    return Need(place=place, runtime=runtime_of(chosen), system=system, glibc=glibc, pythons=pythons)
+    board = any(weighed.option.on_board for weighed in chosen)
+    return Need(place, runtime_of(chosen), system, glibc, pythons, board)
 
 
 def glibc_of(option: Option) -> str:

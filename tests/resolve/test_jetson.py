@@ -1,0 +1,68 @@
+"""Plans for Jetson boards: NVIDIA's own wheels and images, and a word on the JetPack instead of a driver number."""
+
+import pytest
+
+from compat.matrix import matrix
+from compat.resolve import resolve
+from compat.resolve.target import from_options
+
+MATRIX = matrix()
+
+
+def plan(requirements, gpu, **options):
+    answer = resolve(requirements, from_options(MATRIX, gpus=(gpu,), **options), MATRIX)
+    assert answer.status == "plan", [member.text for conflict in answer.conflicts for member in conflict.members]
+    return answer.plan
+
+
+@pytest.mark.parametrize(
+    ("requirement", "gpu", "runtime", "python", "image"),
+    [
+        ("torch", "Jetson AGX Orin 64GB", "cuda12.6", "3.10", "nvcr.io/nvidia/l4t-jetpack:r36.4.0"),
+        ("torch", "Jetson Orin Nano 8GB", "cuda12.6", "3.10", "nvcr.io/nvidia/l4t-jetpack:r36.4.0"),
+        ("torch==2.5.0", "sm_87", "cuda12.6", "3.10", "nvcr.io/nvidia/l4t-jetpack:r36.4.0"),
+        ("torch", "Jetson AGX Xavier", "cuda11.4", "3.8", "nvcr.io/nvidia/l4t-jetpack:r35.4.1"),
+        ("torch==2.0.0", "Jetson Orin NX 16GB", "cuda11.4", "3.8", "nvcr.io/nvidia/l4t-jetpack:r35.4.1"),
+        ("tensorflow", "Jetson Nano", "cuda10.2", "3.6", "nvcr.io/nvidia/l4t-base:r32.7.1"),
+        ("tensorflow==2.12.0", "Jetson Xavier NX", "cuda11.4", "3.8", "nvcr.io/nvidia/l4t-jetpack:r35.4.1"),
+        ("tensorflow", "Jetson Orin NX 8GB", "cuda12.2", "3.10", "nvcr.io/nvidia/l4t-jetpack:r36.3.0"),
+    ],
+)
+def test_a_board_gets_the_wheels_and_the_image_of_its_jetpack(requirement, gpu, runtime, python, image):
+    found = plan([requirement], gpu, arch="aarch64")
+    assert (found.runtime, found.python, found.arch) == (runtime, python, "aarch64")
+    assert found.base_image.image == image
+    assert [gpu.kernels for gpu in found.gpus] == ["native"]
+    assert all("jetson" in build.index or "redist/jp" in build.index for build in found.builds)
+
+
+def test_a_board_is_told_its_jetpack_and_no_driver_number():
+    found = plan(["torch"], "Jetson AGX Orin 64GB")
+    assert not found.driver.minimum
+    assert "the board runs JetPack 6.1, 6.2, 6.2.1, 6.2.2, whose CUDA is 12.6" in found.conditions
+
+
+def test_companions_come_from_the_index_of_their_framework():
+    found = plan(["torch", "torchvision", "torchaudio"], "Jetson Orin Nano 8GB")
+    assert {build.index for build in found.builds} == {"https://pypi.jetson-ai-lab.io/jp6/cu126"}
+    assert [build.requirement for build in found.builds] == ["torch==2.9.1", "torchvision==0.24.1", "torchaudio==2.9.1"]
+
+
+def test_thor_takes_ordinary_arm_wheels_and_images():
+    """From JetPack 7 on a board is an ordinary arm64 machine (sbsa)."""
+    found = plan(["torch"], "NVIDIA Thor")
+    assert found.builds[0].index == ""
+    assert found.base_image.image.startswith("nvidia/cuda:13.")
+    assert found.driver.minimum == "580.65.06"
+
+
+@pytest.mark.parametrize("gpu", ["GH200", "sm_90", "sm_80"])
+def test_a_server_never_gets_a_wheel_for_boards(gpu):
+    found = plan(["torch", "torchvision"], gpu, arch="aarch64")
+    assert not any("jetson" in build.index for build in found.builds)
+
+
+def test_where_nobody_publishes_wheels_there_is_no_plan():
+    """PyTorch for the first Jetson Nano exists in images only, which a plan of wheels cannot name."""
+    answer = resolve(["torch"], from_options(MATRIX, gpus=("Jetson Nano",)), MATRIX)
+    assert answer.status == "conflict"
