@@ -79,7 +79,12 @@ class Joints:
         return bits
 
     def goes(self, left: Option, right: Option) -> bool:
-        """Whether the runtimes of two builds go together: the question that settles most pairs."""
+        """Whether the runtimes of two builds go together: the question that settles most pairs.
+
+        A twin of a build for Jetson boards comes from the same index: elsewhere the same CUDA means a server's.
+        """
+        if (left.on_board or right.on_board) and left.build.index != right.build.index:
+            return not (self._is_twin(left, right) or self._is_twin(right, left))
         key = (left.package, left.lane, right.package, right.lane)
         goes = self._lanes.get(key)
         if goes is None:
@@ -141,13 +146,9 @@ class Joints:
 def fits_runtime(left: Option, right: Option, twins: bool) -> bool:
     """Whether two builds may live in one process, as far as their GPU runtimes go.
 
-    A twin has its framework's runtime exactly, and takes it from where the framework does: beside a torch for a
-    Jetson's own CUDA goes the torchvision of the same index, not the one for servers. Other builds share a major, in
-    which the CUDA libraries keep their binary interface; where one takes CUDA from the system there is one copy for
-    both, hence one minor.
+    A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
+    binary interface; where one takes CUDA from the system there is one copy for both, hence one minor.
     """
-    if twins and left.lane[2] != right.lane[2] and left.vendor and right.vendor:
-        return False
     if not left.vendor or not right.vendor or left.runtime == right.runtime:
         return True
     if twins:

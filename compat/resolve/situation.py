@@ -52,6 +52,7 @@ class Machine:
 
     ``vendors`` is what the machine has, whatever constraint is dropped: a driver alone speaks for a GPU of its maker.
     ``amdgpu`` is AMD's kernel driver where it has a version of its own; the kernel's inbox driver has none.
+    ``l4t`` is the release of a Jetson's system, which brings its driver and its CUDA.
     """
 
     driver: str = ""
@@ -60,6 +61,8 @@ class Machine:
     vendors: frozenset[str] = frozenset()
     amdgpu: tuple[int, ...] = ()
     amdgpu_bit: int = 0
+    l4t: str = ""
+    l4t_bit: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,7 +316,7 @@ def _machines(
 
 
 def _machine(host: Host, builder: _Builder, cpu: bool) -> Machine:
-    """A machine's NVIDIA driver; a CPU plan needs none, whatever is there."""
+    """A machine's drivers; a CPU plan needs none, whatever is there."""
     if cpu:
         return Machine()
     text, machine = host["driver"], Machine()
@@ -327,6 +330,9 @@ def _machine(host: Host, builder: _Builder, cpu: bool) -> Machine:
     if text and versions.is_release(text):
         bit = builder.fact("amdgpu", text, f"AMD driver {text}", host.source("amdgpu"))
         machine = replace(machine, amdgpu=versions.release(text), amdgpu_bit=bit)
+    if l4t := host["l4t"]:
+        bit = builder.fact("l4t", l4t, f"L4T {l4t}", host.source("l4t"))
+        machine = replace(machine, l4t=l4t, l4t_bit=bit)
     return machine
 
 

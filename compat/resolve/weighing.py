@@ -239,6 +239,9 @@ class Scale:
             floor = self._known.hardware.amdgpu_floor(option.number)
             if floor and machine.amdgpu < versions.release(floor):
                 violations = both(violations, (machine.amdgpu_bit,))
+        if option.on_board:  # the numbers of a Jetson's driver are no branch of the desktop's
+            cudas = self._known.hardware.board_cudas(machine.l4t)
+            return both(violations, (machine.l4t_bit,)) if cudas and option.number not in cudas else violations, 0
         if option.kind != "cuda" or not machine.number:
             return violations, 0
         carried, strain = self._cuda_driver(option, machine, place)

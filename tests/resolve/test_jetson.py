@@ -2,6 +2,7 @@
 
 import pytest
 
+from compat import facts
 from compat.matrix import matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options
@@ -40,6 +41,31 @@ def test_a_board_is_told_its_jetpack_and_no_driver_number():
     found = plan(["torch"], "Jetson AGX Orin 64GB")
     assert not found.driver.minimum
     assert "the board runs JetPack 6.1, 6.2, 6.2.1, 6.2.2, whose CUDA is 12.6" in found.conditions
+
+
+def orin(l4t, **more):
+    gpu = {"name": "Orin (nvgpu)", "vendor": "nvidia", "target": "sm_87", "integrated": True}
+    return facts.load({"gpus": [gpu], "arch": "aarch64", "l4t": l4t, **more}, "a board")
+
+
+@pytest.mark.parametrize(
+    ("l4t", "runtime"),
+    [
+        ("36.4.0", "cuda12.6"),
+        ("36.4.9", "cuda12.6"),  # not in the matrix: as the others of 36.4
+        ("35.3.1", "cuda11.4"),
+        ("35", "cuda11.4"),
+    ],
+)
+def test_the_system_that_is_there_decides_the_cuda(l4t, runtime):
+    answer = resolve(["torch"], orin(l4t, driver="540.4.0"), MATRIX)
+    assert (answer.status, answer.plan.runtime) == ("plan", runtime)
+
+
+def test_a_wheel_for_another_jetpack_clashes_with_the_system():
+    answer = resolve(["torch==2.9.1"], orin("35.4.1"), MATRIX)
+    assert answer.status == "conflict"
+    assert any("L4T 35.4.1" in member.text for conflict in answer.conflicts for member in conflict.members)
 
 
 def test_companions_come_from_the_index_of_their_framework():
