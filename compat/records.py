@@ -26,8 +26,15 @@ class Gpu:
         ecc_uncorrected: uncorrected ECC errors since the last reset.
         remap_pending: whether row remapping or page retirement waits for a reset.
         pcie: current link, ``gen4 x16``; ``pcie_max`` what the card and slot allow.
+        numa: NUMA node that the card hangs on; -1 where the firmware names none.
+        nvlinks: NVLink lanes that are active; ``nvlinks_down`` those that the card has and that are not.
+        fabric: registration with the NVSwitch fabric: ``completed``, ``in_progress``, ``not_started``.
+        clock_mhz: clock of the processors now, in MHz; ``clock_max_mhz`` the highest it may take.
+        memory_clock_mhz: clock of the memory now, in MHz; ``memory_clock_max_mhz`` the highest it may take.
         throttle: active reasons for lowered clocks.
         processes: number of compute processes.
+        virtual: ``passthrough``, ``vgpu`` (in a guest), ``host_vgpu``, ``host_vsga``; ``none`` on bare metal.
+        licensed: whether a virtual GPU has its licence.
         lost: whether the driver reports the device as lost or needing a reset.
     """
 
@@ -49,8 +56,18 @@ class Gpu:
     remap_pending: bool | None = None
     pcie: str = ""
     pcie_max: str = ""
+    numa: int | None = None
+    nvlinks: int | None = None
+    nvlinks_down: int | None = None
+    fabric: str = ""
+    clock_mhz: int | None = None
+    clock_max_mhz: int | None = None
+    memory_clock_mhz: int | None = None
+    memory_clock_max_mhz: int | None = None
     throttle: tuple[str, ...] = ()
     processes: int | None = None
+    virtual: str = ""
+    licensed: bool | None = None
     lost: bool | None = None
 
 

@@ -37,10 +37,13 @@ from compat.detect import (
     packages,
     pci,
     processor,
+    services,
     system,
     system_packages,
+    toolkit_config,
     toolkits,
     tools,
+    windows,
 )
 from compat.detect.gpus import given, merge
 from compat.detect.machine import Machine
@@ -69,11 +72,14 @@ DETECTORS: Final[Mapping[str, Detector]] = {
     "toolkits": toolkits,
     "amd": amd,
     "macos": macos,
+    "windows": windows,
     "accelerators": accelerators,
     "pci": pci,
     "system": system,
     "processor": processor,
     "limits": limits,
+    "services": services,
+    "toolkit_config": toolkit_config,
     "boot": boot,
     "context": context,
     "modules": kernel_modules,
@@ -114,8 +120,18 @@ def detect(
     found = checked(combined([readings[name] for name in DETECTORS]))
     if isinstance(found["container"], Fact) and found["container"].value:
         found["gpus"] = given(found["gpus"])
+    found["hung"] = Fact(_hung(found), "this command's deadline")
     host = Host(found)
     return host if full else veil(host, machine)
+
+
+def _hung(readings: Mapping[str, Reading]) -> dict[str, str]:
+    """Facts whose source did not answer in time, with the reason: a hang is a fact of its own."""
+    return {
+        name: reading.why
+        for name, reading in readings.items()
+        if isinstance(reading, Unknown) and "did not answer within" in reading.why
+    }
 
 
 def _question(detector: Detector, machine: Machine) -> Any:

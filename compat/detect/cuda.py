@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "CUDA driver library"
-FACTS: Final = ("cuda_init", "driver_cuda")
+FACTS: Final = ("cuda_init", "driver_cuda", "peer_access")
 SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "libcuda.so.1 on the loader's path"
 
 _WINDOWS: Final = "C:/Windows/System32/nvcuda.dll"
+_MODES: Final = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}  # CUcomputemode
 
 
 def present(machine: Machine) -> bool:
@@ -43,17 +44,28 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     """What cuInit answers; CUDA's version of the library; GPUs, for places without NVML (Jetson, slim images)."""
     answer = ask(machine, "cuda.py")
     if isinstance(answer, Unknown):
-        return {"cuda_init": answer}
+        return {"cuda_init": answer, "peer_access": answer}
     if "missing" in answer:
-        return {"cuda_init": Unknown(f"libcuda.so.1 cannot be loaded: {text(answer['missing'], 200)}", NAME)}
+        why = Unknown(f"libcuda.so.1 cannot be loaded: {text(answer['missing'], 200)}", NAME)
+        return {"cuda_init": why, "peer_access": why}
     # no answer although the process printed something: it hung or crashed inside cuInit
     state = text(answer.get("init"), 80)
     gpus = tuple(_gpu(each) for each in items(answer.get("gpus")) if isinstance(each, dict))
     return {
         "cuda_init": Fact(state, "cuInit") if state else Unknown(answer[FAILED] or "cuInit told nothing", NAME),
         **_version(machine, answer),
+        "peer_access": _peers(answer.get("peers"), len(gpus)),
         **({"gpus": Fact(gpus, NAME)} if gpus else {}),
     }
+
+
+def _peers(said: Any, devices: int) -> Reading:
+    """Whether every pair has peer access; a known absence where there is no pair."""
+    if isinstance(said, bool):
+        return Fact(said, "cuDeviceCanAccessPeer")
+    if devices < 2:
+        return Fact(None, "fewer than two CUDA devices")
+    return Unknown("cuDeviceCanAccessPeer did not tell it for every pair", NAME)
 
 
 def _version(machine: Machine, answer: dict[str, Any]) -> dict[str, Reading]:
@@ -77,4 +89,5 @@ def _gpu(said: dict[str, Any]) -> Gpu:
         bus="" if integrated else bus(text(said.get("bus"), 40)),
         memory_mib=memory >> 20 if memory else None,
         integrated=integrated,
+        compute_mode=_MODES.get(said.get("compute_mode", -1), "") if type(said.get("compute_mode")) is int else "",
     )

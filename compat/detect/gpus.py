@@ -34,6 +34,9 @@ def merge(sights: Sequence[Reading]) -> Reading:
     blind = next((sight for sight in sights if isinstance(sight, Unknown)), None)
     if blind is not None and not found:
         return blind  # "none seen" is no answer while one of the places could not be looked at
+    named = {(gpu.vendor, gpu.name) for gpu in found.values() if gpu.bus and gpu.name}
+    # a sight without an address that has the name of a card with one is that card (Windows' registry beside NVML)
+    found = {key: gpu for key, gpu in found.items() if gpu.bus or (gpu.vendor, gpu.name) not in named}
     told = ", ".join(dict.fromkeys(sight.source for sight in facts if sight.value))
     ordered = sorted(found.values(), key=lambda gpu: (gpu.bus == "", gpu.bus))
     return Fact(tuple(ordered), told or ", ".join(dict.fromkeys(sight.source for sight in facts)))

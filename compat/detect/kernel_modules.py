@@ -1,4 +1,4 @@
-"""Loaded kernel modules that concern GPUs.
+"""Loaded kernel modules that concern GPUs, and what NVIDIA's module wrote to the kernel log.
 
 Xid numbers are the kernel module's own error reports ("NVRM: Xid (PCI:0000:41:00): 79, ..."). Only the numbers are
 kept: the lines also hold process names. Reading the log may need privileges; that is then the reason.
@@ -15,12 +15,12 @@ from compat.detect.base import LINUX
 from compat.facts import Fact, Reading, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from compat.detect.machine import Machine
 
 NAME: Final = "kernel modules"
-FACTS: Final = ("modules", "xids")
+FACTS: Final = ("modules", "xids", "driver_log")
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "/proc/modules"
 
@@ -31,6 +31,10 @@ _CONCERN: Final = re.compile(
 )
 _BUILT_IN: Final = ("amdgpu", "nvidia", "nouveau", "i915", "xe")  # may be part of the kernel: then only /sys has them
 _XID: Final = re.compile(rb"NVRM: Xid \([^)\n]{1,64}\): (\d{1,3})")
+# The module's own lines, and the words of those that say why it did not start a GPU; none of these names a process
+_LINE: Final = re.compile(rb"NVRM: [^\n]{1,400}")
+_REFUSAL: Final = re.compile(rb"RmInitAdapter|rm_init_adapter|GSP|is not supported by|does not include|API mismatch")
+_MOST_LINES: Final = 8
 _LOG: Final = "/dev/kmsg"
 _LOG_LIMIT: Final = 8 << 20  # the kernel's ring buffer is smaller unless someone enlarged it
 
@@ -41,11 +45,25 @@ def present(machine: Machine) -> bool:  # noqa: ARG001 - facts() says why if /pr
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """Names of modules, and the Xid numbers that NVIDIA's module wrote to the kernel log, without repeats."""
+    """Names of modules; Xid numbers, and refusals to start a GPU, that NVIDIA's module wrote to the kernel log."""
     modules = _modules(machine)
     nvidia = isinstance(modules, Fact) and "nvidia" in modules.value
-    xids = _xids(machine) if nvidia else Fact((), "no nvidia module is loaded")
-    return {"modules": modules, "xids": xids if isinstance(modules, Fact) else Unknown(modules.why, _LOG)}
+    log = _log(machine)
+    return {
+        "modules": modules,
+        "xids": _of_log(log, _xids) if nvidia else _no_xids(modules),
+        "driver_log": _of_log(log, _refusals),
+    }
+
+
+def _of_log(log: bytes | Unknown, read: Callable[[bytes], tuple[str, ...]]) -> Reading:
+    """What ``read`` finds in the log, or why there is no log."""
+    return log if isinstance(log, Unknown) else Fact(read(log), _LOG)
+
+
+def _no_xids(modules: Reading) -> Reading:
+    """Without the module nothing reports an Xid; whether it is there may itself be unknown."""
+    return Unknown(modules.why, _LOG) if isinstance(modules, Unknown) else Fact((), "no nvidia module is loaded")
 
 
 def _modules(machine: Machine) -> Reading:
@@ -60,10 +78,21 @@ def _modules(machine: Machine) -> Reading:
     return Fact(tuple(sorted(name for name in loaded if _CONCERN.fullmatch(name))), "/proc/modules, /sys/module")
 
 
-def _xids(machine: Machine) -> Reading:
-    """Xid numbers in the order they first appeared."""
+def _log(machine: Machine) -> bytes | Unknown:
+    """The kernel's ring buffer, or why it may not be read (it may name people's programs, so systems restrict it)."""
     try:
-        log = machine.root.records(_LOG, _LOG_LIMIT)
+        return machine.root.records(_LOG, _LOG_LIMIT)
     except OSError as error:
         return Unknown(f"the kernel log may not be read: {error.strerror}", _LOG)
-    return Fact(tuple(dict.fromkeys(number.decode() for number in _XID.findall(log))), _LOG)
+
+
+def _xids(log: bytes) -> tuple[str, ...]:
+    """Xid numbers in the order they first appeared."""
+    return tuple(dict.fromkeys(number.decode() for number in _XID.findall(log)))
+
+
+def _refusals(log: bytes) -> tuple[str, ...]:
+    """The lines in which the module says why it could not start a GPU, each once."""
+    found = (line for line in _LINE.findall(log) if _REFUSAL.search(line) and b"Xid" not in line)
+    lines = (line.decode("utf-8", "replace").strip() for line in found)
+    return tuple(dict.fromkeys(lines))[:_MOST_LINES]

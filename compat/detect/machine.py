@@ -108,6 +108,15 @@ class Machine:
         except OSError:
             return None
 
+    def registry(self, key: str) -> Reading:
+        """Values of a key of Windows' registry; a known absence if there is no such key, else the system's reason."""
+        try:
+            return Fact(dict(self.root.registry(key)), key)
+        except FileNotFoundError:
+            return Fact(None, key)
+        except OSError as error:
+            return Unknown(f"{key}: {reason(error)}", key)
+
     def exists(self, path: str) -> bool:
         """Whether something is at ``path``, links followed."""
         return self.entry(path) is not None

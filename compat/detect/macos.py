@@ -1,7 +1,9 @@
-"""macOS: processor, memory and Apple's GPU, from sysctl.
+"""macOS: processor, memory and Apple's GPU, from sysctl; the graphics cards of Intel Macs, from system_profiler.
 
 There is no CUDA or ROCm to look for; what matters is the processor, the memory it shares with its GPU, and whether the
-interpreter runs natively.
+interpreter runs natively. ``system_profiler`` takes most of a second and is started on Intel Macs only.
+
+Sources: Apple, sysctl(3) and "About the Rosetta translation environment"; system_profiler(8), ``-json``.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.detect.answers import items, text
 from compat.facts import Fact, Gpu, Reading, Unknown
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ FACTS: Final = ("cpu", "cpu_flags", "memory_mib", "gpus", "python_arch", "arch")
 SYSTEMS: Final = frozenset({"darwin"})
 SOUGHT: Final = "sysctl"
 
+_PROFILER: Final = ("/usr/sbin/system_profiler", "-json", "SPDisplaysDataType")
+_VENDORS: Final = {"0x1002": "amd", "0x10de": "nvidia", "0x8086": "intel"}
 _KEYS: Final = ("machdep.cpu.brand_string", "hw.memsize", "hw.optional.arm64", "machdep.cpu.features")
 
 
@@ -50,5 +55,36 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "cpu": Fact(model, SOUGHT),
         "cpu_flags": Fact(flags, SOUGHT),
         "memory_mib": Fact(memory, SOUGHT) if memory else Unknown("hw.memsize is not told", SOUGHT),
-        "gpus": Fact((gpu,), SOUGHT) if apple else Unknown("GPUs of Intel Macs are not read", SOUGHT),
+        "gpus": Fact((gpu,), SOUGHT) if apple else _cards(machine),
     }
+
+
+def _cards(machine: Machine) -> Reading:
+    """Graphics of an Intel Mac, as system_profiler lists them."""
+    import json
+
+    outcome = machine.ask(_PROFILER)
+    try:
+        listed = json.loads(outcome.out)["SPDisplaysDataType"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Unknown(outcome.why or "system_profiler lists no graphics", "system_profiler")
+    return Fact(tuple(_card(each) for each in items(listed) if isinstance(each, dict)), "system_profiler")
+
+
+def _card(said: dict[str, object]) -> Gpu:
+    """One card: vendors are told as ``AMD (0x1002)`` or by a key such as ``sppci_vendor_amd``."""
+    maker = str(said.get("spdisplays_vendor", "")).lower()
+    vendor = next((name for number, name in _VENDORS.items() if number in maker or maker.endswith(f"_{name}")), "")
+    shared = "spdisplays_vram_shared" in said
+    size = re.match(
+        r"([0-9]{1,6}) (MB|GB)", str(said.get("spdisplays_vram_shared" if shared else "spdisplays_vram", ""))
+    )
+    number = str(said.get("spdisplays_device-id", "")).removeprefix("0x")
+    number_of = {name: key.removeprefix("0x") for key, name in _VENDORS.items()}
+    return Gpu(
+        name=text(said.get("sppci_model"), 120),
+        vendor=vendor,
+        pci=f"{number_of[vendor]}:{number}" if vendor and re.fullmatch(r"[0-9a-f]{4}", number) else "",
+        integrated=shared,
+        memory_mib=int(size[1]) * (1024 if size[2] == "GB" else 1) if size else None,
+    )

@@ -1,10 +1,10 @@
-"""NVIDIA's kernel module and fabric manager, from /proc and /sys alone.
+"""NVIDIA's kernel module, from /proc and /sys alone.
 
 These facts need no library and no permission, and hold in containers too, because /proc/driver/nvidia is the host's.
 The kernel module's version is one fact; the user-mode library's (:mod:`compat.detect.libraries`) is another: that they
 differ is among the most frequent faults after an update.
 
-Sources: NVIDIA Linux driver README, "The /proc interface"; NVIDIA fabric manager user guide; systemd.slice(5).
+Source: NVIDIA Linux driver README, "The /proc interface".
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
-from compat.detect.system_packages import versions
 from compat.facts import Fact, Gpu, Reading, Unknown
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "NVIDIA kernel module"
-FACTS: Final = ("driver", "driver_branch", "fabric_manager")
+FACTS: Final = ("driver", "driver_branch")
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "/proc/driver/nvidia/version, /sys/module/nvidia/version"
 
@@ -30,18 +29,16 @@ _VERSION: Final = "/proc/driver/nvidia/version"
 _MODULE: Final = "/sys/module/nvidia/version"
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build ..." and without "Open"
 _NVRM: Final = re.compile(r"NVRM version:.*?\s(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s")
-_UNIT: Final = "/sys/fs/cgroup/system.slice/nvidia-fabricmanager.service"
-_UNIT_V1: Final = "/sys/fs/cgroup/systemd/system.slice/nvidia-fabricmanager.service"
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - the fabric manager is asked for in any case
+def present(machine: Machine) -> bool:  # noqa: ARG001 - each place is looked at in facts()
     """Always on Linux: absences are told one by one."""
     return True
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """Version and flavour of the loaded module, GPUs as /proc names them, state of the fabric manager."""
-    return {**_module(machine), "fabric_manager": _fabric_manager(machine), "gpus": _gpus(machine)}
+    """Version and flavour of the loaded module, GPUs as /proc names them."""
+    return {**_module(machine), "gpus": _gpus(machine)}
 
 
 def _module(machine: Machine) -> dict[str, Reading]:
@@ -73,16 +70,3 @@ def _gpus(machine: Machine) -> Reading:
         if said is not None and "Unknown" not in said[1]:
             found.append(Gpu(name=said[1].strip(), vendor="nvidia", bus=bus, driver="nvidia"))
     return Fact(tuple(found), folder)
-
-
-def _fabric_manager(machine: Machine) -> Reading:
-    """Version from the package that brought it; running if systemd has a control group for its unit."""
-    packages = versions(machine)
-    named = {name: version for name, version in packages.items() if re.match(r"nvidia-fabric-?manager", name)}
-    if not named and not machine.exists("/usr/bin/nv-fabricmanager"):
-        return Fact(None, "package database, /usr/bin/nv-fabricmanager")
-    version = next(iter(named.values()), "").split("-")[0].split(":")[-1]
-    running = machine.exists(_UNIT) or machine.exists(_UNIT_V1)
-    if not running and not machine.exists("/sys/fs/cgroup/system.slice"):
-        return Unknown("installed, but the system's services are not visible from here", _UNIT)
-    return Fact(f"{version} {'running' if running else 'stopped'}".strip(), _UNIT)

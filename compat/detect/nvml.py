@@ -80,6 +80,9 @@ def _gpu(said: dict[str, Any]) -> Gpu:
     """One GPU in our words; what is out of any sensible range counts as not told."""
     # 1 << 50 bytes is a pebibyte: more than any device has, less than "all ones"
     total, used = (count(each, 1 << 50) for each in _pair(said.get("memory")))
+    up, down = (count(each, 64) for each in _pair(said.get("nvlinks")))
+    clock, most = (count(each, 100_000) for each in _pair(said.get("clocks")))
+    memory_clock, memory_most = (count(each, 100_000) for each in _pair(said.get("memory_clocks")))
     mig, pending = (_MODES.get(each, "") if type(each) is int else "" for each in _pair(said.get("mig")))
     return Gpu(
         name=text(said.get("name"), 120),
@@ -99,6 +102,15 @@ def _gpu(said: dict[str, Any]) -> Gpu:
         remap_pending=_flag(said.get("remap_pending")),
         pcie=_link(said.get("link")),
         pcie_max=_link(said.get("link_max")),
+        nvlinks=up,
+        nvlinks_down=down,
+        fabric=text(said.get("fabric"), 20),
+        clock_mhz=clock,
+        clock_max_mhz=most,
+        memory_clock_mhz=memory_clock,
+        memory_clock_max_mhz=memory_most,
+        virtual=text(said.get("virtual"), 20),
+        licensed=_flag(said.get("licensed")),
         throttle=tuple(text(each, 40) for each in items(said.get("throttle")) if isinstance(each, str)),
         processes=count(said.get("processes"), 100_000),
         lost=said.get("lost") is True,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "processor"
-FACTS: Final = ("cpu", "cpu_flags", "memory_mib", "memory_available_mib")
+FACTS: Final = ("cpu", "cpu_flags", "virtual_machine", "memory_mib", "memory_available_mib")
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "/proc"
 
@@ -53,13 +53,18 @@ def _processor(machine: Machine) -> dict[str, Reading]:
     reading = machine.read(_CPUINFO)
     if not isinstance(reading, Fact) or not reading.value:
         why = reading.why if isinstance(reading, Unknown) else f"{_CPUINFO} is empty or missing"
-        return {"cpu": Unknown(why, _CPUINFO), "cpu_flags": Unknown(why, _CPUINFO)}
+        return dict.fromkeys(("cpu", "cpu_flags", "virtual_machine"), Unknown(why, _CPUINFO))
     said: dict[str, str] = {}
     for key, value in _FIELD.findall(reading.value.split("\n\n", 1)[0]):
         said.setdefault(key, value.strip())
     # Arm and POWER kernels name the model under other keys, or not at all
     model = next((said[key] for key in _MODEL if said.get(key)), None)
-    return {"cpu": Fact(model, _CPUINFO), "cpu_flags": _flags(said.get("flags") or said.get("Features"))}
+    # x86 hypervisors announce themselves in the flags (CPUID leaf 1, ECX bit 31); other processors have no such bit
+    virtual: Reading = Unknown("this processor has no flag for it", _CPUINFO)
+    if "flags" in said:
+        virtual = Fact("hypervisor" in said["flags"].split(), _CPUINFO)
+    flags = _flags(said.get("flags") or said.get("Features"))
+    return {"cpu": Fact(model, _CPUINFO), "cpu_flags": flags, "virtual_machine": virtual}
 
 
 def _flags(line: str | None) -> Reading:

@@ -160,6 +160,10 @@ class Root:
         version = ".".join(map(str, sys.version_info[:3]))
         return Interpreter(sys.executable or "", sys.prefix, sys.base_prefix, version, tuple(sys.path))
 
+    def registry(self, key: str) -> Mapping[str, str | int]:
+        """Texts and numbers of one key below Windows' ``HKEY_LOCAL_MACHINE``; an :class:`OSError` elsewhere."""
+        return _registry(key)
+
     def ask(self, socket: str, url: str, timeout: float) -> bytes:
         """Body of ``GET url`` over a local socket, HTTP/1.0 by hand: the one question the doctor has for an engine."""
         from compat.detect.sockets import get
@@ -198,6 +202,21 @@ def _drain(handle: int, limit: int) -> bytes:
         parts.append(part)
         taken += len(part)
     return b"".join(parts)
+
+
+def _registry(key: str) -> dict[str, str | int]:
+    """Values of a key; those that are neither text nor number (blobs, lists) are left out."""
+    if sys.platform != "win32":
+        raise OSError(38, "this system has no registry")
+    import winreg
+
+    found: dict[str, str | int] = {}
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as handle:
+        for index in range(winreg.QueryInfoKey(handle)[1]):
+            name, value, _ = winreg.EnumValue(handle, index)
+            if isinstance(value, (str, int)):
+                found[name] = value
+    return found
 
 
 def _windows_edition() -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "build tools"
-FACTS: Final = ("gcc", "clang", "cmake", "ninja", "msvc")
+FACTS: Final = ("gcc", "clang", "cmake", "ninja")
 SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "PATH"
 
@@ -39,10 +39,9 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     """Version of each tool, asked side by side because every one costs the start of a program."""
     from compat.detect.threads import gather
 
-    msvc: Reading = Fact(None, "not Windows")
-    if machine.system.name == "windows":
-        msvc = Unknown("Microsoft's compiler is not looked for", SOUGHT)
-    return {**gather({fact: lambda fact=fact: _version(machine, fact) for fact in _TOOLS}), "msvc": msvc}  # type: ignore[misc]
+    # Windows' own detector tells Microsoft's
+    msvc: dict[str, Reading] = {} if machine.system.name == "windows" else {"msvc": Fact(None, "not Windows")}
+    return {**gather({fact: lambda fact=fact: _version(machine, fact) for fact in _TOOLS}), **msvc}  # type: ignore[misc]
 
 
 def _version(machine: Machine, fact: str) -> Reading:

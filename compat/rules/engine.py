@@ -104,9 +104,13 @@ def judge_with(
 
 
 def statements(host: Host) -> tuple[str, ...]:
-    """What the driver itself said when it was asked, in the words of messages (``CUDA_ERROR_NOT_INITIALIZED``)."""
-    said = (host[name] for name in ("nvml", "cuda_init"))
-    return tuple(word for word in said if word and word != "ok")
+    """What the driver itself said when it was asked, in the words of messages (``CUDA_ERROR_NOT_INITIALIZED``).
+
+    The kernel log is listened to only while CUDA does not start: it keeps lines of faults that are long mended.
+    """
+    said = [host[name] for name in ("nvml", "cuda_init")]
+    logged = () if host["cuda_init"] == "ok" else host["driver_log"] or ()
+    return (*(word for word in said if word and word != "ok"), *logged)
 
 
 def _silent(host: Host) -> Iterator[Unchecked]:

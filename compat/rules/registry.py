@@ -24,6 +24,7 @@ from compat.rules.families import (
     environment,
     fabric,
     forward,
+    hangs,
     hardware,
     health,
     installations,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
 RULES: Final[dict[str, type[Rule]]] = {
     **health.RULES,
+    **hangs.RULES,
     **kernel_module.RULES,
     **device_support.RULES,
     **permissions.RULES,

@@ -131,7 +131,7 @@ SLICE = "/sys/fs/cgroup/system.slice"
     ],
 )
 def test_fabric_manager_is_absent_running_stopped_or_unknown(seen, files, told):
-    reading = seen("nvidia", files=files)["fabric_manager"]
+    reading = seen("services", files=files)["fabric_manager"]
     assert (reading.value if isinstance(reading, Fact) else "unknown") == told
 
 

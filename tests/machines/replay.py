@@ -22,6 +22,7 @@ Keys of a recording (all but ``title`` and ``sources`` optional):
 ``[sockets]``   path -> ``refused``, ``denied``, ``silent``, or a table url -> JSON text
 ``[commands]``  command line, its folders left out -> output, or a table of ``out``, ``code``, ``why``
 ``[answers]``   ``nvml`` and ``cuda``: the object that the question's process prints
+``[registry]``  key below HKEY_LOCAL_MACHINE -> a table of its values (Windows)
 ``[space]``     path -> ``[total MiB, free MiB]``
 ``[python]``    the interpreter that runs us: ``executable``, ``prefix``, ``version``, ``paths``
 ``[expect]``    fact -> value; ``gpus`` and ``libraries`` as tables that must agree in the keys given
@@ -182,6 +183,13 @@ class Recording(Root):
     def interpreter(self) -> Interpreter:
         said = {**PYTHON, **self.said.get("python", {})}
         return Interpreter(said["executable"], said["prefix"], said["prefix"], said["version"], tuple(said["paths"]))
+
+    def registry(self, key: str) -> Mapping[str, str | int]:
+        if self.said.get("system") != "windows":
+            raise OSError(errno.ENOSYS, "this system has no registry")
+        if key not in self.said.get("registry", {}):
+            raise FileNotFoundError(errno.ENOENT, "No such key")
+        return self.said["registry"][key]
 
     def ask(self, socket: str, url: str, timeout: float) -> bytes:  # noqa: ARG002 - the shape of Root
         answer = self.sockets[self._resolved(socket)]

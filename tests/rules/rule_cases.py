@@ -50,6 +50,7 @@ FAULTY = [
     ("gpu-xid-fatal", {"error": "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, GSP RPC timeout", "gpus": ADA}),
     ("gpu-xid-application", {"xids": ["31"], "gpus": ADA}),
     ("gpu-ecc-uncorrectable", {"gpus": [card(ecc_uncorrected=4)]}),
+    ("driver-hangs", {"hung": {"nvml": "the driver's library did not answer"}, "gpus": ADA}),
     ("gpu-row-remap-pending", {"gpus": [card(remap_pending=True)]}),
     ("gpu-reset-required", {"gpus": [card(lost=True)]}),
     ("gpu-thermal-throttle", {"gpus": [card(throttle=["hw_thermal_slowdown"])]}),

@@ -16,8 +16,11 @@ from typing import Any
 MOST = 64
 """No machine has more GPUs; a driver that says so is answering rubbish."""
 
-ATTRIBUTES = {"major": 75, "minor": 76, "integrated": 18}
+ATTRIBUTES = {"major": 75, "minor": 76, "integrated": 18, "compute_mode": 20}
 """CUdevice_attribute (cuda.h)."""
+
+PAIRED = 16
+"""Devices whose pairs are asked for peer access: a node has no more, and pairs grow with the square."""
 
 
 def main() -> int:
@@ -37,7 +40,8 @@ def main() -> int:
     answer["init"] = "ok" if code == 0 else _error(cuda, code)
     if code == 0:
         count = _number(cuda, "cuDeviceGetCount") or 0
-        answer["gpus"] = [_gpu(cuda, index) for index in range(count if count <= MOST else 0)]
+        answer["gpus"] = [_gpu(cuda, index) for index in range(count if 0 < count <= MOST else 0)]
+        answer["peers"] = _peers(cuda, count if 1 < count <= PAIRED else 0)
     sys.stdout.write(json.dumps(answer) + "\n")
     return 0
 
@@ -54,6 +58,16 @@ def _number(cuda: Any, name: str, *arguments: Any) -> int | None:
     """An integer that a call writes through its first argument; ``None`` if it fails."""
     value = ctypes.c_int(-1)
     return value.value if _call(cuda, name, ctypes.byref(value), *arguments) == 0 else None
+
+
+def _peers(cuda: Any, count: int) -> bool | None:
+    """Whether each device can address the memory of each other one; ``None`` if a pair is not answered for.
+
+    ``cuDeviceCanAccessPeer`` looks at the hardware and the driver alone: no context is made for it.
+    """
+    pairs = [(one, other) for one in range(count) for other in range(count) if one != other]
+    found = [_number(cuda, "cuDeviceCanAccessPeer", *map(ctypes.c_int, pair)) for pair in pairs]
+    return None if not found or any(each not in {0, 1} for each in found) else all(found)
 
 
 def _error(cuda: Any, code: int | None) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from ctypes import byref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,6 +35,15 @@ REASONS = {
     0x100: "display_clocks_setting",
 }
 """Bits of nvmlClocksEventReasons (nvml.h)."""
+
+LINKS = 36
+"""NVML_NVLINK_MAX_LINKS (nvml.h); cards have up to 18 so far."""
+
+VIRTUAL = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host_vgpu", 4: "host_vsga"}
+"""nvmlGpuVirtualizationMode_t (nvml.h)."""
+
+FABRIC = {1: "not_started", 2: "in_progress", 3: "completed"}
+"""nvmlGpuFabricState_t (nvml.h); 0 is a GPU that knows no fabric."""
 
 
 def main() -> int:
@@ -137,6 +147,49 @@ def _throttle(nvml: Any, handle: Any) -> list[str]:
     return [name for bit, name in REASONS.items() if mask & bit]
 
 
+def _links(nvml: Any, handle: Any) -> list[int] | None:
+    """Number of NVLink lanes that are up and that are down; a card without NVLink knows no lane at all.
+
+    Lanes are asked until the first that the card does not have. Two unknown lanes end the search, because a GPU cut
+    by its maker may lack one in the middle.
+    """
+    states: list[int] = []
+    unknown = 0
+    for lane in range(LINKS):
+        state = _try(nvml, lambda lane=lane: nvml.nvmlDeviceGetNvLinkState(handle, lane))  # type: ignore[misc]
+        if state in {0, 1}:
+            states.append(state)
+            continue
+        unknown += 1
+        if unknown > 1:
+            break
+    return [sum(states), len(states) - sum(states)] if states else None
+
+
+def _fabric(nvml: Any, handle: Any) -> str | None:
+    """How far the GPU's registration with the NVSwitch fabric is (Hopper on)."""
+    info = nvml.c_nvmlGpuFabricInfoV_t()
+    nvml.nvmlDeviceGetGpuFabricInfoV(handle, byref(info))
+    return FABRIC.get(int(info.state))
+
+
+def _licensed(nvml: Any, handle: Any) -> bool | None:
+    """Whether a guest's virtual GPU has a licence: any enabled feature that is licensed will do."""
+    if nvml.nvmlDeviceGetVirtualizationMode(handle) != nvml.NVML_GPU_VIRTUALIZATION_MODE_VGPU:
+        return None
+    features = nvml.nvmlDeviceGetGridLicensableFeatures_v4(handle)
+    if not features.isGridLicenseSupported:
+        return None
+    known = features.gridLicensableFeatures[: min(features.licensableFeaturesCount, 3)]
+    return any(each.featureState and each.featureEnabled for each in known)
+
+
+def _clocks(nvml: Any, handle: Any, kind: int) -> list[int | None]:
+    """Clock now and the highest one, in MHz, each as far as it is answered."""
+    ways = (nvml.nvmlDeviceGetClockInfo, nvml.nvmlDeviceGetMaxClockInfo)
+    return [_try(nvml, lambda way=way: way(handle, kind)) for way in ways]  # type: ignore[misc]
+
+
 def _remap_pending(nvml: Any, handle: Any) -> bool | None:
     """Row remapping (Ampere on) or page retirement (before) that waits for a reset."""
     rows = _try(nvml, lambda: nvml.nvmlDeviceGetRemappedRows(handle))
@@ -176,6 +229,12 @@ _QUESTIONS: dict[str, Any] = {
     "link": lambda n, h: [n.nvmlDeviceGetCurrPcieLinkGeneration(h), n.nvmlDeviceGetCurrPcieLinkWidth(h)],
     "link_max": lambda n, h: [n.nvmlDeviceGetMaxPcieLinkGeneration(h), n.nvmlDeviceGetMaxPcieLinkWidth(h)],
     "throttle": _throttle,
+    "clocks": lambda n, h: _clocks(n, h, n.NVML_CLOCK_SM),
+    "memory_clocks": lambda n, h: _clocks(n, h, n.NVML_CLOCK_MEM),
+    "nvlinks": _links,
+    "fabric": _fabric,
+    "virtual": lambda n, h: VIRTUAL.get(n.nvmlDeviceGetVirtualizationMode(h)),
+    "licensed": _licensed,
     "processes": _processes,
 }
 

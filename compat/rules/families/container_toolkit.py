@@ -142,7 +142,8 @@ class ContainerCgroupDriverRisk(Rule):
 
     def check(self, cgroup: str, gpu_runtime: str, host: Host) -> Outcome:
         """The engine uses the systemd cgroup driver and the legacy NVIDIA hook."""
-        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host["cdi_devices"]:
+        mode = (host["toolkit_config"] or {}).get("nvidia-container-runtime.mode", "")
+        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host["cdi_devices"] or mode == "cdi":
             return None
         return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.", facts=("cgroup", "gpu_runtime"))
 
@@ -186,16 +187,24 @@ class ContainerCliLdcache(Rule):
     area = "docker"
     vendors = ("nvidia",)
     requires = ("container-no-gpu", "no-driver")
-    asks = ("libraries",)
+    asks = ("libraries", "toolkit_config")
     remedy = Fix(
         "Rebuild the loader's cache on the host.",
         ("sudo ldconfig", "grep ldconfig /etc/nvidia-container-runtime/config.toml"),
     )
 
-    def check(self, signals: Hearing) -> Outcome:
-        """The tool fails at ldconfig, or does not find libnvidia-ml in the host's loader cache."""
-        heard = signals.get("cli-ldcache")
-        return Found(detail=heard.signal.meaning) if heard else None
+    def check(self, signals: Hearing, toolkit_config: dict[str, str] | None = None) -> Outcome:
+        """The tool fails at ldconfig, or is configured to start an ldconfig of the host that is not there."""
+        if heard := signals.get("cli-ldcache"):
+            return Found(detail=heard.signal.meaning)
+        missing = (toolkit_config or {}).get("missing", "")
+        if not missing:
+            return None
+        return Found(
+            detail=f"The toolkit is told to start {missing}, which is not there.",
+            facts=("toolkit_config",),
+            severity="warning",
+        )
 
 
 class ContainerVisibleDevicesUnprivileged(Rule):
@@ -213,13 +222,24 @@ class ContainerVisibleDevicesUnprivileged(Rule):
     area = "docker"
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
-    asks = ("gpu_runtime",)
+    asks = ("gpu_runtime", "toolkit_config")
     remedy = Fix("Ask with --gpus or CDI.", ("docker run --gpus all IMAGE",))
+    _SETTING: Final = "accept-nvidia-visible-devices-envvar-when-unprivileged"  # config.toml of the toolkit
 
-    def check(self, signals: Hearing) -> Outcome:
-        """The toolkit is configured to refuse NVIDIA_VISIBLE_DEVICES from unprivileged containers."""
-        heard = signals.get("unprivileged-envvar")
-        return Found(detail=heard.signal.meaning, severity="error") if heard else None
+    def check(self, signals: Hearing, toolkit_config: dict[str, str] | None = None) -> Outcome:
+        """The toolkit is configured to refuse NVIDIA_VISIBLE_DEVICES from unprivileged containers.
+
+        That is an operator's choice: where nothing was refused yet it is told as advice.
+        """
+        if heard := signals.get("unprivileged-envvar"):
+            return Found(detail=heard.signal.meaning, severity="error")
+        if (toolkit_config or {}).get(self._SETTING) != "false":
+            return None
+        return Found(
+            detail="Containers without privileges cannot ask for GPUs by variable here.",
+            facts=("toolkit_config",),
+            severity="info",
+        )
 
 
 RULES = family(

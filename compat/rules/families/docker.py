@@ -151,6 +151,7 @@ class DockerRootless(Rule):
         if (
             engine_flavour != "rootless"
             or host["cdi_devices"]
+            or (host["toolkit_config"] or {}).get("nvidia-container-cli.no-cgroups") == "true"
             or not any(gpu.vendor == "nvidia" for gpu in host["gpus"] or ())
         ):
             return None

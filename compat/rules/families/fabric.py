@@ -37,9 +37,17 @@ class FabricManagerDown(Rule):
     )
 
     def check(
-        self, host: Host, signals: Hearing, nvswitch: int | None = None, fabric_manager: str | None = None
+        self,
+        host: Host,
+        signals: Hearing,
+        nvswitch: int | None = None,
+        fabric_manager: str | None = None,
+        gpus: tuple[Gpu, ...] | None = None,
     ) -> Outcome:
-        """NVSwitch devices are there, and the fabric manager is not installed or not running, or CUDA answers 802."""
+        """NVSwitch devices are there, and the fabric manager is not installed or not running, or CUDA answers 802.
+
+        Where the manager cannot be seen (in a container), a GPU that is not registered with the fabric tells it.
+        """
         heard = signals.get("fabric-802", "fabric-named")
         running = bool(
             fabric_manager and re.search(r"\b(active|running)\b", fabric_manager) and "inactive" not in fabric_manager
@@ -48,6 +56,15 @@ class FabricManagerDown(Rule):
             return Found(
                 detail=f"{nvswitch} NVSwitch devices, fabric manager {fabric_manager or 'not installed'}.",
                 facts=("nvswitch", "fabric_manager"),
+                fix=self._fix(host),
+            )
+        waits = next((gpu for gpu in gpus or () if gpu.fabric in {"not_started", "in_progress"}), None)
+        if nvswitch and waits and not host.known("fabric_manager"):
+            state = waits.fabric.replace("_", " ")
+            return Found(
+                detail=f"{nvswitch} NVSwitch devices; registration with the fabric: {state}.",
+                facts=("nvswitch", "gpus"),
+                confidence="likely",
                 fix=self._fix(host),
             )
         if heard and nvswitch is None:
@@ -108,13 +125,17 @@ class ImexNotReady(Rule):
     area = "fabric"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    asks = ("device_nodes", "gpus")
+    asks = ("device_nodes", "gpus", "imex")
     remedy = Fix("Start the IMEX service.", ("sudo systemctl enable --now nvidia-imex",))
 
-    def check(self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:
-        """GPUs of a rack-scale system are there, and no IMEX channel node is."""
+    def check(self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], imex: str | None = None) -> Outcome:
+        """GPUs of a rack-scale system are there, and no IMEX channel node is, or its service does not run."""
         rack = next((gpu for gpu in gpus if re.search(r"\bGB[23]00\b", gpu.name)), None)
-        if rack is None or any("imex" in node for node in device_nodes):
+        if rack is None:
+            return None
+        if imex and "stopped" in imex:
+            return Found(detail=f"{rack.name}: IMEX {imex}.", facts=("gpus", "imex"), severity="warning")
+        if any("imex" in node for node in device_nodes):
             return None
         return Found(detail=f"{rack.name} without an IMEX channel.", facts=("gpus", "device_nodes"))
 
@@ -133,15 +154,31 @@ class NvlinkDown(Rule):
     severity = "warning"
     area = "fabric"
     vendors = ("nvidia",)
-    requires = ("fabric-manager-down",)
-    asks = ("xids",)
+    requires = ("fabric-manager-down", "gpu-reset-required")
+    asks = ("xids", "gpus")
     remedy = Fix("Check the bridges and the fabric manager's log, and reset the GPUs.", ("nvidia-smi nvlink --status",))
     _XIDS = frozenset({"74", "144", "145", "146", "147", "148", "149", "150"})  # NVLINK_ERROR and its successors
 
-    def check(self, xids: tuple[str, ...]) -> Outcome:
-        """A message or an Xid reports a failed NVLink."""
-        found = [xid for xid in xids if xid in self._XIDS]
-        return Found(detail=f"Xid {found[0]} was logged: an NVLink error.", facts=("xids",)) if found else None
+    def check(
+        self, xids: tuple[str, ...] | None = None, gpus: tuple[Gpu, ...] | None = None, nvswitch: int | None = None
+    ) -> Outcome:
+        """An Xid reports a failed NVLink, or lanes of a GPU are down that its fellows have up.
+
+        Lanes that no bridge joins are down on healthy cards too: a card is compared with those of its name that have
+        any lane up, and all lanes must be up only where NVSwitches join them.
+        """
+        if found := [xid for xid in xids or () if xid in self._XIDS]:
+            return Found(detail=f"Xid {found[0]} was logged: an NVLink error.", facts=("xids",))
+        for gpu in gpus or ():
+            fellows = [each.nvlinks for each in gpus or () if each.name == gpu.name and each.nvlinks]
+            most = (gpu.nvlinks or 0) + (gpu.nvlinks_down or 0) if nvswitch else max(fellows, default=0)
+            if gpu.nvlinks_down and gpu.nvlinks is not None and (gpu.nvlinks or nvswitch) and gpu.nvlinks < most:
+                return Found(
+                    detail=f"{gpu.name or 'A GPU'} at {gpu.bus or 'an unknown address'} has {gpu.nvlinks} of {most}"
+                    " NVLink lanes up.",
+                    facts=("gpus",),
+                )
+        return None
 
 
 RULES = family(FabricManagerVersionMismatch, FabricManagerDown, ImexNotReady, NvlinkDown)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
+from compat.rules.families.forward import data_center
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -86,10 +87,28 @@ class PcieAcsBlocksP2p(Rule):
     asks = ("gpus",)
     remedy = Fix("Switch ACS off in the firmware setup.", ("export NCCL_P2P_DISABLE=1",))
 
-    def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
-        """The text shows a bridge with source validation on, and there are several GPUs."""
+    def check(
+        self,
+        gpus: tuple[Gpu, ...],
+        signals: Hearing,
+        pcie_acs: tuple[str, ...] | None = None,
+        virtual_machine: bool | None = None,
+        peer_access: bool | None = None,
+    ) -> Outcome:
+        """A bridge above one of several GPUs validates sources or redirects requests.
+
+        It costs nothing where GPUs have no peer access anyway or are joined by NVLink, and a guest needs it on.
+        """
         heard = signals.get("acs-on")
-        return Found(detail=heard.signal.meaning, facts=("gpus",)) if heard and len(gpus) > 1 else None
+        cards = [gpu for gpu in gpus if not gpu.integrated]
+        if len(cards) < 2 or virtual_machine or not (heard or pcie_acs):
+            return None
+        if heard:
+            return Found(detail=heard.signal.meaning, facts=("gpus",))
+        if peer_access is False or all(gpu.nvlinks for gpu in cards):
+            return None
+        bridges = ", ".join((pcie_acs or ())[:4])
+        return Found(detail=f"Access control is on at {bridges}, above {len(cards)} GPUs.", facts=("pcie_acs",))
 
 
 class NcclTopologyHidden(Rule):
@@ -108,10 +127,19 @@ class NcclTopologyHidden(Rule):
     asks = ("gpus",)
     remedy = Fix("Mount /sys properly, or supply NCCL_TOPO_FILE.")
 
-    def check(self, signals: Hearing) -> Outcome:
-        """NCCL says that it finds no processor close to a GPU."""
-        heard = signals.get("nccl-topology")
-        return Found(detail=heard.signal.meaning) if heard else None
+    def check(
+        self, signals: Hearing, gpus: tuple[Gpu, ...] | None = None, virtual_machine: bool | None = None
+    ) -> Outcome:
+        """NCCL finds no processor close to a GPU, or a virtual machine hides the node of each of several GPUs."""
+        if heard := signals.get("nccl-topology"):
+            return Found(detail=heard.signal.meaning)
+        cards = [gpu for gpu in gpus or () if gpu.vendor in {"nvidia", "amd"} and not gpu.integrated]
+        if len(cards) < 2 or not virtual_machine or not all(gpu.numa == -1 for gpu in cards):
+            return None
+        return Found(
+            detail=f"The virtual machine names no NUMA node for any of {len(cards)} GPUs.",
+            facts=("gpus", "virtual_machine"),
+        )
 
 
 class P2pUnsupported(Rule):
@@ -127,14 +155,23 @@ class P2pUnsupported(Rule):
 
     severity = "info"
     area = "interconnect"
-    asks = ("gpus",)
+    asks = ("gpus", "peer_access")
     remedy = Fix("Set NCCL_P2P_DISABLE=1.", ("export NCCL_P2P_DISABLE=1",))
 
-    def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
-        """A program asked for peer access between two GPUs that do not have it."""
-        if len(gpus) < 2 or "p2p" not in signals:
+    def check(self, gpus: tuple[Gpu, ...], signals: Hearing, peer_access: bool | None = None) -> Outcome:
+        """A program asked for peer access between two GPUs that do not have it, or the driver denies it."""
+        if len(gpus) < 2:
             return None
+        if "p2p" not in signals:
+            return self._denied(gpus) if peer_access is False else None
         return Found(detail=f"{gpus[0].name or 'These GPUs'}: no peer access.", facts=("gpus",), severity="error")
+
+    @staticmethod
+    def _denied(gpus: tuple[Gpu, ...]) -> Outcome:
+        """What the driver says itself is worth knowing, and no fault: frameworks take the way through main memory."""
+        if any(gpu.mig == "enabled" for gpu in gpus):
+            return None  # instances never have it, and that is told where they are
+        return Found(detail="The driver denies peer access between the GPUs.", facts=("peer_access",))
 
 
 class PeermemMissing(Rule):
@@ -151,14 +188,31 @@ class PeermemMissing(Rule):
     severity = "warning"
     area = "interconnect"
     vendors = ("nvidia",)
-    asks = ("modules",)
+    asks = ("modules", "infiniband", "driver_branch")
     remedy = Fix("Load nvidia-peermem.", ("sudo modprobe nvidia-peermem",))
 
-    def check(self, modules: tuple[str, ...], signals: Hearing) -> Outcome:
-        """NCCL reports that it cannot use GPUDirect RDMA."""
-        if "peermem" not in signals or "nvidia_peermem" in modules:
+    def check(
+        self,
+        modules: tuple[str, ...],
+        signals: Hearing,
+        gpus: tuple[Gpu, ...] | None = None,
+        infiniband: int | None = None,
+        driver_branch: str | None = None,
+    ) -> Outcome:
+        """NCCL reports that it cannot use GPUDirect RDMA, or there are adapters for it and no module.
+
+        The open kernel module needs none: it shares memory through DMA-BUF.
+        """
+        if "nvidia_peermem" in modules or "nvidia" not in modules:
             return None
-        return Found(detail="nvidia_peermem is not loaded.", facts=("modules",))
+        if "peermem" in signals:
+            return Found(detail="nvidia_peermem is not loaded.", facts=("modules",))
+        if not infiniband or driver_branch != "proprietary" or not any(data_center(gpu) for gpu in gpus or ()):
+            return None
+        return Found(
+            detail=f"{infiniband} InfiniBand devices, and nvidia_peermem is not loaded.",
+            facts=("infiniband", "modules", "driver_branch"),
+        )
 
 
 RULES = family(

@@ -84,13 +84,20 @@ class GpuComputeModeExclusive(Rule):
     asks = ("gpus",)
     remedy = Fix("Set the default compute mode.", ("sudo nvidia-smi -c 0",))
 
-    def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
-        """The mode is prohibited, or exclusive to one process."""
+    def check(self, gpus: tuple[Gpu, ...], signals: Hearing, mps: str | None = None) -> Outcome:
+        """The mode is prohibited, or exclusive to one process that is not the MPS server."""
         bound = next(
-            (gpu for gpu in gpus if gpu.compute_mode in {"prohibited", "exclusive_process", "exclusive"}), None
+            (
+                gpu
+                for gpu in gpus
+                if gpu.compute_mode in {"prohibited", "exclusive_process", "exclusive_thread", "exclusive"}
+            ),
+            None,
         )
         if bound is None:
             return Fits("") if any(gpu.compute_mode == "default" for gpu in gpus) else None
+        if mps == "running" and bound.compute_mode == "exclusive_process" and "busy" not in signals:
+            return Fits("the exclusive compute mode leaves the GPU to MPS")
         severe = bound.compute_mode == "prohibited" or "busy" in signals
         return Found(
             detail=f"{bound.name or 'A GPU'} is in mode {bound.compute_mode}.",

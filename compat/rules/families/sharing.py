@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
-from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
@@ -29,10 +29,17 @@ class VgpuUnlicensed(Rule):
     asks = ("gpus",)
     remedy = Fix("Configure the licence and restart its daemon.", ("sudo systemctl restart nvidia-gridd",))
 
-    def check(self, signals: Hearing) -> Outcome:
-        """CUDA reports that the device has no licence."""
-        heard = signals.get("not-licensed")
-        return Found(detail=heard.signal.meaning) if heard else None
+    def check(self, signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+        """CUDA reports that the device has no licence, or NVML says so of a guest's virtual GPU.
+
+        Without a licence CUDA still works at first and is slowed down later, so that the state alone is a warning.
+        """
+        if heard := signals.get("not-licensed"):
+            return Found(detail=heard.signal.meaning)
+        bare = next((gpu for gpu in gpus or () if gpu.licensed is False), None)
+        if bare is None:
+            return Fits("") if any(gpu.licensed for gpu in gpus or ()) else None
+        return Found(detail=f"{bare.name or 'A virtual GPU'} has no licence.", facts=("gpus",), severity="warning")
 
 
 class VgpuComputeDisabled(Rule):
@@ -70,16 +77,22 @@ class MpsBroken(Rule):
 
     area = "mps"
     vendors = ("nvidia",)
-    asks = ("env",)
+    asks = ("env", "mps")
     remedy = Fix(
         "Restart the MPS daemon, or unset its variables.",
         ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d"),
     )
 
-    def check(self, signals: Hearing) -> Outcome:
-        """CUDA reports an error of MPS, or the variable of its pipe is set and no daemon answers."""
+    def check(self, signals: Hearing, mps: str | None = None) -> Outcome:
+        """CUDA reports an error of MPS.
+
+        Pipes that a dead daemon left behind are no fault: programs then go to the GPU themselves.
+        """
         heard = signals.get("mps-errors")
-        return Found(detail=heard.signal.meaning) if heard else None
+        if heard is None:
+            return Fits("the MPS daemon runs") if mps == "running" else None
+        state = f" The daemon is {mps}." if mps else ""
+        return Found(detail=f"{heard.signal.meaning}{state}", facts=("mps",) if mps else ())
 
 
 RULES = family(VgpuUnlicensed, VgpuComputeDisabled, MpsBroken)

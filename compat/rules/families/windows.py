@@ -58,14 +58,16 @@ class WindowsLongPaths(Rule):
         (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1",),
     )
 
-    def check(self, platform: str, signals: Hearing) -> Outcome:
-        """Pip reports a path that is too long."""
+    def check(self, platform: str, signals: Hearing, long_paths: bool | None = None) -> Outcome:
+        """Pip reports a path that is too long; or the switch is off, as Windows sets it, which is told as advice."""
         heard = signals.get("tdr-paths")
-        return (
-            Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
-            if heard and platform == "windows"
-            else None
-        )
+        if platform != "windows" or long_paths:
+            return Fits("Windows allows long paths") if long_paths else None
+        if heard:
+            return Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
+        if long_paths is None:
+            return None
+        return Found(detail="Paths are limited to 260 characters.", facts=("long_paths",), severity="info")
 
 
 class WindowsTdrTimeout(Rule):
@@ -81,13 +83,18 @@ class WindowsTdrTimeout(Rule):
 
     severity = "warning"
     area = "windows"
-    asks = ("platform",)
+    asks = ("platform", "tdr_delay")
     remedy = Fix("Raise TdrDelay, or use a GPU without a display.")
 
-    def check(self, platform: str, signals: Hearing) -> Outcome:
+    def check(self, platform: str, signals: Hearing, tdr_delay: int | None = None) -> Outcome:
         """A kernel ran past the time that a GPU with a display may take."""
         heard = signals.get("launch-timeout")
-        return Found(detail=heard.signal.meaning, facts=("platform",), severity="error") if heard and platform else None
+        if not heard or not platform:
+            return None
+        if tdr_delay is None:
+            return Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
+        limit = f" Windows allows {tdr_delay} s." if tdr_delay else " The watchdog is switched off."
+        return Found(detail=f"{heard.signal.meaning}{limit}", facts=("platform", "tdr_delay"), severity="error")
 
 
 RULES = family(WindowsVcRuntimeMissing, WindowsLongPaths, WindowsTdrTimeout)

@@ -1,0 +1,79 @@
+"""NVIDIA's helpers beside the driver: fabric manager, IMEX, the multi-process service (MPS).
+
+None of them is asked: systemd keeps a control group for each running unit, which anyone may see, and MPS writes the
+number of its process beside its pipes. A program tries those pipes before it tries the GPU itself.
+
+Sources: NVIDIA fabric manager user guide; NVIDIA IMEX guide; NVIDIA, "Multi-Process Service" (CUDA_MPS_PIPE_DIRECTORY,
+its default folder); systemd.slice(5).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.detect.base import LINUX
+from compat.detect.context import container_kind
+from compat.detect.system_packages import versions
+from compat.facts import Fact, Reading, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.detect.machine import Machine
+
+NAME: Final = "NVIDIA services"
+FACTS: Final = ("fabric_manager", "imex", "mps")
+SYSTEMS: Final = LINUX
+SOUGHT: Final = "package database, /sys/fs/cgroup/system.slice, MPS pipes"
+
+_SLICES: Final = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")  # cgroup v2, v1
+_PIPES: Final = "/tmp/nvidia-mps"  # noqa: S108 - looked at, never written: where MPS keeps its pipes by default
+_PID: Final = "nvidia-cuda-mps-control.pid"
+_COMMAND: Final = "nvidia-cuda-mps"  # the kernel keeps 15 characters of a process's name (proc(5), comm)
+
+
+def present(machine: Machine) -> bool:  # noqa: ARG001 - absences are told one by one
+    """Always on Linux."""
+    return True
+
+
+def facts(machine: Machine) -> Mapping[str, Reading]:
+    """Version and state (``535.161.08 running``) of the two services; state of MPS."""
+    return {
+        "fabric_manager": _service(machine, r"nvidia-fabric-?manager", "nv-fabricmanager", "nvidia-fabricmanager"),
+        "imex": _service(machine, r"nvidia-imex", "nvidia-imex", "nvidia-imex"),
+        "mps": _mps(machine),
+    }
+
+
+def _service(machine: Machine, package: str, program: str, unit: str) -> Reading:
+    """Version from the package that brought a service; running if systemd has a control group for its unit."""
+    named = {name: version for name, version in versions(machine).items() if re.match(package, name)}
+    if not named and not machine.exists(f"/usr/bin/{program}"):
+        return Fact(None, f"package database, /usr/bin/{program}")
+    version = next(iter(named.values()), "").split("-")[0].split(":")[-1]
+    running = any(machine.exists(f"{each}/{unit}.service") for each in _SLICES)
+    source = f"{_SLICES[0]}/{unit}.service"
+    if not running and not machine.exists(_SLICES[0]):
+        return Unknown("installed, but the system's services are not visible from here", source)
+    return Fact(f"{version} {'running' if running else 'stopped'}".strip(), source)
+
+
+def _mps(machine: Machine) -> Reading:
+    """Whether the daemon behind the pipes lives: its process number stands beside them."""
+    folder = machine.env.get("CUDA_MPS_PIPE_DIRECTORY", "") or _PIPES
+    path = f"{folder.rstrip('/')}/{_PID}"
+    if not folder.startswith("/") or not machine.exists(folder):
+        return Fact(None, folder)
+    reading = machine.read(path, 32)
+    if isinstance(reading, Unknown):
+        return reading
+    number = (reading.value or "").strip()
+    if not re.fullmatch(r"[0-9]{1,10}", number):
+        return Fact(None, path)
+    if machine.text(f"/proc/{number}/comm").startswith(_COMMAND):
+        return Fact("running", path)
+    if container_kind(machine):
+        return Unknown("the daemon's process may be outside this container", path)
+    return Fact("stopped", path)
