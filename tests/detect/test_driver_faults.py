@@ -128,6 +128,145 @@ def test_integrated_gpu_is_known_from_libcuda_alone(driver):
     assert [(gpu.target, gpu.integrated, gpu.memory_mib, gpu.bus) for gpu in found] == [("sm_87", True, 30720, "")]
 
 
+def test_lanes_of_nvlink_are_counted_and_a_missing_one_does_not_end_the_count(driver):
+    first, second = nvidia(driver(nvml="LINKS=12 DOWN=3 HOLE=5"))
+    assert (first.nvlinks, first.nvlinks_down) == (11, 0)
+    assert (second.nvlinks, second.nvlinks_down) == (8, 3)
+
+
+@pytest.mark.parametrize("definitions", ["", "OLD"])
+def test_card_without_nvlink_has_no_lanes_rather_than_lanes_that_are_down(driver, definitions):
+    assert {(gpu.nvlinks, gpu.nvlinks_down) for gpu in nvidia(driver(nvml=definitions))} == {(None, None)}
+
+
+def test_clocks_are_told_in_megahertz(driver):
+    first, _ = nvidia(driver(nvml=""))
+    assert (first.clock_mhz, first.clock_max_mhz) == (210, 1410)
+    assert (first.memory_clock_mhz, first.memory_clock_max_mhz) == (1215, 1215)
+
+
+@pytest.mark.parametrize(
+    ("definitions", "virtual", "licensed"),
+    [("", "none", None), ("GUEST=1", "vgpu", True), ("GUEST=0", "vgpu", False), ("OLD", "", None)],
+)
+def test_licence_is_a_matter_of_guests_alone(driver, definitions, virtual, licensed):
+    """The second feature is licensed and not switched on: it must not count."""
+    assert {(gpu.virtual, gpu.licensed) for gpu in nvidia(driver(nvml=definitions))} == {(virtual, licensed)}
+
+
+@pytest.mark.parametrize(
+    ("definitions", "told"),
+    [("", ""), ("FABRIC=0", ""), ("FABRIC=1", "not_started"), ("FABRIC=2", "in_progress"), ("FABRIC=3", "completed")],
+)
+def test_registration_with_the_fabric_is_told(driver, definitions, told):
+    assert nvidia(driver(nvml=definitions))[0].fabric == told
+
+
+@pytest.mark.parametrize("definitions", ["PROCESSES=3", "PROCESSES=3 OLD"])
+def test_compute_processes_are_counted_by_either_release_of_the_call(driver, definitions):
+    assert [gpu.processes for gpu in nvidia(driver(nvml=definitions))] == [3, 3]
+
+
+def test_gpu_without_permission_is_left_out_and_the_other_is_told(driver):
+    host = driver(nvml="DENIED LINKS=4")
+    assert [(gpu.bus, gpu.nvlinks) for gpu in nvidia(host)] == [("0000:07:00.0", 4)]
+
+
+def test_uncorrected_errors_since_the_last_reset_are_told(driver):
+    assert nvidia(driver(nvml="ECC=7"))[0].ecc_uncorrected == 7
+
+
+def test_lost_gpu_is_asked_nothing_more(driver):
+    first, second = nvidia(driver(nvml="LOST LINKS=4 ECC=1 FABRIC=3"))
+    assert (first.nvlinks, first.ecc_uncorrected, first.fabric) == (4, 1, "completed")
+    assert (second.lost, second.nvlinks, second.ecc_uncorrected, second.fabric) == (True, None, None, "")
+
+
+def test_hang_at_a_lane_is_a_fact_with_its_reason(driver):
+    host = driver(timeout=2.0, nvml="HANG_LINK LINKS=2")
+    assert "did not answer within" in host["hung"]["nvml"]
+    assert host["driver_cuda"] == "12.2"
+
+
+def test_garbage_about_a_device_becomes_gaps(driver):
+    gpus = [gpu for gpu in driver(nvml="GARBAGE TWO GUEST=1 FABRIC=-1")["gpus"] if gpu.driver == "nvidia"]
+    assert len(gpus) >= 2
+    for gpu in (gpu for gpu in gpus if not gpu.bus):
+        assert (gpu.nvlinks, gpu.clock_mhz, gpu.memory_clock_max_mhz, gpu.fabric, gpu.virtual) == (
+            None,
+            None,
+            None,
+            "",
+            "",
+        )
+        assert (gpu.target, gpu.memory_mib, gpu.ecc_uncorrected, gpu.licensed, gpu.compute_mode) == (
+            "",
+            None,
+            None,
+            None,
+            "",
+        )
+        assert facts.load({"gpus": [facts.plain(gpu)]}, "dump")["gpus"] == (gpu,)
+
+
+CODES = {
+    3: "CUDA_ERROR_NOT_INITIALIZED",
+    34: "CUDA_ERROR_STUB_LIBRARY",
+    100: "CUDA_ERROR_NO_DEVICE",
+    101: "CUDA_ERROR_INVALID_DEVICE",
+    802: "CUDA_ERROR_SYSTEM_NOT_READY",
+    803: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+    804: "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
+    805: "CUDA_ERROR_MPS_CONNECTION_FAILED",
+    999: "CUDA_ERROR_UNKNOWN",
+}
+"""CUresult (cuda.h)."""
+
+
+@pytest.mark.parametrize(("code", "name"), CODES.items())
+def test_every_refusal_of_cuinit_is_told_and_leaves_no_gpu_of_its_own(driver, code, name):
+    host = driver(cuda=f'INIT={code} NAME="{name}"')
+    assert host["cuda_init"] == name
+    assert not [gpu for gpu in host["gpus"] or () if gpu.name == "Orin"]
+    assert host.absent("peer_access")
+
+
+def test_driver_without_names_for_its_errors_is_told_by_number(driver):
+    assert [driver(cuda=f"INIT={code}")["cuda_init"] for code in (3, 803)] == ["CUDA error 3", "CUDA error 803"]
+
+
+def test_garbage_of_libcuda_becomes_gaps(driver):
+    (gpu,) = (gpu for gpu in driver(cuda="GARBAGE")["gpus"] if gpu.vendor == "nvidia" and gpu.driver != "nvidia")
+    assert (gpu.target, gpu.memory_mib, gpu.integrated, gpu.bus, gpu.compute_mode) == ("", None, None, "", "")
+
+
+@pytest.mark.parametrize("definitions", ["BARE", "COUNT=-1", "COUNT=0", "COUNT=1000000"])
+def test_libcuda_without_devices_or_with_absurdly_many_tells_its_start_alone(driver, definitions):
+    host = driver(cuda=definitions)
+    assert host["cuda_init"] == "ok"
+    assert not [gpu for gpu in host["gpus"] if gpu.name == "Orin"]
+
+
+@pytest.mark.parametrize(
+    ("definitions", "told"),
+    [
+        ("COUNT=3 DISCRETE PEERS=1", True),
+        ("COUNT=2 DISCRETE PEERS=0", False),
+        ("COUNT=2 DISCRETE PEERS=7", "unknown"),
+        ("COUNT=2 DISCRETE", "unknown"),
+        ("COUNT=1 PEERS=1", None),
+    ],
+)
+def test_peer_access_is_told_for_all_pairs_or_not_at_all(driver, definitions, told):
+    host = driver(cuda=definitions)
+    assert (host["peer_access"] if host.known("peer_access") else "unknown") == told
+
+
+def test_compute_mode_is_known_from_libcuda_where_nvml_is_missing(driver):
+    found = [gpu for gpu in driver(cuda="DISCRETE MODE=2")["gpus"] if gpu.name == "Orin"]
+    assert [(gpu.compute_mode, gpu.bus) for gpu in found] == [("prohibited", "0000:41:00.0")]
+
+
 def test_file_that_is_no_library_is_a_reason(tmp_path, monkeypatch):
     (tmp_path / "libcuda.so.1").write_bytes(b"\x7fELF\x02rubbish")
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
