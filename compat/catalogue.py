@@ -66,6 +66,7 @@ CATALOGUE: Final[Mapping[str, Spec]] = {
     "nvml": Spec("text", "what initialising NVML answers: ok, or the error's name"),
     "cuda_init": Spec("text", "what cuInit answered where a probe called it: ok, or the error's name"),
     "modules": Spec("texts", "loaded kernel modules that concern GPUs: nvidia, nvidia_uvm, nouveau, amdgpu, ..."),
+    "module_file": Spec("text", "file of NVIDIA's module for the running kernel, where the module is not loaded"),
     "device_nodes": Spec(
         "texts", "GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128"
     ),

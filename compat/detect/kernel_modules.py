@@ -3,7 +3,7 @@
 Xid numbers are the kernel module's own error reports ("NVRM: Xid (PCI:0000:41:00): 79, ..."). Only the numbers are
 kept: the lines also hold process names. Reading the log may need privileges; that is then the reason.
 
-Sources: Linux, proc(5); Linux, Documentation/ABI/testing/dev-kmsg; NVIDIA, "Xid errors".
+Sources: Linux, proc(5); modules.dep(5); Linux, Documentation/ABI/testing/dev-kmsg; NVIDIA, "Xid errors".
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.detect.loader as loader
 from compat.detect.base import LINUX
+from compat.detect.context import container_kind
 from compat.facts import Fact, Reading, Unknown
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "kernel modules"
-FACTS: Final = ("modules", "xids", "driver_log")
+FACTS: Final = ("modules", "xids", "driver_log", "module_file")
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "/proc/modules"
 
@@ -35,6 +37,8 @@ _XID: Final = re.compile(rb"NVRM: Xid \([^)\n]{1,64}\): (\d{1,3})")
 _LINE: Final = re.compile(rb"NVRM: [^\n]{1,400}")
 _REFUSAL: Final = re.compile(rb"RmInitAdapter|rm_init_adapter|GSP|is not supported by|does not include|API mismatch")
 _MOST_LINES: Final = 8
+_MODULE: Final = re.compile(r"^(\S{1,200}/nvidia\.ko(?:\.\w{2,4})?):", re.MULTILINE)  # modules.dep(5)
+_DEP_LIMIT: Final = 8 << 20
 _LOG: Final = "/dev/kmsg"
 _LOG_LIMIT: Final = 8 << 20  # the kernel's ring buffer is smaller unless someone enlarged it
 
@@ -53,7 +57,23 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "modules": modules,
         "xids": _of_log(log, _xids) if nvidia else _no_xids(modules),
         "driver_log": _of_log(log, _refusals),
+        **_file(machine, nvidia),
     }
+
+
+def _file(machine: Machine, loaded: bool) -> dict[str, Reading]:
+    """Whether the running kernel has a module that could be loaded, asked only where libraries wait for one.
+
+    A module that is there and not loaded was refused or never asked for; one that is not there was not built.
+    """
+    path = f"/lib/modules/{machine.system.release}/modules.dep"
+    if loaded or loader.find(machine, "libcuda.so.1") is None or container_kind(machine):
+        return {}
+    reading = machine.read(path, _DEP_LIMIT)
+    if isinstance(reading, Unknown) or reading.value is None:
+        return {"module_file": Unknown(f"{path} cannot be read", path)}
+    found = _MODULE.search(reading.value)
+    return {"module_file": Fact(found[1] if found else None, path)}
 
 
 def _of_log(log: bytes | Unknown, read: Callable[[bytes], tuple[str, ...]]) -> Reading:

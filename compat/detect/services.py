@@ -48,9 +48,14 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
 
 def _service(machine: Machine, package: str, program: str, unit: str) -> Reading:
-    """Version from the package that brought a service; running if systemd has a control group for its unit."""
+    """Version from the package that brought a service; running if systemd has a control group for its unit.
+
+    Inside a container its absence tells nothing: it runs on the host.
+    """
     named = {name: version for name, version in versions(machine).items() if re.match(package, name)}
     if not named and not machine.exists(f"/usr/bin/{program}"):
+        if container_kind(machine):
+            return Unknown("a container does not see the services of its host", _SLICES[0])
         return Fact(None, f"package database, /usr/bin/{program}")
     version = next(iter(named.values()), "").split("-")[0].split(":")[-1]
     running = any(machine.exists(f"{each}/{unit}.service") for each in _SLICES)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from compat.rules.signals import Heard
 
 _VAGUE: Final = 5  # candidates from which on a message tells nothing beside a sharper one
+_BELOW: Final = frozenset({"kernel-module", "driver", "health", "vgpu", "mig", "fabric"})  # what CUDA's start rests on
+_DOORS: Final = frozenset({"container-no-gpu", "container-selinux", "device-permission"})  # and what keeps it out
 _MANY: Final = 3  # alternatives that are told when facts leave a message open; more would be noise
 
 
@@ -200,8 +202,9 @@ def _by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
     found = {item.code for item in asked if isinstance(item.answer, Found)}
     told: dict[str, Finding] = {}
     sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.harmful)
+    own = frozenset(statements(case.host)) if _explained(asked) else frozenset[str]()
     for heard in case.signals.harmful:
-        if sharp and len(heard.signal.candidates) >= _VAGUE:
+        if (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
             continue
         codes = [code for code in heard.signal.candidates if code in by_code]
         if not codes or found & set(codes):
@@ -211,6 +214,17 @@ def _by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
             if old is None or _weight(finding) < _weight(old):
                 told[finding.code] = finding
     return list(told.values())
+
+
+def _explained(asked: Iterable[Asked]) -> bool:
+    """Whether facts tell for certain what keeps the driver from serving a GPU: its own words then add nothing."""
+    return any(
+        isinstance(item.answer, Found)
+        and (item.rule.area in _BELOW or item.code in _DOORS)
+        and (item.answer.severity or item.rule.severity) == "error"
+        and item.answer.confidence == "certain"
+        for item in asked
+    )
 
 
 def _weight(finding: Finding) -> tuple[int, int]:

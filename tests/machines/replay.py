@@ -18,10 +18,12 @@ Keys of a recording (all but ``title`` and ``sources`` optional):
 ``folders``     folders that exist and are empty
 ``[devices]``   path -> ``group-id octal-mode`` (owner root)
 ``denied``      paths that exist but may not be read
+``closed``      device nodes that a security module closes, whatever their modes say
 ``[loader]``    soname -> path: becomes /etc/ld.so.cache and, where missing, the file itself
 ``[sockets]``   path -> ``refused``, ``denied``, ``silent``, or a table url -> JSON text
 ``[commands]``  command line, its folders left out -> output, or a table of ``out``, ``code``, ``why``
 ``[answers]``   ``nvml`` and ``cuda``: the object that the question's process prints
+``[packages]``  distribution -> version in an active virtual environment, /opt/ml; ``venv`` is its Python's version
 ``[registry]``  key below HKEY_LOCAL_MACHINE -> a table of its values (Windows)
 ``[space]``     path -> ``[total MiB, free MiB]``
 ``[python]``    the interpreter that runs us: ``executable``, ``prefix``, ``version``, ``paths``
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+VENV = "/opt/ml"
 PYTHON = {"executable": "/opt/envcheck/bin/python", "prefix": "/opt/envcheck", "version": "3.11.7", "paths": []}
 
 
@@ -63,6 +66,7 @@ class Recording(Root):
         self.said = said
         self.files = {path: text.encode() for path, text in said.get("files", {}).items()}
         self.files.update({path: bytes.fromhex(text) for path, text in said.get("binary", {}).items()})
+        self.files.update(_environment(said.get("packages"), said.get("venv", "3.11.7")))
         self.links: dict[str, str] = dict(said.get("links", {}))
         self.devices = {path: _owner(text) for path, text in said.get("devices", {}).items()}
         self.denied = frozenset(said.get("denied", ()))
@@ -149,6 +153,8 @@ class Recording(Root):
         return Entry("folder", 0o755)
 
     def may_open(self, path: str) -> bool:
+        if path in self.said.get("closed", ()):
+            return False
         uid, groups = self.user()
         entry = self.entry(path)
         return uid == 0 or bool(entry.mode & 0o006 == 0o006 or (entry.gid in groups and entry.mode & 0o060 == 0o060))
@@ -158,7 +164,8 @@ class Recording(Root):
         return total << 20, free << 20
 
     def environ(self) -> Mapping[str, str]:
-        return {"PATH": "/usr/local/bin:/usr/bin:/bin", **self.said.get("env", {})}
+        active = {"VIRTUAL_ENV": VENV} if "packages" in self.said else {}
+        return {"PATH": "/usr/local/bin:/usr/bin:/bin", **active, **self.said.get("env", {})}
 
     def folder(self) -> str:
         return "/work"
@@ -232,7 +239,56 @@ def ld_so_cache(libraries: Mapping[str, str], arch: str = "x86_64") -> bytes:
     return head + b"".join(struct.pack("=iIIIQ", flags, name, path, 0, 0) for name, path in offsets) + strings
 
 
+def _environment(packages: Mapping[str, str] | None, version: str) -> dict[str, bytes]:
+    """Files of a virtual environment that holds these distributions; their versions in the folders' names."""
+    if packages is None:
+        return {}
+    site = f"{VENV}/lib/python{version.rpartition('.')[0]}/site-packages"
+    folders = {
+        f"{site}/{name.replace('-', '_')}-{number}.dist-info/METADATA": name for name, number in packages.items()
+    }
+    return {
+        f"{VENV}/pyvenv.cfg": f"home = /usr/bin\nversion = {version}\n".encode(),
+        f"{VENV}/bin/python3": b"\x7fELF\x02\x01" + bytes(12) + b"\x3e\x00",
+        **{path: f"Metadata-Version: 2.1\nName: {name}\n\n".encode() for path, name in folders.items()},
+    }
+
+
+def document(path: Path) -> dict[str, Any]:
+    """What a file says."""
+    with path.open("rb") as file:
+        return tomllib.load(file)
+
+
 def load(path: Path) -> Recording:
     """The recording in a file."""
-    with path.open("rb") as file:
-        return Recording(tomllib.load(file))
+    return Recording(document(path))
+
+
+def variant(base: Mapping[str, Any], change: Mapping[str, Any]) -> Recording:
+    """A machine that differs from another one: ``change`` laid over it, ``without`` taken out of it.
+
+    Tables are joined, lists of tables joined entry by entry, everything else (and what is empty) is replaced. ``without`` holds paths and
+    other keys; an entry that ends in ``/`` stands for everything below.
+    """
+    gone = tuple(change.get("without", ()))
+    kept = {key: _less(value, gone) for key, value in base.items() if key not in {"expect", "unknown", "finding"}}
+    return Recording(_joined(kept, change))
+
+
+def _less(value: Any, gone: tuple[str, ...]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    below = tuple(each for each in gone if each.endswith("/"))
+    return {key: _less(item, gone) for key, item in value.items() if key not in gone and not key.startswith(below)}
+
+
+def _joined(first: Any, second: Any) -> Any:
+    if not second:
+        return second  # an empty list or table empties
+    if isinstance(first, dict) and isinstance(second, dict):
+        return {**first, **{key: _joined(first[key], item) if key in first else item for key, item in second.items()}}
+    if isinstance(first, list) and isinstance(second, list) and any(isinstance(item, dict) for item in first):
+        pairs = [_joined(old, new) if new else old for old, new in zip(first, second, strict=False)]
+        return [*pairs, *first[len(second) :], *second[len(first) :]]
+    return second

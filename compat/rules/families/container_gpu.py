@@ -195,17 +195,24 @@ class ContainerVisibleDevices(Rule):
 
     area = "docker"
     vendors = ("nvidia",)
-    asks = ("env",)
+    asks = ("env", "device_nodes")
     remedy = Fix(
         "Set NVIDIA_VISIBLE_DEVICES=all or a valid list.",
         ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",),
     )
 
-    def check(self, env: dict[str, str], container: str, signals: Hearing) -> Outcome:
-        """The variable is void, none or empty, or names a GPU that does not exist."""
+    def check(
+        self, env: dict[str, str], container: str, signals: Hearing, device_nodes: tuple[str, ...] | None = None
+    ) -> Outcome:
+        """The variable is void, none or empty, and no GPU came into the container by other means.
+
+        CDI sets it to void itself, so that the old hook does not inject what CDI has injected already.
+        """
         value = env.get("NVIDIA_VISIBLE_DEVICES")
         if value is None or value.strip().lower() not in {"", "void", "none"}:
             return None
+        if "/dev/nvidiactl" in (device_nodes or ()):
+            return Fits("GPUs were given to this container by other means than NVIDIA_VISIBLE_DEVICES")
         severity = "error" if signals.harmful or value.strip().lower() == "none" else "warning"
         return Found(
             detail=f"NVIDIA_VISIBLE_DEVICES is {value!r}, which gives this {container} container no GPU.",
@@ -239,7 +246,10 @@ class ContainerCgroupLost(Rule):
 
         Or NVML answers "Unknown Error" while the host is healthy.
         """
+        if host.known("device_nodes") and not any("nvidia" in node for node in host["device_nodes"] or ()):
+            return None  # what was never given cannot be lost
         denied = [node for node in host["device_nodes_denied"] or () if "nvidia" in node]
+        denied = [] if host["selinux"] == "enforcing" else denied
         if (
             signals.get("nvml-unknown")
             or (denied and host["user_id"] == 0)
@@ -276,7 +286,9 @@ class ContainerSelinux(Rule):
         if selinux != "enforcing" or not (host["device_nodes_denied"] or signals.get("nvml-permission")):
             return None
         return Found(
-            detail=f"SELinux enforces, and {container} may not open the device nodes.", facts=("selinux", "container")
+            detail=f"SELinux enforces, and {container} may not open the device nodes.",
+            facts=("selinux", "container", "device_nodes_denied"),
+            severity="error" if host["user_id"] == 0 else None,  # no mode of a node keeps root out
         )
 
 

@@ -99,9 +99,10 @@ class DriverModuleNotLoaded(Rule):
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
         if not cards or "nvidia" in modules or host["driver"] or host["container"] or host["l4t"]:
             return None
+        built = ", and it was not built for this kernel" if host.absent("module_file") else ""
         return Found(
-            detail=f"Libraries of driver {driver_library} are there, the kernel module is not.",
-            facts=("driver_library", "modules"),
+            detail=f"Libraries of driver {driver_library} are there, the kernel module is not loaded{built}.",
+            facts=("driver_library", "modules", "module_file"),
         )
 
 
@@ -138,12 +139,13 @@ class DriverSecureBootUnsigned(Rule):
             or "nouveau" in modules
             or not installed
             or host["container"]
+            or host.absent("module_file")  # what was never built cannot be refused
         ):
             return None
         return Found(
             detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
-            facts=("secure_boot", "modules"),
-            confidence="likely",
+            facts=("secure_boot", "modules", "module_file"),
+            confidence="certain" if host["module_file"] else "likely",
         )
 
 

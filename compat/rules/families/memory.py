@@ -79,7 +79,7 @@ class GpuBusyOtherProcesses(Rule):
         """Compute processes run on the device."""
         busy = [gpu for gpu in gpus if gpu.processes]
         return (
-            Found(detail=f"{busy[0].processes} processes run on {busy[0].name or 'a GPU'}.", facts=("gpus",))
+            Found(detail=f"Compute processes on {busy[0].name or 'a GPU'}: {busy[0].processes}.", facts=("gpus",))
             if busy
             else None
         )

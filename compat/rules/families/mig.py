@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
+from compat.rules.families.forward import consumer
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ class MigEnabledNoInstance(Rule):
         """MIG mode is enabled on a GPU and it has no MIG device."""
         empty = next((gpu for gpu in gpus if gpu.mig == "enabled" and gpu.mig_devices == 0), None)
         if empty is None:
-            return Fits("") if any(gpu.mig for gpu in gpus) else None
+            # no card of the consumer line can be cut into instances (MIG user guide, "Supported GPUs")
+            never = bool(gpus) and all(consumer(gpu) for gpu in gpus if gpu.vendor == "nvidia")
+            return Fits("") if never or any(gpu.mig for gpu in gpus) else None
         where = " (seen from this container)" if container else ""
         return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.", facts=("gpus",))
 

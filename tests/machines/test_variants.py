@@ -1,0 +1,97 @@
+"""Machines that differ from a recorded one in a single fault: exactly that fault is told, and the sound twin is left alone.
+
+Each file of ``variants`` holds tables, one machine each. ``like`` names the recording or the variant it differs from,
+``without`` what is taken out, every other key is laid over it (``replay.variant``). ``findings`` are the codes of all
+errors and warnings in their order, those folded under a cause behind it; ``advice`` are codes of findings that are only
+worth knowing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from compat import facts, matrix, rules
+from compat.app.hosts import named
+from compat.detect import detect
+
+HERE = Path(__file__).parent
+
+
+def _replay():
+    """The replaying module beside this file; test folders are no packages, so it is loaded by its path."""
+    name = "envcheck_tests_replay"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, HERE / "replay.py")
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+REPLAY = _replay()
+VARIANTS = {
+    name: said for path in sorted((HERE / "variants").glob("*.toml")) for name, said in REPLAY.document(path).items()
+}
+
+
+def recording(name):
+    """A machine by the name of its file, or of its table."""
+    if name not in VARIANTS:
+        return REPLAY.load(HERE / f"{name}.toml")
+    return REPLAY.variant(recording(VARIANTS[name]["like"]).said, {**VARIANTS[name], "expect": expected(name)})
+
+
+def expected(name):
+    return VARIANTS[name].get("expect", {})
+
+
+@cache
+def told(name):
+    """The report on a machine, its facts, and every finding with those folded under it."""
+    machine, known = recording(name), matrix.matrix()
+    host = named(detect(root=machine, run=machine.run), known)
+    report = rules.judge(host, known)
+    return host, [item for root in report.findings for item in (root, *root.consequences)]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_exactly_the_fault_is_told(name):
+    found = [each.code for each in told(name)[1] if each.severity != "info"]
+    assert found == VARIANTS[name].get("findings", [])
+
+
+@pytest.mark.parametrize("name", [name for name, said in VARIANTS.items() if "advice" in said])
+def test_what_is_worth_knowing_is_told(name):
+    assert set(VARIANTS[name]["advice"]) <= {each.code for each in told(name)[1] if each.severity == "info"}
+
+
+@pytest.mark.parametrize("name", [name for name, said in VARIANTS.items() if {"findings", "advice"} & said.keys()])
+def test_the_sound_twin_raises_none_of_it(name):
+    said = VARIANTS[name]
+    mine = {*said.get("findings", ()), *said.get("advice", ())} - set(said.get("shared", ()))
+    assert mine & {each.code for each in told(said["like"])[1]} == set()
+
+
+@pytest.mark.parametrize("name", [name for name, said in VARIANTS.items() if "expect" in said])
+def test_facts_are_those_it_was_made_for(name):
+    document = facts.dump(told(name)[0])
+    for key, want in expected(name).items():
+        got = document.get(key)
+        if key == "gpus":
+            assert [{each: gpu.get(each) for each in row} for row, gpu in zip(want, got, strict=True)] == want
+        elif isinstance(want, dict):
+            assert {each: got.get(each) for each in want} == want
+        else:
+            assert got == (None if want == "absent" else want), key
+            assert want != "absent" or key in document
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_finding_rests_on_facts_that_were_read(name):
+    for finding in told(name)[1]:
+        assert finding.evidence, finding.code
+        assert all(item.source for item in finding.evidence), finding.code
