@@ -18,7 +18,9 @@ LIMIT: Final = 64 * 1024 * 1024  # bytes; far above any log worth pasting
 
 
 def read_text(name: str, *, limit: int = LIMIT) -> str:
-    """The text of a file, or of standard input for ``-`` (which can be read once); undecodable bytes are replaced.
+    """The text of a file, or of standard input for ``-`` (which can be read once), in UTF-8 or marked UTF-16.
+
+    Undecodable bytes are replaced.
 
     Raises:
         InputError: if it cannot be read or is larger than ``limit`` bytes.
@@ -37,7 +39,9 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
         raise InputError("is no name of a file", where=repr(name)) from None
     if len(raw) > limit:
         raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=shown(name))
-    return raw.decode("utf-8-sig", "replace")
+    # PowerShell writes what it redirects (``program > log.txt``) as UTF-16, and marks it so.
+    wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return raw.decode("utf-16" if wide else "utf-8-sig", "replace")
 
 
 def shown(name: str) -> str:

@@ -20,21 +20,22 @@ import html
 import re
 from typing import Final
 
+from compat.excerpts import numbered
 from compat.reports.wraps import Line, unwrap
 
 # Characters kept of one line: a run-together report fits, a data dump does not.
 LONGEST_LINE: Final = 4000
 
+# Different lines that are read, half from either end; ten megabytes of an ordinary log have fewer.
+MOST_LINES: Final = 60_000
 
-# Lines that are read, half from either end; ten megabytes of an ordinary log have half as many.
-MOST_LINES: Final = 300_000
+# Characters of them, half from either end; only data with hardly two lines alike has more.
+MOST_CHARACTERS: Final = 4_000_000
 
-_CHARACTERS: Final = str.maketrans(
-    {
-        "\t": "    ", "\xa0": " ", "\u3000": " ", "\u2007": " ", "\u202f": " ",
-        "：": ":", "（": "(", "）": ")", "，": ",", "＝": "=", "│": "|", "┃": "|", "❯": "$", "➜": "$",
-        "\u200b": None, "\u200c": None, "\u200d": None, "\u200e": None, "\ufeff": None, "\x00": None, "`": None,
-    }
+_CHARACTERS: Final = (
+    ("\t", "    "), ("\xa0", " "), ("\u3000", " "), ("\u2007", " "), ("\u202f", " "),
+    ("：", ":"), ("（", "("), ("）", ")"), ("，", ","), ("＝", "="), ("│", "|"), ("┃", "|"), ("❯", "$"), ("➜", "$"),
+    ("\u200b", ""), ("\u200c", ""), ("\u200d", ""), ("\u200e", ""), ("\ufeff", ""), ("\x00", ""), ("`", ""), ("**", ""),
 )  # fmt: skip
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
 _BREAKS = re.compile(r"<br\s{0,3}/?>|</summary>|</(?:tr|li|p|div|details)>", re.IGNORECASE)
@@ -69,7 +70,7 @@ _PREFIX = re.compile(
     )""",
     re.VERBOSE,
 )
-_RULE: Final = frozenset("-=*_+~# |")
+_RULE: Final = "-=*_+~# | "
 # Labels of the reports that are pasted most, by which lines that ran together are parted again.
 _LABELS: Final = (
     r"Is debug build|CUDA used to build PyTorch|ROCM used to build PyTorch|XPU used to build PyTorch|OS|GCC version"
@@ -80,7 +81,6 @@ _LABELS: Final = (
     r"|Tensorflow version|Flax version|Jax version|JaxLib version|GPU type|Using GPU in script\?"
     r"|Using distributed or parallel set-up in script\?|CUDA available|CUDA_HOME|NVCC|GCC|TorchVision|OpenCV|MMCV"
 )
-_RUN_SIGNS: Final = ("version", "[conda] ", "[pip", "CUDA available", "CUDA used", "GPU models")
 _RUN_TOGETHER = re.compile(
     rf"(?<=[^\s:-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"
     r"|(?<=[^\s:-])\s+-\s(?=\w{2,20} version(?: \([^()]{1,20}\))?: )"
@@ -91,24 +91,44 @@ _ENTRY = re.compile(r"""'([A-Za-z][^'\n]{1,60})':\s*(?:'([^'\n]*)'|"([^"\n]*)"|(
 
 def clean(text: str) -> tuple[Line, ...]:
     """The lines of ``text`` without fences, quotes, markup, colours, log prefixes and wraps."""
+    kept = _bounded(numbered(text.replace("\r\n", "\n").replace("\r", "\n")))
+    raws = _flat("\n".join(raw for _, raw in kept)).split("\n")
     lines: list[Line] = []
-    raws = _flat(text).split("\n")
-    skipped = range(MOST_LINES // 2, max(MOST_LINES // 2, len(raws) - MOST_LINES // 2))
-    for number, raw in enumerate(raws, 1):
-        if number - 1 in skipped:
-            continue
-        lines.extend(Line(number, part) for part in _parts(raw[:LONGEST_LINE]))
+    for (number, _), raw in zip(kept, raws, strict=True):
+        lines.extend([Line(number, part) for part in _parts(raw)])
     return tuple(unwrap(lines))
+
+
+def _bounded(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The lines, each cut to :data:`LONGEST_LINE`; of too many those near either end."""
+    head = _within(lines)
+    if len(head) == len(lines):
+        return head
+    tail = _within(lines[: len(head) - 1 : -1])
+    return head + tail[::-1]
+
+
+def _within(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The first of ``lines``, as many as half the bounds allow."""
+    room = MOST_CHARACTERS // 2
+    kept = []
+    for number, raw in lines[: MOST_LINES // 2]:
+        kept.append((number, raw[:LONGEST_LINE]))
+        room -= len(kept[-1][1])
+        if room < 0:
+            break
+    return kept
 
 
 def _flat(text: str) -> str:
     """Whole-text steps, none of which adds or removes a newline."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    for character, plain in _CHARACTERS:
+        if character in text:  # far cheaper than a table for every character of a text that has none of them
+            text = text.replace(character, plain)
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: html.unescape(found.group()).replace("\xa0", " ").replace("\n", " "), text)
-    text = text.replace("**", "")
     if "\\" in text:
         text = _BACKSLASH.sub(r"\1", text)
     return _STAMP.sub("", text)
@@ -127,9 +147,14 @@ def _parts(raw: str) -> list[str]:
         if "': " in raw and start.startswith(("'", "{'")):
             return _spread(_ENTRY, raw)
     pieces = raw.split("\n")
-    if len(raw) > 60 and any(sign in raw for sign in _RUN_SIGNS):
+    if len(raw) > 60 and _runs(raw):
         pieces = [part for piece in pieces for part in _RUN_TOGETHER.split(piece)]
     return [_bare(piece) for piece in pieces]
+
+
+def _runs(raw: str) -> bool:
+    """Whether a line holds a phrase of the reports whose lines are known to run together."""
+    return "version" in raw or "[conda] " in raw or "[pip" in raw or "CUDA " in raw or "GPU models" in raw
 
 
 def _bare(line: str) -> str:
@@ -139,7 +164,7 @@ def _bare(line: str) -> str:
     if ":" in line or "|" in line:
         line = _PREFIX.sub("", line)
     line = line.rstrip()
-    if _RULE.issuperset(line):
+    if not line.strip(_RULE):
         return line if "*" in line or "-" in line or "=" in line else ""
     return _DOTS.sub(": ", line) if "...." in line else line
 

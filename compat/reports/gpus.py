@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _NOISE = re.compile(
     r"\b(?:nvidia|amd|intel|geforce|tesla|radeon|graphics|corporation|inc|quadro|instinct)\b|[^a-z0-9]+"
 )
-# Devices of one report at most; eight nodes of a large machine room still fit.
-MOST: Final = 256
+# Devices of one report at most; eight nodes of sixteen still fit. Names are compared pair by pair, so this is squared.
+MOST: Final = 128
 
 _CUT: Final = "..."
 
@@ -100,6 +100,8 @@ def same(left: str, right: str) -> bool:
     True
     """
     a, b = _core(left), _core(right)
+    if a[:1] != b[:1] and a and b and left[:1].lower() != right[:1].lower():
+        return False  # whatever follows: all that is asked below is whether one begins the other
     if left.endswith(_CUT) or right.endswith(_CUT):
         short, long = sorted((a, b), key=len)
         return long.startswith(short)
@@ -108,7 +110,7 @@ def same(left: str, right: str) -> bool:
     return a == b or (min(len(a), len(b)) >= 4 and (a.startswith(b) or b.startswith(a)))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=8192)
 def _core(name: str) -> str:
     """A name without makers, series and punctuation: what is left tells products apart."""
     return _NOISE.sub("", name.lower())

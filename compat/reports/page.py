@@ -31,9 +31,12 @@ LONGEST_LABEL: Final = 120
 # processor section of collect_env, some forty lines.
 REACH: Final = 60
 
-# Occurrences of one label or phrase that are read from either end of the text; a report has at most some hundred,
-# a log that repeats itself millions.
+# Occurrences of one phrase that are read from either end of the text; a report has at most some hundred, a log that
+# repeats itself millions.
 READ: Final = 1000
+
+# The same for one label, which a report prints once per device at most.
+PAIRS: Final = 100
 
 _TRIM: Final = " \t-*+•·●#>|_'\"~=,;.✅❌🤗⚡🚀"
 _ASIDE = re.compile(r"\([^()]*\)?")
@@ -96,11 +99,13 @@ class Page:
         lines: in order, blank ones too.
         text: the same lines in one string, for fast searches.
         starts: offset of each line in ``text``.
+        last: index of the last line with content; -1 on an empty page.
     """
 
     lines: tuple[Line, ...]
     text: str
     starts: tuple[int, ...]
+    last: int
 
     @classmethod
     def of(cls, text: str) -> Page:
@@ -110,7 +115,8 @@ class Page:
         for line in lines:
             starts.append(offset)
             offset += len(line.text) + 1
-        return cls(lines, "\n".join(line.text for line in lines), tuple(starts))
+        last = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].text.strip()), -1)
+        return cls(lines, "\n".join(line.text for line in lines), tuple(starts), last)
 
     def index_at(self, offset: int) -> int:
         """The line that holds ``offset`` of :attr:`text`."""
@@ -120,13 +126,28 @@ class Page:
         """One line's text; empty beyond the page."""
         return self.lines[index].text if 0 <= index < len(self.lines) else ""
 
-    def find(self, needle: str) -> Iterator[int]:
-        """Indexes of the lines that contain ``needle``, each once."""
+    def find(self, needle: str) -> list[int]:
+        """Indexes of the lines that contain ``needle``, each once; of very many the first and last :data:`READ`."""
+        found: list[int] = []
         at = self.text.find(needle)
         while at >= 0:
             index = self.index_at(at)
-            yield index
+            found.append(index)
+            if len(found) == READ:
+                return found + self._last(needle, index)
             at = self.text.find(needle, self.starts[index] + len(self.lines[index].text) + 1)
+        return found
+
+    def _last(self, needle: str, before: int) -> list[int]:
+        """Indexes of the last :data:`READ` lines after line ``before`` that contain ``needle``."""
+        found: list[int] = []
+        floor = self.starts[before] + len(self.lines[before].text) + 1
+        at = self.text.rfind(needle, floor)
+        while at >= 0 and len(found) < READ:
+            index = self.index_at(at)
+            found.append(index)
+            at = self.text.rfind(needle, floor, self.starts[index])
+        return found[::-1]
 
     def pairs(self, known: frozenset[str], columns: Mapping[str, tuple[str, ...]]) -> dict[str, list[Pair]]:
         """Every pair whose label is in ``known``.
@@ -154,11 +175,6 @@ class Page:
         """The next line, if it can be a value that a wrap moved there: not blank, no label or item of its own."""
         text = self.text_at(index + 1).strip()
         return "" if ":" in text or "=" in text or text.startswith(("-", "*", "#", "[")) else text
-
-    @property
-    def last(self) -> int:
-        """Index of the last line with content; -1 on an empty page."""
-        return next((i for i in range(len(self.lines) - 1, -1, -1) if self.lines[i].text.strip()), -1)
 
 
 def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str, bool]]:
@@ -217,14 +233,16 @@ class View:
 
     def labelled(self, labels: Mapping[str, Callable[[Pair], Iterable[Claim]]]) -> Iterator[Claim]:
         """Claims of every pair with one of ``labels`` that belongs to this program."""
+        if not (self.fallback or self.marks.get(self.program)):
+            return
         for label, reader in labels.items():
-            for pair in ends(self.found.get(label, ())):
+            for pair in ends(self.found.get(label, ()), PAIRS):
                 if self._owns(pair):
                     yield from self.stamp(pair.index, reader(pair))
 
     def lines(self, needle: str) -> Iterator[tuple[int, str]]:
         """Index and text of the lines that contain ``needle``."""
-        for index in ends(list(self.page.find(needle))):
+        for index in self.page.find(needle):
             yield index, self.page.lines[index].text
 
     def span(self, start: int, stop: int) -> Iterator[tuple[int, str]]:
@@ -242,7 +260,7 @@ class View:
         line = self.page.lines[index].number
         last = index == self.page.last
         for claim in claims:
-            yield replace(claim, line=line, program=self.program, last=last)
+            yield Claim(claim.fact, claim.value, claim.key, claim.weight, line, self.program, last)
 
     def _owns(self, pair: Pair) -> bool:
         """Whether this program is the nearest of those that read the label."""
@@ -256,9 +274,9 @@ class View:
         return min(near, key=near.__getitem__) == self.program
 
 
-def ends(items: Sequence[_Item]) -> Sequence[_Item]:
-    """All of ``items``, or the first and last :data:`READ` of very many."""
-    return items if len(items) <= 2 * READ else [*items[:READ], *items[-READ:]]
+def ends(items: Sequence[_Item], most: int = READ) -> Sequence[_Item]:
+    """All of ``items``, or the first and last ``most`` of very many."""
+    return items if len(items) <= 2 * most else [*items[:most], *items[-most:]]
 
 
 def _gap(marks: tuple[int, ...], index: int) -> int:

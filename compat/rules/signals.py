@@ -13,9 +13,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
+from compat.excerpts import condensed
 from compat.facts import Host
 from compat.rules.captures import facts_of
 from compat.rules.literals import literals
+from compat.rules.vocabulary import SHORT, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,14 +31,8 @@ _TRIES: Final = 8  # occurrences of one literal that are looked at; a log repeat
 _LIMIT: Final = 64 * 1024 * 1024  # characters; what is longer is cut, so that memory stays bounded
 
 
-_LONG: Final = 200_000  # characters; below, making the vocabulary costs more than it saves
-_MANY: Final = 100_000  # different words; text with more is no log, and its vocabulary no smaller than itself
-_DIGITS: Final = {ord(digit): "0" for digit in "123456789"}
-_LETTERS: Final = bytes(
-    48 if 48 <= code <= 57 else code if code < 128 and (chr(code).isalpha() or code == ord("_")) else 32
-    for code in range(256)
-)
-"""Translation of bytes: digits become 0, and what is no letter, digit or underscore a space."""
+_ENDS: Final = 1_000_000  # characters searched from either end of what is data rather than a log
+_NEAR: Final = 60  # characters around a mere word that must look like text
 
 WORDS: Final = "words"
 """Program of the rows that match mere words of the field; they count only where no message was recognised."""
@@ -58,7 +54,7 @@ class Hearing:
     Attributes:
         heard: the messages.
         host: facts that the messages state, with the source ``error text``.
-        text: the text itself, cut at 64 million characters.
+        text: the text itself; of a very long one what is worth reading (:mod:`compat.excerpts`).
     """
 
     heard: tuple[Heard, ...] = ()
@@ -97,43 +93,46 @@ class Hearing:
 
 def recognise(text: str, matrix: Matrix) -> Hearing:
     """Every known message in ``text``, and the facts they state; linear in the text's length."""
-    text = text[:_LIMIT].replace("\r\n", "\n").replace("\x00", " ")
+    text = condensed(text[:_LIMIT].replace("\r\n", "\n").replace("\r", "\n").replace("\x00", " "))
     if not text.strip():
         return Hearing()
-    lowered = text.replace("İ", "I").lower()  # the one letter whose small form is longer; offsets must stay
-    words = _vocabulary(lowered)
+    lowered = _lowered(text)
+    words = None if len(text) < SHORT else Vocabulary.of(lowered)
+    if words and words.is_of_data and len(text) > 2 * _ENDS:
+        text = f"{text[:_ENDS]}\n{text[-_ENDS:]}"
+        lowered = _lowered(text)
+        words = Vocabulary.of(lowered)
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered, words)))
     if any(item.signal.program != WORDS and (item.signal.candidates or item.signal.benign) for item in heard):
         heard = tuple(item for item in heard if item.signal.program != WORDS)
     return Hearing(heard, facts_of([item.values for item in heard], text), text)
 
 
-def _vocabulary(lowered: str) -> str:
-    """Every different word of a long text, once and its digits alike: a log of megabytes has few of them."""
-    if len(lowered) < _LONG:
-        return lowered.translate(_DIGITS)
-    words = set(lowered.encode("utf-8", "replace").translate(_LETTERS).split())
-    return b" ".join(words).decode("ascii") if len(words) < _MANY else ""
+def _lowered(text: str) -> str:
+    """Small letters, each at its place: the one letter whose small form is longer loses its dot."""
+    return text.replace("İ", "I").lower()
 
 
-def _hear(row: Signal, text: str, lowered: str, words: str) -> Heard | None:
+def _hear(row: Signal, text: str, lowered: str, words: Vocabulary | None) -> Heard | None:
     for literal in _needed(row):
-        at = lowered.find(literal) if not words or _longest_word(literal) in words else -1
+        at = lowered.find(literal) if words is None or words.may_hold(literal) else -1
         for _ in range(_TRIES):
             if at < 0:
                 break
             start = max(0, at - _BEFORE)
-            if found := _compiled(row.pattern).search(text, start, at + _AFTER):
+            found = _compiled(row.pattern).search(text, start, at + _AFTER)
+            if found and (row.program != WORDS or _legible(text, found)):
                 values = {name: value for name, value in found.groupdict().items() if value}
                 return Heard(row, _line(text, found.start(), found.end()), values)
             at = lowered.find(literal, at + max(len(literal), 1))
     return None
 
 
-@lru_cache(maxsize=4096)
-def _longest_word(literal: str) -> str:
-    """The longest word in a literal, its digits as in the vocabulary."""
-    return max(re.findall(r"[a-z0-9_]+", literal.translate(_DIGITS)), key=len, default="")
+def _legible(text: str, found: re.Match[str]) -> bool:
+    """Whether a mere word stands in text: among random bytes any three letters turn up sooner or later."""
+    near = text[max(0, found.start() - _NEAR) : found.end() + _NEAR]
+    strange = sum(not (letter.isprintable() or letter in "\n\r\t\x1b") or letter == "\ufffd" for letter in near)
+    return strange * 20 <= len(near)
 
 
 def _needed(row: Signal) -> tuple[str, ...]:

@@ -72,3 +72,17 @@ def test_limits_and_missing_files(tmp_path):
         read_text(str(path), limit=10)
     with pytest.raises(InputError, match="No such file"):
         read_text(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_text_is_read_in_each_encoding_that_shells_write(tmp_path, encoding):
+    """PowerShell redirects as UTF-16 with a mark; an editor may mark UTF-8."""
+    path = tmp_path / "log.txt"
+    path.write_bytes("Treiber für GPU: 535.54\n".encode(encoding))
+    assert read_text(str(path)) == "Treiber für GPU: 535.54\n"
+
+
+def test_bytes_that_are_no_text_are_replaced(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_bytes(b"\xff\xfe\x00\xd8bad")
+    assert "\ufffd" in read_text(str(path))

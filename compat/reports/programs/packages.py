@@ -57,6 +57,9 @@ _VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
 # Rows of one list at most.
 LONGEST: Final = 1500
 
+# Rows without a head that are taken at most.
+LOOSE: Final = 4000
+
 
 def _virtual(pair: Pair) -> Iterator[Claim]:
     """Virtual packages of conda state the driver's CUDA and the C library."""
@@ -166,14 +169,19 @@ def _tables(view: View) -> Iterator[Claim]:
 
 def _rows(view: View) -> Iterator[Claim]:
     """Rows without a head, as ``pip list | grep torch`` leaves them: known names, or conda's build strings."""
+    taken = 0
     for index, line in enumerate(view.page.lines):
         text = line.text
+        if taken >= LOOSE:
+            break
         # Short, with a blank and no label: cheap to see, and true of every row.
         if not 5 < len(text) < 140 or ":" in text or "=" in text or " " not in text:
             continue
         if found := _KNOWN_ROW.match(text):
+            taken += 1
             yield from view.stamp(index, [_package(found.group(1), found.group(2))])
         elif found := _CONDA_ROW.match(text):
+            taken += 1
             yield from view.stamp(index, _conda(*found.groups()))
 
 
