@@ -15,7 +15,8 @@ from compat.resolve.weighing import FITS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.resolve.search import Assignment, Search, Variable
+    from compat.resolve.search import Assignment, Search
+    from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
 
 _MOST: Final = 6

@@ -22,7 +22,8 @@ from compat.resolve.weighing import either
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from compat.resolve.search import Search, Variable
+    from compat.resolve.search import Search
+    from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
 
 

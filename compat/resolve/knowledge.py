@@ -12,6 +12,7 @@ in tables that are emptied when they are full.
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -26,9 +27,17 @@ if TYPE_CHECKING:
     from compat.resolve.images import Need, Stand
     from compat.resolve.options import Lane, Line
     from compat.resolve.request import Wish
+    from compat.resolve.weighing import Alternatives
 
 _KEPT: Final = 4096
 """Answers about requests that are kept; a long-lived process must not grow with what it is asked."""
+
+
+_TARGETS: Final = 256
+"""Targets whose verdicts are kept; a question and its remedies ask about a handful."""
+
+Verdicts = dict[tuple[int, str], "tuple[Alternatives, int, int]"]
+"""Kit of a build and place -> violations, level of its kernels, strain on drivers."""
 
 
 @lru_cache(maxsize=8)
@@ -47,6 +56,12 @@ class Knowledge:
         self.ranks: dict[int, tuple[int, ...]] = {}
         self.pairs: dict[str, dict[tuple[int, int], int]] = {}
         self.lanes: dict[tuple[str, Lane, str, Lane], bool] = {}
+        self._joints: dict[tuple[object, ...], dict[int, int]] = {}
+        self._verdicts: dict[tuple[object, ...], Verdicts] = {}
+        self._anchors: dict[tuple[str, str, str], int] = {}
+        self._alike: dict[object, int] = {}
+        self._numbers = count()
+        self._in_kits: dict[tuple[Option, ...], tuple[tuple[Option, ...], ...]] = {}
         self._count = 0
         self._pythons: list[str] = []
         self._options: dict[str, tuple[Option, ...]] = {}
@@ -94,6 +109,52 @@ class Knowledge:
                 and wish.names(option)
             )
         return self._meeting[key]
+
+    def anchor(self, wish: Wish) -> int:
+        """The rank of the newest release that a wish means; 0 if it means none."""
+        key = (wish.package, wish.spec, wish.distribution)
+        if key not in self._anchors:
+            if len(self._anchors) > _KEPT:
+                self._anchors.clear()
+            ranks = (option.rank for option in self.options(wish.package) if wish.names(option))
+            self._anchors[key] = min(ranks, default=0)
+        return self._anchors[key]
+
+    def verdicts(self, judging: tuple[object, ...]) -> Verdicts:
+        """The verdicts on builds for targets that are equal in all that judges them; filled by who weighs."""
+        if judging not in self._verdicts:
+            if len(self._verdicts) > _TARGETS:
+                self._verdicts.clear()
+            self._verdicts[judging] = {}
+        return self._verdicts[judging]
+
+    def joints(self, package: str, felt: tuple[object, ...]) -> dict[int, int]:
+        """A table for what others feel of a package's builds: number of a build -> number of what is felt of it."""
+        key = (package, felt)
+        if key not in self._joints:
+            if len(self._joints) > _TARGETS:
+                self._joints.clear()
+                self._alike.clear()  # numbers are never given twice, so that tables still in use stay right
+            self._joints[key] = {}
+        return self._joints[key]
+
+    def alike(self, felt: object) -> int:
+        """A number for a thing, the same for equal things: cheaper to compare and to hash than the thing."""
+        number = self._alike.get(felt)
+        if number is None:
+            number = self._alike[felt] = next(self._numbers)
+        return number
+
+    def in_kits(self, options: tuple[Option, ...]) -> tuple[tuple[Option, ...], ...]:
+        """Builds in groups for which one verdict counts; in each group, newest first."""
+        if options not in self._in_kits:
+            if len(self._in_kits) > _KEPT:
+                self._in_kits.clear()
+            groups: dict[int, list[Option]] = {}
+            for option in options:
+                groups.setdefault(option.kit, []).append(option)
+            self._in_kits[options] = tuple(map(tuple, groups.values()))
+        return self._in_kits[options]
 
     def extras(self, package: str) -> frozenset[str]:
         """Extras that choose a variant of a package."""

@@ -9,6 +9,7 @@ is known when the requirements are installed or locked; ranges that do not meet 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from compat.resolve.specs import both, is_void
@@ -63,11 +64,12 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
         own = name.startswith("nvidia-") or name in known.matrix.packages
         bounded = not own and any("<" in spec or "~=" in spec for spec in told)
         if told and (len(told) > 1 or asked or bounded):
-            listed.append(f"{name}{tightened(told)}")
+            listed.append(f"{name}{tightened(tuple(told))}")
     return tuple(listed)
 
 
-def tightened(specs: Sequence[str]) -> str:
+@lru_cache(maxsize=4096)
+def tightened(specs: tuple[str, ...]) -> str:
     """Several specifiers as one, without those that the others imply."""
     parts = list(dict.fromkeys(part for spec in specs for part in spec.split(",") if part))
     whole = both(tuple(parts)) if parts else None

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from compat.plan import CudaFrom
     from compat.resolve.devices import Device
-    from compat.resolve.search import Assignment, Search, Variable
+    from compat.resolve.search import Assignment, Search
+    from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
 
 _LEVEL_NAMES: Final[dict[int, Literal["native", "ptx", "none", "unknown"]]] = {
@@ -235,10 +236,9 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
     for variable, taken in zip(search.variables, found.chosen, strict=True):
         if not taken.option.is_framework or taken.option.build.how == "inferred":
             continue
-        for weighed in search.fitting(variable, found.place):
+        newer = (one for one in search.fitting(variable, found.place) if one.option.rank < taken.option.rank)
+        for weighed in sorted(newer, key=lambda one: one.option.serial):
             option = weighed.option
-            if option.rank >= taken.option.rank:
-                break  # newest first
             if (
                 option.build.how == "inferred"
                 and weighed.level <= taken.level

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
     from compat.matrix.rows import Row
     from compat.resolve.devices import Device
-    from compat.resolve.search import Search, Variable
+    from compat.resolve.search import Search
     from compat.resolve.situation import Soft
+    from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
 
 _MOST: Final = 4

@@ -101,7 +101,7 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     if any(soft.subject == "no-gpu" for soft in softs):
         return
     anchors = {
-        wish.package: anchor(search, wish) for wish, bit in search.target.wishes if bit & bits and not wish.shared
+        wish.package: search.known.anchor(wish) for wish, bit in search.target.wishes if bit & bits and not wish.shared
     }
     prefer = "oldest-driver" if any(soft.subject == "driver" for soft in softs) and not anchors else "nearest"
     plan = solve(_without(search.target, softs, bits), search, prefer, anchors)
@@ -131,12 +131,6 @@ def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
 def _wish_bits(softs: Sequence[Soft]) -> int:
     """The bits of the wishes among some constraints."""
     return sum(soft.bit for soft in softs if soft.kind == "wish")
-
-
-def anchor(search: Search, wish: Wish) -> int:
-    """The rank of the newest release that a wish means: what other versions are near to or far from."""
-    ranks = [option.rank for option in search.known.options(wish.package) if wish.names(option)]
-    return min(ranks, default=0)
 
 
 def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:

@@ -24,6 +24,7 @@ from compat.resolve.joints import Joints
 from compat.resolve.options import ANY_PYTHON, Line
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
+from compat.resolve.variables import Variable, variables
 from compat.resolve.weighing import FITS, Scale, Weighed
 
 if TYPE_CHECKING:
@@ -50,17 +51,11 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
-    """A package: its wishes with their bits, companions that bring it in, and whether a CPU build of it was asked for.
+class Domain:
+    """A package's builds with their measures, best first, and the best of each measure."""
 
-    A wish about a shared dependency is a variable too, with one value that carries nothing but its requirement.
-    """
-
-    package: str
-    wishes: tuple[tuple[Wish, int], ...]
-    followers: tuple[str, ...] = ()
-    cpu: bool = False
-    bits: int = 0
+    ranked: list[tuple[Key, Weighed]]
+    floor: Key
 
 
 class Search:
@@ -83,7 +78,7 @@ class Search:
         self.target, self.known, self.prefer, self._kin = target, known, prefer, kin
         self.scale = Scale(target, known, anchors or {}, certain=certain)
         self.images = Images(target, known)
-        self.variables = _variables(target, known)
+        self.variables = variables(target, known)
         self._weighed: dict[tuple[str, str], tuple[Weighed, ...]] = {}
         self._joints: dict[str, Joints] = {}
 
@@ -112,7 +107,7 @@ class Search:
                 yield self.scale.weigh(option, place, missed)
 
     def fitting(self, variable: Variable, place: str) -> Iterator[Weighed]:
-        """Builds that meet every wish about the package and violate nothing of the target."""
+        """Builds that meet every wish about the package and violate nothing of the target, in no particular order."""
         known, verdict = self.known, self.scale.verdict
         if variable.wishes and variable.wishes[0][0].shared:
             yield from self.domain(variable, place)
@@ -122,10 +117,14 @@ class Search:
         else:
             published = known.published(variable.package, place, variable.cpu)
             options, others = tuple(option for option in published if not option.build.yanked), []
-        for option in options:
-            violations, level, strain = verdict(option, place)
-            if violations == FITS and all(option in other for other in others):
-                yield Weighed(option, FITS, level, strain)
+        for group in known.in_kits(options):
+            violations, level, strain = verdict(group[0], place)
+            if violations == FITS:
+                yield from (
+                    Weighed(option, FITS, level, strain)
+                    for option in group
+                    if not others or all(option in other for other in others)
+                )
 
     def joints(self, place: str) -> Joints:
         """Objections between builds at a place."""
@@ -145,14 +144,19 @@ class Search:
         preference = Preference(self.prefer, self.scale, self.known, place)
         domains = []
         for variable in self.variables:
-            fitting = self.fitting(variable, place)
-            ranked = sorted(((preference.own(weighed), weighed) for weighed in fitting), key=itemgetter(0))
-            domains.append(self._undominated(ranked, variable))
-        if not all(domains):
-            return None
+            domains.append(self._ranked(variable, place, preference))
+            if not domains[-1].ranked:
+                return None
         descent = _Descent(self, preference, place, domains)
         descent.run()
         return descent.found
+
+    def _ranked(self, variable: Variable, place: str, preference: Preference) -> Domain:
+        """A package's fitting builds, best first and without those that another one makes needless."""
+        fitting = self.fitting(variable, place)
+        ranked = sorted(((preference.own(weighed), weighed) for weighed in fitting), key=itemgetter(0))
+        kept = self._undominated(ranked, variable)
+        return Domain(kept, tuple(map(min, zip(*(own for own, _ in kept), strict=True))))
 
     def _undominated(self, ranked: list[tuple[Key, Weighed]], variable: Variable) -> list[tuple[Key, Weighed]]:
         """Builds without those that another one equals in every joint and beats, or equals, in every measure.
@@ -170,14 +174,28 @@ class Search:
                 found.append((own, weighed))
         return found
 
-    def joint_of(self, variable: Variable, weighed: Weighed) -> object:
-        """All of a build that another package or the image can feel: builds alike in it are interchangeable."""
-        option, build = weighed.option, weighed.option.build
-        names, is_named = self._felt[variable.package]
+    def joint_of(self, variable: Variable, weighed: Weighed) -> int:
+        """A number for all of a build that another package or the image can feel: equal numbers are interchangeable."""
+        option, table = weighed.option, self._tables[variable.package]
+        number = table.get(option.uid)
+        if number is None:
+            number = self.known.alike(self._feel(variable, option))
+            if option.version:  # what stands for no build lives no longer than its request
+                table[option.uid] = number
+        return number
+
+    def _feel(self, variable: Variable, option: Option) -> object:
+        """What others feel of a build: runtime, Pythons, C library, system libraries, requirements they share."""
+        build, (names, is_named) = option.build, self._felt[variable.package]
         lines = [id(option.lines[name]) for name in names if name in option.lines]
         told = (option.full, option.version) if is_named else ()
         extras = build.extras if lines else ()
         return option.lane, option.pythons, build.glibc, build.system, extras, tuple(lines), told
+
+    @cached_property
+    def _tables(self) -> dict[str, dict[int, int]]:
+        """The tables of numbers of :meth:`joint_of`, by package."""
+        return {package: self.known.joints(package, felt) for package, felt in self._felt.items()}
 
     @cached_property
     def _felt(self) -> dict[str, tuple[tuple[str, ...], bool]]:
@@ -222,15 +240,14 @@ class Search:
 class _Descent:
     """Depth-first branch and bound over the packages, in the order asked."""
 
-    def __init__(
-        self, search: Search, preference: Preference, place: str, domains: list[list[tuple[Key, Weighed]]]
-    ) -> None:
-        self._search, self._preference, self._place, self._domains = search, preference, place, domains
+    def __init__(self, search: Search, preference: Preference, place: str, domains: list[Domain]) -> None:
+        self._search, self._preference, self._place = search, preference, place
         self._joints = search.joints(place)
-        columns = range(len(preference.names))
-        self._floors = [tuple(min(own[column] for own, _ in domain) for column in columns) for domain in domains]
+        self._domains = [domain.ranked for domain in domains]
+        self._floors = [domain.floor for domain in domains]
         self._owns: list[Key] = list(self._floors)
         self._chosen: list[Weighed] = []
+        self._stands: dict[tuple[int, ...], Footing | None] = {}
         self.found: Assignment | None = None
 
     def run(self) -> None:
@@ -247,8 +264,13 @@ class _Descent:
             self._close(pythons)
             return
         last = depth + 1 == len(self._domains)
+        going: dict[object, bool] = {}
         for own, weighed in self._domains[depth]:
-            if not self._goes(weighed):
+            lane = weighed.option.lane
+            goes = going.get(lane)
+            if goes is None:
+                goes = going[lane] = self._goes(weighed)
+            if not goes:
                 continue
             self._owns[depth] = own
             if self.found is not None and self._preference.joint(self._owns) >= self.found.key:
@@ -261,7 +283,7 @@ class _Descent:
         self._owns[depth] = self._floors[depth]
 
     def _goes(self, weighed: Weighed) -> bool:
-        """Whether a build's runtime goes with those chosen: the cheap question, asked before the bound is computed."""
+        """Whether a build's runtime goes with those chosen: the cheap question, asked once per lane and node."""
         return all(self._joints.goes(other.option, weighed.option) for other in self._chosen)
 
     def _has_future(self, weighed: Weighed, depth: int) -> bool:
@@ -283,10 +305,17 @@ class _Descent:
     def _close(self, pythons: int) -> None:
         """A complete choice of builds: keep it if an image carries it without violating anything."""
         key = self._preference.joint(self._owns)
-        for footing in self._search.footings(self._chosen, self._place, pythons):
-            if footing.violations == (0,):
-                self.found = Assignment(self._place, tuple(self._chosen), footing, key)
-                return
+        if (footing := self._stand(pythons)) is not None:
+            self.found = Assignment(self._place, tuple(self._chosen), footing, key)
+
+    def _stand(self, pythons: int) -> Footing | None:
+        """The image for the chosen builds, asked once for all choices that are alike to each other and to an image."""
+        joints = map(self._search.joint_of, self._search.variables, self._chosen)
+        key = (pythons, *joints)
+        if key not in self._stands:
+            found = self._search.footings(self._chosen, self._place, pythons)
+            self._stands[key] = next((footing for footing in found if footing.violations == FITS), None)
+        return self._stands[key]
 
 
 def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
@@ -314,38 +343,3 @@ def runtime_of(chosen: Sequence[Weighed]) -> str:
         return "cpu"
     fixed = [option for option in builds if option.build.cuda_from == "system"]
     return max(fixed or builds, key=lambda option: (option.kind, versions.release(option.number or "0"))).runtime
-
-
-def _variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
-    """The packages asked for in order, then the frameworks that their companions need, then shared dependencies.
-
-    Frameworks that only companions bring in come after what was asked, so that preference compares them last.
-    """
-    asked: dict[str, list[tuple[Wish, int]]] = {}
-    for wish, bit in target.wishes:
-        if not wish.shared:
-            asked.setdefault(wish.package, []).append((wish, bit))
-    leaders: dict[str, list[str]] = {}
-    for package in asked:
-        if leader := known.matrix.packages[package].follows:
-            leaders.setdefault(leader, []).append(package)
-    on_cpu = _on_cpu(target, asked, leaders)
-    found = []
-    for name in (*asked, *(leader for leader in leaders if leader not in asked)):
-        wishes = tuple(asked.get(name, ()))
-        bits = sum({bit for _, bit in wishes})
-        found.append(Variable(name, wishes, tuple(leaders.get(name, ())), name in on_cpu, bits))
-    shared = [Variable(wish.text, ((wish, bit),), bits=bit) for wish, bit in target.wishes if wish.shared]
-    return (*found, *shared)
-
-
-def _on_cpu(target: Situation, asked: dict[str, list[tuple[Wish, int]]], leaders: dict[str, list[str]]) -> set[str]:
-    """Packages of which a CPU build was asked for, by option or by name; a companion goes with its framework."""
-    names = {*asked, *leaders}
-    named = {package for package, wishes in asked.items() if any(wish.cpu for wish, _ in wishes)}
-    if target.cpu:
-        return names
-    for leader, followers in leaders.items():
-        if named.intersection((leader, *followers)):
-            named.update((leader, *followers))
-    return named

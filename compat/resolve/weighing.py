@@ -68,6 +68,15 @@ def both(left: Alternatives, right: Alternatives) -> Alternatives:
     return either(one | other for one in left for other in right)
 
 
+def _judging(target: Situation) -> tuple[object, ...]:
+    """All of a target that a verdict on one build rests on: targets that are equal in it share their verdicts.
+
+    A question that has no plan is solved some ten times, each time with other wishes or another Python let go.
+    """
+    facts = (target.glibc, target.glibc_bit, target.flags, target.flags_bit, target.runtime, target.runtime_bit)
+    return target.devices, target.machines, target.nothing, *facts
+
+
 class Scale:
     """Weighs the builds of one situation; verdicts that many builds share are computed once."""
 
@@ -75,7 +84,8 @@ class Scale:
         self, target: Situation, known: Knowledge, anchors: Mapping[str, int], *, certain: bool = False
     ) -> None:
         self._target, self._known, self.anchors, self._certain = target, known, anchors, certain
-        self._verdicts: dict[tuple[int, str], tuple[Alternatives, int, int]] = {}
+        self.judging = (*_judging(target), certain)
+        self._verdicts = known.verdicts(self.judging)
 
     def verdict(self, option: Option, place: str) -> tuple[Alternatives, int, int]:
         """What a build violates of the target, the level of its kernels, and the strain on drivers; one per kit."""

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.resolve.joints import Objection
-    from compat.resolve.search import Search, Variable
+    from compat.resolve.search import Search
     from compat.resolve.situation import Soft
+    from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
 
 _KINDS: Final = {"wish": 0, "option": 1, "host": 2}

@@ -1,0 +1,60 @@
+"""The packages of a search: those asked for, the frameworks that their companions need, and shared dependencies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.request import Wish
+    from compat.resolve.situation import Situation
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A package: its wishes with their bits, companions that bring it in, and whether a CPU build of it was asked for.
+
+    A wish about a shared dependency is a variable too, with one value that carries nothing but its requirement.
+    """
+
+    package: str
+    wishes: tuple[tuple[Wish, int], ...]
+    followers: tuple[str, ...] = ()
+    cpu: bool = False
+    bits: int = 0
+
+
+def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
+    """The packages asked for in order, then the frameworks that their companions need, then shared dependencies.
+
+    Frameworks that only companions bring in come after what was asked, so that preference compares them last.
+    """
+    asked: dict[str, list[tuple[Wish, int]]] = {}
+    for wish, bit in target.wishes:
+        if not wish.shared:
+            asked.setdefault(wish.package, []).append((wish, bit))
+    leaders: dict[str, list[str]] = {}
+    for package in asked:
+        if leader := known.matrix.packages[package].follows:
+            leaders.setdefault(leader, []).append(package)
+    on_cpu = _on_cpu(target, asked, leaders)
+    found = []
+    for name in (*asked, *(leader for leader in leaders if leader not in asked)):
+        wishes = tuple(asked.get(name, ()))
+        bits = sum({bit for _, bit in wishes})
+        found.append(Variable(name, wishes, tuple(leaders.get(name, ())), name in on_cpu, bits))
+    shared = [Variable(wish.text, ((wish, bit),), bits=bit) for wish, bit in target.wishes if wish.shared]
+    return (*found, *shared)
+
+
+def _on_cpu(target: Situation, asked: dict[str, list[tuple[Wish, int]]], leaders: dict[str, list[str]]) -> set[str]:
+    """Packages of which a CPU build was asked for, by option or by name; a companion goes with its framework."""
+    names = {*asked, *leaders}
+    named = {package for package, wishes in asked.items() if any(wish.cpu for wish, _ in wishes)}
+    if target.cpu:
+        return names
+    for leader, followers in leaders.items():
+        if named.intersection((leader, *followers)):
+            named.update((leader, *followers))
+    return named
