@@ -201,9 +201,9 @@ def _by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
     by_code = {item.code: item for item in asked}
     found = {item.code for item in asked if isinstance(item.answer, Found)}
     told: dict[str, Finding] = {}
-    sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.harmful)
+    sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.telling)
     own = frozenset(statements(case.host)) if _explained(asked) else frozenset[str]()
-    for heard in case.signals.harmful:
+    for heard in case.signals.telling:
         if (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
             continue
         codes = [code for code in heard.signal.candidates if code in by_code]
@@ -338,7 +338,7 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
     """For a message that facts leave open: exactly the facts that would decide it."""
     unsure = {finding.code for finding in findings if finding.confidence != "certain"}
     questions = {}
-    if case.signals.text and not case.signals.heard:
+    if case.signals.text and not any(heard.signal.benign for heard in case.signals) and not case.signals.telling:
         questions[""] = Unchecked("the error text", "no message in it is known; the findings rest on the facts alone")
     for item in asked:
         wanted = item.answer.names if isinstance(item.answer, Missing) else ()

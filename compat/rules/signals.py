@@ -37,6 +37,11 @@ _NEAR: Final = 60  # characters around a mere word that must look like text
 WORDS: Final = "words"
 """Program of the rows that match mere words of the field; they count only where no message was recognised."""
 
+HINTS: Final = "hints"
+"""Program of the rows that say nothing alone: a rule may take them as a reason to suspect what its facts allow."""
+
+_MERE: Final = frozenset((WORDS, HINTS))
+
 
 @dataclass(frozen=True, slots=True)
 class Heard:
@@ -78,7 +83,7 @@ class Hearing:
     def pointing(self, code: str) -> Heard | None:
         """The most specific message (fewest candidates) that has ``code`` among its candidates; no mere words."""
         found = self.hinting(code)
-        return found if found and found.signal.program != WORDS else None
+        return found if found and found.signal.program not in _MERE else None
 
     def hinting(self, code: str) -> Heard | None:
         """The same, mere words of the field included."""
@@ -89,6 +94,11 @@ class Hearing:
     def harmful(self) -> tuple[Heard, ...]:
         """Messages that are not mere noise."""
         return tuple(item for item in self.heard if not item.signal.benign)
+
+    @property
+    def telling(self) -> tuple[Heard, ...]:
+        """Harmful messages and words that mean something by themselves: hints do not."""
+        return tuple(item for item in self.harmful if item.signal.program != HINTS)
 
 
 def recognise(text: str, matrix: Matrix) -> Hearing:
@@ -103,8 +113,8 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
         lowered = _lowered(text)
         words = Vocabulary.of(lowered)
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered, words)))
-    if any(item.signal.program != WORDS and (item.signal.candidates or item.signal.benign) for item in heard):
-        heard = tuple(item for item in heard if item.signal.program != WORDS)
+    if any(item.signal.program not in _MERE and (item.signal.candidates or item.signal.benign) for item in heard):
+        heard = tuple(item for item in heard if item.signal.program not in _MERE)
     return Hearing(heard, facts_of([item.values for item in heard], text), text)
 
 

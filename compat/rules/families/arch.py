@@ -13,6 +13,8 @@ from compat.rules.stack import Installed, framework, installed, packages_of, sam
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
@@ -109,6 +111,7 @@ class ArchTooNewForBuild(Rule):
             self._by_release(host, matrix, signals, gpus)
             or self._elsewhere(matrix, signals, gpus)
             or _all_covered(host, matrix, gpus)
+            or _suspected(gpus, _young, matrix, signals)
         )
 
     @staticmethod
@@ -289,15 +292,22 @@ class ArchTooOldForBuild(Rule):
         served = served or _at_last_driver(host, matrix, signals, gpus)
         if served:
             return served
+        return ArchTooOldForBuild._as_said(host, matrix, signals, gpus)
+
+    @staticmethod
+    def _as_said(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """A message says that code is missing for an old GPU, and there is one; or a hint is all there is."""
         heard = signals.pointing("arch-too-old-for-build")
         if not heard:
-            return None
+            return _suspected(gpus, too_old, matrix, signals)
         old = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if too_old(matrix, gpu.target)), None)
         if (
             all(recent(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus))
             and "arch-too-new-for-build" in heard.signal.candidates
         ):
             return Fits("")
+        if heard.signal.signal == "old-generation-named" and not old:
+            return Fits("")  # the text speaks of other cards than this machine has
         direct = heard.signal.candidates[0] == "arch-too-old-for-build"
         if not direct and (not old or heard.signal.candidates[0] == "triton-gpu-too-old"):
             return None
@@ -307,6 +317,33 @@ class ArchTooOldForBuild(Rule):
         own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
         detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
         return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
+
+
+def _young(matrix: Matrix, target: str) -> bool:
+    """Whether fewer than half of the CUDA builds of PyTorch that were ever published carry code for a target."""
+    if too_old(matrix, target):
+        return False
+    builds = [row for row in matrix.builds("torch") if row.runtime.startswith("cuda") and row.kernels]
+    carrying = [row for row in builds if kernels_for(target, row.kernels, matrix.families) != "none"]
+    return len(carrying) * 2 < len(builds)
+
+
+def _suspected(
+    gpus: tuple[Gpu, ...], of_age: Callable[[Matrix, str], bool], matrix: Matrix, signals: Hearing
+) -> Outcome:
+    """A text says that a program does not work, and a GPU is of an age that many builds do not serve.
+
+    No message names the cause, so that it is a warning at most.
+    """
+    if signals.get("gpu-unused-said") is None:
+        return None
+    for gpu, device in nvidia_cards(gpus):
+        if of_age(matrix, gpu.target):
+            age = "no longer served by current toolkits" if of_age is too_old else "newer than most builds"
+            detail = f"{gpu.name or 'The GPU'} is {device}, {age}: the program may carry no code for it."
+            cited = cite(matrix, matrix.capability(device.capability))
+            return Found(detail=detail, facts=("gpus",), confidence="likely", severity="warning", sources=cited)
+    return None
 
 
 def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:

@@ -44,6 +44,7 @@ _BLIND: Final = (
     "kfd-no-file",
     "rock-not-loaded",
     "gpus-none-discovered",
+    "extension-blind",
 )
 """Messages of a program that sees no GPU."""
 

@@ -39,8 +39,11 @@ class NoDriver(Rule):
         """Driver packages of this distribution."""
         return remedies.install_driver(host)
 
-    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing, driver: str | None = None) -> Outcome:
-        """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers."""
+    def check(self, host: Host, signals: Hearing, gpus: tuple[Gpu, ...] = (), driver: str | None = None) -> Outcome:
+        """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers.
+
+        A container whose host has a driver lacks something else, whatever its GPUs are.
+        """
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
         if not cards or host["container"] or host["l4t"]:
             return (

@@ -90,6 +90,8 @@ class DevicesHidden(Rule):
         first = value.split(",", maxsplit=1)[0].strip()
         if value in {"", "-1", "NoDevFiles", "void", "none"}:
             return "hides every GPU"
+        if not re.match(r"\d|GPU-|MIG-", first, re.IGNORECASE):
+            return "begins with what is no number and no id of a GPU, so that it hides every GPU"
         if count and re.fullmatch(r"\d{1,4}", first) and int(first) >= count:
             return f"begins with a GPU that does not exist (there are {count})"
         return ""
