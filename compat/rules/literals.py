@@ -21,7 +21,7 @@ Options = tuple[str, ...]
 """Texts of which one must occur; empty where nothing is known."""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def literals(pattern: str) -> Options:
     """Texts in small letters of which one occurs in whatever the pattern matches.
 

@@ -167,6 +167,6 @@ def _line(text: str, start: int, end: int) -> str:
     return text[begin : stop if stop >= 0 else min(end + 300, len(text))].strip()[:400]
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)  # more than there are rows: a cache one row too small compiles all of them for every text
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
