@@ -1,4 +1,4 @@
-"""hadolint over every family, builder and wish, and over what the resolver answers for many requests."""
+"""hadolint, tally and our own lint over every family, builder and wish, and over answers of the resolver."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from compat import sources
 from compat.dockerfile import Settings, write
 from compat.errors import InputError
 from compat.matrix import matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options
+from compat.rules.lint import lint as judge
 
 WISHES = {
     "plain": {},
@@ -49,6 +51,17 @@ REQUESTS = [
     (["paddlepaddle"], {"cpu": True}),
     (["paddlepaddle==3.0.0"], {"gpus": ["sm_80"]}),
 ]
+
+OLD = [
+    (["torch==1.0.0"], {"cpu": True}),
+    (["torch==1.10.0"], {"gpus": ["sm_80"]}),
+    (["torch==1.13.1"], {"gpus": ["gfx90a"], "rocm": "5.2"}),
+    (["tensorflow==2.4.1"], {"cpu": True}),
+    (["tensorflow==2.10.0"], {"gpus": ["sm_70"]}),
+    (["jax==0.4.13"], {"gpus": ["sm_80"]}),
+    (["torch==2.9.1"], {"gpus": ["sm_90"], "arch": "aarch64"}),
+]
+"""Releases whose Python no current distribution has, and other processors."""
 
 
 def lint(folder):
@@ -85,6 +98,23 @@ def test_hadolint_finds_nothing_in_what_the_resolver_plans(tmp_path):
             (tmp_path / f"{number}-{builder}.Dockerfile").write_text(write(answer.plan, Settings(builder=builder)))
     done = lint(tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
+
+
+DELIBERATE = {"base-tag-eol"}
+"""What our own lint says of our own files where nothing else fits the plan: CUDA 11.2 exists on an old tag only."""
+
+
+@pytest.mark.parametrize(("wishes", "target"), [*REQUESTS, *OLD], ids=lambda value: str(value)[:40])
+def test_our_own_lint_finds_nothing_in_what_the_resolver_plans(wishes, target):
+    known = matrix()
+    answer = resolve(wishes, from_options(known, **target), known, cpu=target.get("cpu", False))
+    assert answer.plan, f"{wishes} {target}: {answer.conflicts or answer.conditions}"
+    listed = {name for row in known.table("images") if row.status != "gone" for name in row.references()}
+    assert answer.plan.base_image.image in listed
+    for builder in ("buildkit", "classic"):
+        report = judge(sources.read(write(answer.plan, Settings(builder=builder)), "Dockerfile"), known)
+        assert {item.code for item in report.findings} <= DELIBERATE
+        assert report.unchecked == ()
 
 
 TALLY = {

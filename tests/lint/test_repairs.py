@@ -35,6 +35,27 @@ def fixed(folder, name, text):
             "numpy\ntorch==1.13.1+cu117\n",
             f"--extra-index-url {PYTORCH}/cu117\nnumpy\ntorch==1.13.1+cu117\n",
         ),
+        (
+            "Dockerfile",
+            "# a\nFROM nvidia/cuda:12.4-devel-ubuntu22.04 AS x\nRUN true\n",
+            "# a\nFROM nvidia/cuda:12.4.1-devel-ubuntu22.04 AS x\nRUN true\n",
+        ),
+        (
+            "Dockerfile",
+            "FROM docker.io/nvidia/cuda:12.2.0-runtime-ubuntu22.04\n",
+            "FROM docker.io/nvidia/cuda:12.2.2-runtime-ubuntu22.04\n",
+        ),
+        (
+            "compose.yaml",
+            "services:\n  a:\n    image: 'nvidia/cuda:12.6.0-cudnn-runtime-ubuntu24.04' # x\n",
+            "services:\n  a:\n    image: 'nvidia/cuda:12.6.3-cudnn-runtime-ubuntu24.04' # x\n",
+        ),
+        (
+            "Dockerfile",
+            "FROM python:3.10\nRUN pip install -U 'jax[cuda12_pip]' tqdm\n",
+            "FROM python:3.10\nRUN pip install -U 'jax[cuda12]' tqdm\n",
+        ),
+        ("requirements.txt", "flax\njax[cuda12_pip]>=0.6\n", "flax\njax[cuda12]>=0.6\n"),
     ],
 )
 def test_a_safe_edit_is_made_shown_and_enough(tmp_path, name, text, expected):
@@ -42,7 +63,7 @@ def test_a_safe_edit_is_made_shown_and_enough(tmp_path, name, text, expected):
     assert after == expected
     assert diff.startswith("---")
     left = {finding.code for finding in lint_files([str(tmp_path / name)], MATRIX).findings}
-    assert not left & {"extra-index-shadowed", "index-missing"}
+    assert not left & {"extra-index-shadowed", "index-missing", "base-tag-gone", "base-tag-eol", "accidental-cpu-wheel"}
     assert fixed(tmp_path, name, after) == (after, "")
 
 
@@ -53,6 +74,12 @@ def test_a_safe_edit_is_made_shown_and_enough(tmp_path, name, text, expected):
         ("Dockerfile", f"FROM python:3.10\nRUN pip install torch -r more.txt --extra-index-url {PYTORCH}/cu118\n"),
         ("Dockerfile", f"FROM python:3.10\nRUN pip install 'torch>=2.8' --extra-index-url {PYTORCH}/cu118\n"),
         ("Dockerfile", "FROM nvidia/cuda:11.0-base\nRUN apt-key add x\nENV CUDA_VISIBLE_DEVICES=0\n"),
+        ("Dockerfile", "FROM nvidia/cuda:10.2-base-ubuntu18.04\n"),
+        ("Dockerfile", "FROM nvidia/cuda:12.4.0-cudnn8-runtime-ubuntu22.04\n"),
+        ("Dockerfile", "ARG C=12.2.0\nFROM nvidia/cuda:${C}-runtime-ubuntu20.04\n"),
+        ("Dockerfile", f"FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04@sha256:{'0' * 64}\n"),
+        ("Dockerfile", "FROM python:3.10\nRUN pip install 'jax[cuda11_pip]'\n"),
+        ("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n"),
         ("requirements.txt", "torch==9.9.9+cu999\n"),
         ("requirements.txt", "torch==2.6.0\n"),
     ],

@@ -1,8 +1,10 @@
 """What ``lint --fix`` may change: edits that make a file do what it already says, and nothing else.
 
-Two kinds. An extra index that the default one overrides becomes the only index of its step, where that index has a
+Four kinds. An extra index that the default one overrides becomes the only index of its step, where that index has a
 build of everything the step asks for. A local version without an index gets the index that has it: without one the
-install fails, so nothing that works can break.
+install fails, so nothing that works can break. A tag of nvidia/cuda that cannot be pulled any more, or gets no
+rebuilds, becomes the maintained one of the same CUDA minor, cuDNN, flavour and system. An extra that JAX dropped
+becomes the one that took its place (``cuda12_pip`` is ``cuda12`` now: JAX's change log).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import compat.rules.lint.bases as bases
 import compat.rules.lint.requests as requests
 from compat.rules.lint.scene import scenes
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.matrix import Matrix
+    from compat.rules.lint.bases import Base
     from compat.rules.lint.scene import Scene, Taken
     from compat.sources.values import Ask
 
@@ -42,7 +46,10 @@ def repairs(ask: Ask, matrix: Matrix) -> tuple[Edit, ...]:
     """Edits for one file, each once."""
     found: dict[tuple[int, str], Edit] = {}
     for scene in scenes(ask, matrix):
-        for edit in (*_only_index(scene), *_named_index(scene)):
+        for edit in (*_only_index(scene), *_named_index(scene), *_maintained(scene), *_renamed_extra(scene)):
+            found.setdefault((edit.line, edit.old), edit)
+    for service in ask.services:
+        for edit in _tag(bases.read(service.image, matrix), service.image_line, matrix):
             found.setdefault((edit.line, edit.old), edit)
     return tuple(found.values())
 
@@ -73,6 +80,48 @@ def _named_index(scene: Scene) -> Iterator[Edit]:
         elif scene.ask.kind == "dockerfile" and not item.step.files:
             text = item.request.text
             yield Edit("index-missing", item.step.line, text, f"{text} {address}")
+
+
+def _maintained(scene: Scene) -> Iterator[Edit]:
+    """base-tag-gone, base-tag-eol: the tag of the stage's own FROM."""
+    if scene.base is not None and scene.stage.parent < 0:
+        yield from _tag(scene.base, scene.stage.line, scene.matrix)
+
+
+def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Edit]:
+    """The maintained tag of the same CUDA minor, cuDNN, flavour and system, where there is exactly one to choose."""
+    gone = base.row.status == "gone" if base.row else bases.never_published(base, matrix)
+    if bases.home(base.repository) != "nvidia/cuda" or base.digest or base.variable:
+        return
+    if not (gone or (base.row and base.row.status == "eol")):
+        return
+    same = {
+        tag: bases.read(f"nvidia/cuda:{tag}", matrix)
+        for row in matrix.select("images", repository="nvidia/cuda", status="active")
+        for tag in (name.partition(":")[2] for name in row.references())
+    }
+    alike = [
+        tag
+        for tag, other in same.items()
+        if bases.cuda_minor(other) == bases.cuda_minor(base)
+        and (other.flavour, other.os, other.cudnn) == (base.flavour, base.os, base.cudnn)
+    ]
+    if len(alike) == 1 and base.os and alike[0] != base.tag:
+        yield Edit("base-tag-gone" if gone else "base-tag-eol", line, f":{base.tag}", f":{alike[0]}")
+
+
+def _renamed_extra(scene: Scene) -> Iterator[Edit]:
+    """accidental-cpu-wheel: ``jax[cuda12_pip]`` -> ``jax[cuda12]``, where the release taken has the latter."""
+    for finding in requests.cpu_by_accident(scene):
+        line = finding.place.line if finding.place else 0
+        for item in scene.own:
+            if item.request.line != line or item.build is None:
+                continue
+            rows = [row for row in scene.matrix.builds(item.build.package) if row.version == item.build.version]
+            offered = {extra for row in rows for extra in row.extras}
+            for extra in item.request.extras:
+                if extra not in offered and extra.endswith("_pip") and extra.removesuffix("_pip") in offered:
+                    yield Edit("accidental-cpu-wheel", line, f"[{extra}]", f"[{extra.removesuffix('_pip')}]")
 
 
 def _asked_at(line: int, scene: Scene) -> Taken | None:

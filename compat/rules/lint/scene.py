@@ -148,6 +148,7 @@ def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, 
     glibc = bases.glibc_of(base, matrix) if base else ""
     others = _brings_pythons(commands)
     python = "" if others else bases.python_of(base, matrix) if base else _asked_python(ask)
+    python = _python_of_venv(commands) or python
     taken: list[Taken] = []
     own: list[Taken] = []
     conda: list[Request] = []
@@ -184,6 +185,13 @@ def _brings_pythons(commands: tuple[Command, ...]) -> bool:
         re.IGNORECASE,
     )
     return any(brings.search(command.text) for command in commands)
+
+
+def _python_of_venv(commands: tuple[Command, ...]) -> str:
+    """The Python of the virtual environment, where every one is made by an interpreter whose name says its version."""
+    found = [re.search(r"(?:^|/)python(3\.\d{1,2}) -m (?:venv|virtualenv)\b", command.text) for command in commands]
+    made = {one[1] for one in found if one}
+    return made.pop() if len(made) == 1 else ""
 
 
 def _taken(request: Request, step: Install, matrix: Matrix, place: origins.Place) -> Taken:
