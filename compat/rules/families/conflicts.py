@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import compat.rules.commands as told
 import compat.rules.requirements as requirements
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 
 from compat.rules.families.pairs import cited
+
+
+_SPELLED: Final = {
+    "torch": r"\b(?:py)?torch\b",
+    "tensorflow": r"\btensorflow\b",
+    "jax": r"\bjax\b",
+    "paddlepaddle": r"\bpaddle(?:paddle)?\b",
+}
+"""Framework -> how people write it."""
 
 
 class FrameworksConflict(Rule):
@@ -53,8 +62,8 @@ class FrameworksConflict(Rule):
         asked = {*told.requirements(commands), *(asks.name for wish in wishes if (asks := requirements.read(wish)))}
         named = {
             name
-            for name in ("torch", "tensorflow", "jax", "paddlepaddle")
-            if re.search(rf"\b{name}\b", signals.text[:100_000])
+            for name, spelled in _SPELLED.items()
+            if re.search(spelled, signals.text[:100_000], re.IGNORECASE)
         }
         together = sorted((asked | named | packages_of(host).keys()) & {"torch", "tensorflow", "jax", "paddlepaddle"})
         if "resolver-conflict-frameworks" in signals and len(together) > 1:
@@ -62,9 +71,9 @@ class FrameworksConflict(Rule):
                 detail=f"{' and '.join(together)} exclude each other's CUDA libraries.",
                 facts=("packages",) if host["packages"] else (),
             )
-        if len(together) > 1 and "word-crash" in signals:
+        if len(together) > 1 and signals.get("word-crash", "word-library-clash"):
             return Found(
-                detail=f"{' and '.join(together)} load their own CUDA libraries into one process, which crashes.",
+                detail=f"{' and '.join(together)} load their own CUDA libraries into one process.",
                 facts=cited(host, *together),
                 confidence="possible",
                 severity="warning",
