@@ -50,6 +50,12 @@ MEANT = [
     ("ImportError: cannot import name '_swigfaiss_gpu' from 'faiss'", "cpu-only-build"),  # facebookresearch/faiss#988
     ("LightGBMError: CUDA Tree Learner was not enabled in this build.", "cpu-only-build"),
     ("None of the available devices `available_devices = None` are supported by the bitsandbytes", "cpu-only-build"),
+    (
+        "pytorch            1.11.0         py3.8_cpu_0    pytorch\npytorch-mutex      1.0            cpu    pytorch",
+        "cpu-only-build",
+    ),  # meta-pytorch/data#315
+    ("pytorch            pytorch/win-64::pytorch-1.10.0-py3.6_cpu_0", "cpu-only-build"),  # conda/conda#11001
+    ("Cuda execution provider is not available", "cpu-only-build"),  # microsoft/onnxruntime#23833
     # libraries: none, or two
     ("undefined symbol ncclCommResume", "library-mismatch"),  # pytorch/pytorch#186591
     ("ImportError: libtorch_cuda.so: undefined symbol `ncclCommRegister'", "library-mismatch"),
@@ -89,6 +95,14 @@ MEANT = [
     ("Because torch==2.4.0 has no wheels with a matching Python version tag (e.g., `cp313`)", "python-unsupported"),
     ("requires python >=3.9,<3.10.0a0, but none of the providers can be installed", "python-unsupported"),
     ("decord (v0.6.0) only has wheels for the following platforms: `win_amd64`", "platform-unsupported"),
+    (
+        "6 wheel(s) were skipped as your project's environment does not support the identified abi tags",
+        "python-unsupported",
+    ),
+    (
+        "2 wheel(s) were skipped as your project's environment does not support the identified platform tags",
+        "platform-unsupported",
+    ),
     ("Unable to find installation candidates for torch (2.0.1+cu118)", "platform-unsupported"),
     ("vllm 0.6.0 requires torch==2.4.0, but you have torch 2.5.1 which is incompatible.", "framework-pair-mismatch"),
     (
@@ -179,6 +193,34 @@ def test_what_harms_nothing_is_known_as_such(doctor, said):
     report = doctor(error=said, platform="linux", gpus=A100, driver="550.54.14", packages={"torch": "2.5.1+cu124"})
     assert [finding.code for finding in report.findings if finding.severity != "info"] == []
     assert not any(item.what == "the error text" for item in report.unchecked), "the note was not recognised"
+
+
+TOLD = [
+    ("pytorch prefers to install pytorch-cpu despite GPU availability", "cpu-only-build"),
+    ("setup.py forces CPU version of tensorflow to be installed.", "cpu-only-build"),
+    ("poetry installs torch without CUDA", "cpu-only-build"),
+    ("Jax doesn't see my GPU, even though Pytorch does", "cpu-only-build"),
+    ("requirements里torch install时默认是cpu版本", "cpu-only-build"),
+    ("two versions of libcudart are loaded into one process", "library-mismatch"),
+    ("CuPy was compiled for CUDA 11 but CUDA 12 is installed", "library-mismatch"),
+    ("jax and torch need different cuDNN versions", "frameworks-conflict"),
+    ("torch and tensorflow segfault when imported together", "frameworks-conflict"),
+    ("tensorrt==8.5.3.1 from [and-cuda] not available in Python 3.11", "python-unsupported"),
+    ("Can't install on CentOS 7", "glibc-too-old"),
+    ("FlashAttention does not support V100", "arch-too-old-for-build"),
+    ("nvcc version must be the same as torch's CUDA", "toolkit-mismatch-extension"),
+    ("error: command '/usr/local/cuda/bin/nvcc' failed with exit status 1", "toolkit-mismatch-extension"),
+    ("torch 2.10.0 broke torchcodec", "framework-pair-mismatch"),
+    ("old CPU without AVX", "cpu-instructions-missing"),
+]
+
+
+@pytest.mark.parametrize(("text", "code"), TOLD)
+def test_what_people_tell_in_their_own_words_is_a_hint_and_never_a_verdict(doctor, text, code):
+    report = doctor(error=text)
+    assert report.findings[0].code == code, [finding.code for finding in report.findings]
+    assert {finding.severity for finding in report.findings} <= {"warning", "info"}
+    assert {finding.confidence for finding in report.findings} == {"possible"}
 
 
 PROSE = [
