@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 from compat.rules.families.pairs import cited
 
-
 _SPELLED: Final = {
     "torch": r"\b(?:py)?torch\b",
     "tensorflow": r"\btensorflow\b",
@@ -61,9 +60,7 @@ class FrameworksConflict(Rule):
             return clash
         asked = {*told.requirements(commands), *(asks.name for wish in wishes if (asks := requirements.read(wish)))}
         named = {
-            name
-            for name, spelled in _SPELLED.items()
-            if re.search(spelled, signals.text[:100_000], re.IGNORECASE)
+            name for name, spelled in _SPELLED.items() if re.search(spelled, signals.text[:100_000], re.IGNORECASE)
         }
         together = sorted((asked | named | packages_of(host).keys()) & {"torch", "tensorflow", "jax", "paddlepaddle"})
         if "resolver-conflict-frameworks" in signals and len(together) > 1:
