@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST: Final = 64
 
 _TAIL = re.compile(
-    r"\s*(?:\(UUID:.*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*"
+    r"\s*(?:\(UUID:.*|\(0x[0-9a-fA-F]{4}[:)].*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*"
     r"|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"
 )
 _HEAD = re.compile(r"^\d+ ?Mi?B \| ")

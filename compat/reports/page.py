@@ -182,6 +182,8 @@ def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple
     colon = _colon(text)
     if 0 < colon <= LONGEST_LABEL:
         yield text[:colon], text[colon + 1 :], False
+        if "   " in text[:colon].strip():  # neofetch draws the system's logo left of its labels
+            yield text[:colon].rpartition("   ")[2], text[colon + 1 :], False
     equals = text.find("=", 0, LONGEST_LABEL)
     if equals > 0 and text[equals + 1 : equals + 2] != "=":
         yield text[:equals], text[equals + 1 :], False

@@ -251,14 +251,18 @@ def hip_version(pair: Pair) -> Iterator[Claim]:
         yield Claim("hip", value)
 
 
-def packed(fact: str, *, places: tuple[int, int] = (1000, 10), weight: Weight = Weight.RUNNING) -> Reader:
-    """A reader of NVIDIA's packed numbers: 11020 -> 11.2 (``major * 1000 + minor * 10``, cuda.h's CUDA_VERSION)."""
+def unpacked_cuda(value: int) -> str:
+    """11020 -> 11.2: cuda.h's CUDA_VERSION is ``major * 1000 + minor * 10``."""
+    return f"{value // 1000}.{value % 1000 // 10}"
+
+
+def packed(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
+    """A reader of NVIDIA's packed numbers, or of the dotted ones that other releases print there."""
 
     def read(pair: Pair) -> Iterator[Claim]:
         found = re.match(r"\d{4,6}\b", pair.value)
         if found:
-            value = int(found.group())
-            yield Claim(fact, f"{value // places[0]}.{value % places[0] // places[1]}", weight=weight)
+            yield Claim(fact, unpacked_cuda(int(found.group())), weight=weight)
         elif plain := dotted(pair.value):
             yield Claim(fact, plain, weight=weight)
 

@@ -58,7 +58,10 @@ def _width(lines: Sequence[Line]) -> int:
     """
     full: Counter[int] = Counter()
     for (_, text), (_, following) in pairwise(lines):
-        if len(text) >= NARROWEST and not text.lstrip().startswith(_FRAMES) and not _STARTS.match(following):
+        if len(text) < NARROWEST or text.lstrip().startswith(_FRAMES) or _STARTS.match(following):
+            continue
+        commas = text.count(",")
+        if commas < 2 or following.count(",") != commas:  # else rows of a table with commas, of like cards
             full[len(text)] += 1
     width, count = max(full.items(), key=lambda item: item[1], default=(0, 0))
     return width if count >= EVIDENCE and count * 2 > sum(full.values()) else 0

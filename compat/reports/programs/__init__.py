@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from compat.reports.programs import (
+    amd_tables,
     applications,
     arrays,
     containers,
@@ -16,6 +17,7 @@ from compat.reports.programs import (
     extensions,
     hand,
     huggingface,
+    intel,
     jax,
     machine,
     nvcc,
@@ -23,6 +25,7 @@ from compat.reports.programs import (
     openmmlab,
     packages,
     paddle,
+    plain,
     rocm,
     session,
     tensorflow,
@@ -70,12 +73,15 @@ PROGRAMS: Final[Mapping[str, Format]] = {
     "applications": applications,
     "nvidia_smi": nvidia_smi,
     "rocm": rocm,
+    "amd_tables": amd_tables,
+    "intel": intel,
     "nvcc": nvcc,
     "packages": packages,
     "machine": machine,
     "containers": containers,
     "session": session,
     "variables": variables,
+    "plain": plain,
     "hand": hand,
 }
 

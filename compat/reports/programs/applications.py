@@ -39,7 +39,7 @@ _MARKS: Final = (
 _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
-    "using device ROCm", "map[", "ComputeMajor:",
+    "using device ROCm", "Launcher Diagnostic File", "map[", "ComputeMajor:",
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -54,6 +54,11 @@ _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
 _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
 _WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
 _GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
+_LAUNCHER = re.compile(
+    r"^\s*[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d (\d+): (.+?) \[(\d{1,2})(\d)\] \d+ GB", re.IGNORECASE
+)
+# CUDA packed; what begins otherwise is a longer number's beginning.
+_PACKED = re.compile(r"^\s*Version: ([89]\d{3}|[1-9]\d{4})\s*$")
 _NAMED = re.compile(r"(?:cuda|xpu|privateuseone|mps|npu):?(\d+)?\s+:?\s*(.+)")
 
 
@@ -114,6 +119,9 @@ def facts(view: View) -> Iterator[Claim]:
     for needle, read in _SUMMARIES.items():
         for index, line in view.lines(needle):
             yield from view.stamp(index, read(line))
+    for index, line in view.lines("CUDA Driver:"):
+        if line.strip() == "CUDA Driver:" and (found := _PACKED.match(view.page.text_at(index + 1))):
+            yield from view.stamp(index + 1, [Claim("driver_cuda", values.unpacked_cuda(int(found.group(1))))])
 
 
 def _enumerated(line: str) -> Iterator[Claim]:
@@ -130,6 +138,14 @@ def _using(line: str) -> Iterator[Claim]:
     """llama.cpp's choice: ``using device CUDA0 (NVIDIA GeForce RTX 3060)``."""
     if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
         yield Claim("gpus", gpu, key=found.group(1))
+
+
+def _launcher(line: str) -> Iterator[Claim]:
+    """A device in the diagnostic file of ComfyUI's Chinese launcher: ``00000000:09:00.0 0: NAME [75] 22 GB``."""
+    if found := _LAUNCHER.match(line):
+        number, name, *digits = found.groups()
+        if gpu := devices.device(name, target=devices.sm(*digits)):
+            yield Claim("gpus", gpu, key=number)
 
 
 def _gfx_type(line: str) -> Iterator[Claim]:
@@ -218,4 +234,5 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "torch-": _yolo,
     "torch: ": _webui,
     "gpu_type=": _gfx_type,
+    "] ": _launcher,
 }

@@ -47,12 +47,13 @@ _MARKS: Final = (
 _NEEDLES: Final = (
     "CUDA SETUP", "BUG REPORT INFORMATION", "bitsandbytes v", "COMPUTE_CAPABILITIES_PER_GPU", "CUDA specs:",
     "Highest Compute Capability", "CUDASpecs(", "HIGHEST_COMPUTE_CAPABILITY", "* Packages:", "* Lightning:",
-    "xFormers 0",
+    "xFormers 0", "WARNING[XFORMERS]",
 )  # fmt: skip
 _CAPABILITY = re.compile(r"[Hh]ighest [Cc]ompute [Cc]apability(?: among GPUs detected)?:\s*\(?(\d+)(?:\.|, )(\d)")
 _SPECS = re.compile(r"highest_compute_capability=\((\d+), (\d+)\)")
 _PER_GPU = re.compile(r"\['(\d+\.\d)'(?:, '(\d+\.\d)')*\]")
 _OWN = re.compile(r"\b(bitsandbytes|xFormers) v?(\d+\.\d+(?:\.\d+)?[\w.+]*)")
+_FOUND = re.compile(r"^\s*(PyTorch|Python)\s+\d\S* .{0,40}?\(you have (\d[\w.+]*)\)")
 _ENTRIES: Final = frozenset({
     "torch", "torchvision", "torchaudio", "torchmetrics", "lightning", "pytorch-lightning", "lightning-utilities",
     "lightning-fabric", "numpy", "tqdm", "tensorboard", "transformers", "deepspeed", "triton", "jax", "tensorflow",
@@ -117,8 +118,18 @@ def facts(view: View) -> Iterator[Claim]:
         for index, line in view.lines(needle):
             if found := _OWN.search(line):
                 yield from view.stamp(index, [Claim("packages", found.group(2), key=found.group(1).lower())])
+    yield from _found(view)
     yield from _related(view)
     yield from _lightning(view)
+
+
+def _found(view: View) -> Iterator[Claim]:
+    """XFormers' warning names what it was built for, and in parentheses what it found."""
+    for index, line in view.lines("(you have "):
+        if found := _FOUND.match(line):
+            name, version = found.groups()
+            claim = Claim("python", version) if name == "Python" else Claim("packages", version, key="torch")
+            yield from view.stamp(index, [claim])
 
 
 def _related(view: View) -> Iterator[Claim]:

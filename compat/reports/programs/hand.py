@@ -115,9 +115,12 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
 
 def _gpu(pair: Pair) -> Iterator[Claim]:
     """A card as people write it, with count, memory and driver around its name."""
-    if "[" in pair.head:
-        return  # rocm-smi numbers its rows GPU[0]
-    value = re.sub(r"^GPU \d+: ?", "", _answer(pair))
+    if "[" not in pair.head:  # rocm-smi numbers its rows GPU[0]
+        yield from cards(re.sub(r"^GPU \d+: ?", "", _answer(pair)))
+
+
+def cards(value: str) -> Iterator[Claim]:
+    """The cards that somebody wrote down: ``2x RTX 3090 (24GB), driver 535.54``; nothing if it names none."""
     if found := _DRIVER.search(value):
         yield Claim("driver", found.group(1), weight=Weight.HAND)
     name = _MEMORY.sub("", _ASIDE.sub("", value))

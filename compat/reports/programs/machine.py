@@ -78,7 +78,14 @@ def _name(pair: Pair) -> Iterator[Claim]:
         yield from values.system_claims(f"{pair.value} {release.partition('=')[2].strip(chr(34))}")
 
 
+def _mac(pair: Pair) -> Iterator[Claim]:
+    """sw_vers: the release stands a line below the product's name."""
+    if re.fullmatch(r"\d+(?:\.\d+){0,2}", pair.value):
+        yield from values.system_claims(f"macOS {pair.value}")
+
+
 LABELS: Final[Mapping[str, values.Reader]] = {
+    "productversion": _mac,
     **dict.fromkeys(_ARCHITECTURE, values.arch(Weight.LISTED)),
     **dict.fromkeys(_MODEL, values.text("cpu", Weight.LISTED)),
     "pretty_name": values.system,
@@ -93,7 +100,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """The fields of these tools; uname by its first word."""
-    marks = betrayed(page, found, (*_ARCHITECTURE, *_MODEL, "pretty_name"))
+    marks = betrayed(page, found, (*_ARCHITECTURE, *_MODEL, "pretty_name", "productversion"))
     described = [pair.index for pair in found.get("description", ()) if spelling(pair.value)]
     return sorted(
         {
@@ -145,6 +152,7 @@ def _controllers(view: View) -> Iterator[Claim]:
 
 def _card(bus: str, rest: str, maker: str, below: str) -> Gpu:
     """The name in brackets behind the chip's code name, which lspci prints without the maker."""
+    rest = rest.partition("(prog-if")[0]
     brackets = [name for name, _ in _BRACKETS.findall(rest) if "AMD/ATI" not in name and not _ID.fullmatch(f"[{name}]")]
     code = _ID.search(rest)
     driver = _IN_USE.search(below.partition("controller")[0])

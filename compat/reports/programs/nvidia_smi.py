@@ -184,7 +184,7 @@ def _queries(view: View) -> Iterator[Claim]:
     """``--query-gpu=name,driver_version --format=csv``: a head line with the columns' names, then rows."""
     for start, head in view.lines("driver_version"):
         names = [name.strip().split(" ")[0] for name in head.split(",")]
-        if "name" not in names:
+        if "name" not in names or "--query" in head:  # the command names the same columns as its answer's head
             continue
         for index, line in view.span(start + 1, start + 1 + devices.MOST):
             cells = [cell.strip() for cell in line.split(",")]

@@ -34,7 +34,7 @@ STEERING: Final = (
     "ONEAPI_", "ZE_", "TORCHINDUCTOR_", "NVTE_",
 )  # fmt: skip
 
-_LOGGED = re.compile(r"\s([A-Z][A-Z0-9_]{2,60})=([^\s\"]+)")
+_LOGGED = re.compile(r"[\s\[]([A-Z][A-Z0-9_]{2,60})=([^\s\"\]]+)")
 _BEFORE = re.compile(
     r"^\s*(?:[$#%]\s+)?((?:[A-Z][A-Z0-9_]{2,60}=[^\s$]+\s+)+)(?:python|torchrun|accelerate|vllm|deepspeed|docker|ollama|\./)"
 )

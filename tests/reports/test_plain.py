@@ -1,0 +1,85 @@
+"""Lists without labels: read where lines consist of nothing else, and left alone in prose."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat import reports
+
+LISTS = {
+    "one to a line": ("cuda 11.3\ncudnn 8.2.1\n", {"cuda_toolkit": "11.3", "cudnn": "8.2.1"}),
+    "bullets": ("- CUDA 11.3\n- cuDNN 8.2.1\n", {"cuda_toolkit": "11.3", "cudnn": "8.2.1"}),
+    "bold": ("**CUDA 11.3**\n**Python 3.8**\n", {"cuda_toolkit": "11.3", "python": "3.8"}),
+    "glued": ("CUDA11.3\ncudnn8.2.1\n", {"cuda_toolkit": "11.3", "cudnn": "8.2.1"}),
+    "commas": ("CUDA 11.3, cuDNN 8.2.1, Python 3.9\n", {"cuda_toolkit": "11.3", "cudnn": "8.2.1", "python": "3.9"}),
+    "semicolons": ("CUDA 11.3; cuDNN 8.2.1\n", {"cuda_toolkit": "11.3", "cudnn": "8.2.1"}),
+    "full-width commas": ("CUDA 11.3，cuDNN 8.2.1\n", {"cuda_toolkit": "11.3", "cudnn": "8.2.1"}),
+    "behind a label": ("My setup: Ubuntu 20.04, CUDA 11.3\n", {"os": "ubuntu20.04", "cuda_toolkit": "11.3"}),
+    "a blank line between": ("Ubuntu 20.04\n\nCUDA 11.3\n", {"os": "ubuntu20.04", "cuda_toolkit": "11.3"}),
+    "with v": ("CUDA v11.3\nPython v3.9.1\n", {"cuda_toolkit": "11.3", "python": "3.9.1"}),
+    "with equals": ("cuda==11.3\npython=3.9\n", {"cuda_toolkit": "11.3", "python": "3.9"}),
+    "driver": ("NVIDIA driver 470.57.02\nCUDA 11.3\n", {"driver": "470.57.02", "cuda_toolkit": "11.3"}),
+}
+
+PROSE = {
+    "a sentence": "I use CUDA 11.3 and it fails.\nPython 3.8 is what the README asks for.\n",
+    "one line alone": "It works with another one:\n\nCUDA 11.3\n\nbut not here, and that is all that I know of it.\n",
+    "system alone": "Ubuntu 20.04\n\nis fine too, they say.\n",
+    "ranges": "python 3.7 - 3.9\ncuda 11.x\n",
+    "a driver that is none": "driver 1.2\ndriver 3.4\n",
+    "python that is none": "python 39.1\npython 4.12\n",
+    "far apart": "CUDA 11.3\n" + "line of text that says something else\n" * 8 + "cuDNN 8.2.1\n",
+    "models": "RTX 3090\nRTX 4090\nTesla T4\n",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_is_read(name):
+    text, stated = LISTS[name]
+    host = reports.read(text).host
+    assert {fact: host[fact] for fact in stated} == stated
+
+
+@pytest.mark.parametrize("name", PROSE)
+def test_prose_is_left_alone(name):
+    host = reports.read(PROSE[name]).host
+    assert {
+        fact: host[fact] for fact in ("cuda_toolkit", "cudnn", "python", "os", "driver", "gpus") if host[fact]
+    } == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("RTX 3090", ["RTX 3090"]),
+        ("2x RTX A5000", ["RTX A5000"] * 2),
+        ("NVIDIA GeForce GTX 1080 Ti", ["NVIDIA GeForce GTX 1080 Ti"]),
+        ("Tesla V100 32GB", ["Tesla V100"]),
+        ("nvidia-cublas-cu12 12.1.3.1", []),
+    ],
+)
+def test_cards_beside_versions(line, names):
+    host = reports.read(f"CUDA 12.1\n{line}\n").host
+    assert [gpu.name for gpu in host["gpus"] or ()] == names
+
+
+def test_what_a_program_says_outweighs_the_list():
+    host = reports.read("cuda 11.3\npython 3.8\n\nPython platform: x\nPython version: 3.10.12\n").host
+    assert host["python"] == "3.10.12"
+
+
+def test_two_lists_that_contradict_each_other_state_nothing():
+    host = reports.read("cuda 11.3\npython 3.8\n\ncuda 12.1\npython 3.8\n").host
+    assert host["cuda_toolkit"] is None
+    assert host["python"] == "3.8"
+
+
+VERSION = st.from_regex(r"[1-9]\d?\.\d{1,2}", fullmatch=True)
+
+
+@given(VERSION, VERSION, st.sampled_from(["\n", "\n\n", ", ", " ; ", " | ", "\n- ", " + ", "、"]))
+def test_any_two_versions_are_read_as_written(cuda, cudnn, between):
+    host = reports.read(f"CUDA {cuda}{between}cuDNN {cudnn}").host
+    assert (host["cuda_toolkit"], host["cudnn"]) == (cuda, cudnn)
