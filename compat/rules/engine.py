@@ -286,12 +286,19 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
             RANK[finding.severity],
             explains,
             SURENESS[finding.confidence],
-            len(candidates),
+            _vagueness(heard, case.signals),
             place,
             layers[finding.code],
         )
 
     return tuple(sorted(findings, key=key))
+
+
+def _vagueness(heard: Heard | None, signals: Hearing) -> int:
+    """How little a message tells: its candidates counted; of mere words their place, as their table is sorted."""
+    if heard is None:
+        return 0
+    return list(signals).index(heard) if heard.signal.program == WORDS else len(heard.signal.candidates)
 
 
 def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tuple[Finding, ...]:

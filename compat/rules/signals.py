@@ -88,7 +88,8 @@ class Hearing:
     def hinting(self, code: str) -> Heard | None:
         """The same, mere words of the field included."""
         fits = [item for item in self.heard if code in item.signal.candidates and not item.signal.benign]
-        return min(fits, key=lambda item: len(item.signal.candidates), default=None)
+        words = next((item for item in fits if item.signal.program == WORDS), None)
+        return words or min(fits, key=lambda item: len(item.signal.candidates), default=None)
 
     @property
     def harmful(self) -> tuple[Heard, ...]:

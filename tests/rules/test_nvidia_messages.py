@@ -117,7 +117,39 @@ OTHERS = [
     ("the GPU gets lost in the container after some hours", {}, "container-cgroup-lost"),
 ]
 
+SAID = [
+    ("ollama no longer uses the GPU, error 999 in the log", {}, "uvm-not-ready"),
+    ("pods don't get scheduled due to a lack of nvidia.com/gpu", {}, "container-no-gpu"),
+    ("Can't get nvidia-smi to work in a pod", {}, "container-no-gpu"),
+    ("nvidia-smi: No devices were found, if not using root in the container", {}, "device-permission"),
+    ("incompatibility between Visual Studio 2022 and the CUDA Toolkit", {}, "host-compiler-unsupported"),
+    ("CUDA 12.x gcc-13/gcc-14 conflict", {}, "host-compiler-unsupported"),
+    ("Failed to build: nvcc of nvidia-cuda-toolkit 9.1 is used", {}, "toolkit-mismatch-extension"),
+    ("CUDA device busy or not available when other processes run", {}, "gpu-compute-mode-exclusive"),
+    ("incompatible with GPUs with cuda compute capability 5.0", {}, "arch-too-old-for-build"),
+    (
+        "RTX 3090 Cuda 10.1 Kernal image error",
+        {"packages": {"tensorflow": "2.3.0"}} | RTX_3090,
+        "arch-too-new-for-build",
+    ),
+    (
+        "ERROR: built for NVIDIA Driver Release 450.51, but 418.87 was detected and compatibility mode is UNAVAILABLE.",
+        BOX,
+        "driver-too-old-for-runtime",
+    ),
+    (
+        (
+            "NVRM: installed in this system is not supported by open\n               NVRM: nvidia.ko because it does not"
+            " include the required GPU\n               NVRM: System Processor (GSP).\nNVRM: RmInitAdapter failed!"
+        ),
+        {},
+        "driver-open-module-unsupported-gpu",
+    ),
+]
+"""In people's own words, and messages that a log breaks over lines."""
+
 ALL = [
+    *SAID,
     *[(text, facts, "no-driver") for text, facts in KERNEL],
     *[(text, facts, "uvm-not-ready") for text, facts in UVM],
     *[(text, facts, "container-no-gpu") for text, facts in BLIND],
@@ -194,6 +226,9 @@ PROSE = [
     "If this does not work, use --gpus all.",
     "INFO:    Could not find any nv files on this host!",
     "Performance inside the container is not as good as outside of it.",
+    "Run nvidia-smi with sudo if you want to set the clocks; see chapter 999 for errors.",
+    "We built it with gcc-13 and nvcc 12.8 in Visual Studio Code.",
+    "NOTE: CUDA Forward Compatibility mode ENABLED.",
 ]
 
 

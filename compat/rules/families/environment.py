@@ -112,7 +112,7 @@ class TfMemoryEnv(Rule):
             return None
         return Found(
             detail=f"{' and '.join(sorted(here))} share the GPUs.",
-            facts=tuple(f"packages.{name}" for name in sorted(here)),
+            facts=tuple(f"{table}.{name}" for name in sorted(here) for table in ("packages", "conda_packages")),
         )
 
 
