@@ -19,6 +19,7 @@ from typing import Any
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
@@ -26,7 +27,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 from crosscheck import ENVIRONMENTS, expand  # noqa: E402
 from wheel_facts import python_key, spell  # noqa: E402
 
-from compat.matrix import canonical  # noqa: E402 - found through the line above
+from compat.matrix import canonical, matrix  # noqa: E402 - found through the line above
 
 _DECIDING = {"==", "===", "<", "<=", "~=", "!="}
 _SHARED = re.compile(
@@ -48,18 +49,36 @@ def main(argv: list[str] | None = None) -> int:
     if options.version not in releases:
         print(f"{options.package} {options.version} was not measured; run scripts/refresh.py first", file=sys.stderr)
         return 1
-    for row in rows(options.version, releases[options.version]):
+    for row in rows(options.version, releases[options.version], usual(options.package)):
         print(f"  {canonical.row_text(f'builds.{options.package}', row)},")
     return 0
 
 
-def rows(version: str, release: dict[str, Any]) -> list[dict[str, Any]]:
-    """Raw rows of a release, in the order of its wheels; platforms that are alike share one."""
+def usual(package: str) -> dict[str, str]:
+    """Platform -> runtime of the newest release's wheels on the default index; platforms that have several left out."""
+    builds = [build for build in matrix().builds(package) if not build.index and not build.distribution]
+    newest = max((Version(build.version) for build in builds), default=None)
+    found: dict[str, set[str]] = {}
+    for build in builds:
+        for platform in build.platforms if Version(build.version) == newest else ():
+            found.setdefault(platform, set()).add(build.runtime)
+    return {platform: min(runtimes) for platform, runtimes in found.items() if len(runtimes) == 1}
+
+
+def rows(version: str, release: dict[str, Any], runtimes: dict[str, str]) -> list[dict[str, Any]]:
+    """Raw rows of a release, in the order of its wheels; platforms that are alike share one.
+
+    Where the measurement names no runtime (``refresh.py --kernels`` does for frameworks), the one that is usual on the
+    platform stands there, marked as inferred.
+    """
     found: list[dict[str, Any]] = []
     for group in release["wheels"]:
         for key, listed in group["for"].items():
             platform, _, floor = key.partition(" ")
             row = _row(version, release, platform, floor, listed.split(), group["requires"])
+            if not release.get("carried", {}).get(platform, {}).get("cuda") and platform in runtimes:
+                row["runtime"] = runtimes[platform]
+                row |= {"inferred": "runtime"} if row["runtime"] else {}
             same = next((other for other in found if {**other, "platforms": ""} == {**row, "platforms": ""}), None)
             if same:
                 same["platforms"] += f" {platform}"

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.matrix.drivers as drivers
 import compat.matrix.products as products
 import compat.matrix.require as require
 from compat import targets, versions
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import Build, Image, Row
+    from compat.matrix.rows import Build, CudaRelease, Image, Row
 
 _RELEASE: Final = re.compile(r"(cuda|rocm|cudnn|nccl|tensorrt|jetpack|l4t)[ =]{0,3}v?(\d[\d.]{0,30})", re.IGNORECASE)
 _PACKAGE: Final = re.compile(
     r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?"
 )
 _BRANCH: Final = re.compile(r"(?:driver\s{0,3}|R)(\d{3})(?:\.[\d.]{1,20})?", re.IGNORECASE)
+_DRIVER: Final = re.compile(r"(?:driver\s{0,3})?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", re.IGNORECASE)
+_RUNS: Final = {
+    "full": "yes",
+    "minor": "by minor-version compatibility, without compiling its PTX",
+    "none": "no",
+    "unknown": "not known",
+}
 _LAST: Final = ("inferred", "note", "exempt", "origin")
 _HEADINGS: Final = {"origin": "file"}
 
@@ -88,6 +96,32 @@ def _branch(matrix: Matrix, wanted: str) -> Iterator[Table]:
     for row in matrix.table("drivers") if found else ():
         if row.branch == f"R{found[1]}":  # type: ignore[index]  # the loop is empty without a match
             yield detail(matrix, f"NVIDIA driver branch {row.branch}", row)
+
+
+def _driver(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``535.104.05``: the branch it belongs to, and which CUDA releases it runs.
+
+    A number that is no Linux branch's is read as Windows'; the drivers of the two are numbered apart.
+    """
+    found = _DRIVER.fullmatch(wanted)
+    if found is None:
+        return
+    linux = drivers.driver_branch(matrix, found[1], "linux")
+    branch, platform = (linux, "linux") if linux else (drivers.driver_branch(matrix, found[1], "windows"), "windows")
+    if branch is None:
+        return
+    yield detail(matrix, f"NVIDIA driver {found[1]} ({platform}) is of branch {branch.branch}", branch)
+    lines = [
+        line(row, row.cuda, _RUNS[drivers.support(matrix, row.cuda, found[1], "linux" if linux else "windows")])
+        for row in sorted(matrix.table("cuda"), key=_by_cuda, reverse=True)
+        if row.toolkit and not row.preview
+    ]
+    yield table(matrix, "CUDA that it runs", ("cuda", "runs"), lines)
+
+
+def _by_cuda(row: CudaRelease) -> tuple[int, ...]:
+    """The order of CUDA releases."""
+    return versions.release(row.cuda)
 
 
 def _system(matrix: Matrix, wanted: str) -> Iterator[Table]:
@@ -261,6 +295,7 @@ def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _release,
+    _driver,
     _branch,
     _target,
     _package,

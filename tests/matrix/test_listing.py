@@ -52,7 +52,15 @@ SHOWN = {
     "10de:2684": ("name | NVIDIA GeForce RTX 4090",),
     "driver 535": ("cuda | 12.2", "kind | lts"),
     "R535": ("eol | 2026-06-01",),
-    "535.104.05": (),
+    "535.104.05": (
+        "branch | R535",
+        "12.2.0 | yes",
+        "12.9.1 | by minor-version compatibility",
+        "13.0.0 | no",
+        "11.8.0 | yes",
+    ),
+    "driver 580.65.06": ("branch | R580", "13.0.0 | yes", "13.2.0 | by minor-version compatibility"),
+    "566.36": ("branch | R565", "12.6.0 | yes"),  # no Linux branch has this number: Windows
     "nvidia/cuda:12.9.1-base-ubuntu22.04": ("cuda | 12.9.1", "driver>=570 and driver<571", "tesla"),
     "nvidia/cuda": ("nvidia/cuda:12.4.1-{flavour}-ubuntu22.04",),
     "ubuntu22.04": ("glibc | 2.35", "nvidia/cuda:12.4.1-{flavour}-ubuntu22.04"),

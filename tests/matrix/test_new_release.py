@@ -100,6 +100,24 @@ def test_the_resolver_takes_the_new_release(overlay):
     assert [gpu.kernels for gpu in answer.plan.gpus] == ["native"]
 
 
+@pytest.mark.parametrize(
+    ("package", "runtime", "inferred"),
+    [
+        ("libtpu", 'runtime = ""', ""),  # what stands beside it in the matrix has no GPU code of its own
+        ("torch", 'runtime = "cuda13.2"', 'inferred = "runtime"'),  # usual on the platform, but nobody read it
+    ],
+)
+def test_a_runtime_that_was_not_read_is_the_usual_one_and_says_so(observed, capsys, package, runtime, inferred):
+    path = observed / f"{package}.json"
+    unread = {key: value for key, value in RELEASE.items() if key != "carried"}
+    path.write_text(json.dumps({"releases": {"99.0.0": unread}}), "utf-8")
+    assert suggest_rows.main([package, "99.0.0", "--observed", str(observed)]) == 0
+    linux = capsys.readouterr().out.splitlines()[0]
+    assert runtime in linux
+    assert (inferred or "how") in linux
+    assert inferred or "inferred" not in linux
+
+
 def test_a_release_that_was_not_measured_is_not_made_up(observed, capsys):
     assert suggest_rows.main(["torch", "98.0.0", "--observed", str(observed)]) == 1
     said = capsys.readouterr()
