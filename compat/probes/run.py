@@ -178,7 +178,7 @@ def supervise(name: str, options: Any) -> int:
         _end(process, hurry)
     if state["late"]:
         _verdict(name, state, "probe-timeout", "no answer within %g s" % limit)
-    elif process.returncode not in (0, 1) or state["open"]:
+    elif process.returncode not in (0, 1) or state["open"] or (process.returncode and not state["failed"]):
         _verdict(name, state, *_crash(process.returncode))
     return 1 if state["failed"] or state["late"] or process.returncode else 0
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -143,6 +144,93 @@ def test_ptx_is_what_every_assembler_takes(tmp_path):
         sys.path.remove(str(SCRIPTS))
     (tmp_path / "k.ptx").write_text(PTX)
     subprocess.run([tool, "-arch", "sm_75", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k")], check=True)
+
+
+LATER = {"importlib.metadata", "importlib.resources", "zoneinfo", "graphlib", "tomllib"}
+LATER_NAMES = {
+    "removeprefix",
+    "removesuffix",
+    "prod",
+    "dist",
+    "isqrt",
+    "perm",
+    "comb",
+    "cached_property",
+    "cache",
+    "bit_count",
+}
+"""Modules and names that the standard library got after Python 3.7."""
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.name)
+def test_scripts_use_nothing_that_came_after_python_3_7(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        modules = [item.name for item in node.names] if isinstance(node, ast.Import) else []
+        modules += [f"{node.module}.{item.name}" for item in node.names] if isinstance(node, ast.ImportFrom) else []
+        modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert not {*modules} & LATER
+        assert not (isinstance(node, ast.Attribute) and node.attr in LATER_NAMES), node.attr
+
+
+@pytest.mark.parametrize("minor", range(7, 17))
+def test_the_driver_is_proved_by_each_python_that_is_here(driver, minor):
+    python = shutil.which(f"python3.{minor}")
+    if python is None or subprocess.run([python, "-V"], capture_output=True, check=False).returncode:
+        pytest.skip(f"there is no python3.{minor} here")
+    words = [
+        python,
+        str(SCRIPTS / "run.py"),
+        "--level",
+        "driver",
+        "--expect",
+        "cuda12.8",
+        "--timeout",
+        "60",
+    ]
+    settings = {**os.environ, "LD_LIBRARY_PATH": str(driver)}
+    done = subprocess.run([*words, "--frameworks", "none"], capture_output=True, text=True, env=settings, check=False)
+    assert "Traceback" not in done.stderr
+    found, begun = outcome.read(done.stdout.splitlines())
+    assert begun == ""
+    assert "pass" in {item.status for item in found}
+    assert [item.name for item in found if item.status == "fail"] == []
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [("false", "exit status 1"), ("sh -c 'exit 3'", "exit status 3"), ("sh -c 'kill -9 $$'", "SIGKILL")],
+)
+def test_a_child_that_ends_without_a_word_is_a_finding(tmp_path, monkeypatch, capsys, program, says):
+    """A Python that cannot start (a broken prefix, a missing library) ends with status 1, as a failed probe does."""
+    stub = tmp_path / "python"
+    stub.write_text(f"#!/bin/sh\nexec {program}\n")
+    stub.chmod(0o755)
+    run = load("run")
+    monkeypatch.setattr(sys, "executable", str(stub))
+    options = SimpleNamespace(expect="", seconds=1.0, timeout=30.0, level="driver")
+    assert run.supervise("cuda", options) == 1
+    found, begun = outcome.read(capsys.readouterr().out.splitlines())
+    assert begun == ""
+    assert [(item.name, item.status) for item in found] == [("cuda.run", "fail")]
+    assert says in found[0].why
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"),
+    [
+        (["jax_cuda12_plugin-0.4.30.dist-info", "jaxlib-0.4.30.dist-info"], "cuda12"),
+        (["jaxlib-0.3.25+cuda11.cudnn82.dist-info"], "cuda11"),
+        (["jax_rocm60_plugin-0.4.35.dist-info"], "rocm6"),
+        (["jaxlib-0.4.30.dist-info", "unrelated-1.dist-info", "jax-cuda12-plugin"], "cpu"),
+        ([], "cpu"),
+    ],
+)
+def test_the_runtime_of_jax_is_read_from_what_is_installed(tmp_path, monkeypatch, folders, expected):
+    for folder in folders:
+        (tmp_path / folder).mkdir()
+    adapter = load("jax_checks").Jax
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "missing")])
+    assert adapter.runtime(None) == expected
 
 
 @pytest.mark.parametrize("path", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.name)
