@@ -89,12 +89,17 @@ class BaseImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverNeed:
-    """The driver a plan needs: ``minimum`` version, and ``note`` (minor-version compatibility, no PTX, ...)."""
+    """The driver a plan needs: ``minimum`` version, and ``note`` (minor-version compatibility, no PTX, ...).
+
+    ``comfortable`` is the driver that was released for the runtime. ``package`` names the cuda-compat package that the
+    image must hold because the host's driver is older (forward compatibility); empty where none is needed.
+    """
 
     minimum: str = ""
     comfortable: str = ""
     note: str = ""
     source: str = ""
+    package: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,9 @@ for entry in os.listdir(site):
         found[re.sub("[-_.]+", "-", name).lower()] = version
 for name, version in plan["versions"].items():
     expect(name, found.get(name), version)
+for path in plan.get("files", ()):
+    if not os.path.exists(path):
+        bad.append("%s is missing: the base holds no such driver" % path)
 
 # One GPU library stands for its whole toolkit; links and several names of one file count once.
 stem = re.compile(r"lib(cublas|rocblas)(-[0-9a-f]+)?[.]so")

@@ -38,6 +38,7 @@ _SOUND: Final = {
     "plan.constraints": (_WANTED, "requirements"),
     "plan.system": (r"[a-z]{2,20}[0-9.]{0,12}", "libraries such as cuda11.8"),
     "plan.base_image.python_from": (r"image|distribution|uv", "image, distribution or uv"),
+    "plan.driver.package": (r"cuda-compat-[0-9]{1,3}-[0-9]{1,3}", "a package such as cuda-compat-12-8"),
     "plan.matrix": (r"[A-Za-z0-9:._-]{1,200}", "a digest"),
 }
 """What the values of a stored plan look like, by key."""
@@ -185,6 +186,7 @@ def _demand_sound(plan: Plan, where: str) -> None:
         "plan.constraints": plan.constraints,
         "plan.system": plan.system,
         "plan.base_image.python_from": (base.python_from,) if base else (),
+        "plan.driver.package": (plan.driver.package,) if plan.driver.package else (),
         "plan.matrix": (plan.matrix,) if plan.matrix else (),
     }
     faults = [

@@ -140,7 +140,17 @@ def expectations(plan: Plan, *, imports: bool) -> dict[str, Any]:
         "versions": pinned(plan),
         "copies": toolkit_copies(plan),
         "builds": dict(_imports(plan)) if imports else {},
+        **({"files": files} if (files := _files(plan)) else {}),
     }
+
+
+def _files(plan: Plan) -> list[str]:
+    """Files that the base must hold: the user-space driver of a plan that runs by forward compatibility.
+
+    The folder is the first on the plan's loader path; the name is the soname that every CUDA program asks for.
+    """
+    folder = (plan.env or {}).get("LD_LIBRARY_PATH", "").partition(":")[0]
+    return [f"{folder}/libcuda.so.1"] if plan.driver.package and folder else []
 
 
 def _imports(plan: Plan) -> Iterator[tuple[str, str]]:

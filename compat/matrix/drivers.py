@@ -8,7 +8,7 @@ of the matrix.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
 
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 Platform = Literal["linux", "windows", "wsl2"]
 """Whose driver numbers count; WSL2 reports the Windows driver's."""
+
+FORWARD_SEGMENTS: Final = frozenset({"datacenter"})
+"""Kinds of product for which NVIDIA supports forward compatibility (CUDA Compatibility, "Forward Compatibility").
+
+It names "select" workstation cards and Jetson boards too; which those are is not written down, so they do not count.
+"""
 
 Support = Literal["full", "minor", "none", "unknown"]
 """``full``: the release's own floor is reached. ``minor``: runs by minor-version compatibility, without PTX of that
@@ -111,6 +117,21 @@ def driver_cuda(matrix: Matrix, driver: str, platform: Platform = "linux") -> st
     """The CUDA version that a driver reports by itself (``570.124.06`` -> ``12.8``); empty if not known."""
     branch = driver_branch(matrix, driver, platform)
     return branch.cuda if branch else ""
+
+
+def forward_package(matrix: Matrix, cuda: str, driver: str) -> str:
+    """The package that runs a CUDA release on an older Linux driver, ``cuda-compat-12-8``; empty if there is none.
+
+    Whether the GPU and the platform allow it is another question: see :data:`FORWARD_SEGMENTS`.
+
+    Raises:
+        ValueError: if ``driver`` is not a dotted number.
+    """
+    minor, branch = versions.minor(cuda) if cuda else "", driver_branch(matrix, driver)
+    row = next((row for row in matrix.table("forward") if row.cuda == minor), None)
+    if row is None or branch is None or branch.branch not in row.branches:
+        return ""
+    return f"cuda-compat-{minor.replace('.', '-')}"
 
 
 def serves(matrix: Matrix, driver: str, target: str) -> bool | None:

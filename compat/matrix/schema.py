@@ -92,6 +92,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "targets": Spelling(lambda text: text.startswith("sm_") and targets.sm(text) is not None, "sm_90 or sm_90a"),
         "date": DATE,
     },
+    rows.Forward: {"cuda": MINOR, "branches": BRANCH},
     rows.Capability: {"cc": MINOR, "first_cuda": MINOR, "last_cuda": MINOR, "last_driver": BRANCH},
     rows.Gfx: {
         "gfx": DEVICE,

@@ -76,6 +76,8 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         facts.append(("from the system", " ".join(chosen.system), ""))
     if chosen.driver.minimum:
         facts.append(("driver", f">= {chosen.driver.minimum}", chosen.driver.note))
+    if chosen.driver.package:
+        facts.append(("forward", chosen.driver.package, (chosen.env or {}).get("LD_LIBRARY_PATH", "")))
     facts += [("keep", constraint, "") for constraint in chosen.constraints]
     for label, value, why in facts:
         lines += _fact(label, value, why, pen)

@@ -83,14 +83,15 @@ def _wish(case: Case) -> Change:
 
 
 def _driver(case: Case) -> Change | None:
-    """The lowest driver of the plan; on datacenter GPUs cuda-compat is named too, which NVIDIA supports only there."""
+    """The lowest driver of the plan; on workstation GPUs, of which NVIDIA supports some, cuda-compat is named too."""
     version, runtime = case.plan.driver.minimum, case.plan.runtime
     if not version:
         return None
     segments = {device.segment for device in case.search.target.devices if device.vendor == "nvidia"}
-    forward = ""
-    if segments == {"datacenter"} and runtime.startswith("cuda"):
-        forward = f" (or, on datacenter GPUs, put cuda-compat of {runtime.removeprefix('cuda')} into the image)"
+    old = next((machine.driver for machine in case.search.target.machines if machine.bit & case.soft.bit), "")
+    package = case.search.known.hardware.forward_package(runtime.removeprefix("cuda"), old) if "cuda" in runtime else ""
+    forward = f" (or, on a workstation that NVIDIA certifies for it, put {package} into the image)" if package else ""
+    forward = forward if segments == {"workstation"} else ""
     return Change(f"update the NVIDIA driver to {version} or later{forward}", "driver", version)
 
 

@@ -45,7 +45,7 @@ def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed
     own = preference.own(taken)
     rejected = []
     for weighed in search.domain(variable, found.place):
-        if weighed is taken:
+        if weighed.option is taken.option:
             continue
         why = _why_not(search, found, weighed, taken)
         if why or weighed.option.version == taken.option.version:

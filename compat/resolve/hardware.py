@@ -42,6 +42,7 @@ class Hardware:
         self._rocm_targets: dict[str, tuple[str, ...]] = {}
         self._floors: dict[tuple[str, str], Floor | None] = {}
         self._products: dict[tuple[str, str, str], Product | None] = {}
+        self._forward: dict[tuple[str, str], str] = {}
         self._admits: dict[tuple[str, str, str, str], bool] = {}
 
     def kernels(self, device: str, code: tuple[str, ...]) -> Kernels:
@@ -169,6 +170,17 @@ class Hardware:
             if found := frozenset(row.cuda for row in rows if row.l4t.split(".")[:length] == parts[:length]):
                 return found
         return frozenset()
+
+    def forward_package(self, cuda: str, driver: str) -> str:
+        """The cuda-compat package that runs a CUDA release on an older Linux driver; empty if there is none."""
+        from compat.matrix.drivers import forward_package
+
+        key = (cuda, driver)
+        if key not in self._forward:
+            if len(self._forward) > _KEPT:
+                self._forward.clear()
+            self._forward[key] = forward_package(self._matrix, cuda, driver)
+        return self._forward[key]
 
     def driver_cuda(self, driver: str, windows: bool = False) -> str:
         """The CUDA version that a driver reports; empty if not known."""

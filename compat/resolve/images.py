@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Image, System
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.situation import Situation
-    from compat.resolve.weighing import Alternatives
+    from compat.resolve.weighing import Alternatives, Scale
 
 _FAMILIES: Final = ("ubuntu", "debian")
 """Distributions in the order preferred: that of most GPU base images first; the rest are equal."""
 
 _STATUS: Final = {"active": 0, "eol": 1}
 _PYTHON_FROM: Final = {"image": 0, "distribution": 1, "uv": 2}
+_WHY_BASE: Final = "the wheels bring their CUDA libraries: a base image holds no second copy"
+_WHY_FORWARD: Final = "it holds cuda-compat, a newer user-space driver than the host's, and no second copy of CUDA"
 _PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu"}
 
 
@@ -53,6 +55,7 @@ class Need:
         glibc: lowest C library.
         pythons: bit set of Pythons that suit all builds.
         board: whether the devices are Jetson boards, whose driver and CUDA libraries come from their JetPack.
+        forward: whether the image must hold the cuda-compat package of the runtime.
     """
 
     place: str
@@ -61,6 +64,7 @@ class Need:
     glibc: str
     pythons: int
     board: bool = False
+    forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,8 @@ class Footing:
 class Images:
     """Images of one matrix for one situation."""
 
-    def __init__(self, target: Situation, known: Knowledge) -> None:
-        self._target, self._known = target, known
+    def __init__(self, target: Situation, known: Knowledge, scale: Scale) -> None:
+        self._target, self._known, self._scale = target, known, scale
         self._found: dict[Need, tuple[Footing, ...]] = {}
 
     def footings(self, need: Need) -> tuple[Footing, ...]:
@@ -109,7 +113,7 @@ class Images:
             self._known.standing[need] = tuple(stand for _, stand in ranked)
         best: dict[Alternatives, Footing] = {}
         for stand in self._known.standing[need]:
-            violations = self._violations(stand.row)
+            violations = self._violations(stand.row, need)
             best.setdefault(violations, Footing(stand.python, stand.image, violations, stand.row.require))
             if violations == FITS:
                 break
@@ -237,7 +241,9 @@ class Images:
         if kind == "cuda":
             for row in self._named(_PURPOSES["cuda"]):
                 if row.runtime == need.runtime and "base" in row.flavours:
-                    yield row, "base", 0, "the wheels bring their CUDA libraries: a base image holds no second copy"
+                    yield row, "base", 0, _WHY_FORWARD if need.forward else _WHY_BASE
+        if need.forward:
+            return  # no other image holds the package
         purposes = {"python": int(bool(kind not in {"cpu", ""})), "ubuntu": 1, "debian": 2}
         plain = (
             "the wheels bring all GPU libraries: the plain system is enough"
@@ -266,13 +272,15 @@ class Images:
         """Images of the repositories that start with a prefix."""
         return self._known.images_of(prefix)
 
-    def _violations(self, row: Image) -> Alternatives:
+    def _violations(self, row: Image, need: Need) -> Alternatives:
         """Constraints that an image breaks: another system than asked for, or a host that its condition refuses.
 
         A GPU whose driver is not known refuses nothing: the plan then states the driver it needs.
         """
         target = self._target
         violations: Alternatives = FITS if target.os in {"", row.os} else (target.os_bit,)
+        for machine in target.machines if need.forward else ():
+            violations = both(violations, self._scale.forwards(need.runtime.removeprefix("cuda"), machine))
         if not row.require:
             return violations
         for device in target.devices:

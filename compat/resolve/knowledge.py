@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from compat.resolve.images import Need, Stand
     from compat.resolve.options import Lane, Line
     from compat.resolve.request import Wish
-    from compat.resolve.weighing import Alternatives
+    from compat.resolve.weighing import Verdict
 
 _KEPT: Final = 4096
 """Answers about requests that are kept; a long-lived process must not grow with what it is asked."""
@@ -36,8 +36,8 @@ _KEPT: Final = 4096
 _TARGETS: Final = 256
 """Targets whose verdicts are kept; a question and its remedies ask about a handful."""
 
-Verdicts = dict[tuple[int, str], "tuple[Alternatives, int, int]"]
-"""Kit of a build and place -> violations, level of its kernels, strain on drivers."""
+Verdicts = dict[tuple[int, str, bool], "Verdict"]
+"""Kit of a build, place, whether with a newer user-space driver -> violations, level of kernels, strain on drivers."""
 
 
 @lru_cache(maxsize=8)

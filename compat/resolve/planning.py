@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from compat import versions
-from compat.plan import BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
+from compat.plan import BaseImage, GpuVerdict, Plan, PlannedBuild
+from compat.resolve.driving import driver_need, forward_env
 from compat.resolve.pins import constraints
 from compat.resolve.search import runtime_of
-from compat.resolve.weighing import FITS, LEVELS
+from compat.resolve.weighing import FITS, FORWARD, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from compat.plan import CudaFrom
+    from compat.plan import CudaFrom, DriverNeed
     from compat.resolve.devices import Device
     from compat.resolve.search import Assignment, Search
     from compat.resolve.variables import Variable
@@ -54,7 +54,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         constraints=constraints(found.chosen, found.footing.python, found.place, search.known),
         driver=driver,
         gpus=tuple(verdicts(search, chosen)),
-        env=_env(runtime, found.footing.image) or None,
+        env={**_env(runtime, found.footing.image), **forward_env(driver)} or None,
         conditions=tuple(_conditions(search, found, chosen, driver)),
         matrix=search.known.matrix.digest,
     )
@@ -94,47 +94,6 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
 def _cuda_from(weighed: Weighed) -> CudaFrom:
     """Where the build's CUDA libraries come from."""
     return weighed.option.build.cuda_from
-
-
-def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:
-    """The lowest driver that carries every build on every device, and the one they are comfortable on.
-
-    Only CUDA builds ask for NVIDIA drivers. A build's own stated floor counts beside the toolkit's, and so does the
-    driver that first knew a device: no floor of a runtime helps a driver that cannot see the card.
-    """
-    known, scale = search.known, search.scale
-    lowest, comfortable, sources, notes = ["0"], ["0"], [], []
-    for weighed in chosen:
-        floor = scale.floor(weighed.option, place)
-        if floor is None:
-            continue
-        least = floor.exact if weighed.level == LEVELS["ptx"] else floor.family or floor.exact
-        lowest += [text for text in (least, weighed.option.build.driver) if text]
-        comfortable += [text for text in (floor.exact,) if text]
-        sources.append(f"cuda {floor.row.cuda} ({known.matrix.cite(floor.row)})")
-    for device in search.target.devices:
-        first, last = scale.driver_span(device, place)
-        lowest += [first] if first else []
-        notes += [f"{device.label} is served up to branch R{last}"] if last else []
-    minimum = max(lowest, key=versions.release)
-    if minimum == "0" or runtime_of(chosen) == "cpu" or any(weighed.option.on_board for weighed in chosen):
-        return DriverNeed()  # a Jetson's driver is part of its JetPack and has numbers of its own
-    best = max((minimum, *comfortable), key=versions.release)
-    if versions.release(minimum) < versions.release(best):
-        notes.insert(0, _minor_note(search, best))
-    return DriverNeed(
-        minimum=minimum, comfortable=best, note="; ".join(notes), source="; ".join(dict.fromkeys(sources))
-    )
-
-
-def _minor_note(search: Search, comfortable: str) -> str:
-    """What minor-version compatibility means here: stated as used where the driver is known to be older."""
-    number = versions.release(comfortable)
-    older = [machine for machine in search.target.machines if machine.number and machine.number < number]
-    if older:
-        name = f"driver {older[0].driver}"
-        return f"{name} runs it by minor-version compatibility: PTX of this CUDA cannot be compiled below {comfortable}"
-    return f"below {comfortable} it runs by minor-version compatibility, without compiling PTX"
 
 
 def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
@@ -242,6 +201,7 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
             if (
                 option.build.how == "inferred"
                 and weighed.level <= taken.level
+                and (weighed.strain == FORWARD) <= (taken.strain == FORWARD)
                 and _stands(search, found, taken, weighed)
             ):
                 yield f"{option.package} {option.full} is newer and known by inference only: ask for it by version"

@@ -5,7 +5,8 @@ a plan's builds, one marked *each* compares build by build in the order asked. T
 all measures: a build that does not meet it is no candidate.
 
 =============== ====================================================================================================
-newest          native kernels on all GPUs; documented or measured over inferred; wheels over sources to be
+newest          the host's own driver rather than a newer one in the image (forward compatibility); native
+                kernels on all GPUs; documented or measured over inferred; wheels over sources to be
                 compiled; newest framework in the order asked; comfortable driver; newest runtime; CUDA from wheels
                 rather than the base image
 smallest        as newest, but CUDA from wheels (a base image without CUDA libraries) before the release
@@ -30,7 +31,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.errors import InputError
 from compat.resolve.options import HOWS
-from compat.resolve.weighing import LEVELS
+from compat.resolve.weighing import FORWARD, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +59,7 @@ class Measure:
 
 MEASURES: Final[dict[str, Measure]] = {
     "vendor": Measure("worst", "builds for the likelier vendor first, where the target names no GPU"),
+    "forward": Measure("worst", "the host's own driver over a newer one that the image brings"),
     "kernels": Measure("worst", "native kernels on all GPUs before PTX"),
     "how": Measure("worst", "measured or documented over inferred"),
     "compiled": Measure("worst", "wheels over sources that are compiled at installation"),
@@ -72,7 +74,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "order": Measure("each", "the canonical order of the matrix"),
 }
 
-_FIRST: Final = ("vendor", "kernels", "how", "compiled")
+_FIRST: Final = ("vendor", "forward", "kernels", "how", "compiled")
 SURE: Final = len(_FIRST)
 """The measures, first in every order, by which a plan is told to be as well founded as another one."""
 
@@ -89,7 +91,7 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
 _FIXED: Final = ("vendor", "how", "compiled", "companions", "release", "runtime", "weight", "settled", "order")
 """Measures that depend on the build alone; they are taken once per matrix."""
 
-_JUDGED: Final = ("kernels", "strain", "distance", "driver")
+_JUDGED: Final = ("forward", "kernels", "strain", "distance", "driver")
 """Measures that depend on the target too."""
 
 
@@ -139,7 +141,8 @@ class Preference:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so
         anchor = self._scale.anchors.get(option.package, option.rank)
         driver = self._floor(option) if self._asks_driver else 0
-        key: Key = self._pick((*fixed, level, weighed.strain, abs(option.rank - anchor), driver))
+        forward, distance = int(weighed.strain == FORWARD), abs(option.rank - anchor)
+        key: Key = self._pick((*fixed, forward, level, weighed.strain, distance, driver))
         return key
 
     def _floor(self, option: Option) -> int:

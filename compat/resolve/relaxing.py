@@ -70,7 +70,8 @@ def with_driver(target: Situation, version: str, bits: int) -> Situation:
 def with_target(target: Situation, device: str) -> Situation:
     """The target with its one GPU replaced by one of another kernel target."""
     new = Device(name=device, vendor=vendor_of(device), target=device)
-    machines = tuple(replace(machine, vendors=frozenset({new.vendor})) for machine in target.machines)
+    vendors = frozenset({new.vendor})
+    machines = tuple(replace(machine, vendors=vendors, forward=False) for machine in target.machines)
     devices = tuple(replace(new, machine=old.machine, bit=old.bit) for old in target.devices)
     return replace(target, devices=devices, machines=machines)
 

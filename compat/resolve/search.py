@@ -25,7 +25,7 @@ from compat.resolve.options import ANY_PYTHON, Line
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
 from compat.resolve.variables import Variable, variables
-from compat.resolve.weighing import FITS, Scale, Weighed
+from compat.resolve.weighing import FITS, FORWARD, Scale, Weighed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ class Search:
     ) -> None:
         self.target, self.known, self.prefer, self._kin = target, known, prefer, kin
         self.scale = Scale(target, known, anchors or {}, certain=certain)
-        self.images = Images(target, known)
+        self.images = Images(target, known, self.scale)
         self.variables = variables(target, known)
         self._weighed: dict[tuple[str, str], tuple[Weighed, ...]] = {}
         self._joints: dict[str, Joints] = {}
@@ -104,11 +104,11 @@ class Search:
             if missed and missed == variable.bits and not variable.followers:
                 continue
             if not option.build.yanked or (meeting and missed != variable.bits):
-                yield self.scale.weigh(option, place, missed)
+                yield from self.scale.weigh(option, place, missed)
 
     def fitting(self, variable: Variable, place: str) -> Iterator[Weighed]:
         """Builds that meet every wish about the package and violate nothing of the target, in no particular order."""
-        known, verdict = self.known, self.scale.verdict
+        known = self.known
         if variable.wishes and variable.wishes[0][0].shared:
             yield from self.domain(variable, place)
             return
@@ -118,8 +118,9 @@ class Search:
             published = known.published(variable.package, place, variable.cpu)
             options, others = tuple(option for option in published if not option.build.yanked), []
         for group in known.in_kits(options):
-            violations, level, strain = verdict(group[0], place)
-            if violations == FITS:
+            verdicts = self.scale.verdicts(group[0], place)
+            level, strain = next(((level, strain) for bits, level, strain in verdicts if bits == FITS), (-1, 0))
+            if level >= 0:
                 yield from (
                     Weighed(option, FITS, level, strain)
                     for option in group
@@ -175,14 +176,17 @@ class Search:
         return found
 
     def joint_of(self, variable: Variable, weighed: Weighed) -> int:
-        """A number for all of a build that another package or the image can feel: equal numbers are interchangeable."""
+        """A number for all of a build that another package or the image can feel: equal numbers are interchangeable.
+
+        Whether it needs a newer user-space driver in the image is no matter of the build, but of the target.
+        """
         option, table = weighed.option, self._tables[variable.package]
         number = table.get(option.uid)
         if number is None:
             number = self.known.alike(self._feel(variable, option))
             if option.version:  # what stands for no build lives no longer than its request
                 table[option.uid] = number
-        return number
+        return number * 2 + (weighed.strain == FORWARD)
 
     def _feel(self, variable: Variable, option: Option) -> object:
         """What others feel of a build: runtime, Pythons, C library, system libraries, requirements they share."""
@@ -324,7 +328,8 @@ def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
     floors = [floor for weighed in chosen if (floor := glibc_of(weighed.option))]
     glibc = max(floors, key=versions.release) if floors and place.startswith("linux") else ""
     board = any(weighed.option.on_board for weighed in chosen)
-    return Need(place, runtime_of(chosen), system, glibc, pythons, board)
+    forward = any(weighed.strain == FORWARD for weighed in chosen)
+    return Need(place, runtime_of(chosen), system, glibc, pythons, board, forward)
 
 
 def glibc_of(option: Option) -> str:

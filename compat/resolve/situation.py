@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.errors import InputError
 from compat.facts import Fact, Unknown
+from compat.matrix.drivers import FORWARD_SEGMENTS
 from compat.resolve.devices import Device, read_devices
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ class Machine:
 
     ``vendors`` is what the machine has, whatever constraint is dropped: a driver alone speaks for a GPU of its maker.
     ``amdgpu`` is AMD's kernel driver where it has a version of its own; the kernel's inbox driver has none.
-    ``l4t`` is the release of a Jetson's system, which brings its driver and its CUDA.
+    ``l4t`` is the release of a Jetson's system, which brings its driver and its CUDA. ``forward`` is whether NVIDIA
+    supports forward compatibility on the machine: on Linux itself, on data-center GPUs alone; this too is what the
+    machine has, whatever constraint is dropped.
     """
 
     driver: str = ""
@@ -63,6 +66,7 @@ class Machine:
     amdgpu_bit: int = 0
     l4t: str = ""
     l4t_bit: int = 0
+    forward: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +308,8 @@ def _machines(
             machines.append(machine)
             continue
         found = read_devices(host, known, number)
-        machines.append(replace(machine, vendors=frozenset(device.vendor for device in found.used)))
+        vendors = frozenset(device.vendor for device in found.used)
+        machines.append(replace(machine, vendors=vendors, forward=_forward(host, found.used)))
         builder.conditions.extend(found.conditions)
         builder.unknowns.extend(found.unknowns)
         idle.extend(found.idle)
@@ -313,6 +318,15 @@ def _machines(
             bit = builder.fact(f"gpu{len(devices)}", device.name or device.target, text, host.source("gpus"))
             devices.append(device.with_bit(bit))
     return tuple(machines), tuple(devices), tuple(idle)
+
+
+def _forward(host: Host, used: Sequence[Device]) -> bool:
+    """Whether a cuda-compat package may stand in for a newer driver: every NVIDIA GPU is of the class, on Linux itself.
+
+    WSL has Windows' driver, whose libcuda comes from outside. Source: CUDA Compatibility, "Forward Compatibility".
+    """
+    segments = {device.segment for device in used if device.vendor == "nvidia"}
+    return bool(segments) and segments <= FORWARD_SEGMENTS and (host["platform"] or "linux") == "linux"
 
 
 def _machine(host: Host, builder: _Builder, cpu: bool) -> Machine:

@@ -14,13 +14,14 @@ Compatibility for floors, minor-version compatibility and its limit; the matrix 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.targets import sm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from compat.resolve.devices import Device
     from compat.resolve.hardware import Floor
@@ -31,16 +32,24 @@ if TYPE_CHECKING:
 Alternatives = tuple[int, ...]
 """Bit sets, any one of which dropped makes the thing fit; ``(0,)`` fits as it is, ``()`` never does."""
 
+Verdict = tuple[Alternatives, int, int]
+"""Violations, level of the kernels, strain on the drivers."""
+
 FITS: Final[Alternatives] = (0,)
 LEVELS: Final = {"native": 0, "ptx": 1, "unknown": 2, "none": 3}
 NEVER: Final = 3
+FORWARD: Final = 2
+"""The strain of a build that runs on its driver only by forward compatibility."""
+FORWARD_PLACE: Final = "linux_x86_64"
+"""Where NVIDIA's base images hold the cuda-compat package; those for arm64 do not (Dockerfiles of nvidia/cuda)."""
 
 
 @dataclass(slots=True, eq=False)  # not frozen: thousands are made per answer, and freezing triples the price
 class Weighed:
     """A build with its verdict.
 
-    ``level`` tells of its kernels (0 native, 1 PTX, 2 unknown), ``strain`` is 0 where the drivers are comfortable.
+    ``level`` tells of its kernels (0 native, 1 PTX, 2 unknown), ``strain`` is 0 where the drivers are comfortable, 1 by
+    minor-version compatibility, and :data:`FORWARD` where a newer user-space driver has to come with the image.
     """
 
     option: Option
@@ -87,18 +96,35 @@ class Scale:
         self.judging = (*_judging(target), certain)
         self._verdicts = known.verdicts(self.judging)
 
-    def verdict(self, option: Option, place: str) -> tuple[Alternatives, int, int]:
-        """What a build violates of the target, the level of its kernels, and the strain on drivers; one per kit."""
-        key = (option.kit, place)
+    def verdict(self, option: Option, place: str, *, forward: bool = False) -> Verdict:
+        """What a build violates of the target, the level of its kernels, and the strain on drivers; one per kit.
+
+        With ``forward`` the image brings a newer user-space driver; then only that one's own limits count.
+        """
+        key = (option.kit, place, forward)
         if key not in self._verdicts:
-            violations, level, strain = self._device_part(option, place)
+            violations, level, strain = self._device_part(option, place, forward=forward)
             self._verdicts[key] = (both(violations, (self._machine_bits(option, place),)), level, strain)
         return self._verdicts[key]
 
-    def weigh(self, option: Option, place: str, wish_bits: int) -> Weighed:
-        """The verdict on one build at a place; ``wish_bits`` are those of its own wishes that it does not meet."""
-        violations, level, strain = self.verdict(option, place)
-        return Weighed(option, both(violations, (wish_bits,)), level, strain)
+    def verdicts(self, option: Option, place: str) -> Iterator[Verdict]:
+        """The verdict on a build as the host is, and, where its driver falls short and it may, with cuda-compat."""
+        plain = self.verdict(option, place)
+        yield plain
+        if plain[0] != FITS and self.may_forward and option.kind == "cuda" and place == FORWARD_PLACE:
+            forward = self.verdict(option, place, forward=True)
+            if forward[0] != plain[0]:
+                yield forward
+
+    @cached_property
+    def may_forward(self) -> bool:
+        """Whether some machine's driver is known and may have a newer user-space driver beside it."""
+        return any(machine.number and machine.forward for machine in self._target.machines)
+
+    def weigh(self, option: Option, place: str, wish_bits: int) -> Iterator[Weighed]:
+        """The verdicts on one build at a place; ``wish_bits`` are those of its own wishes that it does not meet."""
+        for violations, level, strain in self.verdicts(option, place):
+            yield Weighed(option, both(violations, (wish_bits,)), level, strain)
 
     def _machine_bits(self, option: Option, place: str) -> int:
         """Facts of the machine that a build violates: C library, processor, runtime asked for.
@@ -127,7 +153,7 @@ class Scale:
             option.kind == wanted.rstrip("0123456789.") and option.number.startswith(f"{wanted[len(option.kind) :]}.")
         )
 
-    def _device_part(self, option: Option, place: str) -> tuple[Alternatives, int, int]:
+    def _device_part(self, option: Option, place: str, *, forward: bool) -> Verdict:
         """Violations by devices and drivers, the weakest kernel level, and the strain on drivers.
 
         Every device and every machine must be satisfied, so that their alternatives are combined; the level is that
@@ -139,15 +165,15 @@ class Scale:
         violations: Alternatives = (target.nothing,)
         level = 0
         for device in target.devices:
-            one, how = self._device(option, device, place)
+            one, how = self._device(option, device, place, forward=forward)
             violations, level = both(violations, one), max(level, how)
         strain = 0
         for machine in target.machines:
-            one, tight = self._driver(option, machine, place)
+            one, tight = self._driver(option, machine, place, forward=forward)
             violations, strain = both(violations, one), max(strain, tight)
         return violations, level, strain
 
-    def _device(self, option: Option, device: Device, place: str) -> tuple[Alternatives, int]:
+    def _device(self, option: Option, device: Device, place: str, *, forward: bool) -> tuple[Alternatives, int]:
         """How one device runs a build's kernels."""
         if device.vendor != option.vendor:
             return (device.bit,), NEVER
@@ -155,7 +181,7 @@ class Scale:
         if how == "none":
             return (device.bit,), NEVER
         machine = self._target.machines[device.machine]
-        if how == "ptx" and not self.compiles_ptx(option, machine, place):
+        if how == "ptx" and not forward and not self.compiles_ptx(option, machine, place):
             return either((device.bit,), (machine.bit,)), LEVELS["ptx"]
         return self._served(device, place), LEVELS[how]
 
@@ -235,7 +261,7 @@ class Scale:
         floor = self._known.hardware.floor(row.first_cuda, place.startswith("win"))
         return floor.exact if floor else "", int(row.last_driver.removeprefix("R") or 0)
 
-    def _driver(self, option: Option, machine: Machine, place: str) -> tuple[Alternatives, int]:
+    def _driver(self, option: Option, machine: Machine, place: str, *, forward: bool) -> tuple[Alternatives, int]:
         """Whether a machine's drivers carry a build, and the strain on them.
 
         A driver speaks for a GPU of its maker: builds for another vendor violate it, unless the machine has both.
@@ -254,8 +280,19 @@ class Scale:
             return both(violations, (machine.l4t_bit,)) if cudas and option.number not in cudas else violations, 0
         if option.kind != "cuda" or not machine.number:
             return violations, 0
+        if forward:
+            return both(violations, self.forwards(option.number, machine)), FORWARD
         carried, strain = self._cuda_driver(option, machine, place)
         return both(violations, carried), strain
+
+    def forwards(self, cuda: str, machine: Machine) -> Alternatives:
+        """Whether the cuda-compat package of a CUDA release runs on a machine's driver, be it needed there or not.
+
+        The image's loader path puts it before the host's own, so that it must run on every machine of the target.
+        """
+        if not machine.number or (machine.forward and self._known.hardware.forward_package(cuda, machine.driver)):
+            return FITS
+        return (machine.bit,)
 
     def _cuda_driver(self, option: Option, machine: Machine, place: str) -> tuple[Alternatives, int]:
         """Whether an NVIDIA driver carries a CUDA build: strain 0 from its own floor up, 1 by minor compatibility."""

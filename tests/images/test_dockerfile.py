@@ -235,3 +235,24 @@ def test_what_the_person_adds_is_there(plan, builder, parsed, unquoted):
     assert unquoted(next(rest for keyword, rest in found if keyword == "LABEL"))["team.name"] == "vision"
     assert any(keyword == "RUN" and "'rich>=13'" in rest for keyword, rest in found)
     assert any(keyword == "RUN" and " ffmpeg" in rest for keyword, rest in found)
+
+
+def forward_plan():
+    """A plan that runs by forward compatibility, from the shipped matrix."""
+    from compat.matrix import matrix
+    from compat.resolve import resolve
+    from compat.resolve.target import from_options
+
+    host = from_options(matrix(), gpus=["A100"], driver="535.104.05")
+    return resolve(["torch==2.9.1+cu130"], host, matrix()).plan
+
+
+def test_a_newer_driver_in_the_image_is_on_the_loaders_path_and_its_absence_stops_the_build():
+    text = write(forward_plan())
+    folder = "/usr/local/cuda-13.0/compat"
+    assert f'LD_LIBRARY_PATH="{folder}:/usr/local/nvidia/lib:/usr/local/nvidia/lib64"' in text.replace("'", '"')
+    assert f"{folder}/libcuda.so.1" in text
+    assert "by forward compatibility" in text
+    plain = replace(forward_plan(), driver=replace(forward_plan().driver, package=""), env=None)
+    assert "libcuda.so.1" not in write(plain)
+    assert "LD_LIBRARY_PATH" not in write(plain)

@@ -46,6 +46,10 @@ drivers = [
   { branch = "R570", cuda = "12.8", date = "2025-01-27", drops = "Volta", source = "doc", how = "documented" },
 ]
 
+forward = [
+  { cuda = "12.8", branches = "R520 R565", source = "doc", how = "documented" },
+]
+
 rocm = [
   { rocm = "6.0.0", stream = "classic", drivers = "5.6.0 6.2", targets = "gfx1030", os = "ubuntu22.04", date = "2023-12-15", source = "doc", how = "documented" },
   { rocm = "6.0.2", stream = "classic", drivers = "5.6.0 6.2", targets = "gfx1030", os = "rhel9.4", date = "2024-01-31", source = "doc", how = "documented" },

@@ -62,8 +62,7 @@ def check_plan(plan: Plan, case: dict[str, Any]) -> None:
         assert [gpu.kernels for gpu in plan.gpus] == case["kernels"]
     if "python" in case:
         assert plan.python == case["python"]
-    if "driver" in case:
-        assert plan.driver.minimum == case["driver"]
+    check_driver(plan, case)
     if "arch" in case:
         assert plan.arch == case["arch"]
     if case.get("image") == "":
@@ -74,6 +73,16 @@ def check_plan(plan: Plan, case: dict[str, Any]) -> None:
     check_texts(case.get("constraints", []), plan.constraints)
     if "system" in case:
         assert list(plan.system) == case["system"]
+
+
+def check_driver(plan: Plan, case: dict[str, Any]) -> None:
+    if "driver" in case:
+        assert plan.driver.minimum == case["driver"]
+    if "package" in case:
+        assert re.fullmatch(case["package"], plan.driver.package), plan.driver.package
+        assert ("LD_LIBRARY_PATH" in (plan.env or {})) == bool(plan.driver.package)
+    for name, value in case.get("env", {}).items():
+        assert (plan.env or {}).get(name, "").startswith(value)
 
 
 def check_conflict(answer: Answer, case: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from compat import versions
 from compat.errors import InputError
 from compat.facts import load as load_host
 from compat.matrix import Matrix, matrix
+from compat.matrix.drivers import serves
 from compat.resolve import resolve
 from compat.resolve.target import from_options
 from compat.rules import judge
@@ -46,7 +48,7 @@ def question(seed: int) -> tuple[list[str], Host, Answer | None]:
     wishes = [name + rng.choice(["", "", _pin(rng, name)]) for name in rng.choice(GROUPS)]
     products = [row for row in real().table("gpus") if row.vendor in {"nvidia", "amd"} and row.segment != "jetson"]
     product = rng.choice(products)
-    options: dict[str, Any] = {"gpus": [product.target]}
+    options: dict[str, Any] = {"gpus": [product.name if seed % 2 else product.target]}
     if product.vendor == "nvidia" and rng.random() < 0.8:
         options["driver"] = rng.choice([row for row in real().table("drivers") if row.first]).first
     if rng.random() < 0.3:
@@ -98,10 +100,27 @@ def test_the_hosts_driver_reaches_what_the_plan_asks_for(seed: int) -> None:
     host, plan = plan_of(seed)
     if host["driver"] and plan.driver.minimum:
         assert versions.at_least(host["driver"], plan.driver.minimum)
-    if plan.runtime.startswith("cuda"):
+    if plan.driver.package:
+        check_forward(host, plan)
+    elif plan.runtime.startswith("cuda"):
         floor = real().cuda(plan.runtime.removeprefix("cuda"))
         lowest = floor and (floor.family_linux or floor.driver_linux)
         assert not lowest or versions.at_least(plan.driver.minimum, lowest)
+
+
+def check_forward(host: Host, plan: Plan) -> None:
+    """A newer user-space driver: of the plan's CUDA, in an image of it, on a branch and GPUs that NVIDIA allows."""
+    cuda = plan.runtime.removeprefix("cuda")
+    (row,) = [row for row in real().table("forward") if row.cuda == cuda]
+    assert f"R{host['driver'].partition('.')[0]}" in row.branches
+    assert plan.driver.package == f"cuda-compat-{cuda.replace('.', '-')}"
+    assert plan.base_image is not None
+    assert re.match(rf"nvidia/cuda:{re.escape(cuda)}[.-]", plan.base_image.image)
+    assert (plan.env or {})["LD_LIBRARY_PATH"].startswith(f"/usr/local/cuda-{cuda}/compat:")
+    assert plan.arch == "x86_64"
+    for gpu in host["gpus"]:
+        assert {row.segment for row in real().table("gpus") if row.name == gpu.name} == {"datacenter"}
+        assert serves(real(), host["driver"], gpu.target)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -163,6 +182,10 @@ def test_the_rules_find_nothing_wrong_with_a_machine_as_the_plan_wants_it(seed: 
         "builds": {build.module or build.name: {"runtime": build.runtime} for build in plan.builds if build.runtime},
         **({"glibc": system.glibc} if system else {}),
     }
+    if plan.driver.package:
+        folder = (plan.env or {})["LD_LIBRARY_PATH"].partition(":")[0]
+        compat = {"path": f"{folder}/libcuda.so.1", "origin": "compat", "loaded": True, "version": "999.0"}
+        facts["libraries"] = [{"name": "libcuda.so.1", **compat}]
     if plan.driver.minimum and not host["driver"]:
         facts["driver"] = plan.driver.comfortable
     report = judge(host.over(load_host(facts, "plan")), real())

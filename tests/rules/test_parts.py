@@ -364,3 +364,26 @@ def test_without_text_and_commands_the_host_is_unchanged(matrix):
         }
     )
     assert prepared(host, Hearing(), matrix, ()) == host
+
+
+def test_a_newer_libcuda_in_the_image_makes_an_old_driver_no_fault_on_a_data_center_gpu():
+    """Forward compatibility: the loader takes libcuda from a cuda-compat package, which then counts."""
+    from compat.matrix import matrix
+    from compat.rules import judge
+
+    values = {
+        "platform": "linux",
+        "arch": "x86_64",
+        "driver": "535.104.05",
+        "gpus": [{"name": "NVIDIA A100-SXM4-40GB", "vendor": "nvidia", "target": "sm_80"}],
+        "packages": {"torch": "2.9.1+cu130"},
+        "builds": {"torch": {"runtime": "cuda13.0"}},
+    }
+    library = {"name": "libcuda.so.1", "path": "/usr/local/cuda-13.0/compat/libcuda.so.1", "version": "580.65.06"}
+    codes = []
+    for loaded in (True, False):
+        found = {"libraries": [{**library, "origin": "compat", "loaded": loaded}]}
+        codes.append({finding.code for finding in judge(facts("t", **values, **found), matrix()).findings})
+    assert "driver-too-old-for-runtime" not in codes[0]
+    assert "forward-compat-conflict" not in codes[0]
+    assert "driver-too-old-for-runtime" in codes[1]

@@ -25,6 +25,7 @@ LAWS: Final[dict[str, Callable[[View], Iterator[Breach]]]] = {
     "family-floors": toolkits.one_family_floor_per_major,
     "driver-branch": toolkits.floors_lie_in_their_branch,
     "branches": toolkits.branches_are_in_order,
+    "forward-branches": toolkits.forward_branches_are_older,
     "capability-bounds": toolkits.capabilities_agree_with_toolkits,
     "dropped-architectures": toolkits.branches_drop_what_ended,
     "rocm-targets": toolkits.rocm_targets_are_official,

@@ -63,6 +63,21 @@ def branches_are_in_order(view: View) -> Iterator[Breach]:
             yield Breach(item, "eol", f"is {row.eol}", f"a day after {row.date}")
 
 
+def forward_branches_are_older(view: View) -> Iterator[Breach]:
+    """A cuda-compat package is of a toolkit that exists, and runs on branches that report an older CUDA."""
+    branches = {item.row.branch: item.row for item in view.of("drivers")}
+    toolkits = {versions.minor(item.row.cuda) for item in view.of("cuda") if item.row.toolkit}
+    for item in view.of("forward"):
+        if item.row.cuda not in toolkits:
+            yield Breach(item, "cuda", f"is {item.row.cuda}", "a release of cuda")
+        for name in item.row.branches:
+            branch = branches.get(name)
+            if branch is None:
+                yield Breach(item, "branches", f"{name} is not in drivers", "a branch of drivers")
+            elif versions.release(branch.cuda) >= versions.release(item.row.cuda):
+                yield Breach(item, "branches", f"{name} reports CUDA {branch.cuda}", f"one below {item.row.cuda}")
+
+
 def capabilities_agree_with_toolkits(view: View) -> Iterator[Breach]:
     """A toolkit targets exactly the capabilities whose bounds take it in, and variants only of what it targets."""
     for item in view.of("cuda"):

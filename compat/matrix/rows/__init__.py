@@ -14,7 +14,7 @@ from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Jetpack, Product, System
 from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import Application, Build, Index, Package
-from compat.matrix.rows.toolkits import Capability, CudaRelease, DriverBranch, Gfx, LibraryRelease, RocmRelease
+from compat.matrix.rows.toolkits import Capability, CudaRelease, DriverBranch, Forward, Gfx, LibraryRelease, RocmRelease
 
 __all__ = [
     "KEYS",
@@ -26,6 +26,7 @@ __all__ = [
     "Capability",
     "CudaRelease",
     "DriverBranch",
+    "Forward",
     "Gfx",
     "Image",
     "Index",
@@ -56,6 +57,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "images": Image,
     "requires": Requirement,
     "drivers": DriverBranch,
+    "forward": Forward,
     "systems": System,
     "cudnn": LibraryRelease,
     "nccl": LibraryRelease,
@@ -79,6 +81,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Image: ("repository", "tag", "flavours"),
     Requirement: ("name",),
     DriverBranch: ("branch",),
+    Forward: ("cuda",),
     System: ("os",),
     LibraryRelease: ("version", "cuda"),
     Jetpack: ("jetpack", "l4t"),

@@ -131,6 +131,19 @@ class DriverBranch(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Forward(Row):
+    """A cuda-compat package: a newer user-space driver beside an older kernel driver (table ``forward``).
+
+    Attributes:
+        cuda: minor release that the package is named after, ``12.8``.
+        branches: driver branches it runs on, ``R535``; its own is not among them, since nothing is missing there.
+    """
+
+    cuda: str
+    branches: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryRelease(Row):
     """A release of cuDNN, NCCL or TensorRT (tables ``cudnn``, ``nccl``, ``tensorrt``).
 

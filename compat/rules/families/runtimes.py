@@ -53,7 +53,7 @@ class DriverTooOldForRuntime(Rule):
 
         Or it must compile PTX that a newer toolkit wrote.
         """
-        if host.absent("driver") or host["platform"] == "darwin":
+        if host.absent("driver") or host["platform"] == "darwin" or _has_newer_libcuda(host):
             return None
         builds = [item for item in installed(host, matrix) if item.cuda]
         found = next(
@@ -133,6 +133,14 @@ class DriverTooOldForRuntime(Rule):
             return None
         which = driver or (f"of CUDA {driver_cuda}" if driver_cuda else "in use")
         return Found(detail=f"CUDA itself says that the driver {which} is too old.")
+
+
+def _has_newer_libcuda(host: Host) -> bool:
+    """Whether the loader takes libcuda from a cuda-compat package: then that one's CUDA counts, not the driver's.
+
+    Whether it may be there at all is told by the rule about forward compatibility.
+    """
+    return any(item.origin == "compat" and item.loaded for item in host["libraries"] or ())
 
 
 def _reports_less(driver_cuda: str, cuda: str) -> bool:
