@@ -9,6 +9,8 @@ worth knowing.
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -20,6 +22,7 @@ from compat.app.hosts import named
 from compat.detect import detect
 
 HERE = Path(__file__).parent
+EFI = "8be4df61-93ca-11d2-aa0d-00e098032b8c"  # the same on every machine: EFI's own
 
 
 def _replay():
@@ -95,3 +98,34 @@ def test_every_finding_rests_on_facts_that_were_read(name):
     for finding in told(name)[1]:
         assert finding.evidence, finding.code
         assert all(item.source for item in finding.evidence), finding.code
+
+
+EVERY = [*(path.stem for path in sorted(HERE.glob("*.toml"))), *VARIANTS]
+"""All recordings and all variants, by name."""
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_printed_facts_are_judged_as_the_machine_itself(name):
+    """What ``envcheck host`` prints, read back by ``--host``, loses nothing that a rule looks at."""
+    machine, known = recording(name), matrix.matrix()
+    seen = detect(root=machine, run=machine.run)
+    read_back = facts.load(json.loads(json.dumps(facts.dump(seen))), "host.json")
+    assert rules.judge(named(read_back, known), known) == rules.judge(named(seen, known), known)
+    assert facts.dump(read_back) == facts.dump(seen)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_printed_facts_name_nobody_and_no_card(name):
+    machine = recording(name)
+    home = machine.said.get("env", {}).get("HOME", "")
+    text = json.dumps(facts.dump(detect(root=machine, run=machine.run)))
+    assert not re.search(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", text.replace(EFI, "")), "a UUID"
+    assert not re.search(r"(?:/home|/Users|Users\\\\)/?(?!\(user\))\w", text.replace("/home/(user)", "")), "a home"
+    assert "secret-host" not in text
+    assert not home or home in {"/", "/root"} or home not in text
+
+
+def test_full_facts_keep_what_the_others_hide():
+    machine = recording("two-torches")
+    full = json.dumps(facts.dump(detect(root=machine, run=machine.run, full=True)))
+    assert "/home/anna/" in full
