@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,6 +113,8 @@ def write_atomically(name: str, text: str) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
+    import tempfile  # with it come random numbers, which no command needs that only prints
+
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to rename over
         path.write_text(text, "utf-8", "replace")
         return

@@ -7,7 +7,6 @@ it also runs inside the isolated build of the wheel.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import sys
@@ -81,6 +80,8 @@ def digest(files: Iterable[tuple[str, str]]) -> str:
 
     Names are part of it and folders are not, so that a checkout and the wheel that is made from it agree.
     """
+    import hashlib  # loads OpenSSL, which only compiling the matrix needs
+
     whole = hashlib.sha256()
     for name, text in sorted(files):
         for part in (name.encode(), text.encode()):
