@@ -90,23 +90,23 @@ def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -
     """
     from compat.detect import image as images
 
-    found = _image(image)
     machine = from_file(host, matrix) if host else this_machine(matrix, timeout=timeout)
+    found = _image(image, machine["arch"] or "")
     kept = {name: machine.reading(name) for name in machine if name not in images.OWN}
     return Host({**kept, **images.facts(found, image).readings})
 
 
-def _image(name: str) -> Image:
+def _image(name: str, arch: str) -> Image:
     from pathlib import Path
 
     from compat.detect import layers
 
     if Path(name).exists():
-        return layers.read(name)
+        return layers.read(name, arch)
     from compat.build.archives import saved
 
     with saved(name) as stream:
-        return layers.from_stream(stream, name)
+        return layers.from_stream(stream, name, arch)
 
 
 def named(host: Host, matrix: Matrix) -> Host:

@@ -7,14 +7,16 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.detect.answers import items
 from compat.detect.root import LIMIT, Entry, Interpreter, Root, System
-from compat.facts import Fact, Host
+from compat.facts import Fact, Host, Unknown
 from compat.run import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from compat.detect.layers import Image, Node
+    from compat.facts import Reading
 
 OWN: Final = (
     "os", "os_name", "libc", "glibc", "libstdcxx", "python", "python_path", "python_environment", "packages",
@@ -167,13 +169,14 @@ def architecture(image: Image) -> str:
 
 def environment(image: Image) -> dict[str, str]:
     """The environment baked into the image."""
-    pairs = (str(item).partition("=") for item in _settings(image).get("Env") or ())
+    pairs = (str(item).partition("=") for item in items(_settings(image).get("Env")))
     return {name: value for name, _, value in pairs}
 
 
 def labels(image: Image) -> dict[str, str]:
     """The image's labels."""
-    return {str(key): str(value) for key, value in (_settings(image).get("Labels") or {}).items()}
+    said = _settings(image).get("Labels")
+    return {str(key): str(value) for key, value in said.items()} if isinstance(said, dict) else {}
 
 
 def _settings(image: Image) -> Mapping[str, Any]:
@@ -192,11 +195,17 @@ def facts(image: Image, name: str, *, timeout: float = 10.0) -> Host:
     from compat.detect import detect
 
     seen = detect(root=ImageRoot(image), run=_not_run, timeout=timeout)
-    readings = {key: seen.reading(key) for key in seen if key in OWN}
+    readings = {key: _sure(seen.reading(key), image) for key in seen if key in OWN}
     readings["image"] = Fact(name, "given")
     readings["image_env"] = Fact(environment(image), f"configuration of {name}")
     readings["container"] = Fact("docker", f"configuration of {name}")
     return Host(readings)
+
+
+def _sure(reading: Reading, image: Image) -> Reading:
+    """A reading; where a part of the image is unread, that something is not there cannot be said."""
+    absent = isinstance(reading, Fact) and reading.value in (None, {}, ())
+    return Unknown("; ".join(image.unread), reading.source) if absent and image.unread else reading
 
 
 def _not_run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> Outcome:  # noqa: ARG001

@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import io
 import json
+import posixpath
 import re
+import sys
 import tarfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from compat.detect.answers import items
 from compat.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
 
 _TELLING: Final = re.compile(
     r"etc/(os-release|ld\.so\.(cache|conf)|ld\.so\.conf\.d/.*|alpine-release)|usr/lib/os-release|.*/pyvenv\.cfg|"
@@ -35,6 +38,8 @@ _TELLING: Final = re.compile(
 )
 # tarfile answers damaged gzip heads with TypeError, damaged numbers with ValueError
 _DAMAGE: Final = (tarfile.TarError, EOFError, OSError, OverflowError, TypeError, ValueError, zlib.error)
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, 3.1.1: what a Zstandard frame begins with
+_READS_ZSTD: Final = sys.version_info >= (3, 14)  # from there on tarfile unpacks it
 _LARGEST: Final = 8 << 20  # bytes of one file that is kept
 _MOST: Final = 4_000_000  # files of one image; a large one has some three hundred thousand
 
@@ -52,15 +57,25 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as files: its configuration (``Env``, ``Labels``, ``architecture``) and its tree, absolute paths."""
+    """An image as files.
+
+    Attributes:
+        config: its configuration, untrusted: ``architecture``; ``Env``, ``Labels``, ``WorkingDir`` under ``config``.
+        tree: absolute path -> what is there once all layers are laid over each other.
+        unread: why parts of it are missing here; what is not in the tree may then be in the image all the same.
+    """
 
     config: Mapping[str, Any]
     tree: Mapping[str, Node] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
 
 
-def read(name: str) -> Image:
+def read(name: str, arch: str = "") -> Image:
     """Read an archive or layout from disk.
+
+    Args:
+        name: a tar file or a folder.
+        arch: the machine's architecture as ``uname -m`` prints it: which one to take of an image for several.
 
     Raises:
         InputError: if it is neither, or is damaged.
@@ -68,14 +83,14 @@ def read(name: str) -> Image:
     path = Path(name)
     try:
         if path.is_dir():
-            return _assembled(_folder_blobs(path), name)
+            return _assembled(_folder_blobs(path), name, arch)
         with path.open("rb") as stream:
-            return from_stream(stream, name)
+            return from_stream(stream, name, arch)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=name) from None
 
 
-def from_stream(stream: IO[bytes], name: str) -> Image:
+def from_stream(stream: IO[bytes], name: str, arch: str = "") -> Image:
     """Read what ``docker save`` writes, as it comes.
 
     Raises:
@@ -83,7 +98,7 @@ def from_stream(stream: IO[bytes], name: str) -> Image:
     """
     try:
         with tarfile.open(fileobj=stream, mode="r|*") as outer:
-            return _assembled(_stream_blobs(outer), name)
+            return _assembled(_stream_blobs(outer), name, arch)
     except _DAMAGE as error:
         raise InputError(
             f"not an image archive: {error}", where=name, expected="docker save or an OCI layout"
@@ -122,7 +137,7 @@ def _take(blobs: _Blobs, name: str, stream: IO[bytes], size: int) -> None:
     head = stream.read(4)
     if head[:1] in {b"{", b"["} and size <= _LARGEST:
         blobs.documents[name] = _json(head + stream.read(_LARGEST))
-    elif head == b"\x28\xb5\x2f\xfd":
+    elif head == _ZSTD and not _READS_ZSTD:
         blobs.unread.append(f"layer {name[-16:]} is compressed with ZSTD, which this Python cannot unpack")
     elif size > len(head):
         try:
@@ -164,7 +179,7 @@ def _tree(layer: tarfile.TarFile) -> dict[str, Node]:
     for member in layer:
         if len(tree) >= _MOST:
             break
-        path = "/" + member.name.removeprefix("./").strip("/")
+        path = posixpath.normpath("/" + member.name.strip("/"))
         tree[path] = _node(layer, member, path)
     return tree
 
@@ -183,47 +198,70 @@ def _node(layer: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> Node:
     return Node("file", member.mode, member.size, data=stream.read(_LARGEST) if stream else None)
 
 
-def _assembled(blobs: _Blobs, name: str) -> Image:
-    config, layers = _manifest(blobs, name)
+def _assembled(blobs: _Blobs, name: str, arch: str) -> Image:
+    """The image that the manifest describes; parts that it names and the archive lacks are said."""
+    config, layers = _manifest(blobs, name, arch)
     tree: dict[str, Node] = {}
+    unread = [*blobs.unread, *([] if config else ["the image's configuration is missing or damaged"])]
     for layer in layers:
         if layer in blobs.layers:
             _lay(tree, blobs.layers[layer])
-    return Image(config, tree, tuple(blobs.unread))
+        elif not any(layer[-16:] in why for why in unread):
+            unread.append(f"layer {layer[-16:]} is not in the archive")
+    return Image(config, tree, tuple(unread))
 
 
 def _lay(tree: dict[str, Node], layer: Mapping[str, Node]) -> None:
-    """Lay one change set over the tree: whiteouts remove, everything else adds or replaces."""
+    """Lay one change set over the tree: whiteouts remove, everything else adds or replaces.
+
+    One pass over the tree whatever the number of whiteouts: each path looks for its own folders among those that are
+    gone. What is no folder takes the place of a folder with all that was in it.
+    """
+    gone, emptied = set[str](), {path for path, node in layer.items() if node.kind != "folder"}
     for path in layer:
         folder, _, base = path.rpartition("/")
         if base == ".wh..wh..opq":
-            _remove(tree, (known for known in list(tree) if known.startswith(folder + "/")))
+            emptied.add(folder)
         elif base.startswith(".wh."):
-            gone = f"{folder}/{base[4:]}"
-            _remove(tree, (known for known in list(tree) if known == gone or known.startswith(gone + "/")))
+            gone.add(f"{folder}/{base[4:]}")
+    cover = gone | emptied
+    if cover:
+        for path in [known for known in tree if known in gone or not cover.isdisjoint(_above(known))]:
+            del tree[path]
     tree.update((path, node) for path, node in layer.items() if "/.wh." not in path)
 
 
-def _remove(tree: dict[str, Node], paths: Iterable[str]) -> None:
-    for path in paths:
-        tree.pop(path, None)
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path lies in, the nearest first."""
+    at = path.rfind("/")
+    while at > 0:
+        yield path[:at]
+        at = path.rfind("/", 0, at)
 
 
-def _manifest(blobs: _Blobs, name: str) -> tuple[Mapping[str, Any], list[str]]:
+def _manifest(blobs: _Blobs, name: str, arch: str) -> tuple[Mapping[str, Any], list[str]]:
     """Configuration and layer names in order, by either of the two formats."""
     saved = blobs.documents.get("manifest.json")
     if isinstance(saved, list) and saved and isinstance(saved[0], dict):
         config = blobs.documents.get(str(saved[0].get("Config")))
-        return _table(config), [str(layer) for layer in saved[0].get("Layers") or ()]
+        return _table(config), [str(layer) for layer in items(saved[0].get("Layers"))]
     index = _table(blobs.documents.get("index.json"))
     for _ in range(3):  # an index may point to an index of platforms
-        found = [_blob(item) for item in index.get("manifests") or () if isinstance(item, dict)]
+        found = [_blob(item) for item in _offered(index, arch)]
         document = next((_table(blobs.documents.get(blob)) for blob in found if blob in blobs.documents), {})
         if "layers" in document:
             config = blobs.documents.get(_blob(_table(document.get("config"))))
-            return _table(config), [_blob(item) for item in document["layers"] if isinstance(item, dict)]
+            return _table(config), [_blob(item) for item in items(document["layers"]) if isinstance(item, dict)]
         index = document
     raise InputError("holds no image manifest", where=name, expected="docker save or an OCI layout")
+
+
+def _offered(index: Mapping[str, Any], arch: str) -> list[Mapping[str, Any]]:
+    """Manifests of an index, that of the machine's architecture first; BuildKit's attestations are no images."""
+    told = [item for item in items(index.get("manifests")) if isinstance(item, dict)]
+    images = [item for item in told if _table(item.get("platform")).get("architecture") != "unknown"]
+    wanted = {"x86_64": "amd64", "aarch64": "arm64"}.get(arch, arch)
+    return sorted(images, key=lambda item: _table(item.get("platform")).get("architecture") != wanted)
 
 
 def _blob(descriptor: Mapping[str, Any]) -> str:

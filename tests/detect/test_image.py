@@ -5,6 +5,8 @@ import json
 import tarfile
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compat import cli
 from compat.detect import image, layers
@@ -132,3 +134,169 @@ def test_links_in_a_circle_do_not_hang(tmp_path):
     root = image.ImageRoot(layers.Image({}, tree))
     with pytest.raises(OSError, match="symbolic links"):
         root.read("/a")
+
+
+def test_absence_is_not_claimed_while_a_layer_is_unread(tmp_path):
+    manifest = [{"Config": "config.json", "Layers": ["b0/layer.tar", "blobs/sha256/z"]}]
+    path = docker_save(
+        tmp_path / "image.tar",
+        {"blobs/sha256/z": b"\x28\xb5\x2f\xfd" + b"x" * 1000, "manifest.json": json.dumps(manifest).encode()},
+    )
+    host = image.facts(layers.read(path), path)
+    assert host["packages"]["numpy"] == "1.26.4"
+    assert "blobs/sha256/z" in host.reading("cuda_toolkits").why
+    assert not host.known("cuda_toolkit")
+    assert not host.known("conda_packages")
+
+
+def test_layer_that_the_archive_lacks_is_said(tmp_path):
+    manifest = [{"Config": "config.json", "Layers": ["b0/layer.tar", "b9/layer.tar"]}]
+    found = layers.read(docker_save(tmp_path / "image.tar", {"manifest.json": json.dumps(manifest).encode()}))
+    assert found.unread == ("layer b9/layer.tar is not in the archive",)
+    assert "/usr/lib/os-release" in found.tree
+
+
+def test_missing_configuration_is_said(tmp_path):
+    found = layers.read(docker_save(tmp_path / "image.tar", {"config.json": b"not json"}))
+    assert any("configuration" in why for why in found.unread)
+
+
+def platforms(folder):
+    """A layout for two architectures, with BuildKit's attestation between them."""
+    blobs = folder / "blobs" / "sha256"
+    blobs.mkdir(parents=True)
+    entries = []
+    for arch in ("arm64", "unknown", "amd64"):
+        text = OS_RELEASE.replace("22.04", {"arm64": "20.04", "amd64": "24.04"}.get(arch, "0"))
+        (blobs / f"l-{arch}").write_bytes(layer({"usr/lib/os-release": text}))
+        (blobs / f"c-{arch}").write_text(json.dumps({"architecture": arch, "config": {}}))
+        said = {"config": {"digest": f"sha256:c-{arch}"}, "layers": [{"digest": f"sha256:l-{arch}"}]}
+        (blobs / f"m-{arch}").write_text(json.dumps(said))
+        entries.append({"digest": f"sha256:m-{arch}", "platform": {"os": "linux", "architecture": arch}})
+    (blobs / "all").write_text(json.dumps({"manifests": entries[::-1] if folder.name == "turned" else entries}))
+    (folder / "index.json").write_text(json.dumps({"manifests": [{"digest": "sha256:all"}]}))
+    return str(folder)
+
+
+@pytest.mark.parametrize("order", ["as written", "turned"])
+@pytest.mark.parametrize(("arch", "system"), [("x86_64", "ubuntu24.04"), ("aarch64", "ubuntu20.04")])
+def test_image_for_several_machines_is_read_for_this_one(tmp_path, order, arch, system):
+    found = layers.read(platforms(tmp_path / order.split()[0]), arch)
+    assert image.facts(found, "x")["os"] == system
+    assert image.architecture(found) == arch
+
+
+def test_attestation_is_no_image(tmp_path):
+    assert image.architecture(layers.read(platforms(tmp_path / "layout"), "riscv64")) in {"x86_64", "aarch64"}
+
+
+@pytest.mark.parametrize("ending", ["gz", "xz", "bz2"])
+def test_compressed_archive_is_read_like_a_plain_one(tmp_path, ending):
+    import bz2
+    import gzip
+    import lzma
+    from pathlib import Path
+
+    plain = Path(docker_save(tmp_path / "image.tar"))
+    packed = tmp_path / f"image.tar.{ending}"
+    pack = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}[ending]
+    packed.write_bytes(pack(plain.read_bytes()))
+    assert layers.read(str(packed)) == layers.read(str(plain))
+
+
+def laid(*changes):
+    """Paths that remain after change sets were laid over each other."""
+    tree = {}
+    for change in changes:
+        files = {path: layers.Node("folder" if path.endswith("/") else "file") for path in change}
+        layers._lay(tree, {path.rstrip("/"): node for path, node in files.items()})
+    return set(tree)
+
+
+@pytest.mark.parametrize(
+    ("changes", "left"),
+    [
+        ((["/a/b", "/a/c"], ["/a/.wh.b"]), {"/a/c"}),
+        ((["/a/b/c/d", "/a/bc"], ["/a/.wh.b"]), {"/a/bc"}),
+        ((["/a/", "/a/b", "/x"], ["/a/.wh..wh..opq", "/a/n"]), {"/a", "/a/n", "/x"}),
+        ((["/a/b", "/a/c"], ["/a"]), {"/a"}),
+        ((["/a/b"], ["/a/"]), {"/a", "/a/b"}),
+        ((["/a"], ["/a/.wh.a"]), {"/a"}),
+        ((["/a/b"], ["/.wh.a", "/a/n"]), {"/a/n"}),
+        ((["/a/b"], ["/.wh.a"], ["/a/b"]), {"/a/b"}),
+    ],
+)
+def test_layers_remove_and_replace_as_the_specification_says(changes, left):
+    assert laid(*changes) == left
+
+
+def test_whiteouts_cost_one_walk_and_not_one_each():
+    """Counted, not timed: how often a path of the tree below is looked at must not grow with the whiteouts."""
+
+    class Counting(dict):
+        walks = 0
+
+        def __iter__(self):
+            Counting.walks += 1
+            return super().__iter__()
+
+    tree = Counting({f"/f{number}": layers.Node("file") for number in range(200)})
+    layers._lay(tree, {f"/.wh.f{number}": layers.Node("file") for number in range(150)})
+    assert len(tree) == 50
+    assert Counting.walks == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(["b0/layer.tar", "config.json"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["Config", "Layers", "manifests", "digest", "layers", "config", "Env", "Labels", "platform"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(manifest=JSON, index=JSON, config=JSON)
+@settings(deadline=None, max_examples=150)
+def test_no_document_of_an_archive_makes_it_fail(manifest, index, config):
+    """Whatever stands in an archive's documents: facts, or a refusal that names the archive."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        documents = {"manifest.json": manifest, "index.json": index, "config.json": config}
+        entries = {name: json.dumps(said).encode() for name, said in documents.items()}
+        for name, data in {**entries, "b0/layer.tar": layer(BASE)}.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    out.seek(0)
+    try:
+        found = layers.from_stream(out, "x.tar")
+    except InputError as error:
+        assert "x.tar" in str(error)
+    else:
+        assert image.facts(found, "x.tar")["image"] == "x.tar"
+        assert isinstance(image.labels(found), dict)
+
+
+@given(st.lists(st.tuples(st.text("ab/.wh", min_size=1, max_size=12), st.sampled_from(["file", "link", "folder"]))))
+@settings(deadline=None, max_examples=150)
+def test_no_tree_of_names_makes_it_fail(entries):
+    """Names with dots, empty parts and whiteouts of nothing; links that lead anywhere."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, kind in entries:
+            info = tarfile.TarInfo(name)
+            info.type = {"file": tarfile.REGTYPE, "link": tarfile.SYMTYPE, "folder": tarfile.DIRTYPE}[kind]
+            info.linkname = "../" + name if kind == "link" else ""
+            tar.addfile(info)
+    out.seek(0)
+    with tarfile.open(fileobj=out) as tar:
+        tree = layers._tree(tar)
+    assert all(path.startswith("/") and "//" not in path and ".." not in path.split("/") for path in tree)
+    image.facts(layers.Image(CONFIG, tree), "x")
