@@ -53,7 +53,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     found: dict[str, Build] = {}
     for name in installed(machine).folders:
         said = _from_labels(machine, name) if _TAGGED.fullmatch(name) else Build()
-        if said.runtime or said.torch:
+        if said.runtime or said.torch or _is_foreign(machine, said.python_tag):
             found[name] = said
     for name, reader in build_files.READERS.items():
         read = (reader(machine, site) for site in _roots(machine))
@@ -62,6 +62,12 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
             labels = _from_labels(machine, label) if label in installed(machine).folders else Build()
             found[name] = build_files.merged(build, labels)
     return {"builds": Fact(found, ", ".join(environment(machine).sites) or SOUGHT)}
+
+
+def _is_foreign(machine: Machine, tag: str) -> bool:
+    """Whether a tag (``cp310``) names another CPython than the chosen one: it came by copying or a shared folder."""
+    version = environment(machine).version.split(".")
+    return tag.startswith("cp3") and len(version) > 1 and tag != f"cp{version[0]}{version[1]}"
 
 
 def _roots(machine: Machine) -> tuple[str, ...]:
@@ -74,7 +80,8 @@ def _from_labels(machine: Machine, name: str) -> Build:
     """From version, distribution name, wheel tags and the address it was installed from."""
     known, folder = installed(machine), installed(machine).folders[name]
     label = known.versions[name].partition("+")[2] + " " + _wheel_name(machine, folder)
-    tag = _TAG.search(machine.text(f"{folder}/WHEEL", 4096))
+    wheel = machine.text(f"{folder}/WHEEL", 4096)
+    tag = _TAG.search(wheel) if "-abi3-" not in wheel else None  # the stable ABI serves later Pythons too (PEP 384)
     return Build(
         runtime=runtime(label) or _named(name),
         torch=_dotted(_TORCH.search(label)),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import ANYWHERE
 from compat.detect.interpreter import Environment, choose
+from compat.detect.system import architecture
 from compat.facts import Fact, Reading, Unknown
 from compat.names import normalise
 
@@ -170,7 +171,11 @@ def _arch(machine: Machine, chosen: Environment) -> Reading:
     """From the interpreter's ELF header: word 9 is the machine it was built for."""
     # elsewhere only our own process is sure to be of the architecture that uname tells
     if machine.system.name != "linux":
-        return Fact(machine.system.machine, "uname") if chosen.chosen == "runs envcheck" else Unknown("not read here")
+        return (
+            Fact(architecture(machine.system), "uname")
+            if chosen.chosen == "runs envcheck"
+            else Unknown("not read here")
+        )
     head = machine.data(machine.real(chosen.python), 20) if chosen.python else b""
     if not head.startswith(b"\x7fELF") or len(head) < 20:
         return Unknown("the interpreter is no ELF file", chosen.python)

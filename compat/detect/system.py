@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.detect.machine import Machine
+    from compat.detect.root import System
 
 NAME: Final = "system"
 FACTS: Final = ("os", "os_name", "platform", "kernel", "arch", "libc", "glibc")
@@ -29,6 +30,9 @@ _ASSIGNMENT: Final = re.compile(r"""^([A-Z_]+)=["']?([^"'\r\n]*)["']?\s*$""", re
 _PLIST: Final = "/System/Library/CoreServices/SystemVersion.plist"
 _PLIST_ENTRY: Final = re.compile(r"<key>(\w+)</key>\s*<string>([^<]*)</string>")
 
+# PROCESSOR_ARCHITECTURE of Windows (Microsoft, "WOW64 Implementation Details") -> the name that uname gives elsewhere
+_WINDOWS: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86": "i686"}
+
 
 def present(machine: Machine) -> bool:  # noqa: ARG001 - every machine has a system
     """Always: every machine has a system."""
@@ -40,11 +44,16 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     system = machine.system
     return {
         "kernel": Fact(system.release or None, "uname"),
-        "arch": Fact(system.machine or None, "uname"),
+        "arch": Fact(architecture(system) or None, "uname"),
         "platform": Fact(_platform(system.name, system.release), "uname"),
         **_distribution(machine),
         **_libc(machine),
     }
+
+
+def architecture(system: System) -> str:
+    """The processor's architecture as Linux spells it, but for macOS; Windows has names of its own."""
+    return _WINDOWS.get(system.machine.lower(), system.machine) if system.name == "windows" else system.machine
 
 
 def _platform(name: str, release: str) -> str:

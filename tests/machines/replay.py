@@ -64,9 +64,9 @@ class Recording(Root):
     def __init__(self, said: Mapping[str, Any]) -> None:
         super().__init__()
         self.said = said
-        self.files = {path: text.encode() for path, text in said.get("files", {}).items()}
+        self.files = _environment(said.get("packages"), said.get("venv", "3.11.7"))
+        self.files.update({path: text.encode() for path, text in said.get("files", {}).items()})
         self.files.update({path: bytes.fromhex(text) for path, text in said.get("binary", {}).items()})
-        self.files.update(_environment(said.get("packages"), said.get("venv", "3.11.7")))
         self.links: dict[str, str] = dict(said.get("links", {}))
         self.devices = {path: _owner(text) for path, text in said.get("devices", {}).items()}
         self.denied = frozenset(said.get("denied", ()))

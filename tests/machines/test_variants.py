@@ -3,7 +3,7 @@
 Each file of ``variants`` holds tables, one machine each. ``like`` names the recording or the variant it differs from,
 ``without`` what is taken out, every other key is laid over it (``replay.variant``). ``findings`` are the codes of all
 errors and warnings in their order, those folded under a cause behind it; ``advice`` are codes of findings that are only
-worth knowing.
+worth knowing. ``wishes`` and ``runs`` are what the person asks for and types.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ def expected(name):
 
 @cache
 def told(name):
-    """The report on a machine, its facts, and every finding with those folded under it."""
+    """The facts of a machine, and every finding with those folded under it, given what the person wants to run."""
     machine, known = recording(name), matrix.matrix()
     host = named(detect(root=machine, run=machine.run), known)
-    report = rules.judge(host, known)
+    said = machine.said
+    report = rules.judge(host, known, wishes=said.get("wishes", ()), commands=said.get("runs", ()))
     return host, [item for root in report.findings for item in (root, *root.consequences)]
 
 
