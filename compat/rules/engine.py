@@ -279,9 +279,8 @@ def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) ->
 
     def key(finding: Finding) -> tuple[int, int, int, int, int, int]:
         heard = case.signals.hinting(finding.code)
-        candidates = heard.signal.candidates if heard else ()
-        place = candidates.index(finding.code) if heard else 0
-        explains = 0 if heard or not case.signals.harmful else 1
+        place = heard.signal.candidates.index(finding.code) if heard else 0
+        explains = 0 if heard or not case.signals.telling else 1
         return (
             RANK[finding.severity],
             explains,

@@ -229,6 +229,8 @@ PROSE = [
     "Run nvidia-smi with sudo if you want to set the clocks; see chapter 999 for errors.",
     "We built it with gcc-13 and nvcc 12.8 in Visual Studio Code.",
     "NOTE: CUDA Forward Compatibility mode ENABLED.",
+    "Found 802 errors and 804 warnings in 12 files.",
+    "Our CUDA lectures: 34 slides, 35 exercises, 100 pages, code on page 803.",
 ]
 
 
