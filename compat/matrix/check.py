@@ -199,13 +199,19 @@ def _check_spelling(file: str, text: str, better: str, book: _Book) -> None:
 
 
 def _check_laws(book: _Book, beneath: list[Placed]) -> None:
-    """Tell the breaches of rows in the files under check; one row may break one law in several ways."""
+    """Tell the breaches of rows in the files under check; one row may break one law in several ways.
+
+    What a file with a malformed row seems to lack a use for may be used by that very row: nothing is said of it.
+    """
+    unread = {file for file, line, _ in book.faults if line}
     own = {key_of(item.row): item for item in book.placed}
     replaced = {(item.table, key) for key, item in own.items()}
     view = View([*(item for item in beneath if (item.table, key_of(item.row)) not in replaced), *book.placed])
     files = {item.file for item in book.placed}
     told: set[tuple[str, int, str]] = set()
     for law, breach in laws.breaches(view):
+        if law == "reachable" and breach.placed.file in unread:
+            continue
         text = _told(law, breach)
         place = (breach.placed.file, breach.placed.line, text)
         if breach.placed.file in files and place not in told:

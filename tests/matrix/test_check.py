@@ -160,6 +160,13 @@ def test_each_law_has_a_case_that_breaks_it():
     assert {case.partition(":")[0] for case in LAW} | {"python-dropped"} == set(LAWS)  # that one has a test of its own
 
 
+def test_an_index_whose_only_build_is_malformed_is_not_called_unused(small, tmp_path):
+    rows = small.replace('index = "wheels", python = "3.8 3.9"', 'index = "wheels", python = "38"')
+    faults = told(tmp_path, rows)
+    assert any("python is '38'" in fault for fault in faults)
+    assert not any("[reachable]" in fault for fault in faults)
+
+
 def test_two_images_of_one_tag_are_told(small, tmp_path):
     row = next(line for line in small.splitlines() if "12.8.0-{flavour}" in line)
     twin = row.replace("-{flavour}-", "-base-").replace('flavours = "base devel", ', "")
