@@ -140,3 +140,17 @@ def serves(matrix: Matrix, driver: str, target: str) -> bool | None:
     if row is None:
         return None
     return not row.last_driver or versions.major(driver) <= int(row.last_driver.removeprefix("R"))
+
+
+def board_cudas(matrix: Matrix, l4t: str) -> frozenset[str]:
+    """The CUDA releases that a Jetson's system brings (``36.4.3`` -> ``{"12.6"}``); empty if not known.
+
+    A release that the matrix lacks is read as its nearest kin: 36.4.9 has what the others of 36.4 have, 36 what any
+    36 has. From JetPack 7 on (``sbsa``) a board is an ordinary machine, whose driver counts instead.
+    """
+    rows = [row for row in matrix.table("jetpack") if not row.sbsa]
+    parts = l4t.split(".") if l4t else []
+    for length in range(len(parts), 0, -1):
+        if found := frozenset(row.cuda for row in rows if row.l4t.split(".")[:length] == parts[:length]):
+            return found
+    return frozenset()

@@ -159,17 +159,10 @@ class Hardware:
         return self._admits[key]
 
     def board_cudas(self, l4t: str) -> frozenset[str]:
-        """The CUDA releases that a Jetson's system brings (``36.4.3`` -> ``{"12.6"}``); empty if not known.
+        """The CUDA releases that a Jetson's system brings; empty if not known."""
+        from compat.matrix.drivers import board_cudas
 
-        A release that the matrix lacks is read as its nearest kin: 36.4.9 has what the others of 36.4 have, 36 what any
-        36 has. From JetPack 7 on (``sbsa``) a board is an ordinary machine, whose driver counts instead.
-        """
-        rows = [row for row in self._matrix.table("jetpack") if not row.sbsa]
-        parts = l4t.split(".") if l4t else []
-        for length in range(len(parts), 0, -1):
-            if found := frozenset(row.cuda for row in rows if row.l4t.split(".")[:length] == parts[:length]):
-                return found
-        return frozenset()
+        return board_cudas(self._matrix, l4t)
 
     def forward_package(self, cuda: str, driver: str) -> str:
         """The cuda-compat package that runs a CUDA release on an older Linux driver; empty if there is none."""

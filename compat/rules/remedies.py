@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
+from compat.matrix.drivers import board_cudas
 
 if TYPE_CHECKING:
     from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build
 
 _DRIVER: Final = {
     "ubuntu": ("sudo ubuntu-drivers install", "sudo reboot"),
@@ -61,10 +64,30 @@ def install(host: Host, *packages: str) -> tuple[str, ...]:
     return (f"sudo {manager} {' '.join(packages)}",) if manager else ()
 
 
-def torch_index(version: str, variant: str) -> str:
-    """The command that installs a build of torch from PyTorch's own index."""
-    pin = f"torch=={version}" if version else "torch"
-    return f"pip install --force-reinstall {pin} --index-url https://download.pytorch.org/whl/{variant}"
+def published_for(host: Host, matrix: Matrix, name: str) -> list[Build]:
+    """Builds of a package on other indexes than the default one that suit the kind of machine, oldest first.
+
+    A Jetson gets builds for the CUDA that its system brings, any other machine none that are for Jetsons alone.
+    """
+    integrated = matrix.families.integrated
+    board = any(gpu.target in integrated for gpu in host["gpus"] or ())
+    cudas = board_cudas(matrix, host["l4t"] or "")
+    return [
+        build
+        for build in matrix.builds(name)
+        if build.index
+        and (bool(build.kernels) and integrated.issuperset(build.kernels)) == board
+        and (not board or not cudas or build.runtime.removeprefix("cuda") in cudas)
+    ]
+
+
+def from_index(build: Build, matrix: Matrix) -> str:
+    """The command that installs a build from the index that has it, a page of links or a simple one."""
+    links = {index.name for index in matrix.table("indexes") if index.links}
+    option, version = "--index-url", build.published or build.version
+    if build.index in links:  # the default index is asked too: only the whole version tells the builds apart
+        option, version = "--find-links", build.full_version
+    return f"pip install --force-reinstall {build.install_name}=={version} {option} {matrix.index_url(build)}"
 
 
 def run_with_gpu(host: Host) -> tuple[str, ...]:

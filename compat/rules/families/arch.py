@@ -101,7 +101,7 @@ class ArchTooNewForBuild(Rule):
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if _newer(device, item.kernels, matrix):
-                found = self._found(gpu, device, item, matrix)
+                found = self._found(gpu, device, item, matrix, host)
                 return found if signals.pointing("arch-too-new-for-build") else _as_sure_as(item, gpu, found, matrix)
         if uncovered:
             return Fits("")
@@ -115,13 +115,13 @@ class ArchTooNewForBuild(Rule):
         )
 
     @staticmethod
-    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix, host: Host) -> Found:
         first = matrix.capability(device.capability)
         need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
         return Found(
             detail=f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}.{need}",
             facts=("gpus", item.fact),
-            fix=_newer_build(item, device, matrix),
+            fix=_newer_build(item, device, matrix, host),
             sources=cite(matrix, item.row, first),
         )
 
@@ -158,13 +158,18 @@ class ArchTooNewForBuild(Rule):
         return Found(detail=detail, facts=("gpus",), confidence="likely")
 
 
+def may_be_another(item: Installed, gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a build is only assumed, and another of the same release carries code for the GPU."""
+    others = (row for row in matrix.builds(item.name) if same_version(row.version, item.version))
+    return item.inferred and any(kernels_for(gpu.target, row.kernels, matrix.families) != "none" for row in others)
+
+
 def _as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found:
     """A verdict made milder where the build is only assumed and another of the same release carries the target.
 
     A bare version such as 1.12.1 says nothing of the build: conda, NGC and vendor indexes write no local tag either.
     """
-    others = (row for row in matrix.builds(item.name) if same_version(row.version, item.version))
-    if not item.inferred or all(kernels_for(gpu.target, row.kernels, matrix.families) == "none" for row in others):
+    if not may_be_another(item, gpu, matrix):
         return found
     detail = f"{found.detail} That holds if it is the build of the default index, which its bare version leaves open."
     return replace(found, detail=detail, confidence="possible", severity="warning")
@@ -185,9 +190,9 @@ def _refused(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
     ]
 
 
-def _newer_build(item: Installed, device: Sm, matrix: Matrix) -> Fix:
+def _newer_build(item: Installed, device: Sm, matrix: Matrix, host: Host) -> Fix:
     """A published build of the same framework that carries code for the device: same release first, then the newest."""
-    rows = [row for row in matrix.builds(item.name) if row.runtime.startswith("cuda") and row.local]
+    rows = [row for row in remedies.published_for(host, matrix, item.name) if row.runtime.startswith("cuda")]
     fits = [
         row for row in rows if kernels_for(f"sm_{device.major}{device.minor}", row.kernels, matrix.families) == "native"
     ]
@@ -197,7 +202,7 @@ def _newer_build(item: Installed, device: Sm, matrix: Matrix) -> Fix:
     best = (same or fits)[-1]
     return Fix(
         f"Install {item.name} {best.full_version}, which carries code for {device}.",
-        (remedies.torch_index(best.version, best.variant or best.local),),
+        (remedies.from_index(best, matrix),),
     )
 
 
@@ -233,29 +238,24 @@ class ArchTooOldForBuild(Rule):
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if not _newer(device, item.kernels, matrix):
-                found = self._found(gpu, device, item, matrix)
+                found = self._found(gpu, device, item, matrix, host)
                 return found if signals.pointing("arch-too-old-for-build") else _as_sure_as(item, gpu, found, matrix)
         if uncovered:
             return Fits("")
         return self._by_age(host, matrix, signals, gpus) if nvidia_cards(gpus) else None
 
     @staticmethod
-    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix, host: Host) -> Found:
         covering = [
             row
-            for row in matrix.builds(item.name)
-            if row.local
-            and kernels_for(gpu.target, row.kernels, matrix.families) == "native"
-            and row.runtime.startswith("cuda")
+            for row in remedies.published_for(host, matrix, item.name)
+            if row.runtime.startswith("cuda") and kernels_for(gpu.target, row.kernels, matrix.families) == "native"
         ]
         same = [row for row in covering if row.version == item.version]
         best = (same or covering)[-1] if covering and item.name == "torch" else None
         fix = None
         if best:
-            fix = Fix(
-                f"Install {best.package} {best.full_version}.",
-                (remedies.torch_index(best.version, best.variant or best.local),),
-            )
+            fix = Fix(f"Install {best.package} {best.full_version}.", (remedies.from_index(best, matrix),))
         detail = f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}."
         return Found(detail=detail, facts=("gpus", item.fact), fix=fix, sources=cite(matrix, item.row, best))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 
-from compat.rules.families.arch import nvidia_cards, span, uncovered_by
+from compat.rules.families.arch import may_be_another, nvidia_cards, span, uncovered_by
 
 
 class PtxJitTooNewForDriver(Rule):
@@ -171,7 +171,7 @@ class ArchIntegratedVsDiscrete(Rule):
         integrated = matrix.families.integrated
         for gpu, device, item in uncovered_by(host, matrix, gpus):
             kin = {text for text in item.kernels if (code := sm(text)) and not code.ptx and code.major == device.major}
-            if kin and (gpu.target in integrated) != bool(kin & integrated):
+            if kin and not may_be_another(item, gpu, matrix) and (gpu.target in integrated) != bool(kin & integrated):
                 return Found(
                     detail=f"{gpu.target} and {', '.join(sorted(kin))} are of different classes.",
                     facts=("gpus", item.fact),

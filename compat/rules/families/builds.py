@@ -65,7 +65,7 @@ def reinstall(item: Installed, host: Host, matrix: Matrix) -> Fix:
 def _torch(version: str, vendors: set[str], host: Host, matrix: Matrix) -> Fix:
     """The newest variant of that release for the vendor, no newer than the driver where its CUDA is known."""
     prefix = "rocm" if vendors == {"amd"} else "xpu" if vendors == {"intel"} else "cuda"
-    rows = [row for row in matrix.builds("torch") if row.runtime.startswith(prefix) and row.local]
+    rows = [row for row in remedies.published_for(host, matrix, "torch") if row.runtime.startswith(prefix)]
     rows = [row for row in rows if row.version == version] or rows
     limit = host["driver_cuda"] or cuda_of_driver(matrix, host["driver"], host["platform"])
     if prefix == "cuda" and is_version(limit):
@@ -73,7 +73,7 @@ def _torch(version: str, vendors: set[str], host: Host, matrix: Matrix) -> Fix:
     if not rows:
         return Fix("Install the GPU build of torch from https://download.pytorch.org/whl/.")
     best = rows[-1]
-    return Fix(f"Install torch {best.full_version}.", (remedies.torch_index(best.version, best.variant or best.local),))
+    return Fix(f"Install torch {best.full_version}.", (remedies.from_index(best, matrix),))
 
 
 class CpuOnlyBuild(Rule):

@@ -1,0 +1,47 @@
+"""What is offered instead of an unfit build: Jetson wheels to boards of that JetPack, and never to another machine."""
+
+import pytest
+
+from compat.facts import Gpu
+
+NVIDIA = "https://developer.download.nvidia.com/compute/redist/jp/v511/pytorch/"
+ADA = [Gpu(name="NVIDIA GeForce RTX 4090", vendor="nvidia", target="sm_89")]
+ORIN = [Gpu(name="Orin (nvgpu)", vendor="nvidia", target="sm_87", integrated=True)]
+
+
+def commands(report, code):
+    return [text for finding in report.findings if finding.code == code for text in finding.fix.commands]
+
+
+@pytest.mark.parametrize("version", ["2.0.0", "2.4.0", "2.8.0", "2.9.1"])
+def test_a_desktop_is_never_sent_to_the_wheels_for_boards(doctor, version):
+    """These releases have a wheel for Jetson too, whose rows stand among the others."""
+    report = doctor(gpus=ADA, packages={"torch": f"{version}+cpu"}, arch="x86_64")
+    offered = commands(report, "cpu-only-build")
+    assert f"torch=={version} --index-url https://download.pytorch.org/whl/cu1" in offered[0]
+    assert "jetson" not in offered[0]
+    assert "redist/jp" not in offered[0]
+
+
+@pytest.mark.parametrize(
+    ("l4t", "command"),
+    [
+        (
+            "36.4.0",
+            "pip install --force-reinstall torch==2.8.0 --index-url https://pypi.jetson-ai-lab.io/jp6/cu126",
+        ),
+        (
+            "35.4.1",
+            "pip install --force-reinstall torch==2.0.0+nv23.05 --find-links " + NVIDIA,
+        ),
+    ],
+)
+def test_a_board_is_offered_the_wheel_of_its_own_jetpack(doctor, l4t, command):
+    report = doctor(gpus=ORIN, packages={"torch": "2.8.0"}, arch="aarch64", l4t=l4t)
+    assert command in commands(report, "arch-too-new-for-build")
+
+
+def test_a_bare_version_on_a_board_is_no_proof_of_a_server_build(doctor):
+    """NVIDIA's own wheel for JetPack 6 is called 2.8.0 without a tag: the machine may be sound."""
+    report = doctor(gpus=ORIN, packages={"torch": "2.8.0"}, arch="aarch64", l4t="36.4.0")
+    assert [finding.code for finding in report.findings if finding.severity == "error"] == []
