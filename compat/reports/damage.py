@@ -54,7 +54,8 @@ _QUOTE = re.compile(r"^\s*(?:>(?!>)\s?)+")
 _DOTS = re.compile(r" ?\.{4,} ?")
 _LEVEL = r"(?:INFO|WARNING|WARN|ERROR|DEBUG|CRITICAL|NOTICE)"
 # In this order: a date with logger and level behind it (Python's logging, ISO clocks, Kubernetes), mmengine's short
-# date, vLLM's level first, syslog with a month's name in any language, the service name of compose, a level alone.
+# date, vLLM's level first, SD.Next's clock, syslog with a month's name in any language, the service name of compose,
+# a level alone.
 _PREFIX = re.compile(
     rf"""^\s*(?:
       \[?\d{{4}}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d(?::\d\d)?(?:[.,]\d{{1,9}})?(?:Z|\ ?[+-]\d\d:?\d\d)?\]?
@@ -63,6 +64,7 @@ _PREFIX = re.compile(
         (?:\s*\[?{_LEVEL}\]?\s*[-:|]?\s)?
       | \d\d/\d\d\s\d\d:\d\d:\d\d\s-\s[\w.]{{1,40}}\s-\s{_LEVEL}\s-\s
       | (?:\([^()]{{1,60}}\)\s*)?{_LEVEL}\s\d\d-\d\d\s\d\d:\d\d:\d\d\s\[?[\w./-]{{1,80}}:\d{{1,6}}\]\s
+      | \d\d:\d\d:\d\d-\d{{6}}\s{_LEVEL}\s{{1,10}}(?=\S)
       | \w{{2,9}}\.?\s{{1,2}}\d{{1,2}}\.?\s\d\d:\d\d:\d\d\s[\w.-]{{1,80}}\s[\w./@-]{{1,60}}(?:\[\d{{1,8}}\])?:\s
       | \d{{1,2}}月\s{{1,2}}\d{{1,2}}\s\d\d:\d\d:\d\d\s[\w.-]{{1,80}}\s[\w./@-]{{1,60}}(?:\[\d{{1,8}}\])?:\s
       | [\w.-]{{1,50}}\s{{1,20}}\|\s(?=[^|]*$)
@@ -162,7 +164,8 @@ def _bare(line: str) -> str:
     if ">" in line[:12]:
         line = _QUOTE.sub("", line)
     if ":" in line or "|" in line:
-        line = _PREFIX.sub("", line)
+        bare = _PREFIX.sub("", line)
+        line = _PREFIX.sub("", bare) if len(bare) < len(line) else line  # a logger's line in another logger's
     line = line.rstrip()
     if not line.strip(_RULE):
         return line if "*" in line or "-" in line or "=" in line else ""

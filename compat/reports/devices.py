@@ -113,6 +113,8 @@ def named(pair: Pair) -> Iterator[Claim]:
         gpu, indexes = device(pair.value), [""]
     if gpu is not None:
         yield from (Claim("gpus", gpu, key=index) for index in indexes)
+    elif (aside := _GFX_ASIDE.fullmatch(pair.value)) and (target := gfx(aside.group())):
+        yield Claim("gpus", Gpu(target=target, vendor="amd"))  # torch knows no name of a card newer than its tables
 
 
 def highest(pair: Pair) -> Iterator[Claim]:

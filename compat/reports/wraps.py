@@ -77,6 +77,7 @@ def _wrapped(text: str, following: str) -> bool:
         or not following
         or (":" not in text and "Linux " not in text)
         or "|" in text
+        or ":    " in text  # a column of labels: whatever printed it does not wrap
         or text.endswith((".", ":"))
     ):
         return False

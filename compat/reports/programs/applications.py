@@ -39,7 +39,7 @@ _MARKS: Final = (
 _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
-    "using device ROCm", "Launcher Diagnostic File", "map[", "ComputeMajor:",
+    "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -54,6 +54,7 @@ _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
 _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
 _WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
 _GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
+_RUNNING = re.compile(r"You are running torch (\d[\w.+]*)")
 _LAUNCHER = re.compile(
     r"^\s*[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d (\d+): (.+?) \[(\d{1,2})(\d)\] \d+ GB", re.IGNORECASE
 )
@@ -138,6 +139,12 @@ def _using(line: str) -> Iterator[Claim]:
     """llama.cpp's choice: ``using device CUDA0 (NVIDIA GeForce RTX 3060)``."""
     if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
         yield Claim("gpus", gpu, key=found.group(1))
+
+
+def _running(line: str) -> Iterator[Claim]:
+    """The web interface's warning, which goes on to name the version it was tested with."""
+    if found := _RUNNING.search(line):
+        yield Claim("packages", values.package_version(found.group(1)), key="torch")
 
 
 def _launcher(line: str) -> Iterator[Claim]:
@@ -233,6 +240,7 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "Device ": _llama,
     "torch-": _yolo,
     "torch: ": _webui,
+    "You are running torch ": _running,
     "gpu_type=": _gfx_type,
     "] ": _launcher,
 }

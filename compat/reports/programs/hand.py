@@ -39,7 +39,7 @@ _COUNT = re.compile(
 )
 _MEMORY = re.compile(
     r"(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+with\s+\d+.*$"
-    r"|\s+\d+\s*(?:GB?|GiB)(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?))?\s*$",
+    r"|\s+\d{3,6}\s*(?:MB|MiB)\s*$|\s+\d+\s*(?:GB?|GiB)(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?))?\s*$",
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
@@ -87,6 +87,9 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
     if ("nvidia-smi" in told or "driver" in pair.head.lower()) and "nvcc" not in told:
         yield from _smi(value)
         return
+    if re.match(r"\W*\d{3}\.\d", value):  # no CUDA has three digits: the answer is the driver's version
+        yield from _driver(pair)
+        return
     cuda, cudnn = _CUDA.search(value), _CUDNN.search(value)
     both = _BOTH.match(value) if "cudnn" in pair.label and not (cuda or cudnn) else None
     if both:
@@ -105,6 +108,12 @@ def _smi(value: str) -> Iterator[Claim]:
     for number in values.DOTTED.findall(value)[:4]:
         fact = "driver" if re.match(r"\d{3}\.", number) else "driver_cuda"
         yield Claim(fact, number, weight=Weight.HAND)
+
+
+def _kernel(pair: Pair) -> Iterator[Claim]:
+    """A kernel's release, with the command that told it before it or not."""
+    if found := re.match(r"(?:uname -r\s+)?(?:Linux )?(\d+\.\d+\.\d+\S*)\s*$", _answer(pair)):
+        yield from values.kernel_claims(found.group(1), Weight.HAND)
 
 
 def _cudnn(pair: Pair) -> Iterator[Claim]:
@@ -229,6 +238,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "cuda runtime version", "cuda driver",
     ),
     **_labels(_paddle, "版本号/version", "版本号", "版本/version"),
+    **_labels(_kernel, "kernel", "kernel version", "kernel release", "linux kernel", "linux kernel version"),
     **_labels(_rocm, "rocm version", "rocm", "rocm版本"),
     **_labels(_cudnn, "cudnn", "cudnn version", "cudnn版本", "cudnn 版本"),
     **_labels(

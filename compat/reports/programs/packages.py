@@ -41,7 +41,7 @@ _KNOWN_ROW = re.compile(
     r"^\s*((?:torch|torchvision|torchaudio|tensorflow|tensorflow-gpu|tensorflow-cpu|tf-nightly|jax|jaxlib|numpy|triton|xformers|"
     r"transformers|accelerate|vllm|flash-attn|deepspeed|bitsandbytes|onnxruntime(?:-gpu)?|paddlepaddle(?:-gpu)?|keras|cupy[\w-]*|"
     r"nvidia-[a-z-]+(?:-cu\d\d)?|pytorch-triton(?:-rocm)?|jax-cuda\d\d-\w+|mmcv(?:-full)?|numba|llvmlite|scipy|safetensors|"
-    r"pytorch-lightning|torchmetrics|tensorrt|sglang|flashinfer(?:-python)?|intel-extension-for-pytorch))\s+(\d[\w.+!-]*)"
+    r"pytorch-lightning|torchmetrics|tensorrt|sglang|flashinfer(?:-python)?|intel-extension-for-pytorch))\s+\(?(\d[\w.+!-]*)\)?"
     r"(?:\s+(\S+))?\s*$",
     re.IGNORECASE,
 )
