@@ -5,11 +5,15 @@ Beside each message stand the facts around it and the cause that a reader would 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.detect import detect
 from compat.matrix import matrix as shipped
+from compat.rules import judge
 from compat.rules.signals import recognise
 from tests.rules.conftest import all_findings
 
@@ -127,6 +131,15 @@ SAID = [
     ("Failed to build: nvcc of nvidia-cuda-toolkit 9.1 is used", {}, "toolkit-mismatch-extension"),
     ("CUDA device busy or not available when other processes run", {}, "gpu-compute-mode-exclusive"),
     ("incompatible with GPUs with cuda compute capability 5.0", {}, "arch-too-old-for-build"),
+    ("the container has an inconsistent cuda version and an 804 error", {}, "forward-compat-conflict"),
+    ("the program does not support cuda device", {}, "cpu-only-build"),
+    ("Current CUDA Device does not support bfloat16. Please switch dtype to float16.", {}, "precision-unsupported"),
+    ("Device does not support fp8", {}, "precision-unsupported"),
+    ("CUDA error: no kernel image is available", {"gpus": [{"name": "GeForce GTX 1080"}]}, "arch-too-old-for-build"),
+    ("CUDA error: no kernel image is available", RTX_5090, "arch-too-new-for-build"),
+    ("Crash with two GPUs in the docker container: ncclShmOpen error", {}, "shm-too-small"),
+    ("transport/nvls.cc:165 NCCL WARN Cuda failure 'invalid argument'", {}, "fabric-manager-down"),
+    ("CUDA was found but your compiler failed to compile a simple CUDA program", {}, "host-compiler-unsupported"),
     (
         "RTX 3090 Cuda 10.1 Kernal image error",
         {"packages": {"tensorflow": "2.3.0"}} | RTX_3090,
@@ -244,6 +257,15 @@ def test_texts_that_only_mention_the_words_raise_no_error(doctor, text, machine)
     facts = {"driver": "470.256.02", **K80} if machine.get("gpus") == K80["gpus"] else machine
     report = doctor(error=text, **facts)
     assert [item.code for item in all_findings(report) if item.severity == "error"] == []
+
+
+@pytest.mark.parametrize("name", ["nvidia-desktop", "dgx-h100", "wsl2", "mig-two-slices", "bare-cpu", "kubernetes-pod"])
+def test_prose_raises_no_error_on_a_sound_machine(replay, matrix, name):
+    machine = replay.load(Path(__file__).parent.parent / "machines" / f"{name}.toml")
+    facts = detect(root=machine, run=machine.run)
+    for text in PROSE:
+        told = all_findings(judge(facts, matrix, error=text))
+        assert [(text, item.code) for item in told if item.severity == "error"] == []
 
 
 @pytest.mark.parametrize("value", ["all", "gpu0", "cuda:0", "none", "-1", ""])
