@@ -25,6 +25,7 @@ _TEXTS = (
     ("no kernel image is available", "arch-too-new-for-build"),
     ("invalid device function", "arch-too-new-for-build"),
     ("out of memory", "out-of-memory"),
+    ("No space left on device", "disk-space-low"),
     ("driver version is insufficient", "driver-too-old-for-runtime"),
     ("driver on your system is too old", "driver-too-old-for-runtime"),
     ("Found no NVIDIA driver", "container-no-gpu"),

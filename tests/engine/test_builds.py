@@ -87,6 +87,16 @@ def test_a_base_with_another_python_fails_at_the_first_step(made, cuda, base):
     assert "python3.9" in built.why
 
 
+@both
+def test_a_full_disk_is_told_with_the_step_that_met_it(base, builder, tmp_path):
+    base("python:3.11-slim")
+    text = "FROM python:3.11-slim\nRUN true\nRUN cat /dev/zero > /dev/full\n"
+    built = build_image(text, tag="envcheck-test/full", context=tmp_path, builder=builder, network="host")
+    assert not built.ok
+    assert "RUN cat /dev/zero > /dev/full" in built.step
+    assert "No space left on device" in built.why
+
+
 def test_a_base_that_does_not_exist_is_named(made, cuda):
     built = made(replace(cuda, base_image=replace(cuda.base_image, image="localhost:9/none:1")), "base")
     assert not built.ok

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,11 @@ FAULTS = [
     ("held = bytearray(10**9)\nfor i in range(0, 10**9, 4096):\n    held[i] = 1", "host-memory-low", "SIGKILL"),
     ("raise ImportError('libcudnn.so.9: cannot open shared object file')", "library-missing", "libcudnn.so.9"),
     ("raise ImportError('/lib/libc.so.6: version `GLIBC_2.38` not found')", "glibc-too-old", "GLIBC_2.38"),
+    (
+        "with open('/tmp/full', 'wb') as out:\n    while True:\n        out.write(b'0' * 2**20)",
+        "disk-space-low",
+        "No space left",
+    ),
     ("raise RuntimeError('CUDA error: no kernel image is available')", "arch-too-new-for-build", "no kernel image"),
     ("print('x' * 10**7)\nprint('{\"event\": \"probe\"')\nraise ValueError('odd')", "probe-failed", "odd"),
 ]
@@ -104,6 +110,18 @@ def test_an_image_without_python_is_told_as_such(base):
 def test_an_image_that_is_not_here_cannot_be_checked(client):
     with pytest.raises(CannotCheckError, match="docker pull nobody/nothing:1"):
         verify("nobody/nothing:1")
+
+
+def test_a_container_that_somebody_kills_is_told_as_killed(impostor, client):
+    image = impostor("import time\ntime.sleep(600)")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(verify, image, expect="cpu", timeout=300)
+        while not (running := client.containers.list(filters={"label": "dev.envcheck.probe", "status": "running"})):
+            assert not waiting.done()
+        running[0].kill()
+        result = waiting.result(timeout=60)
+    assert [finding.code for finding in result.findings] == ["host-memory-low"]
+    assert "somebody stopped it" in result.findings[0].detail
 
 
 def test_an_interruption_takes_the_container_along(impostor, client):
