@@ -28,6 +28,7 @@ MEANT = [
     ("ModuleNotFoundError: No module named 'triton.common'", "framework-pair-mismatch"),  # woct0rdho/triton-windows#4
     ("ValueError: infer_schema(func): Parameter q has unsupported type torch.Tensor.", "framework-pair-mismatch"),
     ("FileNotFoundError: Cannot find DGL C++ graphbolt library at /x/dgl/graphbolt", "framework-pair-mismatch"),
+    ("can't find c++ library graphbolt", "framework-pair-mismatch"),  # dmlc/dgl#7157
     ("TypeError: Error when deserializing class 'InputLayer' using config={'batch_shape'", "framework-pair-mismatch"),
     ("ValueError: A KerasTensor cannot be used as input to a TensorFlow function.", "framework-pair-mismatch"),
     (
@@ -160,6 +161,12 @@ CONTRASTS = [
     # one of two packages with one name
     ("onnxruntime.get_device() prints CPU", {"packages": {"onnxruntime": "1.22.0", "onnxruntime-gpu": "1.22.0"}}, "framework-duplicate-install"),
     ("`onnxruntime-gpu` is installed, but GPU dependencies are not loaded.", {"packages": {"onnxruntime-gpu": "1.16.0"}}, "library-missing"),
+    # a driver that is there is not missing; InternLM/lmdeploy#1108
+    ("NCCL WARN Cuda failure 'CUDA driver version is insufficient for CUDA runtime version'", {"driver": "515.86.01", "packages": {"torch": "2.0.0"}}, "driver-too-old-for-runtime"),
+    ("CUDA driver version is insufficient for CUDA runtime version", {"driver": None, "gpus": A100, "packages": {"torch": "2.0.0"}}, "no-driver"),
+    # the string ABI in a symbol that is missing, and in the name of a wheel
+    ("undefined reference to `c10::detail::torchCheckFail(char const*, std::__cxx11::basic_string<char> const&)'", {}, "abi-mismatch"),
+    ("flash_attn-2.7.2+cu12torch2.5cxx11abiFALSE-cp310-cp310-linux_x86_64.whl is not a supported wheel on this platform.", {"python": "3.12", "platform": "linux"}, "python-unsupported"),
 ]  # fmt: skip
 
 
@@ -186,6 +193,18 @@ HARMLESS = [
     "The NVIDIA driver's CUDA version is 12.4 which is older than the PTX compiler version (12.6.85).",
     "TORCH_CUDA_ARCH_LIST is not set, all archs for visible cards are included for compilation.",
 ]
+
+
+UNSAID = [
+    "need a `flash_attn-2.5.8+cu122torch2.3cxx11abiFALSE-cp312-cp312-linux_x86_64.whl` , ty :)",  # Dao-AILab/flash-attention#935
+    "gcc -fPIC -DTORCH_API_INCLUDE_EXTENSION_H -D_GLIBCXX_USE_CXX11_ABI=0 -std=c++17 -c csrc/pybind.cpp",
+    "_GLIBCXX_USE_CXX11_ABI=1 is what torch._C says",
+]
+
+
+@pytest.mark.parametrize("said", UNSAID)
+def test_the_string_abi_in_a_name_or_a_compiler_line_is_no_fault(doctor, said):
+    assert [finding.code for finding in doctor(error=said).findings if finding.severity == "error"] == []
 
 
 @pytest.mark.parametrize("said", HARMLESS)

@@ -46,9 +46,9 @@ class NoDriver(Rule):
         """
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
         if not cards or host["container"] or host["l4t"]:
-            return (
-                Fits("") if host["container"] and host["driver"] else None
-            )  # a Jetson's driver is no module of that name
+            answers = host["container"] or ("insufficient-35" in signals and "smi-failed" not in signals)
+            jetson = host["l4t"] and not host["container"]  # its driver is no module of that name
+            return Fits("") if answers and driver and not jetson else None
         if "smi-failed" in signals:
             return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))
         if driver:

@@ -66,7 +66,8 @@ class DriverTooOldForRuntime(Rule):
             return jit
         if not builds and (behind := self._toolkit(signals, driver, cuda_toolkit, host, matrix)):
             return behind
-        if (driver or driver_cuda) and builds and "driver-too-old" not in signals:
+        another = "insufficient-35" in signals and all(item.inferred for item in builds)  # a runtime that is not known
+        if (driver or driver_cuda) and builds and not another and "driver-too-old" not in signals:
             return Fits(f"driver {driver or f'with CUDA {driver_cuda}'} is new enough for {builds[0].label}")
         return self._unread(signals, driver, driver_cuda)
 
