@@ -57,7 +57,7 @@ class Claim:
     @property
     def name(self) -> str:
         """Its key in words: ``2.9.1 cuda12.8``."""
-        return " ".join(filter(None, self.key.values()))
+        return " ".join(value for value in self.key.values() if value not in {"", "true"})
 
 
 @dataclass(slots=True)

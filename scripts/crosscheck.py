@@ -78,12 +78,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", help="tables and packages (cuda, gpus, torch); all without any")
     parser.add_argument("--quiet", action="store_true", help="only what is not settled, and the totals")
+    parser.add_argument("--each", action="store_true", help="every settled disagreement, not one of each kind")
     options = parser.parse_args(argv)
     settlements = load()
     beside = Comparison(matrix())
     found = [*differences(matrix(), options.packages), *beside.differences(claimed(options.packages))]
     open_ones = [item for item in found if not settle(item, settlements)]
-    lines = [] if options.quiet else [*tell(found, settlements), *reach(beside)]
+    lines = [] if options.quiet else [*tell(found, settlements, each=options.each), *reach(beside)]
     lines += [f"NOT SETTLED  {item}" for item in open_ones]
     stale = [item for item in settlements if not item.used and not options.packages]
     lines += [f"SETTLES NOTHING  {old.package} {old.version} {old.field}: {old.why}" for old in stale]

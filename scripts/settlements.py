@@ -86,13 +86,13 @@ def settle(found: Difference, settlements: list[Settlement]) -> bool:
     return False
 
 
-def tell(found: Iterable[Difference], settlements: list[Settlement]) -> list[str]:
-    """Settled differences by decision, with the verdict and an example each, in the order of the decisions."""
+def tell(found: Iterable[Difference], settlements: list[Settlement], *, each: bool = False) -> list[str]:
+    """Settled differences by decision, with the verdict, in the order of the decisions: an example, or each of them."""
     lines, left = [], list(found)
     for item in settlements:
         examples = [one for one in left if item.settles(one)]
         left = [one for one in left if not item.settles(one)]
         if examples:
             lines.append(f"followed: {item.followed}, {len(examples)} x {item.field} of {item.package}: {item.why}")
-            lines.append(f"    e.g. {examples[0]}")
+            lines += [f"    {one}" for one in examples] if each else [f"    e.g. {examples[0]}"]
     return lines

@@ -194,6 +194,16 @@ def test_a_settlement_needs_a_side_and_a_reason(tmp_path):
         settlements.load(path)
 
 
+def test_each_disagreement_can_be_read_under_its_verdict(capsys):
+    assert crosscheck.main(["cuda", "--each"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    verdict = next(number for number, line in enumerate(said) if "x family_windows of cuda" in line)
+    count = int(said[verdict].split(",")[1].split()[0])
+    below = said[verdict + 1 : verdict + 1 + count]
+    assert count > 1
+    assert all(line.startswith("    cuda 12.") and "uv 528.33" in line for line in below)
+
+
 def test_only_what_is_asked_for_is_compared(capsys):
     assert crosscheck.main(["cuda"]) == 0
     said = capsys.readouterr().out
