@@ -22,7 +22,7 @@ from compat.rules.families.pairs import cited
 
 _SPELLED: Final = {
     "torch": r"\b(?:py)?torch\b",
-    "tensorflow": r"\btensorflow\b",
+    "tensorflow": r"(?<!org_tensorflow/)\btensorflow\b",  # jaxlib holds a copy of its sources
     "jax": r"\bjax\b",
     "paddlepaddle": r"\bpaddle(?:paddle)?\b",
 }

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
+from compat.rules.families.rocm import amd_cards
+
 _DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix")
 
 
@@ -193,7 +195,28 @@ class LibraryMismatch(Rule):
                     detail=f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}",
                     facts=("cudnn", item.fact),
                 )
-        return self._nccl(host, signals)
+        return self._nccl(host, signals) or self._hsa(host, matrix, signals)
+
+    @staticmethod
+    def _hsa(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+        """Under WSL, a wheel's own copy of AMD's runtime, which knows /dev/kfd and not the dxg device."""
+        item = next((item for item in installed(host, matrix) if item.name == "torch" and item.rocm), None)
+        heard = signals.get("hip-no-device", "torch-no-gpu-generic")
+        if not item or not heard or host["platform"] != "wsl2" or not amd_cards(host["gpus"] or ()):
+            return None
+        return Found(
+            detail=f"{item.label} brings its own libhsa-runtime64, which does not know the device of WSL.",
+            facts=tuple(fact for fact in ("platform", item.fact) if fact),
+            confidence="likely",
+            fix=Fix(
+                "Take torch's own copy of the runtime away, so that the one of ROCm for WSL is loaded.",
+                (
+                    "pip show torch | grep Location",
+                    "rm SITE_PACKAGES/torch/lib/libhsa-runtime64.so*",
+                ),
+            ),
+            sources=("https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html",),
+        )
 
     @staticmethod
     def _nccl(host: Host, signals: Hearing) -> Outcome:

@@ -129,8 +129,27 @@ class PlatformUnsupported(Rule):
                 )
         return (
             self._macos(host, matrix, signals)
+            or self._wheel(host, signals)
             or self._variant(host, matrix, commands)
             or self._refused(host, matrix, signals, asked)
+        )
+
+    @staticmethod
+    def _wheel(host: Host, signals: Hearing) -> Outcome:
+        """The file name of a refused wheel names another system or processor."""
+        wheel = signals.value("wheel")
+        tag = wheel.removesuffix(".whl").rpartition("-")[2]
+        here = platform_tag(host)
+        system = next((name for name in ("linux", "win", "macosx") if name in tag), "")
+        if not system or not here or tag.startswith("any"):
+            return None
+        processor = here.partition("_")[2] if host["arch"] else ""
+        other = processor and not tag.endswith((processor, "universal2"))
+        if here.startswith(system) and not other:
+            return None
+        return Found(
+            detail=f"The wheel is for {tag}; this is {here.rstrip('_')}.",
+            facts=tuple(item for item in ("platform", "arch") if host[item]),
         )
 
     @staticmethod

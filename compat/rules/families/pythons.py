@@ -52,6 +52,9 @@ class PythonUnsupported(Rule):
         wishes: tuple[str, ...],
     ) -> Outcome:
         """None of the releases that are asked for was published for the interpreter's minor version."""
+        tag = re.search(r"-cp(\d)(\d{1,2})-", signals.value("wheel"))
+        if tag and f"{tag[1]}.{tag[2]}" == short(python):
+            return Fits(f"the wheel that was refused is for Python {short(python)}")
         asked = wanted(host, matrix, signals, commands, wishes)
         for name, specifier in asked.items():
             published = candidates(matrix, name, specifier)
