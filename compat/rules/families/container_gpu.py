@@ -101,6 +101,8 @@ class ContainerNoGpu(Rule):
             return None  # the host itself has no driver: that is the cause
         if engine:
             return self._engine(engine.signal.meaning, host)
+        if not container and host["l4t"] and "smi-not-found" in signals:
+            return Fits("a Jetson need not have nvidia-smi")
         if not container:
             return Fits("") if host.absent("container") else None
         return self._inside(container, host, signals, commands, device_nodes, gpus)

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import installed
 
 if TYPE_CHECKING:
     from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+from compat.rules.families.rocm import amd_cards
 
 
 class DevicePermission(Rule):
@@ -37,8 +43,12 @@ class DevicePermission(Rule):
         ),
     )
 
-    def check(self, device_nodes_denied: tuple[str, ...], host: Host) -> Outcome:
+    def check(
+        self, host: Host, matrix: Matrix, signals: Hearing, device_nodes_denied: tuple[str, ...] | None = None
+    ) -> Outcome:
         """A device node exists, and opening it is refused."""
+        if device_nodes_denied is None:
+            return self._suspected(host, matrix, signals)
         denied = [node for node in device_nodes_denied if not re.search(r"/dev/dri/card", node)]
         if host["container"] and host["selinux"] == "enforcing" and host["user_id"] == 0:
             return None  # no group helps root: it is SELinux that says no
@@ -55,6 +65,22 @@ class DevicePermission(Rule):
             detail=f"{', '.join(denied[:3])} may not be opened.",
             facts=("device_nodes_denied", "device_groups") if host["device_groups"] else ("device_nodes_denied",),
             fix=fix,
+        )
+
+    @staticmethod
+    def _suspected(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+        """A ROCm build on its own kernel that sees no GPU without a word: mostly a group is what was forgotten."""
+        item = next((item for item in installed(host, matrix) if item.name == "torch" and item.rocm), None)
+        joined = "render" in (host["groups"] or ())
+        if not item or joined or host["container"] or not amd_cards(host["gpus"] or ()):
+            return None
+        if "torch-no-gpu-generic" not in signals:
+            return None
+        return Found(
+            detail=f"{item.label} sees no GPU; mostly the user is not in the groups render and video.",
+            facts=("gpus", item.fact),
+            confidence="possible",
+            severity="warning",
         )
 
 

@@ -127,6 +127,8 @@ class PlatformUnsupported(Rule):
                     facts=tuple(item for item in ("platform", "arch") if host[item]),
                     sources=cite(matrix, rows[-1]),
                 )
+        if "no-nccl-built" in signals and platform in {"windows", "darwin"}:
+            return Found(detail=f"torch has no collective library for GPUs on {platform}.", facts=("platform",))
         return (
             self._macos(host, matrix, signals)
             or self._wheel(host, signals)
@@ -146,7 +148,7 @@ class PlatformUnsupported(Rule):
         processor = here.partition("_")[2] if host["arch"] else ""
         other = processor and not tag.endswith((processor, "universal2"))
         if here.startswith(system) and not other:
-            return None
+            return Fits(f"the wheel that was refused is for {tag}") if processor else None
         return Found(
             detail=f"The wheel is for {tag}; this is {here.rstrip('_')}.",
             facts=tuple(item for item in ("platform", "arch") if host[item]),
