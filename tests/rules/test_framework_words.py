@@ -29,6 +29,11 @@ MEANT = [
     ("ValueError: infer_schema(func): Parameter q has unsupported type torch.Tensor.", "framework-pair-mismatch"),
     ("FileNotFoundError: Cannot find DGL C++ graphbolt library at /x/dgl/graphbolt", "framework-pair-mismatch"),
     ("can't find c++ library graphbolt", "framework-pair-mismatch"),  # dmlc/dgl#7157
+    (
+        "ValueError: /io/include/tensorview/tensor.h(171)\ndon't compiled with cuda",
+        "cpu-only-build",
+    ),  # traveller59/spconv#423
+    ("Failed to find Python libs", "build-tools-missing"),  # woct0rdho/triton-windows#83
     ("TypeError: Error when deserializing class 'InputLayer' using config={'batch_shape'", "framework-pair-mismatch"),
     ("ValueError: A KerasTensor cannot be used as input to a TensorFlow function.", "framework-pair-mismatch"),
     (
@@ -215,6 +220,8 @@ def test_what_harms_nothing_is_known_as_such(doctor, said):
 
 
 TOLD = [
+    ("the node forces a non-CUDA version of torch", "cpu-only-build"),  # zhongpei/Comfyui_image2prompt#79
+    ("the non-GPU build of jax was taken", "cpu-only-build"),
     ("pytorch prefers to install pytorch-cpu despite GPU availability", "cpu-only-build"),
     ("setup.py forces CPU version of tensorflow to be installed.", "cpu-only-build"),
     ("poetry installs torch without CUDA", "cpu-only-build"),
