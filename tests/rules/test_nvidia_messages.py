@@ -204,6 +204,32 @@ def test_the_same_words_mean_another_thing_on_another_machine(doctor, text, fact
     assert [item.code for item in report.findings][:1] == [code], [item.code for item in report.findings]
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("modprobe: ERROR: could not insert 'nvidia': Key was rejected by service", "driver-secure-boot-unsigned"),
+        ("insmod: ERROR: could not insert module nvidia.ko: Required key not available", "driver-secure-boot-unsigned"),
+        ("-> Kernel module load error: Required key not available", "driver-secure-boot-unsigned"),
+        (
+            "nvidia-open module keys rejected with module.sig_enforce=1",
+            "driver-secure-boot-unsigned",
+        ),  # secureblue 1043
+        ("modprobe: ERROR: could not insert 'r8125': Key was rejected by service", None),  # realtek-r8125-dkms 69
+        ("modprobe: ERROR: could not insert 'vboxdrv': Required key not available", None),
+    ],
+)
+def test_a_rejected_key_is_the_gpus_matter_only_for_its_own_module(doctor, text, code):
+    report = doctor(error=text)
+    assert [item.code for item in report.findings][:1] == ([code] if code else [])
+
+
+def test_the_line_in_which_torch_asks_the_driver_is_no_build_for_the_processor(doctor):
+    """A build for the processor has no `_cuda_getDeviceCount`: is_available() returns before that line."""
+    report = doctor(error="return torch._C._cuda_getDeviceCount() > 0 CUDA is not available")  # pytorch 49325
+    assert report.findings[0].code == "no-driver"
+    assert doctor(error="CUDA is not available").findings[0].code != "no-driver"
+
+
 def test_a_common_card_is_not_suspected_for_its_age(doctor):
     report = doctor(error="the program does not use my GPU", **RTX_3090)
     assert not {"arch-too-old-for-build", "arch-too-new-for-build"} & {item.code for item in all_findings(report)}
@@ -226,6 +252,7 @@ def test_a_suspicion_by_age_never_outweighs_a_build_that_carries_the_card(doctor
 
 
 PROSE = [
+    "The error 'Required key not available' comes from Secure Boot; sign the nvidia module or switch it off.",
     "Before you file an issue: make sure that Secure Boot is off and that nvidia-smi works inside the container.",
     "Reboot after the driver was updated; then install the kernel headers with apt install linux-headers-$(uname -r).",
     "We use docker compose with GPUs and nvcc 12.4; torch was built with CUDA 12.4. All works.",
