@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.plan import Answer, Plan
 
-PREFERENCES: Final = ("newest", "smallest", "oldest-driver", "stable")
+PREFERENCES: Final = ("proven", "newest", "smallest", "oldest-driver", "stable")
 _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _VERSION: Final = r"[0-9A-Za-z.!+_-]{1,99}"
 # a requirement of the shapes that the resolver writes, PEP 508 without address and marker
@@ -67,7 +67,7 @@ class Target:
     python: str = ""
     os: str = ""
     arch: str = ""
-    prefer: str = "newest"
+    prefer: str = "proven"
     stored: str = ""
     asking: Asking = ASKING
 

@@ -120,8 +120,8 @@ class TargetOptions:
     os: Annotated[str, typer.Option("--os", metavar="OS", help="Operating system, as in ubuntu22.04.")] = ""
     arch: Annotated[str, typer.Option("--arch", metavar="ARCH", help="x86_64 or aarch64.")] = ""
     prefer: Annotated[
-        str, typer.Option("--prefer", metavar="RULE", help="newest, smallest, oldest-driver or stable.")
-    ] = "newest"
+        str, typer.Option("--prefer", metavar="RULE", help="proven, newest, smallest, oldest-driver or stable.")
+    ] = "proven"
     plan: Annotated[str, typer.Option("--plan", metavar="FILE", help="A stored plan instead of resolving.")] = ""
 
     def target(self, command: str = "resolve", option: str = "", *rest: object) -> "Target":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def resolve(
-    requirements: Sequence[str], host: Host, matrix: Matrix, *, cpu: bool = False, prefer: str = "newest"
+    requirements: Sequence[str], host: Host, matrix: Matrix, *, cpu: bool = False, prefer: str = "proven"
 ) -> Answer:
     """Find the builds that fit together and the target, or the reason why there are none.
 
@@ -28,7 +28,7 @@ def resolve(
         host: facts of the target; options are facts whose source starts with ``--``.
         matrix: what is true of builds, drivers, devices and images.
         cpu: whether CPU builds are asked for; never chosen otherwise.
-        prefer: ``newest``, ``smallest``, ``oldest-driver`` or ``stable``.
+        prefer: ``proven``, ``newest``, ``smallest``, ``oldest-driver`` or ``stable``.
 
     Raises:
         InputError: if a requirement is malformed, unknown or names a version that does not exist.
@@ -39,7 +39,7 @@ def resolve(
 
 
 def resolve_many(
-    requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool = False, prefer: str = "newest"
+    requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool = False, prefer: str = "proven"
 ) -> tuple[tuple[tuple[int, ...], Answer], ...]:
     """The smallest number of plans that covers all hosts: groups of host numbers, each with its one answer.
 

@@ -204,7 +204,7 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
                 and (weighed.strain == FORWARD) <= (taken.strain == FORWARD)
                 and _stands(search, found, taken, weighed)
             ):
-                yield f"{option.package} {option.full} is newer and known by inference only: ask for it by version"
+                yield f"{option.package} {option.full} is newer and known by inference only: ask for it by version, or for --prefer newest"
                 break
 
 

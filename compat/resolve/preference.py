@@ -5,20 +5,21 @@ a plan's builds, one marked *each* compares build by build in the order asked. T
 all measures: a build that does not meet it is no candidate.
 
 =============== ====================================================================================================
-newest          the host's own driver rather than a newer one in the image (forward compatibility); native
+proven          the host's own driver rather than a newer one in the image (forward compatibility); native
                 kernels on all GPUs; documented or measured over inferred; wheels over sources to be
                 compiled; newest framework in the order asked; comfortable driver; newest runtime; CUDA from wheels
                 rather than the base image
-smallest        as newest, but CUDA from wheels (a base image without CUDA libraries) before the release
-oldest-driver   as newest, but the lowest driver floor before the release
-stable          as newest, but comfortable driver, and releases that had a bug-fix release, before the newest
-nearest         as newest, but the release nearest to the one asked for: what remedies are found by
+newest          as proven, but the newest framework before documented over inferred
+smallest        as proven, but CUDA from wheels (a base image without CUDA libraries) before the release
+oldest-driver   as proven, but the lowest driver floor before the release
+stable          as proven, but comfortable driver, and releases that had a bug-fix release, before the newest
+nearest         as proven, but the release nearest to the one asked for: what remedies are found by
 =============== ====================================================================================================
 
 Base image and Python come last, in :mod:`compat.resolve.images`. A final measure, the canonical order of the builds,
 leaves no tie, so that equal questions get equal answers whatever the order of the rows.
 
-How a row is known stands before the release because a plan that nobody has seen work is worth less than one release
+``proven`` is the usual one. In it, how a row is known stands before the release because a plan that nobody has seen work is worth less than one release
 more; it counts for frameworks only, since a companion's release is bound to its framework's anyway.
 """
 
@@ -81,7 +82,8 @@ SURE: Final = len(_FIRST)
 _LAST: Final = ("runtime", "weight", "order")
 
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
-    "newest": (*_FIRST, "release", "companions", "strain", *_LAST),
+    "proven": (*_FIRST, "release", "companions", "strain", *_LAST),
+    "newest": ("vendor", "forward", "kernels", "compiled", "release", "how", "companions", "strain", *_LAST),
     "smallest": (*_FIRST, "weight", "release", "companions", "strain", "runtime", "order"),
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
@@ -170,5 +172,5 @@ def order(name: str) -> tuple[str, ...]:
         InputError: if there is no such order.
     """
     if name not in ORDERS:
-        raise InputError(f"unknown preference {name!r}", where="--prefer", expected=" or ".join(list(ORDERS)[:4]))
+        raise InputError(f"unknown preference {name!r}", where="--prefer", expected=" or ".join(list(ORDERS)[:5]))
     return ORDERS[name]

@@ -179,7 +179,7 @@ def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
     if device is None or row is None or not row.override or not row.borrows:
         return
     devices = tuple(replace(one, target=row.borrows) if one is device else one for one in search.target.devices)
-    plan = solve(replace(search.target, devices=devices), search, "newest")
+    plan = solve(replace(search.target, devices=devices), search, "proven")
     if plan is not None:
         env = {**(plan.env or {}), "HSA_OVERRIDE_GFX_VERSION": row.override}
         text = f"let {device.label} borrow the code of {row.borrows}, which AMD does not support: "
@@ -204,7 +204,7 @@ def _per_gpu(search: Search, sets: Sequence[int]) -> list[Remedy]:
     if len(devices) < 2 or len(devices) != len(search.target.devices):
         return []
     every = sum(device.bit for device in devices)
-    plans = [solve(relaxing.relaxed(search.target, every & ~device.bit), search, "newest") for device in devices]
+    plans = [solve(relaxing.relaxed(search.target, every & ~device.bit), search, "proven") for device in devices]
     whole = tuple(plan for plan in plans if plan)
     if len(whole) < len(devices):
         return []
@@ -232,7 +232,7 @@ def _split(search: Search) -> list[Remedy]:
         if alone == everything:
             continue
         plans = [
-            solve(relaxing.relaxed(search.target, bits), search, "newest") for bits in (alone, everything & ~alone)
+            solve(relaxing.relaxed(search.target, bits), search, "proven") for bits in (alone, everything & ~alone)
         ]
         if plans[0] and plans[1]:
             halves = [", ".join(build.requirement for build in plan.builds if build.asked) for plan in plans if plan]
@@ -246,7 +246,7 @@ def _cpu(search: Search) -> list[Remedy]:
     if search.target.cpu:
         return []
     target = replace(search.target, cpu=True, devices=(), machines=(), nothing=0, runtime="")
-    plan = solve(target, search, "newest")
+    plan = solve(target, search, "proven")
     if plan is None:
         return []
     return [

@@ -69,7 +69,7 @@ class Search:
         self,
         target: Situation,
         known: Knowledge,
-        prefer: str = "newest",
+        prefer: str = "proven",
         anchors: Mapping[str, int] | None = None,
         *,
         kin: bool = False,

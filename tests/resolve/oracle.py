@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
-from worlds import PYTHONS, Question
+from worlds import FORWARD, PYTHONS, Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,14 @@ Soft = tuple[str, str]
 
 VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel", "cpu": "cpu"}
 VENDOR_ORDER = ["nvidia", "amd", "intel"]
+ORDERS = {
+    "proven": "vendor forward kernels how release companions strain runtime weight",
+    "newest": "vendor forward kernels release how companions strain runtime weight",
+    "smallest": "vendor forward kernels how weight release companions strain runtime",
+    "oldest-driver": "vendor forward kernels how driver release companions strain runtime weight",
+    "stable": "vendor forward kernels how strain settled release companions runtime weight",
+}
+"""The order of each preference as its documentation states it."""
 
 
 def number(text: str) -> tuple[int, ...]:
@@ -101,11 +109,14 @@ class Oracle:
     def satisfiable(self, kept: frozenset[Soft]) -> bool:
         return next(self.combinations(kept), None) is not None
 
-    def combinations(self, kept: frozenset[Soft]) -> Iterator[tuple[Row, ...]]:
-        """Every combination of builds that passes with the kept constraints; the empty one where nothing is wished."""
+    def combinations(self, kept: frozenset[Soft]) -> Iterator[tuple[tuple[Row, ...], bool]]:
+        """Every combination of builds that passes with the kept constraints; the empty one where nothing is wished.
+
+        The flag is whether a newer user-space driver in the image is made use of.
+        """
         wishes = [text for kind, text in kept if kind == "wish"]
         if not wishes:
-            yield ()
+            yield (), False
             return
         facts = {name: self.question.facts[name] for name, _ in kept if name in self.question.facts}
         gpus = [
@@ -116,31 +127,49 @@ class Oracle:
         present = sorted(asked | ({"alpha"} if "gamma" in asked else set()))
         places = [f"linux_{facts['arch']}"] if "arch" in facts else self._places()
         pythons = [facts["python"]] if "python" in facts else PYTHONS
-        for place in places:
+        for place, forward in product(places, (False, True)):
             choices = [
-                [row for row in self.rows[name] if self._alone(row, place, wishes, facts, devices)] for name in present
+                [row for row in self.rows[name] if self._alone(row, place, wishes, facts, devices, forward)]
+                for name in present
             ]
             for rows in product(*choices):
                 if self._together(rows) and any(
-                    self._stands(rows, python, place, facts, devices) for python in pythons
+                    self._stands(rows, python, place, facts, devices, forward) for python in pythons
                 ):
-                    yield rows
+                    yield rows, forward
 
     def _places(self) -> list[str]:
         """Without a known architecture a machine is x86_64; where it is known and dropped, either will do."""
         return ["linux_x86_64", "linux_aarch64"] if "arch" in self.question.facts else ["linux_x86_64"]
 
-    def _alone(self, row: Row, place: str, wishes: list[str], facts: dict[str, Any], devices: list[str]) -> bool:
+    def _alone(
+        self,
+        row: Row,
+        place: str,
+        wishes: list[str],
+        facts: dict[str, Any],
+        devices: list[str],
+        forward: bool = False,
+    ) -> bool:
         named = [split(text)[1] for text in wishes if split(text)[0] == row.package]
+        driver = facts.get("driver")
+        newer = forward and place == "linux_x86_64" and row.kind == "cuda" and self.forwards(row.series, driver)
         return (
             row.kind != "cpu"
             and place in row.platforms.split()
             and all(satisfies(row.versions, spec) for spec in named)
             and ("glibc" not in facts or not row.glibc or number(facts["glibc"]) >= number(row.glibc))
             and ("cpu_flags" not in facts or not row.cpu or row.cpu in facts["cpu_flags"])
-            and self._driver(row, facts.get("driver"))
-            and all(self._runs(row, device, facts.get("driver")) for device in devices)
+            and (newer or self._driver(row, driver))
+            and all(self._runs(row, device, driver, newer) for device in devices)
         )
+
+    def forwards(self, series: str, driver: str | None) -> bool:
+        """Whether the cuda-compat package of a release runs on the driver of this question's machine."""
+        if driver is None:
+            return True
+        kin = [target for target in self.question.gpus if target.startswith("sm_")]
+        return self.question.servers and bool(kin) and f"R{number(driver)[0]}" in FORWARD.get(series, ())
 
     def cuda(self, series: str) -> dict[str, str]:
         return next(row for row in self.tables["cuda"] if row["cuda"].startswith(f"{series}."))
@@ -177,13 +206,13 @@ class Oracle:
         kin = [row for row in self.tables["capabilities"] if row["cc"][0] == device[3] and row["cc"][2] <= device[4]]
         return min(number(row["first_cuda"]) for row in kin)
 
-    def _runs(self, row: Row, device: str, driver: str | None) -> bool:
+    def _runs(self, row: Row, device: str, driver: str | None, newer: bool = False) -> bool:
         level = self.level(row, device)
         if level == 3:
             return False
         if driver is None or device.startswith("gfx"):
             return True
-        if level == 1 and number(driver) < number(self.cuda(row.series)["driver_linux"]):
+        if level == 1 and not newer and number(driver) < number(self.cuda(row.series)["driver_linux"]):
             return False
         known = next(one for one in self.tables["capabilities"] if one["cc"] == f"{device[3]}.{device[4]}")
         first = self.cuda(known["first_cuda"])["driver_linux"]
@@ -224,7 +253,7 @@ class Oracle:
         return bool(indexes[0] & indexes[1]) or len(siblings) > 1
 
     def _stands(
-        self, rows: tuple[Row, ...], python: str, place: str, facts: dict[str, Any], devices: list[str]
+        self, rows: tuple[Row, ...], python: str, place: str, facts: dict[str, Any], devices: list[str], forward: bool
     ) -> bool:
         if not all(python in row.python.split() for row in rows):
             return False
@@ -237,7 +266,20 @@ class Oracle:
             ]
             if not any(all(satisfies(version, spec) for spec in specs) for version in "1234"):
                 return False
-        return any(self._image(image, rows, place, facts, devices) for image in self.tables["images"])
+        images = self.tables["images"]
+        if forward:
+            images = [image for image in images if self._holds_driver(image, rows, place, facts)]
+        return any(self._image(image, rows, place, facts, devices) for image in images)
+
+    def _holds_driver(self, image: dict[str, str], rows: tuple[Row, ...], place: str, facts: dict[str, Any]) -> bool:
+        """Whether an image is NVIDIA's for the newest runtime of the builds, whose package runs on the driver."""
+        newest = max((number(row.series) for row in rows if row.kind == "cuda"), default=())
+        own = number(image["runtime"].removeprefix("cuda")) if image["repository"] == "nvidia/cuda" else None
+        return (
+            place == "linux_x86_64"
+            and own == newest
+            and self.forwards(image["runtime"].removeprefix("cuda"), facts.get("driver"))
+        )
 
     def _image(
         self, image: dict[str, str], rows: tuple[Row, ...], place: str, facts: dict[str, Any], devices: list[str]
@@ -279,11 +321,17 @@ class Oracle:
                     cores.add(kept)
         return cores
 
-    def best(self) -> tuple[int, ...] | None:
-        """The key of the preferred combination under ``newest``; ``None`` if there is none."""
-        return min((self.key(rows) for rows in self.combinations(frozenset(self.softs))), default=None)
+    def best(self, prefer: str = "proven") -> tuple[Any, ...] | None:
+        """The key of the preferred combination; ``None`` if there is none."""
+        found = self.combinations(frozenset(self.softs))
+        return min((self.key(rows, forward, prefer) for rows, forward in found), default=None)
 
-    def key(self, rows: tuple[Row, ...]) -> tuple[int, ...]:
+    def key(self, rows: tuple[Row, ...], forward: bool, prefer: str = "proven") -> tuple[Any, ...]:
+        """A combination's measures in the order of a preference."""
+        measures = self._measures(rows, forward)
+        return tuple(measures[name] for name in ORDERS[prefer].split())
+
+    def _measures(self, rows: tuple[Row, ...], forward: bool) -> dict[str, Any]:
         asked = list(dict.fromkeys(split(text)[0] for text in self.question.requirements))
         order = [*asked, *(["alpha"] if "gamma" in asked and "alpha" not in asked else [])]
         by_name = {row.package: row for row in rows}
@@ -294,19 +342,29 @@ class Oracle:
         levels = [
             0 if level == 2 and row.package == "gamma" else level for level, row in zip(levels, chosen, strict=True)
         ]
-        return (
-            max(VENDOR_ORDER.index(row.vendor) for row in chosen),
-            max(levels),
-            max((row.how == "inferred" for row in known), default=False),
-            *(
-                sorted({row.versions for row in self.rows[one.package]}, reverse=True).index(one.versions)
-                for one in chosen
-            ),
-            max(row.how == "inferred" and row.package == "gamma" for row in chosen),
-            max(self._strain(row, driver) for row in chosen),
-            *(-self._series(row) for row in chosen),
-            max(row.cuda_from == "system" for row in chosen),
-        )
+        releases = [
+            sorted({row.versions for row in self.rows[one.package]}, reverse=True).index(one.versions) for one in chosen
+        ]
+        return {
+            "vendor": max(VENDOR_ORDER.index(row.vendor) for row in chosen),
+            "forward": forward,
+            "kernels": max(levels),
+            "how": max((row.how == "inferred" for row in known), default=False),
+            "release": releases,
+            "companions": max(row.how == "inferred" and row.package == "gamma" for row in chosen),
+            "strain": 2 if forward else max(self._strain(row, driver) for row in chosen),
+            "runtime": [-self._series(row) for row in chosen],
+            "weight": max(row.cuda_from == "system" for row in chosen),
+            "driver": max(self._floor(row) for row in chosen),
+            "settled": 1,  # no release of these tables has a third number
+        }
+
+    def _floor(self, row: Row) -> tuple[int, ...]:
+        """The lowest driver of a build, padded so that numbers of two and three parts compare."""
+        if row.kind != "cuda":
+            return (0, 0, 0)
+        release = self.cuda(row.series)
+        return (*number(release["family_linux"] or release["driver_linux"]), 0, 0)[:3]
 
     def _strain(self, row: Row, driver: str | None) -> bool:
         if driver is None or row.kind != "cuda":

@@ -35,7 +35,7 @@ def real() -> Matrix:
 
 def answer_to(case: dict[str, Any]) -> Answer:
     host = from_options(real(), **case.get("target", {})).over(facts.load(case.get("host", {}), "case"))
-    return resolve(case["request"], host, real(), cpu=case.get("cpu", False), prefer=case.get("prefer", "newest"))
+    return resolve(case["request"], host, real(), cpu=case.get("cpu", False), prefer=case.get("prefer", "proven"))
 
 
 @pytest.mark.parametrize(("table", "case"), CASES, ids=[f"{table}: {case['name']}" for table, case in CASES])

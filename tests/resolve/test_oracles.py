@@ -2,55 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import Oracle, Row, Soft, split
-from worlds import PYTHONS, Question, Rows, random_question
+from worlds import DEVICES, PYTHONS, Question, Rows, forward_question, random_question
 
 from compat.errors import InputError
 from compat.matrix import Matrix
 from compat.plan import dump
-from compat.resolve import resolve
+from compat.resolve import resolve, resolve_many
+from compat.resolve.answering import answer
 from compat.resolve.corrections import conflicts
 from compat.resolve.knowledge import knowledge
 from compat.resolve.request import read
 from compat.resolve.search import Search
 from compat.resolve.situation import situation
+from compat.resolve.weighing import FORWARD
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
+
+    from compat.facts import Host
 
 SEEDS = st.integers(0, 10**9)
+Maker = Callable[[int], Question]
 
 
-def search(question: Question) -> Search:
-    """The resolver's own search for a question; a question it refuses to read is no case."""
-    known = knowledge(question.matrix())
-    try:
-        wishes = read(question.requirements, known)
-    except InputError:
-        pytest.skip("a version that does not exist")
-    return Search(situation(wishes, [question.host()], known), known)
-
-
-def ask(seed: int) -> tuple[Question, Search] | None:
-    question = random_question(seed)
+def ask(seed: int, prefer: str = "proven", make: Maker = random_question) -> tuple[Question, Search] | None:
+    """A random question and the resolver's own search for it; none where it names a version that does not exist."""
+    question = make(seed)
     known = knowledge(question.matrix())
     try:
         wishes = read(question.requirements, known)
     except InputError:
         return None
-    return question, Search(situation(wishes, [question.host()], known), known)
+    return question, Search(situation(wishes, [question.host()], known), known, prefer)
 
 
-def rows_of(oracle: Oracle, found: Search) -> tuple[Row, ...]:
-    """The oracle's rows of the builds that the resolver chose."""
+def rows_of(oracle: Oracle, found: Search) -> tuple[tuple[Row, ...], bool]:
+    """The oracle's rows of the builds that the resolver chose, and whether the image must bring a newer driver."""
     best = found.best()
     assert best is not None
-    return tuple(next(row for row in oracle.rows[w.option.package] if is_row(row, w.option.build)) for w in best.chosen)
+    rows = (next(row for row in oracle.rows[w.option.package] if is_row(row, w.option.build)) for w in best.chosen)
+    return tuple(rows), any(weighed.strain == FORWARD for weighed in best.chosen)
 
 
 def is_row(row: Row, build: Any) -> bool:
@@ -91,7 +92,93 @@ def test_verdict_cores_and_optimum_are_those_of_brute_force(seed: int) -> None:
         cores = {named(question, found, bits) for bits in conflicts(found.corrections())}
         assert cores == oracle.conflicts()
     else:
-        assert oracle.key(rows_of(oracle, found)) == wanted
+        assert oracle.key(*rows_of(oracle, found)) == wanted
+
+
+@settings(max_examples=250, deadline=None)
+@given(SEEDS)
+def test_forward_compatibility_is_weighed_as_brute_force_weighs_it(seed: int) -> None:
+    """Old drivers, data-center GPUs and builds for a newer CUDA: verdict, every core, and the optimum."""
+    case = ask(seed, make=forward_question)
+    if case is None:
+        return
+    question, found = case
+    oracle = Oracle(question)
+    wanted = oracle.best()
+    if wanted is None:
+        assert found.best() is None
+        assert {named(question, found, bits) for bits in conflicts(found.corrections())} == oracle.conflicts()
+    else:
+        assert oracle.key(*rows_of(oracle, found)) == wanted
+
+
+def test_the_questions_about_forward_compatibility_need_it_often_enough() -> None:
+    """Guards the test above: many plans that need a newer user-space driver, and many that a class of GPU decides."""
+    cases = [case for case in (ask(seed, make=forward_question) for seed in range(150)) if case]
+    best = [(question, found.best()) for question, found in cases]
+    needing = [question for question, one in best if one and any(build.strain == FORWARD for build in one.chosen)]
+    assert len(needing) > 15
+    plain = [replace(question, servers=False) for question in needing]
+    ends = {resolve(question.requirements, question.host(), question.matrix()).status for question in plain}
+    assert "plan" not in ends  # what needs it has no plan on a GPU of another class
+
+
+# --- several hosts ---
+
+
+def fewest(count: int, groups: set[frozenset[int]]) -> int:
+    """The least number of groups, each of which has a plan, that cover all hosts: every choice is tried."""
+    everyone = frozenset(range(count))
+    for size in range(1, count + 1):
+        if any(frozenset().union(*chosen) == everyone for chosen in combinations(groups, size)):
+            return size
+    return 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.integers(2, 4), st.randoms(use_true_random=False))
+def test_several_hosts_are_covered_by_the_fewest_plans(seed: int, count: int, rng: random.Random) -> None:
+    """Every subset of the hosts that can be served at all is solved as one; no cover by fewer of them may exist."""
+    question = random_question(seed)
+    gpus = [rng.choice(DEVICES) for _ in range(count)]
+    questions = [replace(question, gpus=[gpu], facts={"driver": "590.10"} if "sm" in gpu else {}) for gpu in gpus]
+    hosts, data = [one.host() for one in questions], question.matrix()
+    try:
+        found = resolve_many(question.requirements, hosts, data)
+    except InputError:
+        return
+    assert sorted(place for group, _ in found for place in group) == list(range(count))
+    served = [group for group, answer in found if answer.status == "plan"]
+    everyone = sorted(place for group in served for place in group)
+    alone = [place for place in range(count) if status(question, [hosts[place]], data) == "plan"]
+    assert everyone == alone
+    groups = {
+        frozenset(range(len(chosen))) if len(chosen) == len(everyone) else frozenset(map(everyone.index, chosen))
+        for size in range(1, len(everyone) + 1)
+        for chosen in combinations(everyone, size)
+        if status(question, [hosts[place] for place in chosen], data) == "plan"
+    }
+    assert len(served) == (fewest(len(everyone), groups) if everyone else 0)
+
+
+def status(question: Question, hosts: Sequence[Host], data: Matrix) -> str:
+    """The verdict on one plan for all of some hosts."""
+    return answer(question.requirements, list(hosts), data, cpu=False, prefer="proven").status
+
+
+@settings(max_examples=200, deadline=None)
+@given(SEEDS, st.sampled_from(["newest", "smallest", "oldest-driver", "stable"]))
+def test_every_preference_finds_the_optimum_of_brute_force(seed: int, prefer: str) -> None:
+    case = ask(seed, prefer)
+    if case is None:
+        return
+    question, found = case
+    oracle = Oracle(question)
+    wanted = oracle.best(prefer)
+    if wanted is None:
+        assert found.best() is None
+    else:
+        assert oracle.key(*rows_of(oracle, found), prefer) == wanted
 
 
 @settings(max_examples=100, deadline=None)
@@ -99,7 +186,7 @@ def test_verdict_cores_and_optimum_are_those_of_brute_force(seed: int) -> None:
 def test_order_of_rows_does_not_matter(seed: int, shuffle: random.Random) -> None:
     question = random_question(seed)
     tables = {name: shuffle.sample(rows, len(rows)) for name, rows in question.tables.items()}
-    shuffled = Question(tables, question.requirements, question.gpus, question.facts)
+    shuffled = replace(question, tables=tables)
     answers = []
     for one in (question, shuffled, question):
         try:
@@ -124,7 +211,7 @@ def test_every_remedy_has_a_plan_that_the_changed_question_gives_too(seed: int) 
         assert fix.status == "plan"
         assert fix.plans
         if set(fix.changes) <= {"driver", "python", "os", "arch"}:
-            changed = Question(question.tables, question.requirements, question.gpus, {**question.facts, **fix.changes})
+            changed = replace(question, facts={**question.facts, **fix.changes})
             assert resolve(changed.requirements, changed.host(), changed.matrix()).status == "plan", fix
 
 
@@ -294,7 +381,7 @@ class Encoding:
 @given(SEEDS)
 def test_z3_agrees_on_the_verdict_and_on_every_core(seed: int) -> None:
     z3 = pytest.importorskip("z3", reason="the independent solver is a development dependency")
-    case = ask(seed)
+    case = ask(seed, make=lambda seed: replace(random_question(seed), servers=False))
     if case is None:
         return
     question, found = case

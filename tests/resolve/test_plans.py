@@ -32,7 +32,7 @@ def tables(**more: Any) -> dict[str, Any]:
     return {**common_tables(), **plain, **more}
 
 
-def ask(requirements: list[str], gpus: list[str] | None = None, prefer: str = "newest", **more: Any) -> Answer:
+def ask(requirements: list[str], gpus: list[str] | None = None, prefer: str = "proven", **more: Any) -> Answer:
     facts = {name: more.pop(name) for name in ("driver", "python", "glibc", "os", "arch") if name in more}
     question = Question(tables(**more), requirements, gpus or [], facts)
     return resolve(question.requirements, question.host(), question.matrix(), prefer=prefer)
@@ -191,7 +191,7 @@ def test_flavour_by_need() -> None:
 
 
 def test_a_plain_system_sets_what_nvidias_images_set() -> None:
-    rows = [build("1.0", "cuda12.1", kernels="sm_80", cuda_from="wheel")]
+    rows = [build("1.0", "cuda10.2", kernels="sm_80", cuda_from="wheel")]
     found = plan(["alpha"], ["sm_80"], **{"builds.alpha": rows})
     assert found.base_image is not None
     assert found.base_image.image == "ubuntu:22.04"
@@ -297,12 +297,13 @@ def variants() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("prefer", "driver", "version"),
     [
-        ("newest", "530.20", "1.3.0"),  # native and documented before newest
+        ("proven", "530.20", "1.3.0"),  # native and documented before newest
+        ("newest", "530.20", "2.0"),  # though only inferred; native still comes first
         ("smallest", "530.20", "1.2.1"),  # no CUDA libraries in the base image
         ("oldest-driver", "530.20", "1.1"),
         ("stable", "530.20", "1.2.1"),  # the release that had a bug-fix
         ("stable", "460.10", "1.1"),  # the driver was released for it
-        ("newest", "460.10", "1.3.0"),
+        ("proven", "460.10", "1.3.0"),
     ],
 )
 def test_preferences(prefer: str, driver: str, version: str) -> None:

@@ -44,6 +44,10 @@ SYSTEMS = (
 )
 
 
+FORWARD = {"11.8": ("R450", "R460"), "12.1": ("R460", "R520")}
+"""CUDA release of a cuda-compat package -> driver branches that it runs on."""
+
+
 class Rows:
     """A store of tables given as plain dictionaries."""
 
@@ -71,6 +75,8 @@ class Question:
     requirements: list[str]
     gpus: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
+    servers: bool = False
+    """Whether its NVIDIA GPUs are products of the data-center line; else nothing is known of their class."""
 
     def matrix(self) -> Matrix:
         return Matrix(Rows(self.tables))
@@ -78,7 +84,8 @@ class Question:
     def host(self) -> Host:
         readings = {name: Fact(value, "--os" if name == "os" else "test") for name, value in self.facts.items()}
         if self.gpus:
-            found = tuple(Gpu(name=f"card {number} {target}", target=target) for number, target in enumerate(self.gpus))
+            kind = "Server" if self.servers else "card"
+            found = tuple(Gpu(name=f"{kind} {target}", target=target) for target in self.gpus)
             readings["gpus"] = Fact(found, "test")
         return Host(readings)
 
@@ -124,7 +131,21 @@ def common_tables() -> dict[str, list[dict[str, Any]]]:
             "cudnn": "8.0.4",
             "os": "ubuntu18.04",
         },
+        {
+            "repository": "nvidia/cuda",
+            "tag": "12.1.0-{flavour}-ubuntu22.04",
+            "flavours": "base",
+            "runtime": "cuda12.1",
+            "cuda": "12.1.0",
+            "os": "ubuntu22.04",
+            "arch": "x86_64 aarch64",
+        },
     ]
+    servers = [
+        {"name": f"Server {target}", "vendor": "nvidia", "target": target, "segment": "datacenter"}
+        for target in sorted({one for one in DEVICES if one.startswith("sm_")})
+    ]
+    forward = [{"cuda": cuda, "branches": " ".join(branches)} for cuda, branches in FORWARD.items()]
     drivers = [
         {"branch": f"R{branch}", "cuda": cuda}
         for branch, cuda in ((450, "11.0"), (460, "11.2"), (520, "11.8"), (530, "12.1"), (590, "13.1"))
@@ -135,6 +156,8 @@ def common_tables() -> dict[str, list[dict[str, Any]]]:
         "systems": list(SYSTEMS),
         "images": images,
         "drivers": drivers,
+        "forward": forward,
+        "gpus": servers,
         "gfx": [{"gfx": "gfx900", "architecture": "x"}, {"gfx": "gfx1100", "architecture": "y"}],
     }
 
@@ -156,6 +179,20 @@ def random_question(seed: int) -> Question:
     return question
 
 
+def forward_question(seed: int) -> Question:
+    """A random question whose driver is too old for many builds, on GPUs for which a newer one may come with the image."""
+    question, rng = random_question(seed), random.Random(seed)
+    for name in ("alpha", "beta", "gamma"):
+        for row in question.tables[f"builds.{name}"]:
+            if row["runtime"].startswith("cuda") and not row.get("system") and rng.random() < 0.8:
+                row["runtime"] = "cuda12.1"
+                row["kernels"] = rng.choice(("sm_70 sm_80 sm_90", "sm_70 sm_80", "compute_70"))
+    question.gpus = rng.sample(["sm_70", "sm_80", "sm_86"], rng.choice((1, 1, 2)))
+    question.servers = rng.random() < 0.9
+    question.facts["driver"] = rng.choice(("450.50", "460.10", "520.10"))
+    return question
+
+
 def _random_wish(rng: random.Random, name: str, tables: dict[str, list[dict[str, Any]]]) -> str:
     versions = sorted({row["versions"] for row in tables[f"builds.{name}"]})
     return name + rng.choice(
@@ -166,6 +203,7 @@ def _random_wish(rng: random.Random, name: str, tables: dict[str, list[dict[str,
 def _random_target(rng: random.Random, question: Question) -> None:
     if rng.random() < 0.85:
         question.gpus = rng.sample(DEVICES, rng.choice((1, 1, 1, 2)))
+        question.servers = rng.random() < 0.5
     facts: dict[str, Any] = {
         "driver": rng.choice(DRIVERS),
         "python": rng.choice(PYTHONS),
