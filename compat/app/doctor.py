@@ -151,7 +151,9 @@ def _depends(host: Host, answer: Answer) -> bool:
 
 def _summary(answer: Answer) -> str:
     assert answer.plan is not None
-    return ", ".join([answer.plan.runtime, *(build.requirement for build in answer.plan.builds)])
+    package = answer.plan.driver.package  # nothing is said to run that needs what the machine does not have by itself
+    more = [f"in an image with {package} (forward compatibility)"] if package else []
+    return ", ".join([answer.plan.runtime, *(build.requirement for build in answer.plan.builds), *more])
 
 
 def _clash(text: str, answer: Answer, question: Question) -> Finding:

@@ -94,8 +94,16 @@ def test_select_and_ignore_choose_by_code(envcheck, host_file):
     assert "driver-too-old-for-runtime" in err
 
 
+def test_a_wish_that_needs_a_newer_driver_in_an_image_is_said_to(envcheck, host_file):
+    _, out, _ = envcheck("doctor", "torch==2.9.1", "--host", host_file(OLD_DRIVER), "--format", "json")
+    document = json.loads(out)
+    said = [*document["fine"], *(item["why"] for item in document["unchecked"])]
+    assert any("in an image with cuda-compat-12-8" in text for text in said)
+
+
 def test_wishes_that_cannot_be_met_are_a_finding(envcheck, host_file):
-    code, out, _ = envcheck("doctor", "torch==2.9.1", "--host", host_file(OLD_DRIVER), "--format", "json")
+    host = host_file(OLD_DRIVER.replace("A100", "GeForce RTX 3090"))
+    code, out, _ = envcheck("doctor", "torch==2.9.1", "--host", host, "--format", "json")
     assert code == 1
     assert "wish-unsatisfiable" in {finding["code"] for finding in json.loads(out)["findings"]}
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 
 from compat import versions
 from compat.matrix import Matrix, matrix
 from compat.matrix.drivers import driver_cuda, forward_package
-from compat.matrix.rows.toolkits import Forward
 from compat.resolve import resolve, resolve_many
 from compat.resolve.target import from_options
+
+if TYPE_CHECKING:
+    from compat.matrix.rows.toolkits import Forward
 
 WISH = ["torch==2.9.1+cu130"]
 
