@@ -204,7 +204,8 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
                 and (weighed.strain == FORWARD) <= (taken.strain == FORWARD)
                 and _stands(search, found, taken, weighed)
             ):
-                yield f"{option.package} {option.full} is newer and known by inference only: ask for it by version, or for --prefer newest"
+                name = f"{option.package} {option.full}"
+                yield f"{name} is newer and known by inference only: ask for it by version, or take --prefer newest"
                 break
 
 

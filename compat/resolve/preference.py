@@ -19,8 +19,9 @@ nearest         as proven, but the release nearest to the one asked for: what re
 Base image and Python come last, in :mod:`compat.resolve.images`. A final measure, the canonical order of the builds,
 leaves no tie, so that equal questions get equal answers whatever the order of the rows.
 
-``proven`` is the usual one. In it, how a row is known stands before the release because a plan that nobody has seen work is worth less than one release
-more; it counts for frameworks only, since a companion's release is bound to its framework's anyway.
+``proven`` is the usual one. In it, how a row is known stands before the release because a plan that nobody has seen
+work is worth less than one release more; it counts for frameworks only, since a companion's release is bound to its
+framework's anyway.
 """
 
 from __future__ import annotations
