@@ -52,10 +52,14 @@ _WHEEL = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d[\w.+!]*)")
 _DPKG = re.compile(r"^\s*i[iHU]\s+(\S+?)(?::\w+)?\s+(\S+)\s+(?:amd64|arm64|all|ppc64el|i386)\b")
 _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
 _CPYTHON = re.compile(r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)")
+_JSON = re.compile(r'\{"name": "([A-Za-z][\w.\-]{0,80})", "version": "(\d[\w.+!-]{0,60})"')
 _SHOWN = re.compile(r"^\s*Name:\s*([A-Za-z][\w.\-]*)\s*$")
 _VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
 # Rows of one list at most.
 LONGEST: Final = 1500
+
+# Lines in which ``pip debug`` lists the libraries that it brings itself, which are not installed.
+PIPS_OWN: Final = 40
 
 # Rows without a head that are taken at most.
 LOOSE: Final = 4000
@@ -118,6 +122,8 @@ def facts(view: View) -> Iterator[Claim]:
     yield from _tables(view)
     yield from _rows(view)
     yield from _shown(view)
+    for index, line in view.lines('{"name": "'):
+        yield from view.stamp(index, (_package(*found) for found in _JSON.findall(line)[:LONGEST]))
     for index, line in view.lines("Successfully installed "):
         if found := _INSTALLED.search(line):
             pairs = [_WHEEL.fullmatch(word) for word in found.group(1).split()[:LONGEST]]
@@ -140,8 +146,9 @@ def _head(text: str) -> bool:
 
 def _frozen(view: View) -> Iterator[Claim]:
     """``name==version`` and ``name @ file`` lines, wherever they stand."""
+    own = {near for at, _ in view.lines("vendored library versions") for near in range(at, at + PIPS_OWN)}
     for index, line in view.lines("=="):
-        if found := _FROZEN.match(line):
+        if index not in own and (found := _FROZEN.match(line)):
             yield from view.stamp(index, [_package(*found.groups())])
     for index, line in view.lines(" @ "):
         if found := _DIRECT.match(line):
