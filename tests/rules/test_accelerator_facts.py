@@ -33,7 +33,7 @@ CONTRASTS = [
     (STUB.format(34), {}, "driver-stub-loaded"),
     (STUB.format(303), {}, "no-driver"),
     # kernel modules built for another kernel: whose
-    ("nvidia_uvm: Unknown symbol nvUvmInterfaceDisableAccessCntr (err -2)", {}, "driver-module-not-loaded"),
+    ("nvidia_uvm: Unknown symbol nvUvmInterfaceDisableAccessCntr (err -2)", {}, "no-driver"),
     ("amdgpu: disagrees about version of symbol ttm_bo_init", AMD_LINUX, "rocm-no-driver"),
     ("i915_compat: Unknown symbol drm_dp_dpcd_read (err -2)", {"gpus": ARC}, "platform-unsupported"),
     # a crash of jaxlib names the copy of TensorFlow's sources in it
