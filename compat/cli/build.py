@@ -1,10 +1,51 @@
 """``envcheck build``: the image of a plan."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 
-from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts, finite, spelled
+from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts, finite
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How the engine builds, and what becomes of the image; most are handed on to it as they are."""
+
+    tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the image.")] = "envcheck:latest"
+    context: Annotated[str, typer.Option(metavar="DIR", help="Folder whose files the Dockerfile may copy.")] = "."
+    platform: Annotated[Texts, typer.Option(metavar="OS/ARCH", help="linux/arm64 (repeatable; needs buildx).")] = None
+    push: Annotated[bool, typer.Option("--push", help="Push the image to its registry.")] = False
+    build_arg: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="Build argument (repeatable).")] = None
+    secret: Annotated[Texts, typer.Option(metavar="ID=FILE", help="Secret mounted for single steps (repeatable).")] = (
+        None
+    )
+    network: Annotated[str, typer.Option(metavar="NET", help="Network of the build's steps.")] = ""
+    cache_from: Annotated[Texts, typer.Option(metavar="SPEC", help="Cache to import (repeatable).")] = None
+    cache_to: Annotated[Texts, typer.Option(metavar="SPEC", help="Cache to export (repeatable).")] = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Build every step anew.")] = False
+    sbom: Annotated[bool, typer.Option("--sbom", help="Attest a bill of materials.")] = False
+    provenance: Annotated[bool, typer.Option("--provenance", help="Attest the build's origin.")] = False
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Deadline of the build.")
+    ] = 7200.0
+
+    def settings(self) -> dict[str, Any]:
+        """The same as arguments of :func:`compat.build.build_image`.
+
+        Raises:
+            InputError: for a build argument or secret that is no pair.
+        """
+        from compat.app.images import pairs
+
+        same = ("tag", "context", "push", "network", "no_cache", "sbom", "provenance", "timeout")
+        return {name: getattr(self, name) for name in same} | {
+            "platforms": tuple(self.platform or ()),
+            "build_args": pairs(self.build_arg, "--build-arg"),
+            "secrets": pairs(self.secret, "--secret"),
+            "cache_from": tuple(self.cache_from or ()),
+            "cache_to": tuple(self.cache_to or ()),
+        }
 
 
 def command(
@@ -12,23 +53,7 @@ def command(
         Texts, typer.Option("--framework", metavar="REQ", help="What to install, torch==2.0.1 (repeatable).")
     ] = None,
     *,
-    tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the image.")] = "envcheck:latest",
-    context: Annotated[str, typer.Option(metavar="DIR", help="Folder whose files the Dockerfile may copy.")] = ".",
-    platform: Annotated[Texts, typer.Option(metavar="OS/ARCH", help="linux/arm64 (repeatable; needs buildx).")] = None,
-    push: Annotated[bool, typer.Option("--push", help="Push the image to its registry.")] = False,
-    build_arg: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="Build argument (repeatable).")] = None,
-    secret: Annotated[
-        Texts, typer.Option(metavar="ID=FILE", help="Secret mounted for single steps (repeatable).")
-    ] = None,
-    network: Annotated[str, typer.Option(metavar="NET", help="Network of the build's steps.")] = "",
-    cache_from: Annotated[Texts, typer.Option(metavar="SPEC", help="Cache to import (repeatable).")] = None,
-    cache_to: Annotated[Texts, typer.Option(metavar="SPEC", help="Cache to export (repeatable).")] = None,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Build every step anew.")] = False,
-    sbom: Annotated[bool, typer.Option("--sbom", help="Attest a bill of materials.")] = False,
-    provenance: Annotated[bool, typer.Option("--provenance", help="Attest the build's origin.")] = False,
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Deadline of the build.")
-    ] = 7200.0,
+    engine: EngineOptions,
     target: TargetOptions,
     image: ImageOptions,
     speech: Speech,
@@ -39,44 +64,17 @@ def command(
     Example: envcheck build --framework torch==2.0.1 --gpu A100 --tag mine:1
     """
     from compat import build, dockerfile
-    from compat.app.images import pairs, planned, settings
+    from compat.app.images import planned, settings
     from compat.app.knowledge import load
     from compat.app.plans import outdated
 
-    # a fix repeats what was typed about the build itself
-    own: dict[str, object] = {
-        "tag": tag,
-        "context": context,
-        "platform": platform,
-        "push": push,
-        "build_arg": build_arg,
-    }
-    own |= {"secret": secret, "network": network, "cache_from": cache_from, "cache_to": cache_to}
-    own |= {"no_cache": no_cache, "sbom": sbom, "provenance": provenance, "timeout": timeout}
     wishes, matrix = settings(image.given(), config=image.config), load(knowledge.matrix)
-    typed = spelled(own, command.__kwdefaults__ or {})
-    asked = target.target("build", "--framework", typed, image, speech, knowledge)
+    asked = target.target("build", "--framework", engine, image, speech, knowledge)
     plan = planned(tuple(framework or ()), asked, matrix)
     if changed := outdated(plan, matrix):
         speech.note(f"note: {changed}")
-    done = build.build_image(
-        dockerfile.write(plan, wishes),
-        tag=tag,
-        context=context,
-        builder=wishes.builder,
-        platforms=tuple(platform or ()),
-        push=push,
-        build_args=pairs(build_arg, "--build-arg"),
-        secrets=pairs(secret, "--secret"),
-        network=network,
-        sbom=sbom,
-        provenance=provenance,
-        cache_from=tuple(cache_from or ()),
-        cache_to=tuple(cache_to or ()),
-        no_cache=no_cache,
-        hear=speech.note,
-        timeout=timeout,
-    )
+    text = dockerfile.write(plan, wishes)
+    done = build.build_image(text, builder=wishes.builder, hear=speech.note, **engine.settings())
     if done.ok:
         speech.say(f"built {done.tag} in {done.seconds:.0f} s; next: envcheck verify {done.tag}")
         return 0

@@ -9,8 +9,6 @@ import typer
 from compat.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from compat.app.plans import Target
     from compat.findings import Threshold
 
@@ -129,7 +127,7 @@ class TargetOptions:
         from compat.app.plans import Target
         from compat.app.retyping import Asking
 
-        words = tuple(word for group in rest for word in (group if isinstance(group, tuple) else typed(group)))
+        words = tuple(word for group in rest for word in typed(group))
         return Target(
             hosts=tuple(self.host or ()),
             gpus=tuple(self.gpu or ()),
@@ -148,24 +146,14 @@ class TargetOptions:
 
 def typed(group: Any) -> tuple[str, ...]:
     """A group of options as the words that were typed for it; options left at their default need none."""
-    return spelled({item.name: getattr(group, item.name) for item in fields(group)}, _defaults(group))
-
-
-def spelled(values: "Mapping[str, Any]", defaults: "Mapping[str, Any]") -> tuple[str, ...]:
-    """Options by name as words: ``{"no_cache": True, "tag": "a"}`` -> ``--no-cache --tag a``."""
     words: list[str] = []
-    for name, value in values.items():
-        option = f"--{name.replace('_', '-')}"
-        if value == defaults.get(name):
+    for item in fields(group):
+        option, value = f"--{item.name.replace('_', '-')}", getattr(group, item.name)
+        if value == item.default:
             continue
         for one in value if isinstance(value, list) else [value]:
             words += [option] if one is True else [option, str(one)]
     return tuple(words)
-
-
-def _defaults(group: Any) -> "dict[str, Any]":
-    """The defaults of a group's options by name."""
-    return {item.name: item.default for item in fields(group)}
 
 
 def level(text: str) -> "Threshold":
