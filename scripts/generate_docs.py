@@ -90,31 +90,26 @@ def example(argv: list[str]) -> str:
     return f"```console\n$ envcheck {shown}\n{out.getvalue().rstrip()}\n```\n"
 
 
+_COUNTED = {"cuda": "CUDA releases", "rocm": "ROCm releases", "gpus": "GPU products", "signals": "Messages"}
+"""Table of the matrix -> what a row of it is."""
+
+
 def breadth() -> str:
     """How much the matrix holds, counted."""
     matrix = load()
+    packages = {row.name: matrix.builds(row.name) for row in matrix.packages.values()}
+    frameworks = {row.name: row.title for row in matrix.packages.values() if row.kind == "framework"}
+    others = [len(builds) for name, builds in packages.items() if name not in frameworks]
     rows = []
-    for kind, title in (("framework", "Frameworks"), ("companion", "Companions"), ("library", "Libraries")):
-        for package in (row for row in matrix.packages.values() if row.kind == kind and kind == "framework"):
-            builds = matrix.builds(package.name)
-            releases = list(dict.fromkeys(build.version for build in builds))
-            rows.append((package.title, f"{len(releases)} releases, {len(builds)} builds"))
-        if kind == "companion":
-            names = [row.name for row in matrix.packages.values() if row.kind != "framework"]
-            rows.append((title, f"{len(names)} packages, {sum(len(matrix.builds(name)) for name in names)} builds"))
-    for table, title in (
-        ("cuda", "CUDA releases"),
-        ("rocm", "ROCm releases"),
-        ("gpus", "GPU products"),
-        ("signals", "Messages"),
-    ):
-        rows.append((title, str(len(matrix.table(table)))))
-    tags = sum(len(row.references()) for row in matrix.table("images"))
-    rows.append(("Image tags", str(tags)))
+    for name, title in frameworks.items():
+        releases = {build.version for build in packages[name]}
+        rows.append((title, f"{len(releases)} releases, {len(packages[name])} builds"))
+    rows.append(("Companions", f"{len(others)} packages, {sum(others)} builds"))
+    rows += [(title, str(len(matrix.table(table)))) for table, title in _COUNTED.items()]
+    rows.append(("Image tags", str(sum(len(row.references()) for row in matrix.table("images")))))
     rows.append(("Findings", str(len({*rules.RULES, *LINT}))))
-    return (
-        "\n".join(["| subject | known |", "| --- | --- |", *(f"| {name} | {count} |" for name, count in rows)]) + "\n"
-    )
+    lines = ["| subject | known |", "| --- | --- |", *(f"| {name} | {count} |" for name, count in rows)]
+    return "\n".join(lines) + "\n"
 
 
 def findings() -> str:

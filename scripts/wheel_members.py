@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 
     from simple_index import File, Index
 
+_PLATFORMS = {
+    "linux_x86_64": ("linux", "x86_64"),
+    "linux_aarch64": ("linux", "aarch64"),
+    "win_amd64": ("win", "amd64"),
+}
+"""Platform -> words of the file names of its wheels."""
 _LEAST = {"sm": 0.5, "gfx": 0.5, "compute": 0.9}
 """Kind of target -> share of the commonest target's images from which it counts.
 
@@ -29,15 +35,15 @@ _ARCH_LIST = re.compile(rb"(?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?)(?: (?:sm_\d{
 
 
 def measure(index: Index, wheels: list[File], *, deep: bool = False) -> dict[str, Any]:
-    """Facts of one wheel per Linux platform: ``{"linux_x86_64": {"cuda", "cudnn", "targets", "file"}}``.
+    """Facts of one wheel per platform: ``{"linux_x86_64": {"cuda", "cudnn", "targets", "file"}}``.
 
     With ``deep`` the GPU code is read where no member tells the targets; then also ``stray``: targets of a few kernels
-    only, which do not make the build run on that device.
+    only, which do not make the build run on that device. Windows is read only then: its members tell no targets.
     """
     found: dict[str, Any] = {}
-    for machine in ("x86_64", "aarch64"):
-        fitting = [file for file in wheels if "linux" in file.name and file.name.endswith(f"{machine}.whl")]
-        if fitting:
+    for platform, (system, machine) in _PLATFORMS.items():
+        fitting = [file for file in wheels if system in file.name and file.name.endswith(f"{machine}.whl")]
+        if fitting and (deep or system == "linux"):
             preferred = next((file for file in fitting if "-cp311-cp311-" in file.name), fitting[-1])
             facts = _facts(index, preferred)
             if deep and not facts.get("targets") and facts.get("cuda") != "cpu":
@@ -45,7 +51,7 @@ def measure(index: Index, wheels: list[File], *, deep: bool = False) -> dict[str
                     index.derived(preferred, "kernels.json", lambda wheel=preferred: _code(index, wheel))
                 )
             if facts:
-                found[f"linux_{machine}"] = facts | {"file": preferred.name}
+                found[platform] = facts | {"file": preferred.name}
     return found
 
 

@@ -127,7 +127,7 @@ class TargetOptions:
         from compat.app.plans import Target
         from compat.app.retyping import Asking
 
-        words = tuple(word for group in rest for word in typed(group))
+        words = tuple(word for group in rest for word in (group if isinstance(group, tuple) else typed(group)))
         return Target(
             hosts=tuple(self.host or ()),
             gpus=tuple(self.gpu or ()),

@@ -82,6 +82,12 @@ BREAKS: dict[str, tuple[str, tuple[str, ...], str, Callable[[str], str]]] = {
         lambda line: with_value(line, "branch", "R535"),
     ),
     "branches": ("drivers.toml", ("date = ", "eol = "), "eol", lambda line: with_value(line, "eol", "2001-01-01")),
+    "forward-branches": (
+        "drivers.toml",
+        ("branches = ",),
+        "branches",
+        lambda line: with_value(line, "branches", "R999"),
+    ),
     "capability-bounds": ("toolkits.toml", ('{ cuda = "12.', "sm_70 "), "targets", drop_a_target),
     "dropped-architectures": (
         "drivers.toml",
