@@ -258,8 +258,12 @@ def _faults(plan: Plan, base: BaseImage) -> Iterator[InputError]:
 
 
 def _interpreter(plan: Plan, base: BaseImage) -> str:
-    """The command that starts the planned Python before the virtual environment exists."""
-    places = {"image": "python3", "uv": f"/opt/python/bin/python{plan.python}"}
+    """The command that starts the planned Python before the virtual environment exists.
+
+    A standalone Python is called by its real place: an environment made through a link notes the link's folder as its
+    home, and Pythons without a later fix then look for their library beside the link, where it is not.
+    """
+    places = {"image": "python3", "uv": f'"$(readlink -f /opt/python/bin/python{plan.python})"'}
     return places.get(base.python_from, f"python{plan.python}")
 
 

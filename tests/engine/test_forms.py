@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
+import sys
 import tarfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +72,61 @@ def test_what_is_compiled_is_compiled_against_the_plan_and_leaves_no_compiler(
     words = ["sh", "-c", 'python -c "import built; print(built.ARCHES, built.TORCH)"; command -v g++ || echo lean']
     out = client.containers.run(built.tag, words, remove=True, network_mode="none").decode().splitlines()
     assert out == ["8.0;9.0 12.6", "lean"]
+
+
+LAUNCHER = "int Py_BytesMain(int, char **); int main(int count, char **words) { return Py_BytesMain(count, words); }"
+
+
+def standalone(folder):
+    """This very Python as an archive that runs from wherever it is unpacked, and the list of it that uv reads."""
+    series, prefix = "{}.{}".format(*sys.version_info[:2]), Path(sys.base_prefix)
+    home, library = prefix / "lib" / f"python{series}", prefix / "lib" / f"libpython{series}.so.1.0"
+    if prefix == Path("/usr") or not library.is_file() or shutil.which("gcc") is None:
+        pytest.skip("this Python is not one that could be packed (needs its own prefix, a shared library, gcc)")
+    root = folder / "python"
+    (root / "bin").mkdir(parents=True)
+    leave = shutil.ignore_patterns("site-packages", "test", "tests", "config-*", "__pycache__", "idlelib", "lib2to3")
+    shutil.copytree(home, root / "lib" / home.name, ignore=leave)
+    shutil.copy(library, root / "lib" / library.name)
+    (folder / "main.c").write_text(LAUNCHER)
+    words = ["gcc", "-o", str(root / "bin" / f"python{series}"), str(folder / "main.c"), str(library)]
+    subprocess.run([*words, "-Wl,-rpath,$ORIGIN/../lib"], check=True)
+    for name in ("python", "python3"):
+        (root / "bin" / name).symlink_to(f"python{series}")
+    with tarfile.open(folder / "cpython.tar.gz", "w:gz", compresslevel=1) as archive:
+        archive.add(root, "python")
+    return series
+
+
+@pytest.mark.parametrize("builder", ["buildkit", "classic"])
+def test_uv_brings_the_python_that_the_distribution_has_not(
+    made, slim, torch, shelf, base, served, tmp_path, builder, client
+):
+    base("debian:12")
+    files = tmp_path / "pythons"
+    series = standalone(files)
+    url = served(files).removesuffix("/simple")
+    entry = {
+        "name": "cpython", "arch": {"family": platform.machine(), "variant": None}, "os": "linux", "libc": "gnu",
+        "major": sys.version_info[0], "minor": sys.version_info[1], "patch": sys.version_info[2], "prerelease": "",
+        "url": f"{url}/cpython.tar.gz", "sha256": None, "variant": None, "build": "1",
+    }  # fmt: skip
+    (files / "list.json").write_text(json.dumps({f"cpython-{platform.python_version()}": entry}))
+    shelf.add("torch", "2.0.1+cu118", GOOD.replace("12.6", "11.8"))
+    image = replace(slim().base_image, image="debian:12", python=series, python_from="uv")
+    plan = slim(torch, runtime="cuda11.8", python=series, base_image=image)
+    args = {"TORCH_INDEX": shelf.open(), "UV_PYTHON_DOWNLOADS_JSON_URL": f"{url}/list.json"}
+    built = made(plan, "uv-python", wish=Settings(builder=builder), build_args=args)
+    assert built.ok, built.why
+    words = [
+        "sh",
+        "-c",
+        "python -c 'import sys, torch; print(sys.version_info[:3], sys.base_prefix)'; command -v uv || echo no uv",
+    ]
+    out = client.containers.run(built.tag, words, remove=True, network_mode="none").decode().splitlines()
+    assert out[0].startswith(str(sys.version_info[:3]))
+    assert "/opt/python/" in out[0]
+    assert out[1] == "no uv"
 
 
 @pytest.fixture

@@ -189,7 +189,7 @@ def _brings_pythons(commands: tuple[Command, ...]) -> bool:
 
 def _python_of_venv(commands: tuple[Command, ...]) -> str:
     """The Python of the virtual environment, where every one is made by an interpreter whose name says its version."""
-    found = [re.search(r"(?:^|/)python(3\.\d{1,2}) -m (?:venv|virtualenv)\b", command.text) for command in commands]
+    found = [re.search(r"(?:^|/)python(3\.\d{1,2})\)? -m (?:venv|virtualenv)\b", command.text) for command in commands]
     made = {one[1] for one in found if one}
     return made.pop() if len(made) == 1 else ""
 
