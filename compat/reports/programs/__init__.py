@@ -19,6 +19,7 @@ from compat.reports.programs import (
     huggingface,
     intel,
     jax,
+    lerobot,
     machine,
     nvcc,
     nvidia_smi,
@@ -64,6 +65,7 @@ class Format(Protocol):
 PROGRAMS: Final[Mapping[str, Format]] = {
     "torch": torch,
     "huggingface": huggingface,
+    "lerobot": lerobot,
     "openmmlab": openmmlab,
     "deepspeed": deepspeed,
     "paddle": paddle,
