@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.detect.amd_state import clocks, processes
 from compat.detect.base import LINUX
 from compat.facts import Fact, Gpu, Reading, Unknown
 
@@ -79,6 +80,7 @@ def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
     bus = address(said.get("domain", 0), said.get("location_id", 0))
     device = f"{_PCI}/{bus}"
     memory, used = (machine.number(f"{device}/mem_info_vram_{which}") for which in ("total", "used"))
+    (clock, clock_max), (memory_clock, memory_max) = (clocks(machine, device, kind) for kind in ("sclk", "mclk"))
     return Gpu(
         name=_name(machine, device, said.get("device_id", 0)),
         vendor="amd",
@@ -89,6 +91,11 @@ def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
         memory_mib=_bank_memory(machine, folder) if memory is None else memory >> 20,
         memory_used_mib=None if used is None else used >> 20,
         integrated=_integrated(said),
+        clock_mhz=clock,
+        clock_max_mhz=clock_max,
+        memory_clock_mhz=memory_clock,
+        memory_clock_max_mhz=memory_max,
+        processes=processes(machine, folder),
     )
 
 

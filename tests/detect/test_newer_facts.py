@@ -300,3 +300,49 @@ def test_apple_silicon_is_not_asked_what_only_intel_macs_know(seen):
     commands = {SYSCTL: "machdep.cpu.brand_string: Apple M3\nhw.memsize: 8589934592\nhw.optional.arm64: 1\n"}
     found = seen("macos", system="darwin", arch="arm64", commands=commands)["gpus"].value
     assert [(gpu.name, gpu.memory_mib) for gpu in found] == [("Apple M3", 8192)]
+
+
+NODE = "/sys/class/kfd/kfd/topology/nodes/1"
+CARD = "cpu_cores_count 0\nsimd_count 192\ngfx_target_version 110000\nvendor_id 4098\ndevice_id 29772\nlocation_id 768\ndomain 0\n"
+LEVELS = "0: 500Mhz \n1: 1435Mhz *\n2: 2482Mhz \n"
+
+
+def amd(seen, **files):
+    """The one AMD card whose files are given, by their last part below its device or its node."""
+    said = {f"{PCI}/0000:03:00.0/{name}": text for name, text in files.items() if name.startswith("pp_")}
+    (gpu,) = seen("amd", files={f"{NODE}/properties": CARD, **said, **files.get("kfd", {})})["gpus"].value
+    return gpu
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "most"),
+    [
+        (LEVELS, 1435, 2482),
+        ("S: 19Mhz *\n0: 500Mhz \n1: 2482Mhz \n", None, 2482),
+        ("0: 96Mhz\n", None, 96),
+        ("", None, None),
+        ("garbage *\n0: 99999999Mhz *\n", None, None),
+    ],
+)
+def test_clocks_of_amd_cards_are_those_with_the_star_and_the_highest(seen, text, now, most):
+    gpu = amd(seen, pp_dpm_sclk=text)
+    assert (gpu.clock_mhz, gpu.clock_max_mhz) == (now, most)
+    assert (gpu.memory_clock_mhz, gpu.memory_clock_max_mhz) == (None, None)
+    assert amd(seen, pp_dpm_mclk=text).memory_clock_max_mhz == most
+
+
+PROC = "/sys/class/kfd/kfd/proc"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({f"{NODE}/gpu_id": "51230\n", f"{PROC}/7/vram_51230": "4096\n", f"{PROC}/8/vram_51230": "0\n"}, 1),
+        ({f"{NODE}/gpu_id": "51230\n", f"{PROC}/7/vram_1": "4096\n"}, 0),
+        ({f"{NODE}/gpu_id": "x\n", f"{PROC}/7/vram_x": "4096\n"}, None),
+        ({f"{NODE}/gpu_id": "51230\n"}, None),
+        ({f"{NODE}/gpu_id": "51230\n", f"{PROC}/7/vram_51230": "rubbish"}, 0),
+    ],
+)
+def test_processes_on_amd_cards_are_those_that_hold_memory(seen, files, told):
+    assert amd(seen, kfd=files).processes == told
