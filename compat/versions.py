@@ -31,6 +31,15 @@ def release(text: str) -> tuple[int, ...]:
     return tuple(parts)
 
 
+@lru_cache(maxsize=8192)
+def same_release(left: str, right: str) -> bool:
+    """Whether two texts name one release; ``2.1`` stands for ``2.1.0``, a pre-release (``2.1rc1``) for nothing else."""
+    try:
+        return release(left) == release(right) and not re.search(r"[a-z]", right)
+    except ValueError:
+        return left == right
+
+
 def is_release(text: str) -> bool:
     """Whether the whole of ``text`` is a dotted number."""
     return _DOTTED.fullmatch(text.strip()) is not None

@@ -17,7 +17,7 @@ from compat.names import normalise
 from compat.targets import Families
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
     from pathlib import Path
 
 R = TypeVar("R", bound=rows.Row)
@@ -39,6 +39,7 @@ class Matrix:
         self._stores = (base, *overlays)
         self._cache: dict[str, tuple[Any, ...]] = {}
         self._installable: dict[str, tuple[rows.Build, ...]] = {}
+        self._releases: dict[tuple[str, str], tuple[rows.Build, ...]] = {}
 
     def table(self, name: str) -> tuple[Any, ...]:
         """All rows of a table, overlays merged in by key."""
@@ -114,6 +115,26 @@ class Matrix:
         if package not in self._installable:
             self._installable[package] = tuple(row for row in self.table(f"builds.{package}") if not row.fails)
         return self._installable[package]
+
+    def builds_of(self, package: str, version: str) -> tuple[rows.Build, ...]:
+        """The builds of one release, ``2.1`` for ``2.1.0``; those of the other releases are not made into rows."""
+        key = package, version
+        if key not in self._releases:
+            found = self._release(package, version)
+            self._releases[key] = tuple(row for row in found if not row.fails)
+        return self._releases[key]
+
+    def _release(self, package: str, version: str) -> Iterable[rows.Build]:
+        """Rows of one release: picked from the table where that was read, else from the texts of our own store."""
+        table = f"builds.{package}"
+        if len(self._stores) > 1 or table in self._cache:  # an overlay may replace any of them
+            return (row for row in self.table(table) if versions.same_release(row.version, version))
+        raw: list[store.Raw] = []
+        for row in self._stores[0].rows(table):
+            wanted = [each for each in _items(row.get("versions", ())) if versions.same_release(each, version)]
+            if wanted:
+                raw.append({**row, "versions": wanted})
+        return cast("list[rows.Build]", self._typed(table, raw))
 
     def failing(self, package: str) -> tuple[rows.Build, ...]:
         """What an index lists of a package although installing it fails; the rows say why."""

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from compat import versions
 from compat.facts import Build
 from compat.rules.captures import cudnn_version, runtime_of
 
@@ -164,7 +163,7 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     """The matrix row of a build: of that runtime, or where it is unknown of the default index for this platform."""
     if not version:
         return None
-    fits = [row for row in matrix.builds(name) if same_version(row.version, version)]
+    fits = matrix.builds_of(name, version)
     here = [row for row in fits if on_platform(row, host)] or fits
     if runtime:
         return next((row for row in here if _same_runtime(row.runtime, runtime)), None)
@@ -172,14 +171,6 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
         (row for row in here if not row.index and row.runtime != "cpu"),
         next((row for row in here if not row.index), None),
     )
-
-
-def same_version(left: str, right: str) -> bool:
-    """Whether two releases are one; ``2.1`` stands for ``2.1.0``."""
-    try:
-        return versions.release(left) == versions.release(right) and not re.search(r"[a-z]", right)
-    except ValueError:
-        return left == right
 
 
 def platform_tag(host: Host) -> str:

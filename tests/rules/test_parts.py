@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from compat import versions
 from compat.facts import Build, Fact, Gpu, Host, Library, Unknown
 from compat.facts import host as facts
 from compat.rules import commands, knowledge, remedies, requirements, stack
@@ -151,7 +152,7 @@ def test_an_unknown_release_has_no_row_and_no_kernels(matrix):
     ],
 )
 def test_releases_compare_with_trailing_zeros_dropped(left, right, same):
-    assert stack.same_version(left, right) is same
+    assert versions.same_release(left, right) is same
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import compat.rules.remedies as remedies
 from compat.findings import Evidence, Fix
 from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, framework, installed, packages_of, same_version
+from compat.rules.stack import Installed, framework, installed, packages_of
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ class ArchTooNewForBuild(Rule):
 
 def may_be_another(item: Installed, gpu: Gpu, matrix: Matrix) -> bool:
     """Whether a build is only assumed, and another of the same release carries code for the GPU."""
-    others = (row for row in matrix.builds(item.name) if same_version(row.version, item.version))
+    others = matrix.builds_of(item.name, item.version)
     return item.inferred and any(kernels_for(gpu.target, row.kernels, matrix.families) != "none" for row in others)
 
 

@@ -10,7 +10,7 @@ import compat.rules.requirements as requirements
 from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import framework, packages_of, same_version
+from compat.rules.stack import framework, packages_of
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -106,7 +106,7 @@ class FrameworksConflict(Rule):
             for line in torch.row.requires
             if (asked := requirements.read(line)) and asked.specifier.startswith("==")
         }
-        rows = [row for row in matrix.builds(other.name) if same_version(row.version, other.version) and row.extras]
+        rows = [row for row in matrix.builds_of(other.name, other.version) if row.extras]
         for row in rows:
             for asked in filter(None, map(requirements.read, row.requires)):
                 pin = pins.get(asked.name, "") if asked.name.startswith("nvidia-") else ""

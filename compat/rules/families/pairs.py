@@ -9,7 +9,7 @@ import compat.rules.requirements as requirements
 from compat.findings import Fix
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import framework, packages_of, plain, row_of, same_version
+from compat.rules.stack import framework, packages_of, plain, row_of
 from compat.versions import release
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ _HUBS: Final = ("torch", "tensorflow", "jax", "jaxlib", "keras")
 
 def companion_rows(matrix: Matrix, name: str, version: str) -> list[rows.Build]:
     """Rows of a companion's release."""
-    return [row for row in matrix.builds(name) if same_version(row.version, plain(version))]
+    return list(matrix.builds_of(name, plain(version)))
 
 
 def mismatches(host: Host, matrix: Matrix) -> Iterator[tuple[str, str, requirements.Asks, str, rows.Build | None]]:

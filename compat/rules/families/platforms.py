@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import compat.rules.commands as told
 import compat.rules.requirements as requirements
+import compat.versions as versions
 from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.offered import left_behind
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import installed, on_platform, packages_of, plain, platform_tag, row_of, same_version
+from compat.rules.stack import installed, on_platform, packages_of, plain, platform_tag, row_of
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -83,7 +84,7 @@ def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
 def admitted(specifier: str, version: str) -> bool:
     """Whether a specifier admits a release; ``==2.8`` stands for any 2.8.x only when 2.8.0 is not published."""
     return requirements.admits(specifier, version) is True or (
-        specifier.startswith("==") and same_version(version, specifier[2:])
+        specifier.startswith("==") and versions.same_release(version, specifier[2:])
     )
 
 
@@ -158,8 +159,10 @@ class PlatformUnsupported(Rule):
     def _variant(host: Host, matrix: Matrix, commands: tuple[str, ...]) -> Outcome:
         """The index that a command names has nothing for this system."""
         variant = told.index_variant(commands)
-        rows = [row for row in matrix.builds("torch") if variant and row.variant == variant]
-        if variant == "cpu" or not rows or any(on_platform(row, host) for row in rows):
+        if variant in {"", "cpu"}:
+            return None  # before the builds are read: there are hundreds of them
+        rows = [row for row in matrix.builds("torch") if row.variant == variant]
+        if not rows or any(on_platform(row, host) for row in rows):
             return None
         platforms = sorted({item for row in rows for item in row.platforms})
         detail = f"The index {variant} has torch for {', '.join(platforms)}; this is {platform_tag(host)}."
