@@ -180,14 +180,24 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
         if weighed.option.build.compiled:
             name = f"{weighed.option.package} {weighed.option.full}"
             yield f"{name} is published as source: it is compiled at installation, with a toolkit's devel image"
-    for weighed in chosen:
-        if weighed.option.build.how == "inferred":
-            name = f"{weighed.option.package} {weighed.option.full}"
-            yield f"{name} is known by inference only ({search.known.matrix.cite(weighed.option.build)})"
+    yield from _inferred(search, chosen)
     yield from _newer_inferred(search, found)
     image = found.footing.image
     if image is not None and image.python_from == "uv":
         yield f"Python {found.footing.python} comes as a standalone build, since {image.os} has none of that version"
+
+
+def _inferred(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
+    """What is only inferred of the chosen builds: the row's own words where it has some, else what it goes by.
+
+    All sources of a build stand beside it in the plan; here the first one says enough.
+    """
+    for weighed in chosen:
+        build = weighed.option.build
+        if build.how == "inferred":
+            first, *others = search.known.matrix.cite(build).split("; ")
+            basis = build.note or (f"{first}; and {len(others)} more" if others else first)
+            yield f"{weighed.option.package} {weighed.option.full} is known by inference only: {basis}"
 
 
 def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
