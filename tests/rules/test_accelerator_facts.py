@@ -29,6 +29,12 @@ CONTRASTS = [
     (TF_WHEEL, {"platform": "linux", "arch": "aarch64", "python": "3.6.8"}, "platform-unsupported"),
     (TF_WHEEL, {"platform": "linux", "arch": "x86_64", "python": "3.8.1"}, "python-unsupported"),
     (TF_WHEEL, {"platform": "windows", "arch": "x86_64", "python": "3.6.8"}, "platform-unsupported"),
+    # https://github.com/microsoft/onnxruntime/issues/24380: all fits, so pip belongs to another Python
+    (
+        "ERROR: onnxruntime_gpu-1.22.0-cp312-cp312-manylinux2014_aarch64.whl is not a supported wheel on this platform.",
+        {"platform": "linux", "arch": "aarch64", "python": "3.12.9", "os": "ubuntu22.04"},
+        "python-unsupported",
+    ),
     # https://github.com/jax-ml/jax/issues/7600
     (STUB.format(34), {}, "driver-stub-loaded"),
     (STUB.format(303), {}, "no-driver"),

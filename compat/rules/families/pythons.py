@@ -54,7 +54,7 @@ class PythonUnsupported(Rule):
         """None of the releases that are asked for was published for the interpreter's minor version."""
         tag = re.search(r"-cp(\d)(\d{1,2})-", signals.value("wheel"))
         if tag and f"{tag[1]}.{tag[2]}" == short(python):
-            return Fits(f"the wheel that was refused is for Python {short(python)}")
+            return None  # another system's wheel, or the pip of another Python
         asked = wanted(host, matrix, signals, commands, wishes)
         for name, specifier in asked.items():
             published = candidates(matrix, name, specifier)
