@@ -140,7 +140,15 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         covered = all(any(item.has(build) for build in everything) for item in places if item.url and not item.mirror)
         settled = covered and not any(item.mirror for item in places) and package.name in _settled(matrix)
         return _absent(request, everything, place) if settled else Outcome("unknown", why="place")
-    return _choice(published, step, place)
+    chosen = _choice(published, step, place)
+    return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
+
+
+def _may_be_older(request: Request, chosen: Outcome, known: list[Build], place: Place) -> bool:
+    """Whether a release from before the matrix may fit: no version is named, and the Python is older than all known."""
+    pythons = [_number(python) for build in known for python in build.python]
+    asked = bool(request.exact) or not pythons or not place.python
+    return chosen.why == "python" and not asked and _number(place.python) < min(pythons)
 
 
 def _settled(matrix: Matrix) -> frozenset[str]:

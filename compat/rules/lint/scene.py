@@ -23,6 +23,16 @@ _COMPILERS: Final = re.compile(
     r"\b(nvcc|hipcc|cmake|ninja|setup\.py|make|TORCH_CUDA_ARCH_LIST|cpp_extension)\b|--no-build-isolation|install\.sh|"
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
+_REPLACING: Final = (
+    "-U",
+    "--upgrade",
+    "--force-reinstall",
+    "-I",
+    "--ignore-installed",
+    "--reinstall",
+    "--target",
+    "-t",
+)
 _BUILT_HERE: Final = re.compile(
     r"flash-attn|deepspeed|apex|detectron2|mmcv-full|torch-scatter|torch-sparse|torch-cluster|xformers|"
     r"transformer-engine|pytorch3d|nvidia-dali|auto-gptq|causal-conv1d|mamba-ssm|tiny-cuda-nn|pycuda|cupy|"
@@ -161,7 +171,7 @@ def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, 
             apt += step.requests
         else:
             place = origins.Place(step.python or python, _platform(base, arch), glibc)
-            items = [_taken(request, step, matrix, place) for request in step.requests]
+            items = [_taken(request, step, matrix, place, base) for request in step.requests]
             taken += items
             own += items if mine else []
     return Scene(
@@ -194,9 +204,24 @@ def _python_of_venv(commands: tuple[Command, ...]) -> str:
     return made.pop() if len(made) == 1 else ""
 
 
-def _taken(request: Request, step: Install, matrix: Matrix, place: origins.Place) -> Taken:
-    found = origins.outcome(request, step, matrix, place)
+def _taken(request: Request, step: Install, matrix: Matrix, place: origins.Place, base: Base | None) -> Taken:
+    if base is not None and _satisfied(request, step, base):
+        found = origins.Outcome("unknown", why="kept")
+    else:
+        found = origins.outcome(request, step, matrix, place)
     return Taken(request, step, found, origins.origins(step, matrix), place.python)
+
+
+def _satisfied(request: Request, step: Install, base: Base) -> bool:
+    """Whether the image's own framework meets a request, so that the installer leaves it as it is.
+
+    Source: pip documentation, "pip install" (what is installed already is kept unless an upgrade is asked for).
+    """
+    version = base.installed.get(request.name)
+    if version is None or request.url or {*_REPLACING} & {*step.options}:
+        return False
+    wanted = origins.specifiers(request.spec) if request.spec and version else None
+    return not request.spec or (wanted is not None and wanted.contains(version, prereleases=True))
 
 
 def _asked_python(ask: Ask) -> str:
