@@ -82,9 +82,24 @@ def _wish(case: Case) -> Change:
     return Change(f"leave {case.soft.text} out", name, "left out")
 
 
+def branch_ended(search: Search, soft: Soft) -> str:
+    """The last driver branch, ``R580``, of a GPU that a machine's driver is too new for; empty if none is."""
+    for device in search.target.devices:
+        machine = search.target.machines[device.machine]
+        _, last = search.scale.driver_span(device, search.target.place)
+        if soft.bit & machine.bit and last and machine.number and machine.number[0] > last:
+            return f"R{last}"
+    return ""
+
+
 def _driver(case: Case) -> Change | None:
     """The lowest driver of the plan; on workstation GPUs, of which NVIDIA supports some, cuda-compat is named too."""
     version, runtime = case.plan.driver.minimum, case.plan.runtime
+    if ended := branch_ended(case.search, case.soft):
+        row = next((row for row in case.search.known.matrix.table("drivers") if row.branch == ended), None)
+        newest = row and (row.latest or row.first)
+        text = f"go back to an NVIDIA driver of branch {ended}, the last that serves this GPU"
+        return Change(text, "driver", newest) if newest else None
     if not version:
         return None
     segments = {device.segment for device in case.search.target.devices if device.vendor == "nvidia"}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.plan import Remedy
 from compat.resolve import relaxing
-from compat.resolve.changes import change, subject
+from compat.resolve.changes import branch_ended, change, subject
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
 from compat.resolve.specs import meets
@@ -103,7 +103,8 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     anchors = {
         wish.package: search.known.anchor(wish) for wish, bit in search.target.wishes if bit & bits and not wish.shared
     }
-    prefer = "oldest-driver" if any(soft.subject == "driver" for soft in softs) and not anchors else "nearest"
+    is_old = any(soft.subject == "driver" and not branch_ended(search, soft) for soft in softs)
+    prefer = "oldest-driver" if is_old and not anchors else "nearest"
     plan = solve(_without(search.target, softs, bits), search, prefer, anchors)
     if plan is not None and (remedy := _told(search, softs, plan)):
         yield remedy

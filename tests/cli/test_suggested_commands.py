@@ -28,6 +28,7 @@ CONFLICTS = {
     "two generations": ("torch==2.9.1", "--gpu", "GTX 1080 Ti", "--gpu", "RTX 5090", "--driver", "580.65.06"),
     "two cuDNNs": ("torch==2.0.1", "tensorflow==2.16.1", "--gpu", "A100", "--cuda", "11.7"),
     "an extra": ("jax[cuda12]==0.4.30", "--gpu", "RTX 3090", "--driver", "470.57.02"),
+    "a driver too new": ("torch==2.9.1", "--gpu", "V100", "--driver", "590.48.01"),
     "a distribution": ("paddlepaddle-gpu==2.5.0", "--gpu", "A100", "--python", "3.12"),
 }
 MANNERS = {
