@@ -1,0 +1,90 @@
+"""Lint of what is no Dockerfile: requirements, compose, conda, projects and development containers, by cases."""
+
+import pytest
+
+from compat import sources
+from compat.matrix import matrix
+from compat.rules.lint import lint
+
+MATRIX = matrix()
+PYTORCH = "https://download.pytorch.org/whl"
+
+
+def judged(text, file):
+    return lint(sources.read(text, file), MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("text", "file", "code"),
+    [
+        ("torch==1.10.0+cu113\n", "requirements.txt", "index-missing"),
+        (f"--extra-index-url {PYTORCH}/cu121\ntorch>=2.8.0\n", "requirements.txt", "extra-index-shadowed"),
+        ("torch==2.1.0\ntorchaudio==2.0.2\n", "requirements.txt", "framework-pair-mismatch"),
+        (f"torch==2.5.1+cu124 -f {PYTORCH}/cu124\n", "requirements.txt", "index-missing"),
+        ('{"image": "nvidia/cuda:11.0-base"}', "devcontainer.json", "base-tag-gone"),
+        (
+            '{"image": "ubuntu:22.04", "postCreateCommand": "pip install torch==2.6.0"}',
+            "devcontainer.json",
+            "base-python-missing",
+        ),
+        (
+            '{"image": "python:3.10", "postCreateCommand": ["pip", "install", "torch==1.13.1+cu117"]}',
+            "devcontainer.json",
+            "index-missing",
+        ),
+        ('{"image": "x:1", "runArgs": ["--gpus", "device=1"]}', "devcontainer.json", "devices-hardcoded"),
+        ('{"image": "x:1", "runArgs": ["--gpus=\\"device=0,2\\""]}', ".devcontainer.json", "devices-hardcoded"),
+        ('{"image": "x:1", "containerEnv": {"CUDA_VISIBLE_DEVICES": "0"}}', "gpu.jsonc", "devices-hardcoded"),
+        (
+            '{"image": "python:3.10", "runArgs": ["--gpus=all"], "postCreateCommand": {"a": "pip install jax==0.4.30"}}',
+            "devcontainer.json",
+            "accidental-cpu-wheel",
+        ),
+        ("services:\n  a:\n    image: x:latest\n", "compose.yaml", "pin-missing"),
+        (
+            "services:\n  a:\n    image: x:1\n    environment: {NVIDIA_VISIBLE_DEVICES: '1'}\n",
+            "compose.yaml",
+            "devices-hardcoded",
+        ),
+        ("dependencies:\n  - python=3.8\n  - pip:\n      - torch==2.6.0\n", "environment.yml", "python-unsupported"),
+        ("services:\n  a:\n    image: nvidia/cuda:11.0-base\n", "compose.yaml", "base-tag-gone"),
+        ("dependencies:\n  - pytorch=1.11.0\n  - torchvision=0.13.0\n", "environment.yml", "framework-pair-mismatch"),
+        (
+            "dependencies:\n  - pytorch=1.11.0\n  - pip:\n      - torch==1.12.0\n",
+            "environment.yml",
+            "framework-duplicate-install",
+        ),
+        (
+            "services:\n  a:\n    image: x:1\n    devices: ['/dev/nvidia0:/dev/nvidia0']\n",
+            "compose.yaml",
+            "devices-hardcoded",
+        ),
+        (
+            '[project]\ndependencies = ["torch==2.1.0", "torchvision==0.15.2"]\n',
+            "pyproject.toml",
+            "framework-pair-mismatch",
+        ),
+    ],
+)
+def test_other_files_are_judged_alike(text, file, code):
+    assert code in {finding.code for finding in judged(text, file).findings}
+
+
+@pytest.mark.parametrize(
+    ("text", "file"),
+    [
+        ('{"image": "nvidia/cuda:12.4.1-devel-ubuntu22.04", "runArgs": ["--gpus=all"], "postCreateCommand": "nvidia-smi"}', "devcontainer.json"),
+        ('{"image": "ubuntu:22.04", "features": {"ghcr.io/x/anything:1": {}}, "postCreateCommand": "pip install torch==2.6.0"}', "devcontainer.json"),
+        ('{"image": "python:3.10", "hostRequirements": {"gpu": "optional"}, "postCreateCommand": "pip install jax==0.4.30"}', "devcontainer.json"),
+        ('{"initializeCommand": "pip install torch==1.13.1+cu117", "image": "python:3.10"}', "devcontainer.json"),
+        ('{"image": "python:3.10", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {"cudaVersion": "11.8", "installCudnn": true}}, "postCreateCommand": "pip install tensorflow==2.12.0"}', "devcontainer.json"),
+        (f"--extra-index-url {PYTORCH}/cu118\ntorch==2.1.2 --index-url {PYTORCH}/cu118\ntorch-scatter @ https://x/y.zip\n", "requirements.txt"),
+    ],
+)  # fmt: skip
+def test_other_lean_files_give_no_error(text, file):
+    assert [item.code for item in judged(text, file).findings if item.severity in {"error", "warning"}] == []
+
+
+def test_groups_of_a_project_may_exclude_each_other():
+    text = '[project]\nname = "x"\n[project.optional-dependencies]\na = ["torch==2.6.0"]\nb = ["torchvision==0.16.0"]\n'
+    assert [item.code for item in judged(text, "pyproject.toml").findings if item.severity == "error"] == []
