@@ -153,6 +153,7 @@ def checked(readings: Mapping[str, Reading]) -> dict[str, Reading]:
 
 
 def _checked(name: str, reading: Reading) -> Reading:
+    """A reading whose version is one; a garbage version becomes unknown with the reason, not a wrong comparison."""
     if CATALOGUE[name].kind != "version" or isinstance(reading, Unknown) or reading.value is None:
         return reading
     try:
@@ -187,6 +188,7 @@ def plain(value: Any) -> Any:
 
 
 def _notes(document: Mapping[str, Any], key: str, where: str, faults: list[InputError]) -> dict[str, str]:
+    """One of the two tables of notes in a host file; faults are gathered, so that all are told at once."""
     notes = document.get(key, {})
     if isinstance(notes, dict) and all(isinstance(note, str) for note in notes.values()):
         return notes
@@ -195,6 +197,11 @@ def _notes(document: Mapping[str, Any], key: str, where: str, faults: list[Input
 
 
 def _value(name: str, raw: Any, where: str) -> Any:
+    """A value of a host file by its fact's kind.
+
+    Raises:
+        InputError: for a name that is no fact, with the nearest one, and for a value of another kind.
+    """
     if name not in CATALOGUE:
         from difflib import get_close_matches
 
@@ -290,6 +297,7 @@ def _record(cls: type[Any], raw: Any) -> Any:
 
 
 def _shaped(shape: str, item: Any) -> Any:
+    """A field of a record (a GPU, a build) by the annotation of the field."""
     if item is None and "None" in shape:
         return None
     for word, reader in (("tuple", _texts), ("bool", _flag), ("int", _number)):

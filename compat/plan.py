@@ -233,6 +233,7 @@ def load(document: Any, where: str) -> Answer:
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON has it; keys in order, so that equal plans are equal bytes."""
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, tuple):
@@ -273,6 +274,11 @@ def _is_one_line(text: str) -> bool:
 
 
 def _record(shape: type[Any], raw: Any, where: str, key: str) -> Any:
+    """A frozen value from a stored document.
+
+    Raises:
+        InputError: with the key at fault, if anything is missing or of another type.
+    """
     _demand(isinstance(raw, dict), raw, where, key, "an object")
     hints = _hints(shape)
     needed = {f.name for f in fields(shape) if f.default is MISSING and f.default_factory is MISSING}

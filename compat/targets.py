@@ -105,6 +105,7 @@ def kernels_for(device: str, code: Iterable[str], families: Families) -> Kernels
 
 
 def _runs(device: str, target: str, families: Families) -> Kernels:
+    """How a device runs code for a target; code of the other vendor does not run at all."""
     want, have = sm(device), sm(target)
     if want is not None and have is not None:
         return _runs_ptx(want, have) if have.ptx else _runs_sass(want, have, families)
@@ -114,6 +115,12 @@ def _runs(device: str, target: str, families: Families) -> Kernels:
 
 
 def _runs_sass(want: Sm, have: Sm, families: Families) -> Kernels:
+    """Machine code runs on its own capability and on higher minors of the same major.
+
+    Code for ``a`` targets runs on exactly one capability, and that of integrated GPUs (Jetson, ``families``) does
+    not mix with that of discrete ones. Source: CUDA C++ Programming Guide, "Binary Compatibility"; NVIDIA's notes
+    on architecture-specific and family-specific targets of CUDA 12.9.
+    """
     exact = (want.major, want.minor) == (have.major, have.minor)
     apart = str(want) in families.integrated or f"sm_{have.major}{have.minor}" in families.integrated
     if exact or (have.suffix != "a" and not apart and want.major == have.major and want.minor >= have.minor):
@@ -122,6 +129,10 @@ def _runs_sass(want: Sm, have: Sm, families: Families) -> Kernels:
 
 
 def _runs_ptx(want: Sm, have: Sm) -> Kernels:
+    """PTX is compiled by the driver for its own capability and every later one, ``f`` within a major, ``a`` for one.
+
+    Source: CUDA C++ Programming Guide, "PTX Compatibility", and the PTX ISA's ``.target`` directive.
+    """
     if have.suffix == "a":
         fits = (want.major, want.minor) == (have.major, have.minor)
     elif have.suffix == "f":
@@ -132,6 +143,12 @@ def _runs_ptx(want: Sm, have: Sm) -> Kernels:
 
 
 def _runs_gfx(device: str, target: str, families: Families) -> bool:
+    """AMD code runs on its own processor or its family's generic one, unless one of its features is switched
+    otherwise.
+
+    A feature that the code does not name fits either setting. Source: LLVM's AMDGPU usage guide, "Target ID" and
+    "Generic processors".
+    """
     name, *features = device.split(":")
     code, *needed = target.split(":")
     if code != name and families.generic.get(name) != code:

@@ -88,6 +88,7 @@ def axes_from(config: str) -> Axes:
 
 
 def _table(document: dict[str, Any]) -> Any:
+    """The table ``[tool.envcheck.matrix]``, or the whole document where it is that table by itself."""
     table: Any = document
     for key in ("tool", "envcheck", "matrix"):
         table = table.get(key) if isinstance(table, dict) else None
@@ -95,6 +96,11 @@ def _table(document: dict[str, Any]) -> Any:
 
 
 def _axis(key: str, raw: Any, where: str) -> Any:
+    """One axis of the grid; a list in ``frameworks`` may hold several packages for one cell.
+
+    Raises:
+        InputError: naming the key, what it holds and what was expected.
+    """
     fault = InputError(f"{key} is {raw!r}", where=where, expected="a text" if key == "driver" else "a list of texts")
     if key == "driver":
         if not isinstance(raw, str):
@@ -145,6 +151,11 @@ def _name(wishes: tuple[str, ...], target: Target, used: dict[str, int], *, with
 
 
 def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[tuple[str, ...], Target]]:
+    """Wishes with the machine of each combination; a CPU cell has no GPU and no driver.
+
+    Raises:
+        InputError: for a runtime that is none.
+    """
     for wishes, runtime, python, os, arch in combinations:
         kind = runtime.rstrip("0123456789.")
         if kind not in {"", "cpu", "cuda", "rocm"}:
@@ -166,6 +177,7 @@ def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[
 
 
 def _cell(name: str, wishes: tuple[str, ...], answer: Answer) -> Cell:
+    """A cell with the Dockerfile of its plan."""
     from compat import dockerfile
 
     assert answer.plan is not None

@@ -150,6 +150,7 @@ def _depends(host: Host, answer: Answer) -> bool:
 
 
 def _summary(answer: Answer) -> str:
+    """A plan in a line: its runtime and what to install."""
     assert answer.plan is not None
     package = answer.plan.driver.package  # nothing is said to run that needs what the machine does not have by itself
     more = [f"in an image with {package} (forward compatibility)"] if package else []
@@ -157,6 +158,7 @@ def _summary(answer: Answer) -> str:
 
 
 def _clash(text: str, answer: Answer, question: Question) -> Finding:
+    """A wish that nothing fulfils, as a finding: the clash as its evidence, the nearest way out as its fix."""
     members = answer.conflicts[0].members if answer.conflicts else ()
     best = answer.fixes[0] if answer.fixes else None
     return Finding(

@@ -72,6 +72,11 @@ def read_document(name: str) -> dict[str, Any]:
 
 
 def _json(text: str, name: str) -> Any:
+    """A document in JSON.
+
+    Raises:
+        InputError: with line and column of what is wrong.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -81,6 +86,11 @@ def _json(text: str, name: str) -> Any:
 
 
 def _toml(text: str, name: str) -> Any:
+    """A document in TOML.
+
+    Raises:
+        InputError: with the parser's own words, which name the line.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -113,6 +123,7 @@ def write_atomically(name: str, text: str) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
+    """Write beside the file and rename: a reader sees the old text or the new one, whatever interrupts."""
     import tempfile  # with it come random numbers, which no command needs that only prints
 
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to rename over

@@ -47,6 +47,7 @@ def with_kernels(host: Host) -> Host:
 
 
 def _with_kernels(name: str, build: Build) -> Build:
+    """A build with the targets that its own files carry; a build that could only be read in part stays as it was."""
     from pathlib import Path
 
     from compat import kernels
@@ -97,6 +98,11 @@ def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -
 
 
 def _image(name: str, arch: str) -> Image:
+    """An image on disk or in the engine.
+
+    Raises:
+        CannotCheckError: if it is neither, or no engine answers.
+    """
     from pathlib import Path
 
     from compat.detect import layers
@@ -120,6 +126,7 @@ def named(host: Host, matrix: Matrix) -> Host:
 
 
 def _named(gpu: Gpu, matrix: Matrix) -> Gpu:
+    """A GPU completed from its PCI id or name, where the matrix knows one target for it."""
     from compat.matrix.products import find_gpu
 
     for text in (gpu.pci, gpu.name):

@@ -118,6 +118,11 @@ def build_image(
 
 
 def _demand(tag: str, context: Path) -> None:
+    """Refuse what the engine would misread.
+
+    Raises:
+        InputError: for a tag that is none, or a context that is no folder.
+    """
     if not _TAG.fullmatch(tag):
         raise InputError(f"{tag[:80]!r} is not an image name", where="--tag", expected="lower case, such as mine/app:1")
     if not context.is_dir():
@@ -134,6 +139,11 @@ def _patient(hear: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _built(outcome: Outcome, tag: str, seconds: float) -> Built:
+    """What came of a build.
+
+    Raises:
+        CannotCheckError: if no engine could be asked, which is no fault of the Dockerfile.
+    """
     text = outcome.out
     if outcome.code == 127:
         raise CannotCheckError(outcome.why)

@@ -135,6 +135,7 @@ class ImageRoot(Root):
         raise OSError(errno.ENOENT, "no C library was found in the image")
 
     def _content(self, path: str) -> bytes:
+        """The first eight MiB of a file, or nothing where it cannot be read."""
         try:
             return self.read(path, 1 << 23)
         except OSError:
@@ -150,6 +151,7 @@ class ImageRoot(Root):
         return Interpreter("", "")
 
     def _exists(self, path: str) -> bool:
+        """Whether the image has that path, links followed inside it."""
         try:
             self._node(path)
         except OSError:

@@ -115,6 +115,7 @@ class _Blobs:
 
 
 def _folder_blobs(path: Path) -> _Blobs:
+    """Documents and layers of an OCI layout on disk; links in it are not followed, for they may lead anywhere."""
     blobs = _Blobs()
     for file in sorted(path.rglob("*")):
         if file.is_file() and not file.is_symlink():
@@ -124,6 +125,7 @@ def _folder_blobs(path: Path) -> _Blobs:
 
 
 def _stream_blobs(outer: tarfile.TarFile) -> _Blobs:
+    """Documents and layers of an archive, read in one pass: a stream cannot go back."""
     blobs = _Blobs()
     for member in outer:
         stream = outer.extractfile(member) if member.isfile() else None
@@ -149,6 +151,7 @@ def _take(blobs: _Blobs, name: str, stream: IO[bytes], size: int) -> None:
 
 
 def _json(raw: bytes) -> Any:
+    """A document of an image, or ``None`` where it is none; the caller says what was missing."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
@@ -175,6 +178,7 @@ class _Rejoined(io.RawIOBase):
 
 
 def _tree(layer: tarfile.TarFile) -> dict[str, Node]:
+    """Paths of a layer with what lies there, up to a bound: an image may hold any number of empty files."""
     tree: dict[str, Node] = {}
     for member in layer:
         if len(tree) >= _MOST:
@@ -185,6 +189,7 @@ def _tree(layer: tarfile.TarFile) -> dict[str, Node]:
 
 
 def _node(layer: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> Node:
+    """What lies at a path; only files that tell something are read, and only their first part."""
     if member.isdir():
         return Node("folder", member.mode)
     if member.issym():

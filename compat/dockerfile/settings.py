@@ -163,6 +163,7 @@ _SHAPES: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
 
 
 def _faults(wish: Settings) -> Iterator[InputError]:
+    """Everything that is wrong with the wishes: what reaches a Dockerfile is checked here, whoever wrote it."""
     for text in (*wish.requirements, *wish.compile):
         yield from demand_requirement(text, "requirements")
     for text in wish.apt:
@@ -178,6 +179,7 @@ def _faults(wish: Settings) -> Iterator[InputError]:
 
 
 def _table_faults(wish: Settings) -> Iterator[InputError]:
+    """Faults of variables, labels and commands: a line break in one would become an instruction."""
     for kind, table in (("env", wish.env), ("label", wish.labels)):
         for key, text in table.items():
             yield from demand(kind, key, kind)
@@ -188,6 +190,7 @@ def _table_faults(wish: Settings) -> Iterator[InputError]:
 
 
 def _image_faults(wish: Settings) -> Iterator[InputError]:
+    """Faults of the wishes about base, user and secrets."""
     if wish.digest:
         yield from demand("digest", wish.digest, "digest")
     if wish.devel_image:

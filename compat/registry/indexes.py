@@ -67,6 +67,7 @@ def configured(runner: run.Runner = run.run) -> str:
 
 
 def _links(page: str) -> Iterable[str]:
+    """Addresses of the files on a page, in either of its forms."""
     answer = _get(page)
     if "json" in answer.headers.get("Content-Type", ""):
         files = answer.json().get("files", ())
@@ -75,6 +76,12 @@ def _links(page: str) -> Iterable[str]:
 
 
 def _get(page: str) -> Any:
+    """A page of an index.
+
+    Raises:
+        InputError: if the index answers that it has none.
+        CannotCheckError: if it does not answer.
+    """
     import requests
 
     try:
@@ -88,6 +95,7 @@ def _get(page: str) -> Any:
 
 
 def _fits(url: str, version: str, tag: str, arch: str) -> bool:
+    """Whether a file is a wheel of that version for the platform; its tags decide (PEP 425, PEP 440 local versions)."""
     from packaging.utils import InvalidWheelFilename, parse_wheel_filename
     from packaging.version import Version
 

@@ -62,6 +62,7 @@ class Remote:
         return b"".join(parts)[start : start + count]
 
     def _block(self, number: int) -> bytes:
+        """A block of the file, asked for once while it is among those kept."""
         if number not in self._blocks:
             last = min((number + 1) * _BLOCK, self.size) - 1
             self._blocks[number] = self._ask(number * _BLOCK, last)[1]

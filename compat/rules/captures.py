@@ -111,6 +111,7 @@ def _torch_tag(text: str, stated: dict[str, Any]) -> None:
 
 
 def _gpu(values: Mapping[str, str], stated: dict[str, Any]) -> None:
+    """Add a GPU that a message names, or complete the one that another message named."""
     target = _target(values.get("sm", "")) if values.get("sm") else values.get("gfx", "").lower()
     name = values.get("gpu", "").strip()
     if not target and not name:
@@ -125,6 +126,7 @@ def _gpu(values: Mapping[str, str], stated: dict[str, Any]) -> None:
 
 
 def _merge(stated: dict[str, Any], news: dict[str, Any]) -> None:
+    """Lay what one message states over what others did: the first word on a fact stands."""
     for name, value in news.items():
         if name == "builds":
             for package, given in value.items():
@@ -138,6 +140,7 @@ def _merge(stated: dict[str, Any], news: dict[str, Any]) -> None:
 
 
 def _readings(stated: dict[str, Any]) -> dict[str, Reading]:
+    """What was stated, as facts that say they come from the message."""
     builds = {package: Build(**given) for package, given in stated.pop("builds").items()}
     libraries = tuple(dict.fromkeys(stated.pop("libraries")))
     if builds:

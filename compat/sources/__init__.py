@@ -74,6 +74,11 @@ def kind_of(text: str, file: str) -> Kind:
 
 
 def _yaml_kind(text: str, file: str) -> Kind:
+    """Compose file or conda environment, told by the key that each must have.
+
+    Raises:
+        InputError: if it has neither.
+    """
     if re.search(r"(?m)^services\s*:", text):
         return "compose"
     if re.search(r"(?m)^dependencies\s*:", text):

@@ -20,6 +20,10 @@ def read(text: str, file: str) -> Ask:
 
 
 def _service(name: str, body: Located) -> Service:
+    """A service with the devices that it fixes, in any of the three ways that Compose knows.
+
+    Source: the Compose specification: ``deploy.resources.reservations.devices``, ``gpus``, and plain ``devices``.
+    """
     reserved = body.get("deploy").get("resources").get("reservations").get("devices")
     named = [found for device in reserved.items() for found in device.get("device_ids").items()]
     short = body.get("gpus")
@@ -39,6 +43,7 @@ def _service(name: str, body: Located) -> Service:
 
 
 def _environment(section: Located) -> dict[str, str]:
+    """A service's variables, written as a table or as a list of ``NAME=VALUE``."""
     if section.table():
         return {name: item.text for name, item in section.table().items()}
     pairs = (item.text.partition("=") for item in section.items())

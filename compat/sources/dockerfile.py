@@ -132,6 +132,11 @@ def _skipped(lines: list[str], start: int) -> int:
 
 
 def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Draft:
+    """A new stage; one that starts from another stage inherits its variables, settings and files.
+
+    Source: the Dockerfile reference: ``FROM [--platform=...] IMAGE [AS NAME]``, with ``ARG`` values from before the
+    first.
+    """
     flags = dict(_FLAG.findall(item.rest))
     words = _FLAG.sub("", item.rest).split()
     written = words[0] if words else ""
@@ -150,6 +155,10 @@ def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Dr
 
 
 def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
+    """What an instruction does to its stage; those that do not matter to installs are passed over.
+
+    ``ONBUILD`` counts as if it ran here: it will, in the image that is built on this one.
+    """
     if item.keyword == "ONBUILD":
         keyword, _, rest = item.rest.partition(" ")
         item = Instruction(keyword.upper(), rest.strip(), item.line)
@@ -186,6 +195,7 @@ def _configuration(text: str, draft: _Draft) -> None:
 
 
 def _run(item: Instruction, draft: _Draft) -> None:
+    """A RUN step: its commands, what they install, the settings they make and the files they write."""
     mounts = re.match(r"(?:--\w+=\S+\s+)+", item.rest)
     _configuration(mounts.group() if mounts else "", draft)
     script = re.sub(r"^(?:--\w+=\S+\s+)+", "", item.rest)
@@ -228,6 +238,7 @@ def _merged(step: Install, draft: _Draft) -> Install:
 
 
 def _later(item: Instruction) -> list[Command]:
+    """Commands of CMD and ENTRYPOINT: they run in the container, not while it is built."""
     listed = _exec_form(item.rest)
     return (
         [Command(tuple(listed), item.line, build=False)]
@@ -237,6 +248,7 @@ def _later(item: Instruction) -> list[Command]:
 
 
 def _exec_form(text: str) -> list[str] | None:
+    """The words of an instruction in JSON form, or ``None`` where it is in shell form."""
     if not text.startswith("["):
         return None
     try:
@@ -247,6 +259,7 @@ def _exec_form(text: str) -> list[str] | None:
 
 
 def _pairs(text: str, values: Mapping[str, str]) -> dict[str, str]:
+    """``NAME=VALUE`` pairs, each filled with those before it, as ENV and ARG do."""
     known = dict(values)
     for name, value in _PAIR.findall(text):
         known[name] = shell.fill(re.sub(r"\\(.)", r"\1", value).strip("\"'"), known)

@@ -79,6 +79,7 @@ def _located(node: Any, seen: dict[int, Located], depth: int, where: str) -> Loc
 
 
 def _mapping(node: Any, seen: dict[int, Located], depth: int, where: str) -> dict[str, Located]:
+    """A mapping's keys with their lines; merge keys (``<<``) are laid under the mapping's own."""
     table: dict[str, Located] = {}
     for key, item in node.value:
         found = _located(item, seen, depth + 1, where)

@@ -72,6 +72,7 @@ def saved(rest: str, documents: Sequence[Document]) -> Iterator[Written]:
 
 
 def _of_script(script: Document) -> Iterator[Written]:
+    """Files that a script writes by here-documents of its own."""
     lines = script.text.splitlines()
     index = 0
     while index < len(lines):

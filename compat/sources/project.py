@@ -54,6 +54,11 @@ def read_lock(text: str, file: str) -> Ask:
 
 
 def _locked(document: dict[str, Any], file: str) -> list[tuple[str, str, str]]:
+    """Name, version and origin of each package of a lock file.
+
+    Raises:
+        InputError: if it has no list of packages.
+    """
     rows = document.get("package", document.get("packages"))
     if not isinstance(rows, list):
         raise InputError("holds no packages", where=file, expected="a uv, poetry, pdm or pylock lock file")
@@ -61,6 +66,7 @@ def _locked(document: dict[str, Any], file: str) -> list[tuple[str, str, str]]:
 
 
 def _rows(rows: Iterable[Any]) -> Iterable[tuple[str, str, str]]:
+    """The rows that name a package; anything else in the list is passed over."""
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("name"), str) and isinstance(row.get("version"), str):
             source = _table(row.get("source"))
@@ -72,6 +78,11 @@ def _rows(rows: Iterable[Any]) -> Iterable[tuple[str, str, str]]:
 
 
 def _pipfile(text: str, file: str) -> list[tuple[str, str, str]]:
+    """Packages of a ``Pipfile.lock``, its development ones included.
+
+    Raises:
+        InputError: if it is not JSON.
+    """
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -108,6 +119,7 @@ def _poetry(table: dict[str, Any], text: str) -> list[Request]:
 
 
 def _indexes(tool: dict[str, Any]) -> list[str]:
+    """Addresses of the indexes that uv's or poetry's tables name."""
     rows = _table(tool.get("uv")).get("index") or _table(tool.get("poetry")).get("source") or []
     urls = (
         [row["url"] for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)]
@@ -131,6 +143,11 @@ def _strings(raw: Any) -> list[str]:
 
 
 def _toml(text: str, file: str) -> dict[str, Any]:
+    """The document of a TOML text.
+
+    Raises:
+        InputError: with the parser's own words, if it is none.
+    """
     if sys.version_info >= (3, 11):
         import tomllib
     else:

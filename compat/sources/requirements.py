@@ -137,6 +137,7 @@ def _without_options(line: str) -> str:
 
 
 def _logical_lines(text: str, first_line: int) -> list[tuple[int, str]]:
+    """Lines with their numbers, those that end in a backslash joined to the next, as pip joins them."""
     lines: list[tuple[int, str]] = []
     held, start = "", 0
     for number, line in enumerate(text.splitlines(), first_line):
@@ -150,6 +151,7 @@ def _logical_lines(text: str, first_line: int) -> list[tuple[int, str]]:
 
 
 def _option(word: str, rest: list[str], gathered: _Gathered, line: int) -> None:
+    """File one option of an install: its value may follow an equals sign, stand in the next word, or be glued to it."""
     name, equals, value = word.partition("=")
     if not equals and name[:2] in {"-i", "-f", "-r", "-c", "-e"} and len(name) > 2 and not name.startswith("--"):
         name, equals, value = name[:2], "=", name[2:]

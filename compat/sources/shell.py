@@ -104,6 +104,7 @@ class _Arms:
 
 
 def _split(piece: str) -> list[str]:
+    """Words of a command; where quotes do not close, whatever blanks divide."""
     try:
         return shlex.split(piece, comments=True)
     except ValueError:
@@ -169,6 +170,7 @@ def installs(found: Sequence[Command]) -> tuple[Install, ...]:
 
 
 def _install(command: Command) -> Install | None:
+    """What a command installs, if it is one of an installer's; ``python -m pip`` and paths to pip count."""
     words, python = list(command.words), ""
     if (named := _PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"] and words[2:3] in (["pip"], ["uv"]):
         python = named[1] or ""
@@ -188,6 +190,7 @@ def _minor_in(program: str) -> str:
 
 
 def _pip(words: list[str], line: int, python: str) -> Install | None:
+    """The requests of ``pip install``."""
     if "install" not in words:
         return None
     return requirements.from_words(words[words.index("install") + 1 :], line, python=python)
@@ -202,6 +205,7 @@ def _project(words: list[str], line: int, _python: str) -> Install | None:
 
 
 def _uv(words: list[str], line: int, python: str) -> Install | None:
+    """The requests of uv's ways to install; ``sync`` takes files only."""
     match words:
         case ["pip", "install", *rest] | ["add", *rest]:
             return requirements.from_words(rest, line, manager="uv", python=python)
@@ -213,6 +217,7 @@ def _uv(words: list[str], line: int, python: str) -> Install | None:
 
 
 def _conda(words: list[str], line: int, _python: str) -> Install | None:
+    """The requests of ``conda install``, ``create`` and ``update``, with channels and environment files."""
     if words[:1] == ["env"]:
         words = words[1:]
     if not words or words[0] not in {"install", "create", "update"}:
@@ -245,6 +250,7 @@ def conda_request(text: str, line: int) -> Request | None:
 
 
 def _apt(words: list[str], line: int, _python: str) -> Install | None:
+    """The packages of apt, apk, dnf and zypper."""
     if not {"install", "add", "in"} & set(words):
         return None
     start = next(index for index, word in enumerate(words) if word in {"install", "add", "in"})

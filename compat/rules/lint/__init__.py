@@ -33,6 +33,7 @@ def lint(ask: Ask, matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequen
 
 
 def _findings(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
+    """Every family of rules over every stage; services of a compose file have no stage and are asked by themselves."""
     for scene in scenes(ask, matrix):
         for family in _FAMILIES:
             for rule in family.RULES:

@@ -117,6 +117,10 @@ def _rows(matrix: Matrix) -> dict[str, Image]:
 
 
 def _described(base: Base) -> Base:
+    """A base with all that its tag and its row of the matrix tell.
+
+    What the tag says outranks the row: a row stands for several tags, and its fields for what they share.
+    """
     from dataclasses import replace
 
     known = replace(base, **_from_tag(base))
@@ -150,6 +154,10 @@ def _from_tag(base: Base) -> dict[str, Any]:
 
 
 def _framework(repository: str, tag: str) -> dict[str, Any]:
+    """Images that come with a framework: NVIDIA's own, TensorFlow's and PyTorch's.
+
+    Their Python is there, but its version is in no tag, so it is "unknown" rather than absent.
+    """
     if found := re.fullmatch(r"nvcr\.io/nvidia/(pytorch|tensorflow|jax|paddlepaddle)", repository):
         framework = {"pytorch": "torch"}.get(found[1], found[1])
         return {"kind": "cuda", "python": "unknown", "flavour": "devel", "installed": {framework: ""}}
@@ -162,12 +170,17 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
 
 
 def _jetson(repository: str, _tag: str) -> dict[str, Any]:
+    """Images for Jetson boards; ``l4t-base`` alone has no Python.
+
+    Source: the l4t images of NVIDIA's registry.
+    """
     if not re.search(r"(^|/)(l4t|jetson)", repository):
         return {}
     return {"kind": "jetson", "python": "" if repository.endswith("l4t-base") else "unknown"}
 
 
 def _python(repository: str, tag: str) -> dict[str, Any]:
+    """Official images of Python and PyPy; a tag names the minor, the distribution's code name, or neither."""
     if repository.rpartition("/")[2] not in {"python", "pypy"}:
         return {}
     found = _PYTHON_TAG.search(tag)
@@ -181,6 +194,7 @@ def _python(repository: str, tag: str) -> dict[str, Any]:
 
 
 def _distribution(repository: str, tag: str) -> dict[str, Any]:
+    """Official images of the distributions, by number or by code name (``bookworm-slim``)."""
     name = repository.rpartition("/")[2]
     if name not in _DISTRIBUTIONS:
         return {}
@@ -190,6 +204,7 @@ def _distribution(repository: str, tag: str) -> dict[str, Any]:
 
 
 def _nvidia(repository: str, tag: str) -> dict[str, Any]:
+    """``nvidia/cuda``: CUDA, cuDNN, flavour and distribution are the parts of its tag."""
     if repository != "nvidia/cuda":
         return {}
     found = _CUDA_TAG.match(tag)
@@ -200,6 +215,7 @@ def _nvidia(repository: str, tag: str) -> dict[str, Any]:
 
 
 def _rocm(repository: str, tag: str) -> dict[str, Any]:
+    """AMD's images: ROCm is in the tag, distribution or framework in the name or the tag."""
     if not repository.startswith("rocm/"):
         return {}
     name = repository.rpartition("/")[2]

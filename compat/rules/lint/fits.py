@@ -119,6 +119,10 @@ def _required(build: Build, scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _applies(marker: str, scene: Scene) -> bool:
+    """Whether a marker holds in this scene, as far as it is known: Linux, the stage's architecture and Python.
+
+    A marker that asks for an extra does not hold: nobody asked for it where it is weighed.
+    """
     if not marker.strip():
         return True
     from packaging.markers import InvalidMarker, Marker
@@ -138,6 +142,7 @@ def _applies(marker: str, scene: Scene) -> bool:
 
 
 def _allows(spec: str, version: str) -> bool:
+    """Whether a requirement admits a version; true where that is not known, since a wrong error costs more."""
     wanted = origins.specifiers(spec)
     if origins.specifiers(f"=={version}") is None or origins.version_of(version).is_prerelease:
         return True  # a maker's own build of that release (2.1.0a0): what it stands for is not known
@@ -147,6 +152,11 @@ def _allows(spec: str, version: str) -> bool:
 
 
 def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
+    """Two requests of which one needs another release of the other.
+
+    In one step pip refuses the pair or takes a third; in two steps the later one silently replaces the earlier,
+    which is a warning where the file may mean it so.
+    """
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
     later = max(item.request.line, other.request.line)
@@ -240,6 +250,7 @@ def _excluding(scene: Scene) -> Iterator[Finding]:
 
 
 def _exclusion(item: Taken, other: Taken, what: str, scene: Scene) -> Finding:
+    """Two frameworks that need what no one release of a third package gives both."""
     together = item.step is other.step
     return finding(
         "frameworks-conflict",

@@ -53,6 +53,7 @@ def _brought(scene: Scene) -> bool:
 
 
 def _has_cuda(name: str, scene: Scene) -> bool:
+    """Whether a stage or image that files are copied from may hold CUDA; an unknown image may."""
     stage = next((part for part in scene.ask.stages if part.name.lower() == name.lower()), None)
     image = scene.ask.chain(stage)[0].base if stage else name
     return bases.read(image, scene.matrix).kind in {"cuda", ""}
@@ -63,6 +64,7 @@ def _needs_cudnn(item: Taken) -> bool:
 
 
 def _missing(item: Taken, what: str, scene: Scene) -> Finding:
+    """A library that neither the base nor a package brings; softer where packages hold one that may be found."""
     base, build = scene.base, item.build
     assert base is not None
     assert build is not None
@@ -119,6 +121,7 @@ def _names_by_major(cuda: str, scene: Scene) -> bool:
 
 
 def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Finding:
+    """A base that has the library, in a release that the build was not made for."""
     base = scene.base
     assert base is not None
     return finding(

@@ -235,6 +235,7 @@ def _is_extra(place: Origin, step: Install) -> bool:
 
 
 def _admits(spec: str, build: Build, *, pre: bool) -> bool:
+    """Whether a specifier admits a build; a yanked one only where it is pinned (PEP 592)."""
     wanted = specifiers(spec)
     if wanted is None or (build.yanked and not spec.startswith("==")):
         return False

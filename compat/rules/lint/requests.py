@@ -44,6 +44,7 @@ def unmet(scene: Scene) -> Iterator[Finding]:
 
 
 def _index_missing(item: Taken, scene: Scene) -> Finding:
+    """A local version without its index; the fix names the index where the matrix knows it."""
     url, option = index_of(item, scene)
     return finding(
         "index-missing",
@@ -67,6 +68,7 @@ def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
 
 
 def _no_version(item: Taken, scene: Scene) -> Finding:
+    """A version that the named indexes do not have; a warning where the matrix may be older than the index."""
     builds = scene.matrix.builds(item.request.name)
     near = sorted({b.version for b in builds if any(place.has(b) for place in item.origins)}, key=origins.version_of)[
         -4:
@@ -98,6 +100,7 @@ def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
 
 
 def _wrong_tag(item: Taken, built_for: str, pythons: list[str], scene: Scene) -> Finding:
+    """A wheel named by address whose tag is for another Python."""
     return finding(
         "python-unsupported",
         scene,
@@ -130,6 +133,7 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
 
 
 def _no_python(item: Taken, scene: Scene) -> Finding:
+    """A release that has no wheel for the stage's Python, with those that it has."""
     builds = [b for b in scene.matrix.builds(item.request.name) if b.version == item.request.exact.partition("+")[0]]
     pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
@@ -310,6 +314,7 @@ def _vendor_words(scene: Scene) -> Iterator[Finding]:
 
 
 def _vendor(scene: Scene, line: int, what: str, severity: str) -> Finding:
+    """A build for another vendor's GPUs than the base is made for."""
     base = scene.base.reference if scene.base else ""
     return finding(
         "wrong-vendor-build", scene, line, f"{what}, on {base}.", severity="error" if severity == "error" else "warning"

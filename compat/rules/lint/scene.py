@@ -152,6 +152,10 @@ def scenes(ask: Ask, matrix: Matrix) -> Iterator[Scene]:
 
 
 def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, matrix: Matrix) -> Scene:
+    """One stage with all that its ancestors left in it: what is installed, by which Python, on which base.
+
+    Steps are walked in the order of the file, because each may change the Python of those that follow.
+    """
     steps = [(step, part is stage) for part in chain for step in part.installs]
     arch = "aarch64" if (base and base.kind == "jetson") or "arm64" in stage.platform else "x86_64"
     commands = tuple(command for part in chain for command in part.commands)
@@ -205,6 +209,7 @@ def _python_of_venv(commands: tuple[Command, ...]) -> str:
 
 
 def _taken(request: Request, step: Install, matrix: Matrix, place: origins.Place, base: Base | None) -> Taken:
+    """A request with the build that it takes here; one that the base already satisfies takes none."""
     if base is not None and _satisfied(request, step, base):
         found = origins.Outcome("unknown", why="kept")
     else:

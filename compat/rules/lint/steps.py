@@ -103,6 +103,7 @@ def settings(scene: Scene) -> Iterator[Finding]:
 
 
 def _cuda_home(scene: Scene) -> Iterator[Finding]:
+    """Variables that name another CUDA than the base has: compilers and loaders follow them."""
     base = scene.base
     for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
         found = re.search(r"/cuda-(\d+\.\d+)", scene.stage.env.get(name, ""))
@@ -198,6 +199,7 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
 
 
 def _of_service(ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning") -> Finding:
+    """A finding at a service of a compose file, which has no stage of its own."""
     page = PAGES[code]
     return Finding(
         code=code, severity=severity, title=page.title, detail=detail, fix=Fix(page.fix), place=Place(ask.file, line)
