@@ -143,8 +143,7 @@ def _runs_ptx(want: Sm, have: Sm) -> Kernels:
 
 
 def _runs_gfx(device: str, target: str, families: Families) -> bool:
-    """AMD code runs on its own processor or its family's generic one, unless one of its features is switched
-    otherwise.
+    """AMD code runs on its own processor or its family's generic one, unless a feature of it is switched.
 
     A feature that the code does not name fits either setting. Source: LLVM's AMDGPU usage guide, "Target ID" and
     "Generic processors".
