@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Kernels = Literal["native", "ptx", "none"]
 
-_NVIDIA = re.compile(r"(sm|compute|lto)_([0-9]{1,3})([0-9])([af]?)")
+_NVIDIA = re.compile(r"(sm|compute)_([0-9]{1,3})([0-9])([af]?)")
 _AMD = re.compile(r"gfx(?:[0-9a-f]{3,4}|\d{1,2}(?:-\d)?-generic)(?::[a-z]+[+-]){0,4}")
 _CAPABILITY = re.compile(r"([0-9]{1,2})\.([0-9])")
 
@@ -110,7 +110,7 @@ def _runs(device: str, target: str, families: Families) -> Kernels:
     if want is not None and have is not None:
         return _runs_ptx(want, have) if have.ptx else _runs_sass(want, have, families)
     if want is None and have is None:
-        return "native" if _runs_gfx(device, target, families) else "none"
+        return "native" if is_gfx(target) and _runs_gfx(device, target, families) else "none"
     return "none"
 
 

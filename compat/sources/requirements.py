@@ -142,7 +142,7 @@ def _logical_lines(text: str, first_line: int) -> list[tuple[int, str]]:
     held, start = "", 0
     for number, line in enumerate(text.splitlines(), first_line):
         start = start or number
-        if line.endswith("\\"):
+        if line.endswith("\\") and not line.lstrip().startswith("#"):  # a comment ends with its line
             held += line[:-1] + " "
             continue
         lines.append((start, held + line))

@@ -18,21 +18,39 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
-_BREAKS: Final = re.compile(r"(&&|\|\||;|\||\n)")
+_LONGEST: Final = 131_072  # characters; Linux passes no longer argument (execve(2), MAX_ARG_STRLEN)
+_BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
+_WORD_BEGINS: Final = frozenset(" \t\n;&|(")  # what a "#" or a subshell's bracket may follow
+_REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
+_VALUED: Final = frozenset({"-u", "--user", "-g", "--group", "-h", "--host", "-D", "--chdir"})
+"""Options of sudo and env whose value is a word of its own (sudo(8), env(1))."""
 _SKIP: Final = frozenset(
     ["sudo", "exec", "time", "then", "do", "else", "elif", "if", "while", "!", "(", "{", "eval", "nohup", "env"]
 )
+_CONDITION: Final = frozenset({"if", "elif", "while", "until", "!"})
+_LEADS: Final = frozenset({"then", "do", "else", "{", "("})
 _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
 _PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
 _CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
+_UV: Final = re.compile(r"(?:.*/)?uv")
 _PROJECT: Final = re.compile(r"(?:.*/)?(?:pipenv|poetry|pdm)")
 _APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """``text`` with ``$NAME``, ``${NAME:-default}`` and ``${NAME:+other}`` filled in; unknown names stay."""
+    """``text`` with ``$NAME``, ``${NAME:-default}`` and ``${NAME:+other}`` filled in; unknown names stay.
+
+    Values that grow past what a program can be given (``ENV A=$A$A``, over and over) stay as written.
+    """
+    room = _LONGEST
 
     def one(found: re.Match[str]) -> str:
+        nonlocal room
+        value = chosen(found)
+        room -= len(value)
+        return value if room >= 0 else found.group()
+
+    def chosen(found: re.Match[str]) -> str:
         name, mark, other = found[1] or found[4], found[2], found[3]
         value = values.get(name)
         if mark == "+":
@@ -62,12 +80,13 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
             exported |= dict(word.split("=", 1) for word in words[1:] if "=" in word)
         if not words:
             continue
-        after = script[offset + len(piece) :].lstrip(" ")[:2] if number + 1 < len(pieces) else ""
-        guarded = condition or after == "||" or (after[:1] == "|" and after != "||")
+        after = script[offset + len(piece) :].lstrip(" )")[:2] if number + 1 < len(pieces) else ""
+        guarded = condition or after == "||" or (after[:1] in {"|", "&"} and after != "&&")
         variables = tuple((exported | own).items())
         for inner in _unwrapped(words):
             place = line + script.count("\n", 0, offset)
-            found.append(Command(tuple(inner), place, build, variables, guarded, arms.place))
+            settled, branch = (*variables, *inner.settings), arms.place or inner.branch
+            found.append(Command(inner.words, place, build, settled, guarded or inner.guarded, branch))
     return tuple(found)
 
 
@@ -84,19 +103,25 @@ class _Arms:
         return ".".join(map(str, self._open[-1])) if self._open else ""
 
     def enter(self, piece: str) -> bool:
-        """Take note of a piece; whether it is a condition."""
-        first = piece.split(maxsplit=1)[0] if piece.strip() else ""
-        match first:
-            case "if" | "case":
-                self._count += 1
-                self._open.append([self._count, 0])
-            case "elif" | "else":
-                self._next()
-            case "fi" | "esac":
-                self._open = self._open[:-1]
-            case _ if first.endswith(")") and "(" not in first:
-                self._next()
-        return first in {"if", "elif", "while", "until", "!"}
+        """Take note of the words that a piece begins with (``then if``); whether it is a condition."""
+        condition, rest = False, iter(piece.split())
+        for word in rest:
+            condition |= word in _CONDITION
+            match word:
+                case "if" | "case":
+                    self._count += 1
+                    self._open.append([self._count, 0])
+                    # a case has the word that it matches before "in", and its first arm behind
+                    _ = word == "case" and "in" in rest
+                case "elif" | "else":
+                    self._next()
+                case "fi" | "esac":
+                    self._open = self._open[:-1]
+                case _ if word.endswith(")") and "(" not in word:
+                    self._next()
+                case _ if word not in _LEADS | _CONDITION:
+                    break
+        return condition
 
     def _next(self) -> None:
         if self._open:
@@ -106,7 +131,7 @@ class _Arms:
 def _split(piece: str) -> list[str]:
     """Words of a command; where quotes do not close, whatever blanks divide."""
     try:
-        return shlex.split(piece, comments=True)
+        return shlex.split(piece)
     except ValueError:
         return piece.split()
 
@@ -121,42 +146,68 @@ def _prefixed(words: list[str]) -> tuple[list[str], dict[str, str]]:
         elif words[0] in _SKIP or (words[0].endswith(")") and "(" not in words[0]):
             skipped = words.pop(0)
             while skipped in {"sudo", "env", "time"} and words and words[0].startswith("-"):
-                words.pop(0)
+                del words[: 2 if words[0] in _VALUED else 1]
+        elif words[0] == "case" and "in" in words:
+            del words[: words.index("in") + 1]  # the first arm may stand on the same line
         else:
             break
     return words, own
 
 
-def _unwrapped(words: list[str]) -> list[list[str]]:
+def _unwrapped(words: list[str]) -> list[Command]:
     """The commands inside ``bash -c '...'``, ``conda run -n env ...`` and ``uv run ...``; else the command itself."""
     if re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh", words[0]) and len(words) > 2 and re.fullmatch(r"-\w*c", words[1]):
-        return [list(command.words) for command in commands(words[2], 0)]
-    if words[:1] in (["conda"], ["mamba"], ["micromamba"], ["poetry"], ["pdm"]) and words[1:2] == ["run"]:
+        return list(commands(words[2], 0))
+    if words[1:2] == ["run"] and any(runner.fullmatch(words[0]) for runner in (_CONDA, _PROJECT, _UV)):
         rest = words[2:]
         while rest and rest[0].startswith("-"):
-            valued = rest[0] in {"-n", "--name", "-p", "--prefix"}
+            valued = rest[0] in {"-n", "--name", "-p", "--prefix", "--python", "--with", "--extra", "--group"}
             rest = rest[2:] if valued else rest[1:]
-        return [rest] if rest else [words]
-    return [words]
+        return [Command(tuple(rest or words), 0)]
+    return [Command(tuple(words), 0)]
 
 
 def _pieces(script: str) -> list[tuple[int, str]]:
-    """Parts between separators that stand outside quotes, with their offsets."""
+    """Parts between separators that stand outside quotes and comments, with their offsets."""
     pieces, start, quote, index = [], 0, "", 0
+    groups: list[bool] = []
     while index < len(script):
         mark = script[index]
-        if quote:
-            quote = "" if mark == quote else quote
-        elif mark == "\\":
+        if mark == "\\" and quote != "'":  # between apostrophes a backslash is a plain sign
             index += 1
+        elif quote:
+            quote = "" if mark == quote else quote
         elif mark in "'\"":
             quote = mark
-        elif found := _BREAKS.match(script, index):
+        elif mark == "#" and _begins_word(script, index):
+            pieces.append((start, script[start:index]))  # an apostrophe in a comment opens nothing
+            start = index = end if (end := script.find("\n", index)) >= 0 else len(script)
+            continue
+        elif length := _separator(script, index, groups):
             pieces.append((start, script[start:index]))
-            start = index = found.end()
+            start = index = index + length
             continue
         index += 1
     return [*pieces, (start, script[start:])]
+
+
+def _begins_word(script: str, index: int) -> bool:
+    return index == 0 or script[index - 1] in _WORD_BEGINS
+
+
+def _separator(script: str, index: int, groups: list[bool]) -> int:
+    """Length of the separator that stands here, 0 if there is none.
+
+    ``groups`` tells of each bracket that is open whether it is a subshell's, which parts commands, or belongs to a
+    substitution or a function, which does not. A closing bracket without one ends the pattern of a ``case``.
+    """
+    if script[index] == "(":
+        groups.append(_begins_word(script, index))
+        return int(groups[-1])
+    if script[index] == ")" and groups:
+        return int(groups.pop())
+    found = _BREAKS.match(script, index)
+    return len(found.group()) if found else 0
 
 
 def installs(found: Sequence[Command]) -> tuple[Install, ...]:
@@ -171,17 +222,30 @@ def installs(found: Sequence[Command]) -> tuple[Install, ...]:
 
 def _install(command: Command) -> Install | None:
     """What a command installs, if it is one of an installer's; ``python -m pip`` and paths to pip count."""
-    words, python = list(command.words), ""
+    words, python = _unredirected(command.words), ""
+    if not words:
+        return None
     if (named := _PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"] and words[2:3] in (["pip"], ["uv"]):
         python = named[1] or ""
         words = words[2:]
-    if words[0].rpartition("/")[2] == "uv" and len(words) > 2:
+    if _UV.fullmatch(words[0]) and len(words) > 2:
         return _uv(words[1:], command.line, python if "." in python else "")
     head, rest = words[0], words[1:]
     for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt), (_PROJECT, _project)):
         if pattern.fullmatch(head):
             return maker(rest, command.line, python if "." in python else _minor_in(head))
     return None
+
+
+def _unredirected(words: Sequence[str]) -> list[str]:
+    """The words without what sends output elsewhere: ``2>&1``, ``>/dev/null``, ``> log``."""
+    kept, rest = [], iter(words)
+    for word in rest:
+        if not _REDIRECTION.fullmatch(word):
+            kept.append(word)
+        elif word[-1] in "<>":
+            next(rest, "")
+    return kept
 
 
 def _minor_in(program: str) -> str:
@@ -246,6 +310,8 @@ def conda_request(text: str, line: int) -> Request | None:
         version = found[1]
         loose = not spec.startswith("==") and not found[2] and not version.endswith(".*")
         spec = f"=={version}{'.*' if loose else ''}"
+    elif found := re.match(r"\d[\w.+!*]*", spec):  # "numpy 1.21 py310_0": a bare version is exact, a build may follow
+        spec = f"=={found.group()}"
     return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line)
 
 

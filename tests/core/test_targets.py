@@ -51,6 +51,10 @@ FAMILIES = Families(
         ("gfx90a:xnack-", "gfx90a:xnack+", "none"),
         ("gfx90a:xnack+", "gfx90a", "native"),
         ("gfx90a", "gfx90a:sramecc+:xnack-", "native"),
+        ("gfx90a", "gfx90a:", "none"),
+        # an intermediate for the linker is neither SASS nor PTX: nothing loads it
+        ("sm_89", "lto_89", "none"),
+        ("sm_90", "lto_80", "none"),
         # vendors never mix
         ("gfx1100", "sm_89", "none"),
         ("sm_89", "gfx1100", "none"),
@@ -76,6 +80,13 @@ def test_native_code_wins_over_ptx_wherever_it_stands_in_the_list():
         ("sm_121", Sm(12, 1)),
         ("gfx90a", None),
         ("sm_9", None),
+        ("lto_89", None),
+        ("xsm_89", None),
+        ("sm_89x", None),
+        ("sm_89 ", None),
+        ("v8.9", None),
+        ("8.9.1", None),
+        ("8.9+", None),
         ("", None),
     ],
 )
@@ -113,3 +124,79 @@ def test_more_code_never_hurts(device, code, extra):
 def test_a_reading_prints_as_it_was_read(target):
     assert str(sm(target)) == target
     assert sm(sm(target).capability) == sm(target)
+
+
+@pytest.mark.parametrize(
+    ("text", "amd"),
+    [
+        ("gfx906", True),
+        ("gfx90a", True),
+        ("gfx1100", True),
+        ("gfx9-generic", True),
+        ("gfx9-4-generic", True),
+        ("gfx90a:sramecc+:xnack-", True),
+        ("gfx90a:", False),
+        ("gfx90a:xnack", False),
+        ("GFX90A", False),
+        ("xgfx90a", False),
+        ("gfx90a gfx908", False),
+        ("gfx12345", False),
+    ],
+)
+def test_spelling_of_amd_targets(text, amd):
+    assert is_gfx(text) is amd
+
+
+@pytest.mark.parametrize("nonsense", ["", "cuda", "gpu0", "sm_", "gfx", ":", "8", "Tesla T4"])
+def test_a_word_that_is_no_target_runs_nothing_and_is_run_by_nothing(nonsense):
+    assert kernels_for("sm_89", [nonsense], FAMILIES) == "none"
+    assert kernels_for("gfx90a", [nonsense], FAMILIES) == "none"
+    assert kernels_for(nonsense, ["sm_89", "compute_50", "gfx90a"], FAMILIES) == "none"
+
+
+@given(st.text(max_size=12), st.lists(st.text(max_size=12), max_size=3))
+def test_no_text_breaks_the_comparison(device, code):
+    assert kernels_for(device, code, FAMILIES) in {"native", "ptx", "none"}
+
+
+code_of_nvidia = st.builds(
+    lambda kind, major, minor, suffix: f"{kind}_{major}{minor}{suffix}",
+    st.sampled_from(["sm", "compute"]),
+    st.integers(3, 13),
+    st.integers(0, 9),
+    st.sampled_from(["", "a", "f"]),
+)
+
+
+def programming_guide(device, code):
+    """The CUDA C++ Programming Guide's compatibility rules, written once more and by other means."""
+    kind, _, rest = code.partition("_")
+    suffix = rest[-1] if rest[-1] in "af" else ""
+    have = int(rest.rstrip("af"))
+    want = int(device.removeprefix("sm_"))
+    if suffix == "a":
+        fits = want == have
+    elif suffix == "f" or kind == "sm":
+        fits = have <= want < have - have % 10 + 10
+    else:
+        fits = want >= have
+    return {("sm", True): "native", ("compute", True): "ptx"}.get((kind, fits), "none")
+
+
+@given(capability, code_of_nvidia)
+def test_desktop_devices_follow_the_programming_guide(device, code):
+    assert kernels_for(device, [code], Families()) == programming_guide(device, code)
+
+
+@given(capability, st.lists(code_of_nvidia, max_size=5))
+def test_a_list_is_as_good_as_its_best_member(device, code):
+    order = ["none", "ptx", "native"]
+    best = max((kernels_for(device, [one], FAMILIES) for one in code), key=order.index, default="none")
+    assert kernels_for(device, code, FAMILIES) == best
+    assert kernels_for(device, code[::-1], FAMILIES) == best
+
+
+@given(st.sampled_from(sorted(FAMILIES.integrated)), code_of_nvidia)
+def test_a_jetson_runs_machine_code_for_itself_alone(device, code):
+    if kernels_for(device, [code], FAMILIES) == "native":
+        assert code.rstrip("af") == device
