@@ -138,3 +138,135 @@ def test_hostile_documents_are_read_or_refused_but_never_crash(document):
 
 def test_every_entry_of_the_catalogue_says_what_it_means():
     assert all(len(spec.meaning) > 8 for spec in facts.CATALOGUE.values())
+
+
+STATES = [Fact("535.1", "nvml"), Fact(None, "nvml"), Unknown("denied", "nvml")]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "wins"),
+    [
+        (Fact("1"), Fact("2"), "ours"),
+        (Fact(None), Fact("2"), "ours"),  # a known absence is knowledge
+        (Fact("1"), Unknown("w"), "ours"),
+        (Unknown("v"), Fact("2"), "theirs"),
+        (Unknown("v"), Fact(None), "theirs"),
+        (Unknown("v"), Unknown("w"), "ours"),  # the reason of the nearer source is told
+    ],
+)
+def test_which_of_two_readings_wins(ours, theirs, wins):
+    merged = Host({"driver": ours}).over(Host({"driver": theirs})).reading("driver")
+    assert merged == {"ours": ours, "theirs": theirs}[wins]
+
+
+def test_what_only_one_side_read_is_kept():
+    merged = Host({"driver": Unknown("v")}).over(Host({"os": Fact("debian12")}))
+    assert merged.reading("driver") == Unknown("v")
+    assert merged["os"] == "debian12"
+
+
+@pytest.mark.parametrize(
+    ("reading", "known", "absent", "value"),
+    [(Fact("535.1"), True, False, "535.1"), (Fact(None), True, True, None), (Unknown("denied"), False, False, None)],
+)
+def test_the_three_states_of_a_reading(reading, known, absent, value):
+    machine = Host({"driver": reading})
+    assert (machine.known("driver"), machine.absent("driver"), machine["driver"]) == (known, absent, value)
+
+
+@pytest.mark.parametrize("reading", STATES)
+def test_checking_leaves_good_readings_as_they_are(reading):
+    assert facts.checked({"driver": reading}) == {"driver": reading}
+
+
+@pytest.mark.parametrize("value", ["N/A", "[Unknown Error]", "", True, ["535"]])
+def test_a_version_that_is_none_is_unknown_with_the_place_that_said_it(value):
+    found = facts.checked({"driver": Fact(value, "nvidia-smi")})["driver"]
+    assert isinstance(found, Unknown)
+    assert found.source == "nvidia-smi"
+    assert "is not a" in found.why
+
+
+def test_only_versions_are_checked_for_being_versions():
+    reading = Fact("N/A", "uname")
+    assert facts.checked({"os": reading}) == {"os": reading}
+
+
+def test_targets_of_a_machine_without_gpus():
+    assert facts.host(gpus=None).targets() == ()
+    assert facts.host(gpus=[]).targets() == ()
+    assert Host().targets() == ()
+
+
+def test_a_document_leaves_out_what_records_do_not_say():
+    machine = facts.host(
+        gpus=[{"name": "x", "memory_mib": 0, "lost": False}],
+        builds={"torch": {"runtime": "cpu"}},
+        libraries=[{"name": "libcuda.so.1"}],
+    )
+    document = facts.dump(machine)
+    assert document["gpus"] == [{"name": "x", "memory_mib": 0, "lost": False}]  # "no" and zero are said
+    assert document["builds"] == {"torch": {"runtime": "cpu"}}
+    assert document["libraries"] == [{"name": "libcuda.so.1"}]
+    json.dumps(document)
+
+
+def test_names_follow_the_catalogue_and_not_the_file():
+    names = list(facts.CATALOGUE)[:6]
+    assert list(Host({name: Fact(None) for name in reversed(names)})) == names
+
+
+def test_white_space_around_values_is_no_part_of_them():
+    machine = facts.host(os=" ubuntu22.04\n", gpus=[" Tesla T4 "], driver=" 535.1 ")
+    assert (machine["os"], machine["gpus"][0].name, machine["driver"]) == ("ubuntu22.04", "Tesla T4", "535.1")
+
+
+def test_records_pass_through_as_they_are():
+    card = Gpu(name="x", target="sm_89")
+    assert facts.host(gpus=[card])["gpus"] == (card,)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("memory_mib", True, "True is not a number; expected a whole number"),
+        ("memory_mib", "1 GiB", "is not a number"),
+        ("gpus", "Tesla T4", "is not a list; expected a list of GPU names or tables"),
+        ("gpus", {"name": "x"}, "is not a list"),
+        ("gpus", [3], "is not a table"),
+        ("libraries", "libcuda.so", "is not a list"),
+        ("libraries", [["x"]], "is not a table"),
+        ("builds", ["torch"], "is not a table"),
+        ("builds", {"torch": "2.9"}, "is not a table"),
+        ("python", True, "is not a text"),
+        ("env", {"A": [1]}, "is not a text"),
+    ],
+)
+def test_each_kind_refuses_the_wrong_shape_in_words(name, value, words):
+    with pytest.raises(InputErrors) as caught:
+        facts.load({name: value}, "h.json")
+    assert f"h.json: {name}: " in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_where_and_why_are_taken_from_the_document():
+    machine = facts.load({"driver": "535.1", "read": {"driver": "nvml"}, "unknown": {"os": "no file", "zzz": "x"}}, "h")
+    assert machine.source("driver") == "nvml"
+    assert machine.reading("os") == Unknown("no file", "h")
+    assert list(machine) == [name for name in facts.CATALOGUE if name in {"driver", "os"}]
+
+
+def test_a_slip_of_the_pen_is_answered_with_the_nearest_name_or_the_command_that_lists_them():
+    with pytest.raises(InputErrors, match="expected 'gpus'"):
+        facts.load({"gpu": []}, "h")
+    with pytest.raises(InputErrors, match="a name that `envcheck host` prints"):
+        facts.load({"qqqqqqqqqq": 1}, "h")
+
+
+@given(documents(), documents())
+def test_laying_over_twice_changes_nothing_more(one, two):
+    upper, lower = facts.load(one, "a"), facts.load(two, "b")
+    once = upper.over(lower)
+    assert upper.over(once) == once
+    assert upper.over(upper) == upper
+    assert set(once.readings) == set(upper.readings) | set(lower.readings)

@@ -54,3 +54,54 @@ def test_order_is_total_and_agrees_with_pep440(left, right):
 @given(dotted)
 def test_trailing_zeros_never_matter(text):
     assert versions.release(text) == versions.release(text + ".0")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "one"),
+    [
+        ("2.1", "2.1.0", True),
+        ("2.1.0", "2.1", True),
+        ("2.1", "2.1.1", False),
+        ("2.1", "2.1rc1", False),  # a pre-release is no other spelling of its release
+        ("2.1", "2.10", False),
+        ("nightly", "nightly", True),
+        ("nightly", "stable", False),
+        ("2.1", "nightly", False),
+    ],
+)
+def test_two_texts_name_one_release_or_do_not(left, right, one):
+    assert versions.same_release(left, right) is one
+
+
+@given(dotted, dotted)
+def test_final_releases_are_the_same_where_pep440_says_so(left, right):
+    from packaging.version import Version
+
+    assert versions.same_release(left, right) == (Version(left) == Version(right))
+    assert versions.same_release(left, left + ".0.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("12.8", True), (" 12.8\n", True), ("12", True), ("12.8-1", False), ("12.", False), ("v12.8", False), ("", False)],
+)
+def test_the_whole_text_must_be_a_dotted_number(text, whole):
+    assert versions.is_release(text) is whole
+
+
+def test_release_zero_is_a_release():
+    assert versions.release("0.0.0") == (0,)
+    assert versions.release("0") == (0,)
+
+
+@given(dotted)
+def test_major_and_minor_are_the_first_two_numbers(text):
+    numbers = [*map(int, text.split(".")), 0]
+    assert versions.major(text) == numbers[0]
+    assert versions.minor(text) == f"{numbers[0]}.{numbers[1]}"
+
+
+@given(dotted, dotted, dotted)
+def test_reaching_a_floor_is_transitive(low, middle, high):
+    if versions.at_least(high, middle) and versions.at_least(middle, low):
+        assert versions.at_least(high, low)

@@ -1,0 +1,148 @@
+"""Grids for CI systems: each format holds the same cells, carries their plans, and lets nothing out of a value."""
+
+import json
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat import ci, plan
+
+HOSTILE = "FROM a:1\nRUN echo \"${X}\" %{Y} 'z' ${{ secrets.T }}\n"
+
+
+def cell(name="one", runtime="cuda12.8", arch="x86_64", **more):
+    image = plan.BaseImage(image="ubuntu:22.04")
+    made = plan.Plan(runtime=runtime, python="3.12", arch=arch, base_image=image, **more)
+    return ci.Cell(name=name, requirements=("torch==2.9.1", "numpy<3"), plan=made, dockerfile=HOSTILE)
+
+
+GRID = ci.Grid(
+    (cell(), cell("two", "cpu", "aarch64")),
+    (ci.Excluded("three", ("jax==0.1",), "no build for it"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("torch==2.9.1", "cuda12.6", "py3.11"), "torch-2-9-1-cuda12-6-py3-11"),
+        (("Torch_Vision",), "torch-vision"),
+        (("--a--",), "a"),
+        (("é",), ""),
+        (("a" * 99, "b"), "a" * 99),  # cut at 100 characters, and no dash is left at the end
+        (("a" * 200,), "a" * 100),
+    ],
+)
+def test_names_of_jobs(words, name):
+    assert ci.slug(*words) == name
+
+
+@given(st.lists(st.text(max_size=60), max_size=4))
+def test_a_name_fits_tags_and_is_its_own_name(words):
+    name = ci.slug(*words)
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert len(name) <= 100
+    assert name == name.strip("-")
+    assert ci.slug(name) == name
+
+
+@pytest.mark.parametrize(
+    ("arch", "platform"), [("x86_64", "linux/amd64"), ("aarch64", "linux/arm64"), ("ppc64le", "linux/ppc64le")]
+)
+def test_architectures_have_dockers_names(arch, platform):
+    assert cell(arch=arch).platform == platform
+
+
+@pytest.mark.parametrize(("runtime", "gpu"), [("cuda12.8", True), ("rocm6.4", True), ("cpu", False)])
+def test_only_a_cpu_cell_needs_no_gpu(runtime, gpu):
+    assert cell(runtime=runtime).needs_gpu is gpu
+
+
+def test_the_document_has_every_cell_with_its_whole_plan_and_every_reason():
+    document = json.loads(ci.document(GRID))
+    assert document["schema"] == "envcheck.ci/1"
+    assert [item["name"] for item in document["cells"]] == ["one", "two"]
+    assert document["cells"][1] | {"plan": None} == {
+        "name": "two",
+        "requirements": "torch==2.9.1 numpy<3",
+        "runtime": "cpu",
+        "python": "3.12",
+        "platform": "linux/arm64",
+        "base_image": "ubuntu:22.04",
+        "gpu": False,
+        "plan": None,
+    }
+    for item, made in zip(document["cells"], GRID.cells, strict=True):
+        assert plan.load(item["plan"], "p").plan == made.plan
+    assert document["excluded"] == [{"name": "three", "requirements": ["jax==0.1"], "why": "no build for it"}]
+
+
+def test_a_github_matrix_is_one_line_whose_cells_carry_stored_plans():
+    text = ci.github(GRID)
+    assert text.count("\n") == 1
+    rows = json.loads(text)["include"]
+    assert [(row["name"], row["gpu"]) for row in rows] == [("one", True), ("two", False)]
+    for row, made in zip(rows, GRID.cells, strict=True):
+        assert plan.load(json.loads(row["plan"]), "p").plan == made.plan
+
+
+def test_a_workflow_builds_and_verifies_each_cell_from_its_plan():
+    job = yaml.safe_load(ci.workflow(GRID))["jobs"]["image"]
+    rows = job["strategy"]["matrix"]["include"]
+    assert rows == json.loads(ci.github(GRID))["include"]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert any(command.startswith("envcheck build --plan") for command in commands)
+    assert any(command.startswith("envcheck verify") for command in commands)
+    assert job["env"]["PLAN"] == "${{ matrix.plan }}"  # through the environment: a value cannot become a command
+
+
+def test_a_gitlab_pipeline_has_a_job_per_cell_on_a_fitting_runner():
+    jobs = json.loads(ci.gitlab(GRID))
+    assert set(jobs) == {"stages", "one", "two"}
+    assert (jobs["one"]["tags"], jobs["two"]["tags"]) == (["gpu"], ["docker"])
+    assert plan.load(json.loads(jobs["one"]["variables"]["ENVCHECK_PLAN"]), "p").plan == GRID.cells[0].plan
+    verbs = [command.split()[1] for command in jobs["one"]["script"] if command.startswith("envcheck")]
+    assert verbs == ["build", "verify"]
+    assert jobs["one"]["artifacts"]["reports"]["junit"] in jobs["one"]["script"][-1]
+
+
+def test_a_bake_file_holds_dockerfiles_that_bake_leaves_as_they_are():
+    document = json.loads(ci.bake(GRID))
+    assert document["group"]["default"]["targets"] == list(document["target"]) == ["one", "two"]
+    target = document["target"]["two"]
+    assert (target["platforms"], target["tags"]) == (["linux/arm64"], ["envcheck:two"])
+    inline = target["dockerfile-inline"]
+    assert inline.replace("$${", "${").replace("%%{", "%{") == HOSTILE
+    assert inline.count("$${") == 2
+    assert inline.count("%%{") == 1
+
+
+@pytest.mark.parametrize(
+    ("grid", "last"),
+    [
+        (ci.Grid(()), "0 cells, 0 left out"),
+        (ci.Grid((cell(),)), "1 cell, 0 left out"),
+        (GRID, "2 cells, 1 left out"),
+    ],
+)
+def test_people_are_told_how_many_cells_there_are(grid, last):
+    assert ci.text(grid).splitlines()[-1] == last
+
+
+def test_people_are_told_what_was_left_out_and_why():
+    assert "- three: left out: no build for it\n" in ci.text(GRID)
+    assert "✓ one: cuda12.8, Python 3.12\n" in ci.text(GRID)
+
+
+def test_a_cell_without_a_base_image_says_none():
+    bare = plan.Plan(runtime="metal", python="3.12")
+    grid = ci.Grid((ci.Cell(name="mac", requirements=(), plan=bare, dockerfile=""),))
+    assert json.loads(ci.document(grid))["cells"][0]["base_image"] == ""
+
+
+@pytest.mark.parametrize("format_", ci.FORMATS)
+def test_every_format_names_every_cell(format_):
+    text = ci.write(GRID, format_)
+    assert all(item.name in text for item in GRID.cells)
