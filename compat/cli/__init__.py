@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -101,8 +100,9 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
         InputError: naming the word before it.
     """
     for before, word in zip(("", *arguments), arguments, strict=False):
-        if not word.strip() or re.fullmatch(r"--[a-z-]+=\s*", word):
-            place = word.partition("=")[0].strip() or (before if before.startswith("-") else "command line")
+        name, mark, value = word.partition("=")
+        if not word.strip() or (mark and name.startswith("--") and not value.strip()):
+            place = name.strip() or (before if before.startswith("-") else "command line")
             raise InputError("an empty value", where=place, expected="a value", hint="leave it out if none is meant")
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from compat.cli import COMMANDS
+from compat.cli.conversion import Command, Group
 from compat.cli.options import Formats, Speech, format_option
 
 
@@ -21,6 +22,7 @@ def application(names: Iterable[str]) -> typer.Typer:
     """
     app = typer.Typer(
         name="envcheck",
+        cls=Group,
         help="Find what does not fit between GPU, driver, CUDA or ROCm, framework, Python and container.",
         epilog="Exit codes: 0 fine, 1 findings or no plan, 2 bad input, 3 could not be checked, 130 interrupted.",
         no_args_is_help=True,
@@ -34,15 +36,15 @@ def application(names: Iterable[str]) -> typer.Typer:
         if hasattr(module, "COMMANDS"):
             app.add_typer(_group(module), name=name)
         else:
-            app.command(name)(expanded(module.command))
+            app.command(name, cls=Command)(expanded(module.command))
     return app
 
 
 def _group(module: ModuleType) -> typer.Typer:
     """A command that has commands of its own."""
-    group = typer.Typer(help=module.TITLE, no_args_is_help=True, rich_markup_mode=None)
+    group = typer.Typer(cls=Group, help=module.TITLE, no_args_is_help=True, rich_markup_mode=None)
     for name, function in module.COMMANDS.items():
-        group.command(name)(expanded(function))
+        group.command(name, cls=Command)(expanded(function))
     return group
 
 

@@ -1,0 +1,52 @@
+"""Commands that spare Typer its conversions of values that need none.
+
+Newer releases of Typer convert every value, defaults too, by Pydantic, and importing that takes longer than Typer
+itself. Here Typer's own conversion is made for such values only as are neither defaults nor texts.
+"""
+
+from functools import partial
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+
+class Command(TyperCommand):
+    """A command whose parameters convert late."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, that of ``--help`` included."""
+        return [_late(parameter) for parameter in super().get_params(ctx)]
+
+
+class Group(TyperGroup):
+    """A group of commands whose own parameters convert late."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, that of ``--help`` included."""
+        return [_late(parameter) for parameter in super().get_params(ctx)]
+
+
+def _late(parameter: Any) -> Any:
+    """The parameter itself with its conversion put off; older releases of Typer have none and are left as they are."""
+    make = getattr(parameter, "get_runtime_param", None)
+    if make is not None and hasattr(parameter, "type_descriptor") and not isinstance(make, partial):
+        parameter.get_runtime_param = partial(_Conversion, make)
+    return parameter
+
+
+class _Conversion:
+    """Converts one parameter's values in Typer's place; ``make`` gives Typer's own conversion."""
+
+    def __init__(self, make: Any) -> None:
+        self._make = make
+
+    def coerce(self, value: Any, *, param: Any, ctx: Any) -> Any:
+        """The value in its parameter's type: a default has it already, and so has a text where texts are wanted."""
+        kind = param.type_descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if kind == list[str]:
+            return list(value)
+        if kind is str or isinstance(value, bool) or value is param.default:
+            return value
+        return self._make().coerce(value, param=param, ctx=ctx)
