@@ -37,7 +37,7 @@ class Cell:
     @property
     def needs_gpu(self) -> bool:
         """Whether verifying it fully needs a device."""
-        return self.plan.runtime != "cpu"
+        return self.plan.runtime not in {"cpu", plans.NO_CODE}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SCHEMA: Final = "envcheck.resolve/1"
 _LONGEST: Final = 20_000  # characters; explanations of conflicts cite many sources, nothing else is long
 
+NO_CODE: Final = "none"
+"""The runtime of a plan in which nothing has GPU code although no CPU build was asked for."""
+
 How = Literal["measured", "documented", "inferred"]
 Status = Literal["plan", "conflict", "unknown"]
 CudaFrom = Literal["wheel", "packages", "system", ""]
@@ -127,7 +130,8 @@ class Plan:
     """Builds that fit together, and what they need around them.
 
     Attributes:
-        runtime: the plan's GPU runtime, ``cuda12.6``, ``rocm6.2``, ``xpu``, ``metal``, ``tpu`` or ``cpu``.
+        runtime: the plan's GPU runtime, ``cuda12.6``, ``rocm6.2``, ``xpu``, ``metal``, ``tpu`` or ``cpu``; ``none``
+            where nothing in it has GPU code although no CPU build was asked for.
         python: minor version, ``3.11``.
         arch: machine architecture, ``x86_64`` or ``aarch64``.
         base_image: what the Dockerfile starts from; ``None`` on systems without containers (macOS, Windows).

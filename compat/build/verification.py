@@ -15,6 +15,7 @@ from compat import run as runner
 from compat.build.outcome import Probe, Verification, findings, is_complete, read
 from compat.build.peaks import weighed
 from compat.errors import CannotCheckError, InputError
+from compat.plan import NO_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,7 +72,7 @@ def verify(
     try:
         found = engine.image_of(client, image)
         plan = planned(found.labels or {})
-        runtime = expect or (plan.runtime if plan else "")
+        runtime = expect or (plan.runtime.replace(NO_CODE, "") if plan else "")
         modules = tuple(frameworks) or _modules(plan)
         words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds)
         limits = {**engine.confinement(memory), **engine.devices(client, runtime, gpus)}

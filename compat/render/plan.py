@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat.plan import NO_CODE
 from compat.render.ink import Ink, one_line, printable, table
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         explain: whether to add the choices.
         settled: false where the plan is only the nearest one, because a fact that decides is not known.
     """
-    head = printable(f"{chosen.runtime}, Python {chosen.python}, {chosen.arch}")
+    runtime = "no GPU code" if chosen.runtime == NO_CODE else chosen.runtime
+    head = printable(f"{runtime}, Python {chosen.python}, {chosen.arch}")
     rows = [
         (
             printable(build.requirement),

@@ -106,7 +106,9 @@ class Images:
         search for the optimum takes the one that violates nothing, the enumeration of corrections all of them.
         """
         if not need.place.startswith("linux"):
-            yield from (Footing(python, None, FITS) for python in self._pythons(need)[:1])
+            pythons = self._pythons(need)
+            settled = [text for text in pythons if text in self._settled]
+            yield from (Footing(python, None, FITS) for python in (settled or pythons)[:1])
             return
         if need not in self._known.standing:
             ranked = sorted(self._candidates(need, self._pythons(need)), key=lambda pair: pair[0])

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.matrix.rows import Build
 from compat.resolve.hardware import Hardware
-from compat.resolve.options import ANY_PYTHON, VENDORS, Option, is_for, line, series, spelling, split_runtime
+from compat.resolve.options import ANY_PYTHON, VENDORS, Option, is_at, is_for, line, series, spelling, split_runtime
 from compat.resolve.specs import holds
 
 if TYPE_CHECKING:
@@ -85,10 +85,19 @@ class Knowledge:
         return self._options[package]
 
     def published(self, package: str, place: str, cpu: bool) -> tuple[Option, ...]:
-        """Builds for a place: GPU builds and those without GPU code, or with ``cpu`` CPU builds instead."""
+        """Builds for a place: GPU builds and those without GPU code, or with ``cpu`` CPU builds instead.
+
+        A wheel for Apple's GPUs serves a CPU request where its release has no CPU build there: it holds the CPU's code
+        too, and the program chooses the device. Source: PyTorch documentation, "MPS backend".
+        """
         key = (package, place, cpu)
         if key not in self._published:
-            self._published[key] = tuple(option for option in self.options(package) if is_for(option, place, cpu))
+            found = [option for option in self.options(package) if is_for(option, place, cpu)]
+            if cpu and place.startswith("macosx"):
+                plain = {option.version for option in found if option.vendor == "cpu"}
+                metal = (option for option in self.options(package) if option.kind == "metal" and not option.build.pins)
+                found += [option for option in metal if is_at(option, place) and option.version not in plain]
+            self._published[key] = tuple(sorted(found, key=lambda option: option.serial))
         return self._published[key]
 
     def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:
@@ -109,6 +118,28 @@ class Knowledge:
                 and wish.names(option)
             )
         return self._meeting[key]
+
+    def frameworks_of(self, wish: Wish, place: str) -> tuple[str, ...]:
+        """The frameworks that the newest release a wish names for a place requires there, with the extras asked for."""
+        newest = next((one for one in self.options(wish.package) if is_at(one, place) and wish.names(one)), None)
+        lines = self._framework_lines(newest) if newest else ()
+        return tuple(dict.fromkeys(one.name for one in lines if self.applies(one, place, wish.extras)))
+
+    def _framework_lines(self, option: Option) -> tuple[Line, ...]:
+        """What a build requires of frameworks."""
+        rows = self.matrix.packages
+        named = (found for name, found in option.lines.items() if name in rows and rows[name].kind == "framework")
+        return tuple(one for found in named for one in found)
+
+    def silent(self, option: Option) -> bool:
+        """Whether a companion's build names no framework although the newest release of the package requires one.
+
+        Old releases left it to an extra or to the person, so that nothing tells with which release they work.
+        """
+        if option.is_framework or not option.version:
+            return False
+        needed = {one.name for one in self._framework_lines(self.options(option.package)[0])}
+        return not needed.issubset(option.lines)
 
     def anchor(self, wish: Wish) -> int:
         """The rank of the newest release that a wish means; 0 if it means none."""

@@ -110,10 +110,24 @@ def line(text: str) -> Line:
     return Line(normalise(name), tidy, (marker or "").strip(), text)
 
 
-def is_for(option: Option, place: str, cpu: bool) -> bool:
-    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for."""
+def is_at(option: Option, place: str) -> bool:
+    """Whether a build is published for a place, ``linux_x86_64``."""
     platforms = option.build.platforms
-    if platforms and place not in platforms and "any" not in platforms:
+    return not platforms or place in platforms or "any" in platforms
+
+
+def is_unread(option: Option) -> bool:
+    """Whether it is not known if a build has GPU code: a compiled wheel of no runtime and no kernels written down."""
+    return option.build.runtime == "" and not option.build.kernels and option.version != ""
+
+
+def is_for(option: Option, place: str, cpu: bool) -> bool:
+    """Whether a build is published for a place and is of the asked kind: a CPU build only where one was asked for.
+
+    A wheel for Apple's GPUs serves both: macOS wheels hold the CPU's code too and no others are published.
+    Source: PyTorch's "MPS backend" notes; the device is chosen at run time.
+    """
+    if not is_at(option, place):
         return False
     return option.vendor == "" or (option.vendor == "cpu") == cpu
 

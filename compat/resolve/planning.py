@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from compat.plan import BaseImage, GpuVerdict, Plan, PlannedBuild
+from compat.plan import NO_CODE, BaseImage, GpuVerdict, Plan, PlannedBuild
 from compat.resolve.driving import driver_need, forward_env
+from compat.resolve.options import is_unread
 from compat.resolve.pins import constraints
 from compat.resolve.search import runtime_of
 from compat.resolve.weighing import FITS, FORWARD, LEVELS
@@ -42,7 +43,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
     The builds are those of the assignment; wishes about shared dependencies end as constraints.
     """
     chosen = [weighed for weighed in found.chosen if weighed.option.version]
-    runtime = runtime_of(chosen)
+    runtime = _told_runtime(search, chosen)
     driver = driver_need(search, chosen, found.place)
     return Plan(
         runtime=runtime,
@@ -58,6 +59,22 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         conditions=tuple(_conditions(search, found, chosen, driver)),
         matrix=search.known.matrix.digest,
     )
+
+
+def _told_runtime(search: Search, chosen: Sequence[Weighed]) -> str:
+    """The plan's runtime; :data:`NO_CODE` where no build has GPU code although nobody asked for the CPU.
+
+    With the CPU asked for, a wheel that drives Apple's GPU too counts as what it is wanted for.
+    """
+    if search.target.cpu:
+        return "cpu"
+    return NO_CODE if _is_bare(search, chosen) else runtime_of(chosen)
+
+
+def _is_bare(search: Search, chosen: Sequence[Weighed]) -> bool:
+    """Whether a plan has no GPU code although a GPU may be there and no CPU build was asked for."""
+    target = search.target
+    return not (target.cpu or target.nothing) and all(weighed.option.vendor == "" for weighed in chosen)
 
 
 def _in_order(search: Search, chosen: Sequence[Weighed]) -> Iterator[PlannedBuild]:
@@ -102,10 +119,8 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
     A companion whose kernels are not known leaves the verdict to the builds whose kernels are, and is named beside it;
     a framework whose kernels are not known makes the verdict unknown.
     """
-    if runtime_of(chosen) == "cpu" and (names := _cpu_names(chosen)):
-        for device in search.target.devices:
-            why = f"{names} has no GPU code, as asked: the GPU stays idle"
-            yield GpuVerdict(name=device.name, target=device.target, kernels="none", why=why)
+    if runtime_of(chosen) == "cpu":
+        yield from _without_code(search, chosen)
         return
     for device in search.target.devices:
         levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
@@ -121,6 +136,34 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
         yield GpuVerdict(name=device.name, target=device.target, kernels="none", why=device.idle)
 
 
+def _without_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
+    """The verdicts where no build has GPU code: as asked, by its nature, or because nobody wrote down what it has."""
+    open_ones = [one.option for one in chosen if not one.option.vendor and is_unread(one.option)]
+    kernels: Literal["none", "unknown"] = "none"
+    if names := _cpu_names(chosen):
+        why = f"{names} has no GPU code, as asked: the GPU stays idle"
+    elif open_ones:
+        names = ", ".join(f"{option.package} {option.full}" for option in open_ones)
+        kernels, why = "unknown", f"which GPU code {names} has is not known"
+    else:
+        why = "nothing in the plan has GPU code of its own"
+    for device in search.target.devices:
+        yield GpuVerdict(name=device.name, target=device.target, kernels=kernels, why=why)
+
+
+def _no_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
+    """That a plan uses no GPU by itself, where a GPU may be there and no CPU build was asked for."""
+    if not _is_bare(search, chosen):
+        return
+    unread = [weighed for weighed in chosen if is_unread(weighed.option)]
+    names = ", ".join(f"{one.option.package} {one.option.full}" for one in unread or chosen)
+    if not unread:
+        through = "through a framework beside it, which was not asked for, or through code compiled at run time"
+        yield f"nothing in this plan has GPU code of its own: {names} uses a GPU {through}"
+    elif not search.target.devices:
+        yield f"which GPU code {names} has is not known"
+
+
 def _cpu_names(chosen: Sequence[Weighed]) -> str:
     """The CPU builds of a plan, as messages name them; empty if there are none."""
     return ", ".join(f"{one.option.package} {one.option.full}" for one in chosen if one.option.vendor == "cpu")
@@ -128,6 +171,8 @@ def _cpu_names(chosen: Sequence[Weighed]) -> str:
 
 def _level(search: Search, weighed: Weighed, device: Device) -> int:
     """How a device runs one build; code that is not GPU code runs everywhere."""
+    if is_unread(weighed.option):
+        return LEVELS["unknown"]
     return 0 if weighed.option.vendor in {"", "cpu"} else LEVELS[search.scale.how(weighed.option, device)]
 
 
@@ -168,6 +213,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     target = search.target
     yield from target.conditions
     yield from _jetpacks(search, chosen)
+    yield from _no_code(search, chosen)
     if driver.minimum and not any(machine.number for machine in target.machines):
         yield f"the host has NVIDIA driver {driver.minimum} or later (no driver version is known)"
     if driver.note and any(weighed.strain for weighed in chosen):

@@ -7,8 +7,8 @@ all measures: a build that does not meet it is no candidate.
 =============== ====================================================================================================
 proven          the host's own driver rather than a newer one in the image (forward compatibility); native
                 kernels on all GPUs; documented or measured over inferred; wheels over sources to be
-                compiled; newest framework in the order asked; comfortable driver; newest runtime; CUDA from wheels
-                rather than the base image
+                compiled; companions that name their framework; newest framework in the order asked; comfortable
+                driver; newest runtime; CUDA from wheels rather than the base image
 newest          as proven, but the newest framework before documented over inferred
 smallest        as proven, but CUDA from wheels (a base image without CUDA libraries) before the release
 oldest-driver   as proven, but the lowest driver floor before the release
@@ -65,6 +65,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "kernels": Measure("worst", "native kernels on all GPUs before PTX"),
     "how": Measure("worst", "measured or documented over inferred"),
     "compiled": Measure("worst", "wheels over sources that are compiled at installation"),
+    "silent": Measure("worst", "companions that say which framework they need"),
     "companions": Measure("worst", "measured or documented companions over inferred ones"),
     "release": Measure("each", "the newest release, in the order asked"),
     "strain": Measure("worst", "a runtime the driver was released for, over minor-version compatibility"),
@@ -76,7 +77,7 @@ MEASURES: Final[dict[str, Measure]] = {
     "order": Measure("each", "the canonical order of the matrix"),
 }
 
-_FIRST: Final = ("vendor", "forward", "kernels", "how", "compiled")
+_FIRST: Final = ("vendor", "forward", "kernels", "how", "compiled", "silent")
 SURE: Final = len(_FIRST)
 """The measures, first in every order, by which a plan is told to be as well founded as another one."""
 
@@ -84,21 +85,32 @@ _LAST: Final = ("runtime", "weight", "order")
 
 ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "proven": (*_FIRST, "release", "companions", "strain", *_LAST),
-    "newest": ("vendor", "forward", "kernels", "compiled", "release", "how", "companions", "strain", *_LAST),
+    "newest": ("vendor", "forward", "kernels", "compiled", "silent", "release", "how", "companions", "strain", *_LAST),
     "smallest": (*_FIRST, "weight", "release", "companions", "strain", "runtime", "order"),
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
     "nearest": (*_FIRST, "distance", "release", "companions", "strain", *_LAST),
 }
 
-_FIXED: Final = ("vendor", "how", "compiled", "companions", "release", "runtime", "weight", "settled", "order")
+_FIXED: Final = (
+    "vendor",
+    "how",
+    "compiled",
+    "silent",
+    "companions",
+    "release",
+    "runtime",
+    "weight",
+    "settled",
+    "order",
+)
 """Measures that depend on the build alone; they are taken once per matrix."""
 
 _JUDGED: Final = ("forward", "kernels", "strain", "distance", "driver")
 """Measures that depend on the target too."""
 
 
-def _fixed(option: Option) -> Key:
+def _fixed(option: Option, silent: bool) -> Key:
     """The numbers of :data:`_FIXED`, in that order.
 
     How a row is known counts for frameworks before their release; a companion's release follows from its framework's,
@@ -111,6 +123,7 @@ def _fixed(option: Option) -> Key:
         _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER),
         how if option.is_framework else 0,
         int(option.build.compiled),
+        int(silent),
         0 if option.is_framework else how,
         option.rank,
         -(number[0] * 1000 + (number[1] if len(number) > 1 else 0)),  # no part of a release has four digits
@@ -128,6 +141,7 @@ class Preference:
         self._worst = [MEASURES[measure].over == "worst" for measure in self.names]
         self._pick = itemgetter(*((*_FIXED, *_JUDGED).index(measure) for measure in self.names))
         self._scale, self._place, self._ranks = scale, place, known.ranks
+        self._silent = known.silent
         self._asks_driver = "driver" in self.names
 
     def own(self, weighed: Weighed) -> Key:
@@ -138,7 +152,7 @@ class Preference:
         option = weighed.option
         fixed = self._ranks.get(option.uid)
         if fixed is None:
-            fixed = self._ranks[option.uid] = _fixed(option)
+            fixed = self._ranks[option.uid] = _fixed(option, self._silent(option))
         level = weighed.level
         if level == LEVELS["unknown"] and not option.is_framework:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so

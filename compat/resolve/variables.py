@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.request import Wish
     from compat.resolve.situation import Situation
@@ -35,8 +37,8 @@ def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
         if not wish.shared:
             asked.setdefault(wish.package, []).append((wish, bit))
     leaders: dict[str, list[str]] = {}
-    for package in asked:
-        if leader := known.matrix.packages[package].follows:
+    for package, numbered in asked.items():
+        for leader in _leaders(package, numbered[0][0], target, known):
             leaders.setdefault(leader, []).append(package)
     on_cpu = _on_cpu(target, asked, leaders)
     found = []
@@ -46,6 +48,23 @@ def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
         found.append(Variable(name, wishes, tuple(leaders.get(name, ())), name in on_cpu, bits))
     shared = [Variable(wish.text, ((wish, bit),), bits=bit) for wish, bit in target.wishes if wish.shared]
     return (*found, *shared)
+
+
+def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> Iterator[str]:
+    """The frameworks that a package brings: the one it follows, and those that its newest release asked for requires.
+
+    A framework that has no build for a vendor whose devices the package drives is left out: its plug-ins (Ascend, TPU)
+    go with builds that nobody asked for by name.
+    """
+    row = known.matrix.packages[package]
+    if row.follows:
+        yield row.follows
+    if row.kind == "framework":
+        return
+    vendors = {option.vendor for option in known.options(package)}
+    for name in known.frameworks_of(wish, target.place):
+        if name != row.follows and vendors <= {"", "cpu", *(option.vendor for option in known.options(name))}:
+            yield name
 
 
 def _on_cpu(target: Situation, asked: dict[str, list[tuple[Wish, int]]], leaders: dict[str, list[str]]) -> set[str]:
