@@ -67,6 +67,7 @@ class Knowledge:
         self._options: dict[str, tuple[Option, ...]] = {}
         self._published: dict[tuple[str, str, bool], tuple[Option, ...]] = {}
         self._meeting: dict[tuple[object, ...], tuple[Option, ...]] = {}
+        self._has_code: dict[str, bool] = {}
         self._extras: dict[str, frozenset[str]] = {}
         self._names: dict[str, frozenset[str]] = {}
         self._shares: dict[tuple[str, str], bool] = {}
@@ -140,6 +141,12 @@ class Knowledge:
             return False
         needed = {one.name for one in self._framework_lines(self.options(option.package)[0])}
         return not needed.issubset(option.lines)
+
+    def has_code(self, package: str) -> bool:
+        """Whether some build of a package is for a GPU, so that one without GPU code is a poor substitute."""
+        if package not in self._has_code:
+            self._has_code[package] = any(option.vendor not in {"", "cpu"} for option in self.options(package))
+        return self._has_code[package]
 
     def anchor(self, wish: Wish) -> int:
         """The rank of the newest release that a wish means; 0 if it means none."""

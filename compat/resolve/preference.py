@@ -110,7 +110,14 @@ _JUDGED: Final = ("forward", "kernels", "strain", "distance", "driver")
 """Measures that depend on the target too."""
 
 
-def _fixed(option: Option, silent: bool) -> Key:
+def _vendor(option: Option, known: Knowledge) -> int:
+    """The place of a build's vendor; no GPU code counts nothing, except where others of the package have some."""
+    if option.vendor == "" and option.version and known.has_code(option.package):
+        return _VENDOR_ORDER.index("cpu")
+    return _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER)
+
+
+def _fixed(option: Option, known: Knowledge) -> Key:
     """The numbers of :data:`_FIXED`, in that order.
 
     How a row is known counts for frameworks before their release; a companion's release follows from its framework's,
@@ -120,10 +127,10 @@ def _fixed(option: Option, silent: bool) -> Key:
     how = HOWS[option.build.how]
     parts = option.version.split(".")
     return (
-        _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER),
+        _vendor(option, known),
         how if option.is_framework else 0,
         int(option.build.compiled),
-        int(silent),
+        int(known.silent(option)),
         0 if option.is_framework else how,
         option.rank,
         -(number[0] * 1000 + (number[1] if len(number) > 1 else 0)),  # no part of a release has four digits
@@ -140,8 +147,7 @@ class Preference:
         self.names = order(name)
         self._worst = [MEASURES[measure].over == "worst" for measure in self.names]
         self._pick = itemgetter(*((*_FIXED, *_JUDGED).index(measure) for measure in self.names))
-        self._scale, self._place, self._ranks = scale, place, known.ranks
-        self._silent = known.silent
+        self._scale, self._place, self._known, self._ranks = scale, place, known, known.ranks
         self._asks_driver = "driver" in self.names
 
     def own(self, weighed: Weighed) -> Key:
@@ -152,7 +158,7 @@ class Preference:
         option = weighed.option
         fixed = self._ranks.get(option.uid)
         if fixed is None:
-            fixed = self._ranks[option.uid] = _fixed(option, self._silent(option))
+            fixed = self._ranks[option.uid] = _fixed(option, self._known)
         level = weighed.level
         if level == LEVELS["unknown"] and not option.is_framework:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so

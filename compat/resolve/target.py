@@ -190,10 +190,16 @@ def _platform(text: str) -> str:
 
 
 def _os(matrix: Matrix, text: str) -> str:
-    """A system in image-tag spelling; ``Ubuntu 22.04`` and ``ubuntu:22.04`` are understood."""
+    """A system in image-tag spelling; ``Ubuntu 22.04``, ``ubuntu:22.04`` and other names (``rocky9``) are read too.
+
+    Of systems that share one plain image (RHEL and UBI) it is the one that images are named by.
+    """
     name = re.sub(r"[\s:_-]+", "", text.strip().lower())
-    if matrix.system(name) is not None:
-        return name
+    if (row := matrix.system(name)) is not None:
+        shared = [one.os for one in matrix.table("systems") if row.image and one.image == row.image]
+        named = {image.os for image in matrix.table("images")}
+        own = row.os if name in row.aliases else name
+        return own if own in named else next((other for other in shared if other in named), own)
     from difflib import get_close_matches
 
     known = [row.os for row in matrix.table("systems")]
