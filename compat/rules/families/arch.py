@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat.findings import Evidence, Fix
+from compat.rules.families.arch_floors import asked_floor
 from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, framework, installed, packages_of
@@ -301,6 +302,10 @@ class ArchTooOldForBuild(Rule):
         if not heard:
             return _suspected(gpus, too_old, matrix, signals)
         old = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if too_old(matrix, gpu.target)), None)
+        if floor := asked_floor(signals, matrix):
+            old = next((card for card in nvidia_cards(gpus) if (card[1].major, card[1].minor) < floor), None)
+            if old is None:
+                return Fits("")
         if (
             all(recent(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus))
             and "arch-too-new-for-build" in heard.signal.candidates

@@ -108,6 +108,9 @@ class CpuOnlyBuild(Rule):
         items = installed(host, matrix)
         cpu = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
         cpu = cpu or _bare_jax(host, items, heard=bool(heard))
+        both = {"onnxruntime", "onnxruntime-gpu"} <= packages_of(host).keys()
+        if both and heard and heard.signal.program == "onnxruntime":
+            return _overwritten()
         if cpu and (usable(host) or heard):
             gpu = f"{usable(host)[0].name or 'a GPU'} is there, but " if usable(host) else ""
             facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
@@ -125,6 +128,14 @@ class CpuOnlyBuild(Rule):
 
         silent = not heard and (host["packages"] or host["builds"]) and not host.known("gpus")
         return Unsure("neither the framework's build nor a message tells") if heard or silent else None
+
+
+def _overwritten() -> Found:
+    """The module that loads has no CUDA provider: of two distributions that write it, the CPU build came last."""
+    facts = ("packages.onnxruntime", "packages.onnxruntime-gpu")
+    detail = "onnxruntime was installed over onnxruntime-gpu: the module that loads is the CPU build."
+    commands = ("pip uninstall -y onnxruntime onnxruntime-gpu", "pip install onnxruntime-gpu")
+    return Found(detail=detail, facts=facts, fix=Fix("Keep onnxruntime-gpu only.", commands))
 
 
 def _about(built: Installed, heard: Heard | None, signals: Hearing, items: tuple[Installed, ...]) -> bool:

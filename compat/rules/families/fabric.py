@@ -48,6 +48,8 @@ class FabricManagerDown(Rule):
 
         Where the manager cannot be seen (in a container), a GPU that is not registered with the fabric tells it.
         """
+        if "fabric-nothing" in signals and not nvswitch:
+            return Fits("there is no NVSwitch, so that no fabric manager is needed")
         heard = signals.get("fabric-802", "fabric-named")
         running = bool(
             fabric_manager and re.search(r"\b(active|running)\b", fabric_manager) and "inactive" not in fabric_manager

@@ -24,6 +24,7 @@ class FrameworkDuplicateInstall(Rule):
     """
 
     area = "framework"
+    requires = ("cpu-only-build",)
     remedy = Fix("Uninstall every copy, then install once.", ("pip uninstall -y <package>",))
     _WATCHED: Final = frozenset(
         {"torch", "torchvision", "torchaudio", "triton", "tensorflow", "jax", "jaxlib", "onnxruntime", "numpy"}

@@ -67,7 +67,7 @@ class LibraryMissing(Rule):
     """
 
     area = "libraries"
-    requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel")
+    requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel", "rocm-version-mismatch")
     asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
     remedy = Fix(
         "Install the package that ships the library, or put its folder on the loader's path.",

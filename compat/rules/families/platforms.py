@@ -134,6 +134,7 @@ class PlatformUnsupported(Rule):
             self._macos(host, matrix, signals)
             or self._wheel(host, signals)
             or self._variant(host, matrix, commands)
+            or self._nvidia_only(platform, signals)
             or self._refused(host, matrix, signals, asked)
         )
 
@@ -167,6 +168,14 @@ class PlatformUnsupported(Rule):
         platforms = sorted({item for row in rows for item in row.platforms})
         detail = f"The index {variant} has torch for {', '.join(platforms)}; this is {platform_tag(host)}."
         return Found(detail=detail, facts=("platform",), sources=cite(matrix, rows[-1]))
+
+    @staticmethod
+    def _nvidia_only(platform: str, signals: Hearing) -> Outcome:
+        """A package whose name says that it is made for CUDA is not found on macOS, which has none."""
+        name = next((text for item in signals if (text := item.values.get("requirement", ""))), "")
+        if platform != "darwin" or not re.search(r"^[\w-]+-(?:gpu|cu\d+|cuda\w*)(?![\w-])", name):
+            return None
+        return Found(detail=f"{name} is made for CUDA, which macOS does not have.", facts=("platform",))
 
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from compat import versions
@@ -45,15 +46,26 @@ class RocmVersionMismatch(Rule):
         """
         item = next((item for item in installed(host, matrix) if item.rocm), None)
         heard = signals.pointing("rocm-version-mismatch")
+        if found := self._soname(rocm, signals):
+            return found
         if item and is_version(rocm) and is_version(item.rocm):
             apart = versions.major(rocm or "") != versions.major(item.rocm)
-            if heard and (apart or rocm != item.rocm) and heard.signal.signal != "hsa-out-of-resources":
+            shadowed = apart and "/opt/rocm" in signals.text and bool(signals.get("tensile-missing", "tensile-host"))
+            if shadowed or (heard and (apart or rocm != item.rocm) and heard.signal.signal != "hsa-out-of-resources"):
                 return Found(
                     detail=f"{item.label} brings ROCm {item.rocm}; ROCm {rocm} is on the system.",
                     facts=("rocm", item.fact),
                     confidence="certain" if apart else "likely",
                 )
         return self._driver(rocm or (item.rocm if item else ""), amdgpu, matrix)
+
+    @staticmethod
+    def _soname(rocm: str | None, signals: Hearing) -> Outcome:
+        """A HIP library of another major than the system's ROCm is looked for: its number is ROCm's major."""
+        found = re.fullmatch(r"libamdhip64\.so\.(\d+)", signals.value("library"))
+        if not found or not is_version(rocm) or versions.major(rocm or "") == int(found[1]):
+            return None
+        return Found(detail=f"{found[0]} is of ROCm {found[1]}; ROCm {rocm} is on the system.", facts=("rocm",))
 
     @staticmethod
     def _driver(rocm: str, amdgpu: str | None, matrix: Matrix) -> Outcome:

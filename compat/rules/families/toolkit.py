@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.rules.commands as told
 from compat import versions
 from compat.findings import Fix
+from compat.rules.families.arch_floors import dropped
 from compat.rules.knowledge import cite, is_version, knows
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import framework
@@ -102,12 +103,17 @@ class ToolkitTooOldForArch(Rule):
         matrix: Matrix,
         signals: Hearing,
         commands: tuple[str, ...],
-        cuda_toolkit: str,
+        cuda_toolkit: str | None = None,
         gpus: tuple[Gpu, ...] = (),
         env: dict[str, str] | None = None,
     ) -> Outcome:
-        """The toolkit is older than the device's architecture, or so new that it dropped it."""
-        if not is_version(cuda_toolkit):
+        """The toolkit is older than the device's architecture, or so new that it dropped it.
+
+        A target that a message names and that toolkits gave up is the target's fault: it is too old.
+        """
+        if "nvcc-unsupported-arch" in signals and dropped(matrix, signals.value("arch"), cuda_toolkit):
+            return Fits("")
+        if cuda_toolkit is None or not is_version(cuda_toolkit):
             return None
         at_work = compiling(signals, commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
         named = [signals.value("arch"), *re.split(r"[\s;,]+", (env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
