@@ -86,7 +86,7 @@ CASES = [
     (
         "RuntimeError: Found NVIDIA GeForce GTX 1080 Ti which is too old to be supported by the triton GPU compiler",
         {"gpus": PASCAL, "packages": {"torch": "2.3.0", "triton": "2.3.0"}},
-        "triton-gpu-too-old",
+        "arch-too-old-for-build",
     ),
     # kernels: the device is newer than the build, or was left out of it
     (
@@ -120,7 +120,7 @@ CASES = [
     (
         "['AzureExecutionProvider', 'CPUExecutionProvider']",
         {"packages": {"onnxruntime": "1.20.1", "onnxruntime-gpu": "1.20.1"}},
-        "framework-duplicate-install",
+        "cpu-only-build",
     ),
     ("['AzureExecutionProvider', 'CPUExecutionProvider']", {"packages": {"onnxruntime": "1.20.1"}}, "cpu-only-build"),
     ("AVX = 1 | AVX2 = 1 | F16C = 1 | BLAS = 0 | SSE3 = 1 |", {}, "cpu-only-build"),

@@ -168,7 +168,7 @@ CASES = [
     (
         "Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability 6.1",
         {"gpus": GTX_1080},
-        "triton-gpu-too-old",
+        "arch-too-old-for-build",
     ),
     ("RuntimeError: FlashAttention only supports Ampere GPUs or newer.", {"gpus": T4}, "arch-too-old-for-build"),
     (

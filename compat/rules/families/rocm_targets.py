@@ -46,7 +46,7 @@ class RocmGfxUnsupported(Rule):
 
     area = "rocm"
     vendors = ("amd",)
-    requires = ("wrong-vendor-build", "rocm-gfx-override", "rocm-version-mismatch")
+    requires = ("wrong-vendor-build", "rocm-gfx-override")
     asks = ("gpus", "builds", "rocm")
     remedy = Fix(
         "Use a build that lists the GPU's target, or hide GPUs that no build serves.", ("export HIP_VISIBLE_DEVICES=0",)
