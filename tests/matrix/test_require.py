@@ -52,6 +52,14 @@ TERMS = [
     ("cuda=12.4", {"driver_cuda": "12.4"}, True),
     ("cuda!=12.4", {"driver_cuda": "12.4"}, False),
     ("cuda<=12.4", {"driver_cuda": "12.10"}, False),
+    ("cuda<=12.4", {"driver_cuda": "12.4"}, True),
+    ("cuda<12.4", {"driver_cuda": "12.4"}, False),
+    ("cuda>12.4", {"driver_cuda": "12.4"}, False),
+    ("cuda>=12.4", {"driver_cuda": "12.4.0"}, True),
+    ("cuda!=12.4", {"driver_cuda": "12.5"}, True),
+    ("cuda=12.4", {"driver_cuda": "12.5"}, False),
+    ("CUDA>=12.4", {"driver_cuda": "12.4"}, True),
+    ("Brand=TESLA", {"brand": "tesla"}, True),
     ("arch>=8.0", {"arch": "8.9"}, True),
     ("arch>9.0", {"arch": "9.0"}, False),
     ("brand=Tesla", {"brand": "tesla"}, True),
@@ -119,3 +127,63 @@ def test_conditions_of_an_image_environment():
 
 def test_a_check_is_a_plain_value():
     assert Check(True, "x") == Check(True, "x")
+
+
+@pytest.mark.parametrize(
+    ("expression", "facts", "why"),
+    [
+        ("", {}, "an empty condition holds"),
+        ("cuda>=12.4", {"driver_cuda": "12.4"}, "cuda>=12.4 holds"),
+        ("cuda>=13,brand=a cuda>=12.4,brand=b", {"driver_cuda": "12.4", "brand": "b"}, "cuda>=12.4,brand=b holds"),
+        ("cuda>=12.4", {}, "depends on cuda, not known here"),
+        ("cuda>=12.4,brand=a,brand!=b", {}, "depends on brand and cuda, not known here"),
+        ("cuda>=12.4,brand=a", {"driver_cuda": "12.4"}, "depends on brand, not known here"),
+        ("cuda>=13", {"driver_cuda": "12.4"}, "no alternative holds for cuda 12.4: cuda>=13"),
+        (
+            "cuda>=13 driver>=580 driver>=590",
+            {"driver_cuda": "12.4", "driver": "550.1", "brand": "Tesla"},
+            "no alternative holds for driver 550.1, cuda 12.4, brand tesla: cuda>=13 and 2 more",
+        ),
+    ],
+)
+def test_the_reason_in_words(expression, facts, why):
+    assert satisfies_require(expression, **facts).why == why
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"NVIDIA_REQUIRE_B": "cuda>=2", "NVIDIA_REQUIRE_A": "cuda>=1"}, ("cuda>=1", "cuda>=2")),
+        ({"NVIDIA_REQUIRE_CUDA": "  "}, ()),
+        ({"NVIDIA_REQUIRE_CUDA": "", "CUDA_VERSION": "11.4.2"}, ("cuda>=11.4",)),
+        ({"CUDA_VERSION": "12"}, ("cuda>=12.0",)),
+        ({"CUDA_VERSION": ""}, ()),
+        ({"REQUIRE_CUDA": "cuda>=1", "XNVIDIA_REQUIRE_CUDA": "cuda>=1"}, ()),
+        ({"NVIDIA_REQUIRE_CUDA": "cuda>=1", "NVIDIA_DISABLE_REQUIRE": "TRUE"}, ()),
+        ({"NVIDIA_REQUIRE_CUDA": "cuda>=1", "NVIDIA_DISABLE_REQUIRE": "t"}, ()),
+        ({"NVIDIA_REQUIRE_CUDA": "cuda>=1", "NVIDIA_DISABLE_REQUIRE": "yes"}, ("cuda>=1",)),
+        ({"NVIDIA_REQUIRE_CUDA": "cuda>=1", "NVIDIA_DISABLE_REQUIRE": ""}, ("cuda>=1",)),
+        ({"NVIDIA_REQUIRE_JETPACK_HOST_MOUNTS": "base"}, ()),
+    ],
+)
+def test_what_of_an_environment_is_a_condition(environment, expected):
+    assert conditions(environment) == expected
+
+
+OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+number = st.lists(st.integers(0, 30), min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))
+
+
+@given(number, number, st.sampled_from(sorted(OPPOSITE)))
+def test_a_comparison_and_its_opposite_never_agree(have, want, operator):
+    def holds(sign):
+        return satisfies_require(f"driver{sign}{want}", driver=have).satisfied
+
+    assert holds(operator) is not holds(OPPOSITE[operator])
+    assert holds("<=") == (holds("<") or holds("="))
+
+
+@given(expressions)
+def test_a_condition_reads_back_as_it_is_spelled(expression):
+    spelled = " ".join(",".join(map(str, option)) for option in parse(expression))
+    assert parse(spelled) == parse(expression)
