@@ -77,7 +77,9 @@ def request(text: str, line: int = 0) -> Request | None:
     >>> request("torch==2.0.1+cu118 ; python_version > '3.8'").exact
     '2.0.1+cu118'
     """
-    text = text.strip().strip("'\"")
+    text = text.strip()
+    if text.startswith(("'", '"')):  # a quote at the end alone belongs to a marker
+        text = text.strip(text[0])
     if found := _WHEEL.search(text.replace("%2B", "+").replace("%2b", "+")):
         version = found["version"]
         return Request(name=normalise(found["name"]), spec=f"=={version}", url=text if "/" in text else "", line=line)
