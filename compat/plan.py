@@ -229,9 +229,7 @@ def load(document: Any, where: str) -> Answer:
             expected=repr(SCHEMA),
             hint="make it with `envcheck resolve --format json`",
         )
-    body = {key: item for key, item in document.items() if key not in {"schema", "hosts"}}
-    if "runtime" in body:
-        body = {"status": "plan", "plan": body}
+    body = {"status": "plan", "plan": document} if "runtime" in document else document
     answer: Answer = _build(Answer, body, where, "")
     return answer
 

@@ -109,9 +109,7 @@ def _runs(device: str, target: str, families: Families) -> Kernels:
     want, have = sm(device), sm(target)
     if want is not None and have is not None:
         return _runs_ptx(want, have) if have.ptx else _runs_sass(want, have, families)
-    if want is None and have is None:
-        return "native" if is_gfx(target) and _runs_gfx(device, target, families) else "none"
-    return "none"
+    return "native" if is_gfx(target) and _runs_gfx(device, target, families) else "none"
 
 
 def _runs_sass(want: Sm, have: Sm, families: Families) -> Kernels:

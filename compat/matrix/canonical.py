@@ -230,14 +230,19 @@ def _words(value: Any) -> Any:
 
 def _key(key: str) -> str:
     """A key, quoted only where TOML asks for it."""
-    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML: JSON's spelling, but TOML forbids a bare DEL too (toml.io, "String")."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _text(value: Any) -> str:
     """A value in TOML: quotes and backslashes make a literal text, so that patterns stay readable."""
     if isinstance(value, str):
         literal = ("\\" in value or '"' in value) and "'" not in value and value.isprintable()
-        return f"'{value}'" if literal else json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return f"'{value}'" if literal else _quoted(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

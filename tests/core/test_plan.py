@@ -115,6 +115,11 @@ def test_another_schema_is_refused_with_the_way_to_make_the_right_one(wrong):
         plan.load({**plan.dump(FULL), "schema": wrong}, "p")
 
 
+def test_the_key_of_a_fault_is_written_from_the_top():
+    with pytest.raises(InputError, match=r"^p: plan\.driver\.minimum is '3'; expected str"):
+        plan.load({"status": "plan", "plan": {"runtime": "cpu", "python": "3", "driver": {"minimum": 3}}}, "p")
+
+
 def test_a_plan_without_an_image_has_none_after_replay():
     bare = plan.Answer(status="plan", plan=plan.Plan(runtime="metal", python="3.12"))
     document = plan.dump(bare)

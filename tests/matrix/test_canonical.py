@@ -125,3 +125,56 @@ def test_any_rows_survive_writing_and_reading(cuda, gpus, above, beside):
 def test_what_is_not_toml_is_refused():
     with pytest.raises(InputError, match="not valid TOML"):
         canonical.canonical("cuda = [")
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "text"),
+    [
+        ("cuda", {"how": "measured", "cuda": "12.8.0"}, '{ cuda = "12.8.0", how = "measured" }'),
+        ("cuda", {"cuda": "12.8.0", "origin": "f"}, '{ cuda = "12.8.0" }'),
+        ("cuda", {"cuda": "12.8.0", "driver_linux": ""}, '{ cuda = "12.8.0" }'),
+        ("cuda", {"cuda": "1", "toolkit": True}, '{ cuda = "1" }'),
+        ("cuda", {"cuda": "1", "toolkit": False}, '{ cuda = "1", toolkit = false }'),
+        ("cuda", {"cuda": "1", "targets": ["sm_80", "sm_90"]}, '{ cuda = "1", targets = "sm_80 sm_90" }'),
+        ("cuda", {"cuda": "1", "targets": "sm_80   sm_90 "}, '{ cuda = "1", targets = "sm_80 sm_90" }'),
+        ("cuda", {"cuda": "1", "targets": []}, '{ cuda = "1" }'),
+        ("cuda", {"cuda": "1", "targets": ["a b"]}, '{ cuda = "1", targets = ["a b"] }'),
+        ("cuda", {"cuda": "1", "targets": ["a", 1]}, '{ cuda = "1", targets = ["a", 1] }'),
+        ("cuda", {"cuda": "1", "targets": 3}, '{ cuda = "1", targets = 3 }'),
+        ("no such table", {"b": 1, "a": {"x y": [True]}}, '{ b = 1, a = { "x y" = [true] } }'),
+        ("gpus", {"name": "X", "memory_gib": 24.0}, '{ name = "X", memory_gib = 24 }'),
+        ("gpus", {"name": "X", "memory_gib": 0.5}, '{ name = "X", memory_gib = 0.5 }'),
+        ("gpus", {"name": 'a "b"'}, "{ name = 'a \"b\"' }"),
+        ("gpus", {"name": "it's \\d"}, '{ name = "it\'s \\\\d" }'),
+        ("gpus", {"name": "\\d+"}, "{ name = '\\d+' }"),
+        ("gpus", {"name": "a\x7fb\n"}, '{ name = "a\\u007fb\\n" }'),
+    ],
+)
+def test_how_one_row_is_spelled(table, row, text):
+    assert canonical.row_text(table, row) == text
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=8),
+        st.recursive(st.text(max_size=12) | st.booleans() | st.integers(-9, 9), lambda x: st.lists(x, max_size=2)),
+        max_size=4,
+    )
+)
+def test_any_row_of_a_table_that_is_not_ours_is_read_back_as_it_was(row):
+    row.pop("origin", None)
+    text = f"x = [ {canonical.row_text('x', row)} ]"
+    assert store.parse_toml(text, "t")["x"] == [row]
+
+
+@pytest.mark.parametrize("key", ["sources.nv", 'sources."nv"'])
+def test_a_source_beside_the_tables_keeps_its_comment_and_line(key):
+    found = canonical.layout(f'schema = "x"\n# why\n{key} = "NVIDIA"\n')
+    assert found.comments == {("source", "nv"): ["# why"]}
+    assert found.lines[("source", "nv")] == 3
+
+
+def test_braces_and_brackets_inside_values_begin_no_row():
+    text = 'cuda = [\n  { cuda = "1", x = { y = [ { z = 1 } ] } },\n  { cuda = "2" },\n]\n'
+    lines = canonical.layout(text).lines
+    assert [lines.get(("row", "cuda", number)) for number in range(3)] == [2, 3, None]

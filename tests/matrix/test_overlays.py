@@ -73,6 +73,28 @@ def test_the_configuration_folder_is_read_in_order_and_files_given_win(tmp_path)
     assert (both.cuda("12.8.0").driver_linux, both.cuda("12.8.1").driver_linux) == ("3.3", "1.1")
 
 
+@pytest.mark.parametrize(
+    "environment", [{"XDG_CONFIG_HOME": "."}, {"HOME": "."}, {}, {"XDG_CONFIG_HOME": "", "HOME": ""}]
+)
+def test_rows_that_happen_to_lie_in_the_working_folder_are_not_taken(tmp_path, monkeypatch, environment):
+    for place in (tmp_path, tmp_path / ".config"):
+        folder = place / "envcheck" / "matrix"
+        folder.mkdir(parents=True)
+        overlay(folder, "cuda", 'cuda = "12.8.0", driver_linux = "1.1"')
+    monkeypatch.chdir(tmp_path)
+    assert user_files(environment) == ()
+
+
+def test_overlays_are_laid_in_the_order_of_their_names(tmp_path):
+    folder = tmp_path / "envcheck" / "matrix"
+    folder.mkdir(parents=True)
+    for name in ("30.toml", "10.toml", "20.toml"):
+        overlay(folder, "cuda", f'cuda = "12.8.0", driver_linux = "{name[:2]}.1"', name)
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert [path.name for path in user_files(environment)] == ["10.toml", "20.toml", "30.toml"]
+    assert load([], environment).cuda("12.8.0").driver_linux == "30.1"
+
+
 @pytest.mark.parametrize("environment", [{}, {"XDG_CONFIG_HOME": "relative"}, {"HOME": "/does/not/exist"}])
 def test_no_configuration_is_no_overlay(environment):
     assert user_files(environment) == ()

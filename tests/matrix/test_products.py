@@ -127,3 +127,39 @@ def test_the_closest_name_comes_first_whatever_the_order_of_the_table():
     assert find_gpu(MATRIX, "4500")[0].name == "NVIDIA RTX 4500 Ada Generation"
     names = [product.name for product in find_gpu(MATRIX, "1650")]
     assert names.index("NVIDIA GeForce GTX 1650 Ti") < names.index("NVIDIA GeForce GTX 1650 with Max-Q Design")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_no_more_near_names_are_offered_than_asked_for(limit):
+    assert 1 <= len(nearest_gpus(MATRIX, "GeForce RTX 309O", limit=limit)) <= limit
+
+
+def test_near_names_are_different_products():
+    names = nearest_gpus(MATRIX, "geforce rtx 40900")
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("suffixed", ["sm_90a", "sm_100f", "compute_90a"])
+def test_code_for_an_architecture_is_no_product(suffixed):
+    assert find_gpu(MATRIX, suffixed) == ()
+
+
+@pytest.mark.parametrize("text", ["10de:2684", "10DE:2684", "0x10de 0x2684", "10de-2684", "10de2684", "0x10de:0x2684"])
+def test_a_pci_id_in_every_spelling_of_the_tools(text):
+    assert {product.name for product in find_gpu(MATRIX, text)} == {"NVIDIA GeForce RTX 4090"}
+
+
+@pytest.mark.parametrize("text", ["compute_89", "8.9", "sm_89", " SM_89 "])
+def test_a_capability_and_its_target_name_the_same_products(text):
+    assert find_gpu(MATRIX, text) == find_gpu(MATRIX, "sm_89") != ()
+
+
+def test_features_of_a_gfx_target_do_not_hide_its_products():
+    assert find_gpu(MATRIX, "gfx90a:sramecc+:xnack-") == find_gpu(MATRIX, "gfx90a") != ()
+
+
+@given(st.sampled_from(MATRIX.table("gpus")), st.data())
+def test_case_and_blanks_around_a_name_do_not_matter(product, data):
+    name = product.name
+    blurred = "".join(data.draw(st.sampled_from([letter.lower(), letter.upper()])) for letter in name)
+    assert find_gpu(MATRIX, f"  {blurred} ") == find_gpu(MATRIX, name)

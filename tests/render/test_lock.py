@@ -72,7 +72,7 @@ def test_uv_binds_each_build_to_its_index_and_to_no_other():
         "numpy<2",
     ]
     (index,) = document["tool"]["uv"]["index"]
-    assert (index["url"], index["explicit"]) == (CU118, True)
+    assert index == {"name": index["name"], "url": CU118, "explicit": True}
     assert document["tool"]["uv"]["sources"] == {name: {"index": index["name"]} for name in ("torch", "torchvision")}
     assert "index-strategy" not in document["tool"]["uv"]
 
