@@ -132,7 +132,7 @@ class Joints:
 
     def _shared(self, left: Option, right: Option) -> Iterator[Objection]:
         """Dependencies of which no version suits both."""
-        for name in left.lines.keys() & right.lines.keys():
+        for name in sorted(left.lines.keys() & right.lines.keys()):  # a set has another order in each process
             for ours in left.lines[name]:
                 for theirs in right.lines[name]:
                     if clashes(ours.spec, theirs.spec) and (bits := self._bits(left, ours) & self._bits(right, theirs)):

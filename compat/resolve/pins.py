@@ -9,6 +9,7 @@ is known when the requirements are installed or locked; ranges that do not meet 
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,22 +17,21 @@ from compat.resolve.specs import both, is_void
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.weighing import Weighed
 
 
-def demands(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> dict[str, dict[str, str]]:
-    """What is required of each shared dependency on one Python: name -> who asks -> specifier.
-
-    Requirements on packages that are themselves chosen are left out: the pairs have settled those.
-    """
+def demands(
+    chosen: Sequence[Weighed], names: AbstractSet[str], python: str, place: str, known: Knowledge
+) -> dict[str, dict[str, str]]:
+    """What is required of each of some shared dependencies on one Python: name -> who asks -> specifier."""
     bit = known.python_bits((python,))
-    inside = {weighed.option.package for weighed in chosen}
     found: dict[str, dict[str, str]] = {}
     for weighed in chosen:
         option = weighed.option
-        for name in option.lines.keys() - inside:
+        for name in option.lines.keys() & names:
             specs = [line.spec for line in option.lines[name] if known.applies(line, place, option.build.extras) & bit]
             if specs:
                 found.setdefault(name, {})[f"{option.package} {option.full}".strip()] = ",".join(filter(None, specs))
@@ -40,14 +40,27 @@ def demands(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge
 
 def agreed(chosen: Sequence[Weighed], pythons: int, place: str, known: Knowledge) -> int:
     """The Pythons on which every shared dependency has a version for all; two builds have been asked as a pair."""
-    if len(chosen) < 3:
+    names = _disputed(chosen, 3)
+    if not names:
         return pythons
     bits = 0
     for python in known.pythons(pythons):
-        sets = demands(chosen, python, place, known).values()
+        sets = demands(chosen, names, python, place, known).values()
         if all(len(specs) < 3 or not is_void(tuple(specs.values())) for specs in sets):
             bits |= known.python_bits((python,))
     return bits
+
+
+def _disputed(chosen: Sequence[Weighed], least: int) -> AbstractSet[str]:
+    """Names that at least so many builds require.
+
+    Requirements on packages that are themselves chosen are left out: the pairs have settled those.
+    """
+    if len(chosen) < least:
+        return frozenset()
+    askers = Counter(name for weighed in chosen for name in weighed.option.lines)
+    inside = {weighed.option.package for weighed in chosen}
+    return {name for name, count in askers.items() if count >= least} - inside
 
 
 def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> tuple[str, ...]:
@@ -58,7 +71,7 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     follows from that build.
     """
     listed = []
-    for name, specs in sorted(demands(chosen, python, place, known).items()):
+    for name, specs in sorted(demands(chosen, _disputed(chosen, 1), python, place, known).items()):
         told = [spec for spec in specs.values() if spec]
         asked = any(weighed.option.version == "" and name in weighed.option.lines for weighed in chosen)
         own = name.startswith("nvidia-") or name in known.matrix.packages
