@@ -117,6 +117,11 @@ SAID = [
     ("OSError: [Errno 28] No space left on device: '/dev/shm/pym-123'", "shm-too-small"),
     ("crw-------   1 root    root    234,   0 kfd", "device-permission"),
     ("nvidia-fabricmanager reports a version mismatch", "fabric-manager-version-mismatch"),
+    ("Could not find cuda drivers on your machine, GPU will not be used.", "library-missing"),
+    ("BLAS = 0", "cpu-only-build"),
+    ("n_gpu_layers has no effect", "cpu-only-build"),
+    ("CPU is high, the GPU is not utilized at all", "cpu-only-build"),
+    ("Couldn't init CUDA: No CUDA devices", "devices-hidden"),
     # a symptom beside its cause
     (
         "failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\nNo GPU/TPU found, falling back to CPU.",
@@ -165,6 +170,19 @@ def test_a_cpu_runtime_installed_over_the_gpu_one_is_told_with_its_cause(doctor)
     assert root.code == "cpu-only-build"
     assert [item.code for item in root.consequences] == ["framework-duplicate-install"]
     assert "pip install onnxruntime-gpu" in root.fix.commands
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("AMD Radeon RX 6650 XT", "rocm-gfx-unsupported"),
+        ("AMD Instinct MI300X", "library-mismatch"),
+        ("NVIDIA A100-SXM4-40GB", "library-mismatch"),
+    ],
+)
+def test_a_crash_without_a_word_is_suspected_of_a_gpu_that_rocm_does_not_serve(doctor, name, code):
+    first = doctor(error="Segmentation fault (core dumped)", gpus=cards(name)).findings[0]
+    assert (first.code, first.severity) == (code, "warning")
 
 
 QUIET = [

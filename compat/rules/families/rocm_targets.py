@@ -89,7 +89,7 @@ class RocmGfxUnsupported(Rule):
     def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
         heard = signals.get(*_CODE)
         if not heard or not cards:
-            return None
+            return self._by_crash(cards, matrix) if "word-crash" in signals else None
         target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
         row = matrix.gfx(target)
         official = " It is officially supported by ROCm." if row and row.first_rocm and not row.last_rocm else ""
@@ -100,6 +100,22 @@ class RocmGfxUnsupported(Rule):
             fix=self._fix(gpu, matrix),
             sources=cite(matrix, row),
         )
+
+    def _by_crash(self, cards: list[Gpu], matrix: Matrix) -> Outcome:
+        """A crash without a word beside a GPU that ROCm does not serve: libraries fail so where they lack its code."""
+        for gpu in cards:
+            row = matrix.gfx(gpu.target)
+            if row and (not row.first_rocm or row.last_rocm):
+                detail = f"A process crashed, and {gpu.name or 'the GPU'} is {gpu.target}, which ROCm does not serve."
+                return Found(
+                    detail=detail,
+                    facts=("gpus",),
+                    fix=self._fix(gpu, matrix),
+                    sources=cite(matrix, row),
+                    confidence="likely",
+                    severity="warning",
+                )
+        return None
 
 
 def overridden(version: str) -> str:
