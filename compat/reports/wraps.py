@@ -46,7 +46,7 @@ def unwrap(lines: Sequence[Line]) -> list[Line]:
             full = False
         else:
             joined.append(line)
-            full = len(line.text) == width and not line.text.lstrip().startswith(_FRAMES)
+            full = 0 < len(line.text) == width and not line.text.lstrip().startswith(_FRAMES)
     return joined
 
 

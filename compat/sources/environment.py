@@ -20,9 +20,7 @@ def read(text: str, file: str) -> Ask:
     """
     document = read_yaml(text, file)
     dependencies = document.get("dependencies")
-    requests = [
-        found for item in dependencies.items() if (found := shell.conda_request(item.text, item.line)) and item.text
-    ]
+    requests = [found for item in dependencies.items() if (found := shell.conda_request(item.text, item.line))]
     python = next((item.spec for item in requests if item.name == "python"), "")
     channels = tuple(item.text for item in document.get("channels").items())
     conda = Install(manager="conda", requests=tuple(requests), channels=channels, line=dependencies.line)

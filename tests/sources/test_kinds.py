@@ -319,7 +319,8 @@ def test_a_conda_environment_is_read_whole():
 
 @pytest.mark.parametrize(("spec", "python"), [("=3.10", "3.10"), ("==3.10.4", "3.10.4"), (">=3.9", ">=3.9"), ("", "")])
 def test_the_python_of_an_environment(spec, python):
-    assert sources.read(f"dependencies:\n  - python{spec}\n", "environment.yml").python == python
+    text = f"dependencies:\n  - numpy=1.26\n  - python{spec}\n"
+    assert sources.read(text, "environment.yml").python == python
 
 
 @pytest.mark.parametrize(
