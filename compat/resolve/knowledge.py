@@ -68,6 +68,7 @@ class Knowledge:
         self._published: dict[tuple[str, str, bool], tuple[Option, ...]] = {}
         self._meeting: dict[tuple[object, ...], tuple[Option, ...]] = {}
         self._has_code: dict[str, bool] = {}
+        self._with_code: dict[str, frozenset[tuple[str, str]]] = {}
         self._extras: dict[str, frozenset[str]] = {}
         self._names: dict[str, frozenset[str]] = {}
         self._shares: dict[tuple[str, str], bool] = {}
@@ -142,8 +143,22 @@ class Knowledge:
         needed = {one.name for one in self._framework_lines(self.options(option.package)[0])}
         return not needed.issubset(option.lines)
 
+    def lacks_code(self, option: Option) -> bool:
+        """Whether a build without GPU code has a twin with some: the same release, published for the same place.
+
+        Such a build is a stub (a distribution whose extras bring the code) or a smaller wheel for the CPU.
+        """
+        if option.vendor or not option.version:
+            return False
+        if option.package not in self._with_code:
+            coded = (one for one in self.options(option.package) if one.vendor not in {"", "cpu"})
+            self._with_code[option.package] = frozenset(
+                (one.version, place) for one in coded for place in (*one.build.platforms, "any")
+            )
+        return any((option.version, place) in self._with_code[option.package] for place in option.build.platforms)
+
     def has_code(self, package: str) -> bool:
-        """Whether some build of a package is for a GPU, so that one without GPU code is a poor substitute."""
+        """Whether some build of a package is for a GPU."""
         if package not in self._has_code:
             self._has_code[package] = any(option.vendor not in {"", "cpu"} for option in self.options(package))
         return self._has_code[package]

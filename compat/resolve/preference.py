@@ -111,9 +111,14 @@ _JUDGED: Final = ("forward", "kernels", "strain", "distance", "driver")
 
 
 def _vendor(option: Option, known: Knowledge) -> int:
-    """The place of a build's vendor; no GPU code counts nothing, except where others of the package have some."""
-    if option.vendor == "" and option.version and known.has_code(option.package):
+    """The place of a build's vendor.
+
+    No GPU code is no merit where other builds of the package have some, and a fault where one of the same release has.
+    """
+    if known.lacks_code(option):
         return _VENDOR_ORDER.index("cpu")
+    if option.vendor == "" and option.version and known.has_code(option.package):
+        return _VENDOR_ORDER.index("nvidia")
     return _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER)
 
 
