@@ -69,6 +69,7 @@ SHAPE = {
     ),
     "unused source": ('doc = "A document"', 'doc = "A document"\nold = "Another"', "source old is cited by no row"),
     "empty citation": ('doc = "A document"', 'doc = ""', "source doc is ''; expected a citation"),
+    "two in one citation": ('doc = "A document"', 'doc = "A document; another"', "source doc holds a semicolon"),
     "unknown table": ("jetpack = [", "jetpacks = [", "jetpacks is not a table"),
     "bad schema": ("envcheck.matrix/1", "envcheck.matrix/9", "schema is 'envcheck.matrix/9'"),
     "row not a table": ("jetpack = [\n", "jetpack = [\n  7,\n", "jetpack: a row is 7"),
