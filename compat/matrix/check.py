@@ -131,7 +131,7 @@ def _check_head(file: str, document: store.Raw, layout: canonical.Layout, book: 
         if not isinstance(citation, str) or not citation:
             book.add(file, line, f"source {key} is {citation!r:.60}", "a citation")
         elif "; " in citation:
-            book.add(file, line, f"source {key} holds a semicolon", "commas: semicolons part one citation from the next")
+            book.add(file, line, f"source {key} holds a semicolon", "commas: semicolons part citations")
         elif book.citations.get(key, ("",))[0] not in {"", citation}:
             book.add(file, line, f"source {key} differs from that of {book.citations[key][1]}", "one citation per id")
         else:
