@@ -1,0 +1,91 @@
+"""What holds for every package of the real matrix when it is asked for alone: no silent CPU, nothing required left out."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from packaging.requirements import Requirement
+
+from compat.matrix import Matrix, matrix
+from compat.resolve import resolve
+from compat.resolve.target import from_options
+
+if TYPE_CHECKING:
+    from compat.matrix.rows import Build
+    from compat.plan import Answer, Plan
+
+
+@cache
+def real() -> Matrix:
+    return matrix()
+
+
+PACKAGES = [name for name in real().packages if real().builds(name)]
+FRAMEWORKS = frozenset(row.name for row in real().packages.values() if row.kind == "framework")
+
+
+@cache
+def alone(name: str, *, cpu: bool = False) -> Answer:
+    """The answer to one package on an A100 with a driver that carries CUDA 12 and 13."""
+    return resolve([name], from_options(real(), gpus=["A100"], driver="580.65.06"), real(), cpu=cpu)
+
+
+def row_of(plan: Plan, package: str) -> Build | None:
+    """The matrix's row of the planned build of a package."""
+    planned = {(build.name, build.version, build.runtime) for build in plan.builds}
+    rows = (row for row in real().builds(package) if (row.install_name, row.full_version, row.runtime) in planned)
+    return next((row for row in rows if f"{plan.arch}" in " ".join(row.platforms) or "any" in row.platforms), None)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_gpu_gets_no_cpu_plan_unasked(name: str) -> None:
+    answer = alone(name)
+    if answer.plan is None:
+        return
+    assert answer.plan.runtime != "cpu"
+    assert all(build.runtime != "cpu" for build in answer.plan.builds)
+    if answer.plan.runtime == "none":
+        assert all(gpu.kernels in {"none", "unknown"} for gpu in answer.plan.gpus)
+        assert any("GPU code" in text for text in answer.conditions)
+    else:
+        assert any(build.runtime == answer.plan.runtime for build in answer.plan.builds)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_cpu_plan_has_no_gpu_code_for_nvidia(name: str) -> None:
+    answer = alone(name, cpu=True)
+    if answer.plan is not None:
+        assert answer.plan.runtime == "cpu"
+        assert not any(build.runtime.startswith(("cuda", "rocm")) for build in answer.plan.builds)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_framework_that_a_planned_build_requires_is_in_the_plan_and_fits(name: str) -> None:
+    plan = alone(name).plan
+    row = row_of(plan, name) if plan else None
+    if plan is None or row is None or name in FRAMEWORKS:
+        return
+    builds = {real().package(build.name).name: build for build in plan.builds}  # type: ignore[union-attr]
+    environment = {"python_version": plan.python, "platform_machine": plan.arch, "extra": ""}
+    for line in map(Requirement, row.requires):
+        if line.name in FRAMEWORKS and (line.marker is None or line.marker.evaluate(environment)):
+            if line.name in builds:
+                assert line.specifier.contains(builds[line.name].version, prereleases=True)
+            else:  # a plug-in of a device that the framework has no builds for (Ascend, TPU)
+                vendors = {build.runtime.rstrip("0123456789.RC") for build in real().builds(name)}
+                assert vendors & {"cann", "tpu", "metal"}
+
+
+@pytest.mark.parametrize(
+    "name", ["sglang", "vllm", "xformers", "deepspeed", "torchvision", "torchaudio", "bitsandbytes"]
+)
+def test_beside_an_unpinned_torch_a_companion_is_of_its_time(name: str) -> None:
+    """An open pin of an old release never beats the release that was made for a recent torch."""
+    host = from_options(real(), gpus=["A100"], driver="580.65.06")
+    plan = resolve(["torch", name], host, real()).plan
+    assert plan is not None
+    row = row_of(plan, name)
+    assert row is not None
+    assert any(Requirement(line).name == "torch" for line in (*row.requires, *row.pins))
