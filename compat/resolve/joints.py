@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
-from compat.resolve.options import ANY_PYTHON
+from compat.resolve.options import ANY_PYTHON, fixes_minor
 from compat.resolve.specs import clashes, meets
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def fits_runtime(left: Option, right: Option, twins: bool) -> bool:
     """Whether two builds may live in one process, as far as their GPU runtimes go.
 
     A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
-    binary interface; where one takes CUDA from the system there is one copy for both, hence one minor.
+    binary interface; where one takes a certain minor from the system there is one copy for both, hence that minor.
     """
     if not left.vendor or not right.vendor or left.runtime == right.runtime:
         return True
@@ -157,8 +157,8 @@ def fits_runtime(left: Option, right: Option, twins: bool) -> bool:
         return True
     if left.kind != right.kind or versions.major(left.number or "0") != versions.major(right.number or "0"):
         return False
-    system = "system" in {left.build.cuda_from, right.build.cuda_from}
-    return not system or versions.same_series(left.number, right.number)
+    fixed = fixes_minor(left.build) or fixes_minor(right.build)
+    return not fixed or versions.same_series(left.number, right.number)
 
 
 def _stem(item: str) -> str:

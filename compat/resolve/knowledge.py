@@ -18,7 +18,18 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.matrix.rows import Build
 from compat.resolve.hardware import Hardware
-from compat.resolve.options import ANY_PYTHON, VENDORS, Option, is_at, is_for, line, series, spelling, split_runtime
+from compat.resolve.options import (
+    ANY_PYTHON,
+    VENDORS,
+    Option,
+    fixes_minor,
+    is_at,
+    is_for,
+    line,
+    series,
+    spelling,
+    split_runtime,
+)
 from compat.resolve.specs import holds
 
 if TYPE_CHECKING:
@@ -276,7 +287,7 @@ class Knowledge:
             rank=rank,
             lines={name: self._interned.setdefault(found, found) for name, found in lines.items()},
             uid=self._count,
-            lane=(kind, number, build.cuda_from == "system", has_minors),
+            lane=(kind, number, fixes_minor(build), has_minors),
             kit=self._kits.setdefault(kit, len(self._kits)),
             is_framework=row is not None and row.kind == "framework",
             on_board=bool(build.kernels) and self.matrix.families.integrated.issuperset(build.kernels),

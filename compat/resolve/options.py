@@ -116,6 +116,12 @@ def is_at(option: Option, place: str) -> bool:
     return not platforms or place in platforms or "any" in platforms
 
 
+def fixes_minor(build: Build) -> bool:
+    """Whether a build takes one CUDA minor from the system; where its row asks for a major alone, any minor serves."""
+    kind, number = split_runtime(build.runtime)
+    return build.cuda_from == "system" and f"{kind}{number.partition('.')[0]}" not in build.system
+
+
 def is_unread(option: Option) -> bool:
     """Whether it is not known if a build has GPU code: a compiled wheel of no runtime and no kernels written down."""
     return option.build.runtime == "" and not option.build.kernels and option.version != ""
