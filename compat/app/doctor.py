@@ -60,7 +60,17 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     host, text = _patient(question, matrix)
     error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
     found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
-    return _with_wishes(_with_rest(found, select), question, host, matrix), host
+    return _with_wishes(_with_rest(_with_gaps(found, error), select), question, host, matrix), host
+
+
+def _with_gaps(found: Report, text: str) -> Report:
+    """The report of a text so long that not all of it was read; see :mod:`compat.excerpts`."""
+    from compat import excerpts
+
+    if len(text) <= excerpts.LONG:
+        return found
+    why = f"it is long: of lines that differ in numbers only, the first {excerpts.ALIKE} were read"
+    return replace(found, unchecked=(*found.unchecked, Unchecked("the rest of the text", why)))
 
 
 def _with_rest(found: Report, select: Sequence[str]) -> Report:

@@ -269,3 +269,14 @@ def test_every_code_that_a_command_can_give_is_explained(envcheck):
         status, out, _ = envcheck("explain", code)
         assert status == 0
         assert code in out
+
+
+@pytest.mark.parametrize(("lines", "told"), [(40_000, True), (40, False)])
+def test_what_of_a_long_log_was_passed_over_is_said(envcheck, host_file, tmp_path, lines, told):
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {number} loss 0.{number} is going down\n" for number in range(lines)))
+    code, out, _ = envcheck("doctor", "--host", host_file('os = "ubuntu22.04"'), "--log", str(log), "--format", "json")
+    assert code == 0
+    gaps = [item["why"] for item in json.loads(out)["unchecked"] if item["what"] == "the rest of the text"]
+    assert bool(gaps) == told
+    assert all("the first 64 were read" in why for why in gaps)
