@@ -73,7 +73,7 @@ def _step(index: str, builds: Sequence[PlannedBuild]) -> Install:
     if not index:
         return Install(wanted)
     name = re.sub(r"\W+", "_", mine[0].name).upper() + "_INDEX"
-    return Install(wanted, index, name, "--find-links" if index.endswith(".html") else "--index-url")
+    return Install(wanted, index, name, "--find-links" if mine[0].links else "--index-url")
 
 
 def reason(step: Install, plan: Plan) -> str:

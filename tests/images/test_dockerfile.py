@@ -51,6 +51,22 @@ def test_no_step_can_see_two_indexes(plan, builder, parsed):
             assert rest.count("--index-url") <= 1
 
 
+BASE = plans_module.BaseImage(
+    image="nvidia/cuda:12.4.1-base-ubuntu22.04", os="ubuntu22.04", flavour="base", python="3.12", python_from="uv"
+)
+
+
+@both_builders
+@pytest.mark.parametrize(("links", "option"), [(True, "--find-links"), (False, "--index-url")])
+def test_a_page_of_links_is_known_by_the_plan_and_not_by_its_name(builder, links, option):
+    """The assets of a release on GitHub are such a page, and their address ends like any other."""
+    page = "https://github.com/Dao-AILab/flash-attention/releases/expanded_assets/v2.8.3"
+    build = PlannedBuild(name="flash-attn", version="2.8.3+cu12torch2.4", runtime="cuda12.4", index=page, links=links)
+    plan = plans_module.Plan(runtime="cuda12.4", python="3.12", builds=(build,), base_image=BASE)
+    text = write(plan, Settings(builder=builder, installer="pip"))
+    assert f'{option} "${{FLASH_ATTN_INDEX}}"' in text
+
+
 @every_plan
 @both_builders
 @pytest.mark.parametrize("installer", ["pip", "uv"])
