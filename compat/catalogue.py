@@ -5,8 +5,9 @@ Detectors fill them, reports state them, rules name them as parameters, host fil
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import plan as plans
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from compat.plan import Plan

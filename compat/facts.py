@@ -10,11 +10,12 @@ rest on the first two and never on the third:
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.catalogue import CATALOGUE
 from compat.errors import InputError, InputErrors
+from compat.lazy import dataclass
 from compat.records import Build, Gpu, Library
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ hint ask for different deeds.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any, Final, Literal
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

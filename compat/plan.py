@@ -6,10 +6,11 @@ JSON and replayed byte for byte (:func:`dump`, :func:`load`).
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from compat.errors import InputError
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

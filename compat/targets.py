@@ -17,18 +17,19 @@ as :class:`Families`.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
+
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 Kernels = Literal["native", "ptx", "none"]
 
-_NVIDIA = re.compile(r"(sm|compute)_([0-9]{1,3})([0-9])([af]?)")
-_AMD = re.compile(r"gfx(?:[0-9a-f]{3,4}|\d{1,2}(?:-\d)?-generic)(?::[a-z]+[+-]){0,4}")
-_CAPABILITY = re.compile(r"([0-9]{1,2})\.([0-9])")
+_NVIDIA = pattern(r"(sm|compute)_([0-9]{1,3})([0-9])([af]?)")
+_AMD = pattern(r"gfx(?:[0-9a-f]{3,4}|\d{1,2}(?:-\d)?-generic)(?::[a-z]+[+-]){0,4}")
+_CAPABILITY = pattern(r"([0-9]{1,2})\.([0-9])")
 
 
 @dataclass(frozen=True, slots=True, order=True)

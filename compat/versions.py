@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_DOTTED = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
+from compat.lazy import pattern
+
+_DOTTED = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 
 
 @lru_cache(maxsize=4096)

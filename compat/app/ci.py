@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +11,7 @@ from compat.app.files import read_document
 from compat.app.plans import Target, replies
 from compat.ci import Cell, Excluded, Grid, slug
 from compat.errors import InputError, InputErrors
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

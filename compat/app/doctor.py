@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.app import hosts
@@ -10,6 +10,7 @@ from compat.app.files import only_once, read_text
 from compat.app.retyping import Asking, retyped
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

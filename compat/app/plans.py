@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat import plan as plans
@@ -11,6 +10,7 @@ from compat.app import hosts
 from compat.app.files import only_once, read_document, shown
 from compat.app.retyping import ASKING, Asking, retyped
 from compat.errors import InputError, InputErrors
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,10 @@ rest of the question a fix would be tried on another machine, by another order, 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat import run as runner
 from compat.build.clients import client
 from compat.errors import CannotCheckError, InputError
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

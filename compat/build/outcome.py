@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from compat.build.codes import advice
 from compat.findings import Evidence, Finding, ranked
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

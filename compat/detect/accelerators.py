@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,7 @@ _CANN: Final = (
     "/usr/local/Ascend/ascend-toolkit/latest/toolkit/version.info",
     "/usr/local/Ascend/cann/version.cfg",
 )
-_VERSION: Final = re.compile(r"(?:^Version=|toolkit_installed_version=\[|:)(\d+\.\d+(?:\.\w+){0,3})", re.MULTILINE)
+_VERSION: Final = pattern(r"(?:^Version=|toolkit_installed_version=\[|:)(\d+\.\d+(?:\.\w+){0,3})", re.MULTILINE)
 
 
 def present(machine: Machine) -> bool:  # noqa: ARG001 - several subjects, each looked at in facts()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from compat.detect.amd_state import clocks, processes
 from compat.detect.base import LINUX
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,10 +39,10 @@ _APU_FAMILIES: Final = frozenset({125, 135, 142, 144, 146, 148, 149, 150, 151})
 # Where ROCm states its release: packages up to 7.2, then the Core SDK's own folder
 _VERSION_FILES: Final = (".info/version", "core/.info/version", ".info/version-dev")
 # names of folders below /opt, and of the Core SDK's below /opt/rocm
-_ROCM: Final = re.compile(r"rocm(?:-\d[\d.]*)?")
-_CORE: Final = re.compile(r"core(?:-\d[\d.]*)?")
+_ROCM: Final = pattern(r"rocm(?:-\d[\d.]*)?")
+_CORE: Final = pattern(r"core(?:-\d[\d.]*)?")
 # a build number follows after a dash and is nobody's concern: 6.2.4-139
-_RELEASE: Final = re.compile(r"\d{1,3}\.\d{1,3}(?:\.\d{1,3})?")
+_RELEASE: Final = pattern(r"\d{1,3}\.\d{1,3}(?:\.\d{1,3})?")
 
 
 def present(machine: Machine) -> bool:  # noqa: ARG001 - four subjects, each looked at in facts()

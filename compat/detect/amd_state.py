@@ -13,11 +13,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import pattern
+
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 _PROCESSES: Final = "/sys/class/kfd/kfd/proc"
-_LEVEL: Final = re.compile(r"^\d{1,2}: (\d{1,5})Mhz[ \t]*(\*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_LEVEL: Final = pattern(r"^\d{1,2}: (\d{1,5})Mhz[ \t]*(\*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
 _MOST: Final = 256  # compute processes looked at; a node that has more is told as busy all the same
 
 

@@ -8,12 +8,12 @@ Sources: Linux, Documentation/filesystems/efivarfs.rst; selinuxfs(5); Linux, ker
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.detect.context import container_kind
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ SOUGHT: Final = "/sys, /proc/cmdline"
 _SECURE_BOOT: Final = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 _ENFORCE: Final = "/sys/fs/selinux/enforce"
 _CMDLINE: Final = "/proc/cmdline"
-_TRANSLATION: Final = re.compile(r"(?:^|\s)((?:intel_|amd_)?iommu)=(\S+)")
+_TRANSLATION: Final = pattern(r"(?:^|\s)((?:intel_|amd_)?iommu)=(\S+)")
 
 
 def present(machine: Machine) -> bool:  # noqa: ARG001 - the absence of each is told by facts()

@@ -23,6 +23,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Build
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 _VALUE: Final = r"""(?::[^=\n]*)?\s*=\s*(?:['"]([^'"\n]*)['"]|None|False)"""
 # xla_cuda12 (PJRT plugin), jax_cuda12_plugin (kernels); ROCm's carry major and minor: xla_rocm60
-_JAX_PLUGIN: Final = re.compile(r"(?:xla|jax)_(cuda|rocm)(\d{1,2})(?:_plugin)?")
-_DIGITS: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}")
+_JAX_PLUGIN: Final = pattern(r"(?:xla|jax)_(cuda|rocm)(\d{1,2})(?:_plugin)?")
+_DIGITS: Final = pattern(r"\d{1,3}(?:\.\d{1,3}){0,3}")
 
 
 def merged(build: Build, label: Build) -> Build:

@@ -17,6 +17,7 @@ import compat.detect.build_files as build_files
 from compat.detect.base import ANYWHERE
 from compat.detect.packages import environment, installed
 from compat.facts import Build, Fact, Reading
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,18 +30,18 @@ SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "site-packages"
 
 # Distributions whose version or wheel name carries the build in a local tag: 0.15.2+cu118, 2.1.2+pt21cu121
-_TAGGED: Final = re.compile(
+_TAGGED: Final = pattern(
     r"torch\S*|torchvision|torchaudio|jaxlib|paddlepaddle\S*|vllm|flash-attn\S*|xformers|mmcv\S*|detectron2|pytorch3d|dgl"
     r"|auto-gptq|autoawq\S*|exllamav2|llama-cpp-python|spconv\S*|cupy\S*|cumm\S*|faiss-gpu\S*|onnxruntime\S*|tinycudann|natten"
     r"|apex|deepspeed|fbgemm-gpu\S*|intel-extension-for-pytorch|kaolin|mamba-ssm|causal-conv1d|flashinfer\S*|sgl-kernel"
 )
-_CUDA: Final = re.compile(r"cu(?:da)?[-_]?(\d{1,2}\.\d|\d{2,3})(?!\d)")
-_ROCM: Final = re.compile(r"rocm[-_]?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?|\d{2,3})(?!\d)")
-_TORCH: Final = re.compile(r"(?:pt|torch)(\d\.\d{1,2}(?:\.\d{1,2})?|\d{2,3})(?!\d)")
-_ABI: Final = re.compile(r"cxx11abi(TRUE|FALSE)", re.IGNORECASE)
-_TAG: Final = re.compile(r"^Tag:\s*(?:\w+\.)*([a-z]{2}\d[\d_]*)\S*-\S+-\S+", re.MULTILINE)
+_CUDA: Final = pattern(r"cu(?:da)?[-_]?(\d{1,2}\.\d|\d{2,3})(?!\d)")
+_ROCM: Final = pattern(r"rocm[-_]?(\d{1,2}\.\d{1,2}(?:\.\d{1,2})?|\d{2,3})(?!\d)")
+_TORCH: Final = pattern(r"(?:pt|torch)(\d\.\d{1,2}(?:\.\d{1,2})?|\d{2,3})(?!\d)")
+_ABI: Final = pattern(r"cxx11abi(TRUE|FALSE)", re.IGNORECASE)
+_TAG: Final = pattern(r"^Tag:\s*(?:\w+\.)*([a-z]{2}\d[\d_]*)\S*-\S+-\S+", re.MULTILINE)
 _LABELLED: Final = {"jax": "jaxlib", "paddle": "paddlepaddle-gpu"}  # package -> distribution that carries its label
-_CU_NAME: Final = re.compile(r"-cu(?:da)?(\d{2,3})x?$")
+_CU_NAME: Final = pattern(r"-cu(?:da)?(\d{2,3})x?$")
 
 
 def present(machine: Machine) -> bool:

@@ -12,8 +12,9 @@ Source: CDI specification, SPEC.md; NVIDIA Container Toolkit, ``nvidia-ctk cdi g
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,10 +25,10 @@ FOLDERS: Final = ("/etc/cdi", "/var/run/cdi")
 """Where engines look for specifications unless told otherwise (CDI specification, SPEC.md)."""
 
 _LIMIT: Final = 4 << 20
-_KIND: Final = re.compile(r"""^\s{0,2}["']?kind["']?\s*:\s*["']?([\w.-]+/[\w.-]+)""", re.MULTILINE)
-_DEVICES: Final = re.compile(r"^devices:\s*$(.*?)(?=^[^\s-]|\Z)", re.MULTILINE | re.DOTALL)
-_NAME: Final = re.compile(r"""^(?:- | {2}|- {3}| {2}- | {4})name:\s*["']?([\w.:-]+)""", re.MULTILINE)
-_LIBCUDA: Final = re.compile(r"libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)")
+_KIND: Final = pattern(r"""^\s{0,2}["']?kind["']?\s*:\s*["']?([\w.-]+/[\w.-]+)""", re.MULTILINE)
+_DEVICES: Final = pattern(r"^devices:\s*$(.*?)(?=^[^\s-]|\Z)", re.MULTILINE | re.DOTALL)
+_NAME: Final = pattern(r"""^(?:- | {2}|- {3}| {2}- | {4})name:\s*["']?([\w.:-]+)""", re.MULTILINE)
+_LIBCUDA: Final = pattern(r"libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ Toolkit installation guide (runtimes in daemon.json, the hook behind ``--gpus``)
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.cdi as cdi
@@ -19,6 +18,7 @@ from compat.detect.answers import items
 from compat.detect.base import LINUX
 from compat.detect.system_packages import versions
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ SYSTEMS: Final = LINUX | {"darwin"}
 SOUGHT: Final = "sockets of Docker and Podman, PATH"
 
 _DAEMON_FILE: Final = "/etc/docker/daemon.json"
-_VERSION: Final = re.compile(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
+_VERSION: Final = pattern(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
 # What Docker's --gpus calls when it starts a container; it may be there without any runtime being registered
 _HOOKS: Final = ("nvidia-container-runtime-hook", "nvidia-container-toolkit")
 

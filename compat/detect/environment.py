@@ -6,11 +6,11 @@ credentials, accounts or hosts. Everything else in the environment is nobody's b
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import ANYWHERE
 from compat.facts import Fact, Reading
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "environment"
 
 # By maker and framework; the names that libraries read, not everything that shares a word with them.
-_STEERS: Final = re.compile(
+_STEERS: Final = pattern(
     r"(?:CUDA|NVIDIA|NV|NVCC|CUDNN|CUBLAS|NCCL|NVSHMEM|CUPTI|TENSORRT|TCNN|CMAKE_CUDA"
     r"|HIP|ROCR?|ROCM|HSA|AMD|MIOPEN|RCCL|HCC|GPU|MPS"
     r"|ONEAPI|SYCL|ZE|ZES|UR|IPEX|ASCEND|NPU|TPU|LIBTPU|PJRT|HABANA|ACCELERATE"
@@ -35,7 +35,7 @@ _STEERS: Final = re.compile(
     r"|SLURM_(?:JOB_ID|JOB_GPUS|STEP_GPUS|GPUS\w*|NTASKS|LOCALID|PROCID|JOB_PARTITION)|LOCAL_RANK|WORLD_SIZE|RANK|USE_\w{2,20}"
 )
 # Words in a name whose value may be a credential or name a person, a host or an account
-_SECRET: Final = re.compile(
+_SECRET: Final = pattern(
     r"TOKEN|SECRET|PASSW|_PASS\b|KEY|CREDENTIAL|AUTH|COOKIE|_USER|_HOST(?:NAME)?\b|_ADDR|_NODELIST|ACCOUNT|UUID|_IP\b|_URL|PROXY"
 )
 _MEANS_NO_SECRET: Final = frozenset({"KUBERNETES_SERVICE_HOST", "DOCKER_HOST"})

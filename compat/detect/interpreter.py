@@ -11,9 +11,9 @@ documentation, "conda-meta"; pyenv README, "Understanding shims".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import dataclass, pattern
 from compat.run import Outcome
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 _NAMES: Final = ("python3", "python")
-_CONFIG: Final = re.compile(r"^\s*([\w-]+)\s*=\s*(.*?)\s*$", re.MULTILINE)
-_VERSION: Final = re.compile(r"\d+\.\d+(?:\.\d+)?")
+_CONFIG: Final = pattern(r"^\s*([\w-]+)\s*=\s*(.*?)\s*$", re.MULTILINE)
+_VERSION: Final = pattern(r"\d+\.\d+(?:\.\d+)?")
 _ASK: Final = "import sys; print('%d.%d.%d' % sys.version_info[:3]); print(sys.prefix); print('\\n'.join(sys.path))"
 
 # Tools that give each program an environment of its own: what the person works with is elsewhere
-_ISOLATED: Final = re.compile(r"/pipx/|/uv/tools/|/uv/archive-|/\.cache/uv/")
+_ISOLATED: Final = pattern(r"/pipx/|/uv/tools/|/uv/archive-|/\.cache/uv/")
 # Names that interpreters have; nothing else is ever run
-_INTERPRETER: Final = re.compile(r"(?:python|pypy|graalpy)[\d.]*[td]{0,2}(?:\.exe)?")
+_INTERPRETER: Final = pattern(r"(?:python|pypy|graalpy)[\d.]*[td]{0,2}(?:\.exe)?")
 # Folders that only a framework leaves in site-packages
 _FRAMEWORKS: Final = ("torch", "tensorflow", "jax", "jaxlib", "paddle", "onnxruntime", "mxnet", "cupy")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +27,7 @@ SOUGHT: Final = "/etc/nv_tegra_release, /proc/device-tree/compatible"
 
 _RELEASE: Final = "/etc/nv_tegra_release"
 # The line reads: # R35 (release), REVISION: 4.1, GCID: ... (Jetson Linux Developer Guide)
-_L4T: Final = re.compile(r"#\s*R(\d{2,3})\s*\(release\),\s*REVISION:\s*([\d.]+)")
+_L4T: Final = pattern(r"#\s*R(\d{2,3})\s*\(release\),\s*REVISION:\s*([\d.]+)")
 _DPKG: Final = "/var/lib/dpkg/status"
 
 

@@ -15,6 +15,7 @@ import compat.detect.loader as loader
 from compat.detect.base import LINUX
 from compat.detect.context import container_kind
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,17 +28,17 @@ SYSTEMS: Final = LINUX
 SOUGHT: Final = "/proc/modules"
 
 # NVIDIA's and nouveau's, pass-through, AMD's, Intel's, then accelerators by other makers
-_CONCERN: Final = re.compile(
+_CONCERN: Final = pattern(
     r"nvidia\w*|nouveau|nova_core|nvgpu|gdrdrv|vfio_pci|amdgpu|amdkfd|amdxdna|radeon|i915|xe|intel_vpu"
     r"|habanalabs|drv_davinci\w*|drv_devdrv_host|ib_peer_mem|dxgkrnl"
 )
 _BUILT_IN: Final = ("amdgpu", "nvidia", "nouveau", "i915", "xe")  # may be part of the kernel: then only /sys has them
-_XID: Final = re.compile(rb"NVRM: Xid \([^)\n]{1,64}\): (\d{1,3})")
+_XID: Final = pattern(rb"NVRM: Xid \([^)\n]{1,64}\): (\d{1,3})")
 # The module's own lines, and the words of those that say why it did not start a GPU; none of these names a process
-_LINE: Final = re.compile(rb"NVRM: [^\n]{1,400}")
-_REFUSAL: Final = re.compile(rb"RmInitAdapter|rm_init_adapter|GSP|is not supported by|does not include|API mismatch")
+_LINE: Final = pattern(rb"NVRM: [^\n]{1,400}")
+_REFUSAL: Final = pattern(rb"RmInitAdapter|rm_init_adapter|GSP|is not supported by|does not include|API mismatch")
 _MOST_LINES: Final = 8
-_MODULE: Final = re.compile(r"^(\S{1,200}/nvidia\.ko(?:\.\w{2,4})?):", re.MULTILINE)  # modules.dep(5)
+_MODULE: Final = pattern(r"^(\S{1,200}/nvidia\.ko(?:\.\w{2,4})?):", re.MULTILINE)  # modules.dep(5)
 _DEP_LIMIT: Final = 8 << 20
 _LOG: Final = "/dev/kmsg"
 _LOG_LIMIT: Final = 8 << 20  # the kernel's ring buffer is smaller unless someone enlarged it

@@ -12,21 +12,21 @@ from __future__ import annotations
 import io
 import json
 import posixpath
-import re
 import sys
 import tarfile
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from compat.detect.answers import items
 from compat.errors import InputError
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_TELLING: Final = re.compile(
+_TELLING: Final = pattern(
     r"etc/(os-release|ld\.so\.(cache|conf)|ld\.so\.conf\.d/.*|alpine-release)|usr/lib/os-release|.*/pyvenv\.cfg|"
     r".*-packages/[^/]+\.(dist|egg)-info/(METADATA|PKG-INFO|direct_url\.json)|"
     r".*-packages/(torch|torchvision|torchaudio)/version\.py|.*-packages/tensorflow/python/platform/build_info\.py|"

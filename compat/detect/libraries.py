@@ -18,6 +18,7 @@ from compat.detect.base import LINUX
 from compat.detect.packages import environment, installed
 from compat.detect.toolkits import cuda_folders
 from compat.facts import Fact, Library, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,7 +31,7 @@ SYSTEMS: Final = LINUX
 SOUGHT: Final = "LD_LIBRARY_PATH, /etc/ld.so.cache, loader folders"
 
 # Sonames that GPU software opens by name, by family; everything else is found through these.
-_CONCERN: Final = re.compile(
+_CONCERN: Final = pattern(
     r"lib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler|nvcuvid"
     r"|cudart|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|cusparseLt|cupti|nvrtc|nvJitLink|nvshmem_host|nccl"
     r"|nvinfer|nvinfer_plugin|cutensor"
@@ -39,10 +40,10 @@ _CONCERN: Final = re.compile(
 )
 _UNVERSIONED: Final = frozenset({"libtpu.so", "libascendcl.so"})  # these have no number in their soname
 # lib64/stubs is for linking on machines without a driver; compat/ holds forward-compatibility drivers
-_STUB: Final = re.compile(r"/stubs(?:/|$)")
-_COMPAT: Final = re.compile(r"/compat(?:/|$)|/compat_\w+/")
+_STUB: Final = pattern(r"/stubs(?:/|$)")
+_COMPAT: Final = pattern(r"/compat(?:/|$)|/compat_\w+/")
 # Version symbols stand as texts in the library's string table; the highest is what compiled extensions ask for
-_GLIBCXX: Final = re.compile(rb"GLIBCXX_(3\.4\.\d{1,2})\0")
+_GLIBCXX: Final = pattern(rb"GLIBCXX_(3\.4\.\d{1,2})\0")
 _MOST: Final = 400
 # Library -> distribution, where NVIDIA's wheel is not called like the library itself
 _SHIPPED_BY: Final = {

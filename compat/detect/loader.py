@@ -7,10 +7,10 @@ these and is the business of the package that carries it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.ldcache import entries
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
@@ -22,7 +22,7 @@ _CACHE_LIMIT: Final = 16 << 20
 _FOLDERS: Final = ("/lib64", "/usr/lib64", "/lib/{arch}-linux-gnu", "/usr/lib/{arch}-linux-gnu", "/lib", "/usr/lib")
 _MUSL_FOLDERS: Final = ("/lib", "/usr/local/lib", "/usr/lib")  # musl, ldso/dynlink.c, unless its path file says else
 
-_SUFFIX: Final = re.compile(r"\.so\.(\d[\d.]*)$")
+_SUFFIX: Final = pattern(r"\.so\.(\d[\d.]*)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ Groups are told by number where no name exists, because in a container the name 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.detect.limits import group_name
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,17 +25,17 @@ SYSTEMS: Final = LINUX
 SOUGHT: Final = "/dev"
 
 # NVIDIA's, Jetson's, AMD's, WSL's, Ascend's, TPU's and Gaudi's nodes directly below /dev
-_NODES: Final = re.compile(
+_NODES: Final = pattern(
     r"nvidia\d+|nvidiactl|nvidia-(?:uvm|uvm-tools|modeset)|nvidia-nvswitch(?:ctl|\d+)|nvhost-\S{1,40}|nvmap"
     r"|kfd|dxg|davinci\d+|davinci_manager|devmm_svm|hisi_hdc|accel\d+|hl\d+|vfio"
 )
 # and those in folders: renderers, the accel subsystem, MIG capabilities, IMEX channels, pass-through groups
 _FOLDERS: Final = {
-    "/dev/dri": re.compile(r"renderD\d+|card\d+"),
-    "/dev/accel": re.compile(r"accel\d+"),
-    "/dev/nvidia-caps": re.compile(r"nvidia-cap\d+"),
-    "/dev/nvidia-caps-imex-channels": re.compile(r"channel\d+"),
-    "/dev/vfio": re.compile(r"\d+"),
+    "/dev/dri": pattern(r"renderD\d+|card\d+"),
+    "/dev/accel": pattern(r"accel\d+"),
+    "/dev/nvidia-caps": pattern(r"nvidia-cap\d+"),
+    "/dev/nvidia-caps-imex-channels": pattern(r"channel\d+"),
+    "/dev/vfio": pattern(r"\d+"),
 }
 _MOST: Final = 256  # a DGX has some 60; more tell nothing new
 
@@ -72,7 +72,7 @@ def _paths(machine: Machine) -> Iterator[str]:
     for name in machine.names(SOUGHT):
         if _NODES.fullmatch(name):
             yield f"{SOUGHT}/{name}"
-    for folder, pattern in _FOLDERS.items():
+    for folder, shape in _FOLDERS.items():
         for name in machine.names(folder):
-            if pattern.fullmatch(name):
+            if shape.fullmatch(name):
                 yield f"{folder}/{name}"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ SOUGHT: Final = "/proc/driver/nvidia/version, /sys/module/nvidia/version"
 _VERSION: Final = "/proc/driver/nvidia/version"
 _MODULE: Final = "/sys/module/nvidia/version"
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build ..." and without "Open"
-_NVRM: Final = re.compile(r"NVRM version:.*?\s(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s")
+_NVRM: Final = pattern(r"NVRM version:.*?\s(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s")
 
 
 def present(machine: Machine) -> bool:  # noqa: ARG001 - each place is looked at in facts()

@@ -9,13 +9,14 @@ Sources: PEP 376 and "Recording installed projects" (dist-info), PEP 503 (normal
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import ANYWHERE
 from compat.detect.interpreter import Environment, choose
 from compat.detect.system import architecture
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import dataclass, pattern
 from compat.names import normalise
 
 if TYPE_CHECKING:
@@ -41,13 +42,11 @@ _HEAD: Final = 16 << 10  # metadata headers end before the description; this muc
 _WHOLE: Final = 512 << 10
 _MOST: Final = 5_000
 # torch-2.1.0+cu118.dist-info, numpy-1.26.4.dist-info, torch-2.1.2-py3.10.egg-info
-_FOLDER: Final = re.compile(
-    r"([A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(\d[^-]*)(?:-py\d[\d.]*\S*)?\.(dist-info|egg-info)"
-)
-_HEADER: Final = re.compile(r"^(Name|Version|Requires-Dist):[ \t]*(.+?)[ \t]*\r?$", re.MULTILINE)
+_FOLDER: Final = pattern(r"([A-Za-z0-9][\w.]*(?:-[A-Za-z_][\w.]*)*)-(\d[^-]*)(?:-py\d[\d.]*\S*)?\.(dist-info|egg-info)")
+_HEADER: Final = pattern(r"^(Name|Version|Requires-Dist):[ \t]*(.+?)[ \t]*\r?$", re.MULTILINE)
 
 # Whose pins decide whether a GPU stack fits: frameworks, their compiled companions, NVIDIA's and AMD's wheels
-_STACK: Final = re.compile(
+_STACK: Final = pattern(
     r"torch\S*|tensorflow\S*|tf-keras|keras|jax\S*|flax|paddlepaddle\S*|nvidia-\S+|cuda-\S+|cupy\S*|triton\S*|pytorch-\S+"
     r"|xformers|flash-attn\S*|vllm\S*|bitsandbytes|deepspeed|onnxruntime\S*|tensorrt\S*|rocm\S*|intel-extension-\S+"
     r"|numpy|ml-dtypes|protobuf|xgboost|lightgbm|mxnet\S*|mmcv\S*|detectron2|dgl|numba\S*|sglang\S*|transformers|accelerate"

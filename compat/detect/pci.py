@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +64,7 @@ _GENERATION: Final = {
     "64": 6,
 }
 
-_BRIDGE: Final = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_BRIDGE: Final = pattern(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ACS: Final = 0x000D  # PCI_EXT_CAP_ID_ACS
 _REDIRECTS: Final = 0x01 | 0x04  # PCI_ACS_SV source validation, PCI_ACS_RR request redirect
 _CONFIG: Final = 4096  # bytes of a PCI Express configuration space; the first 64 are all that others than root may read

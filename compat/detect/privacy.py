@@ -11,14 +11,15 @@ from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Fact, Host, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
-_HOMES: Final = re.compile(r"(?<![\w.-])/(home|Users)/[^/:\s,;\"']+")
-_WINDOWS_HOMES: Final = re.compile(r"([A-Za-z]:[\\/]Users[\\/])[^\\/:;,\"']+")
+_HOMES: Final = pattern(r"(?<![\w.-])/(home|Users)/[^/:\s,;\"']+")
+_WINDOWS_HOMES: Final = pattern(r"([A-Za-z]:[\\/]Users[\\/])[^\\/:;,\"']+")
 # NVIDIA writes GPU-, MIG- and a UUID; MIG's older form has the GPU's UUID and two numbers behind it
-_UUID: Final = re.compile(r"\b(GPU|MIG|MIG-GPU)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?:/\d+/\d+)?")
+_UUID: Final = pattern(r"\b(GPU|MIG|MIG-GPU)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?:/\d+/\d+)?")
 
 
 def veil(host: Host, machine: Machine) -> Host:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,11 +26,11 @@ SOUGHT: Final = "/proc"
 # Fields by kernel: x86 "model name" and "flags", Arm "Features", POWER "cpu" (proc(5))
 _CPUINFO: Final = "/proc/cpuinfo"
 _MEMINFO: Final = "/proc/meminfo"
-_FIELD: Final = re.compile(r"^(model name|Processor|cpu model|cpu|flags|Features)\s*:\s*(.*)$", re.MULTILINE)
+_FIELD: Final = pattern(r"^(model name|Processor|cpu model|cpu|flags|Features)\s*:\s*(.*)$", re.MULTILINE)
 _MODEL: Final = ("model name", "Processor", "cpu model", "cpu")
 
 # What wheels and their libraries ask for: x86-64-v2..v4 levels, AVX-512 and AMX parts, and Arm's names for theirs.
-_FLAGS: Final = re.compile(
+_FLAGS: Final = pattern(
     r"sse4_[12]|ssse3|popcnt|avx\w*|fma|f16c|bmi[12]|amx_\w+|asimd\w*|neon|sve2?|bf16|i8mm|cx16|movbe"
 )
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

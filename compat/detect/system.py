@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import ANYWHERE
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +26,10 @@ SOUGHT: Final = "uname"
 
 _RELEASE_FILES: Final = ("/etc/os-release", "/usr/lib/os-release")  # in the order of os-release(5)
 # shell-like assignments; values may be quoted either way (os-release(5))
-_ASSIGNMENT: Final = re.compile(r"""^([A-Z_]+)=["']?([^"'\r\n]*)["']?\s*$""", re.MULTILINE)
+_ASSIGNMENT: Final = pattern(r"""^([A-Z_]+)=["']?([^"'\r\n]*)["']?\s*$""", re.MULTILINE)
 # macOS' own record of its version; sw_vers(1) prints what is in it
 _PLIST: Final = "/System/Library/CoreServices/SystemVersion.plist"
-_PLIST_ENTRY: Final = re.compile(r"<key>(\w+)</key>\s*<string>([^<]*)</string>")
+_PLIST_ENTRY: Final = pattern(r"<key>(\w+)</key>\s*<string>([^<]*)</string>")
 
 # PROCESSOR_ARCHITECTURE of Windows (Microsoft, "WOW64 Implementation Details") -> the name that uname gives elsewhere
 _WINDOWS: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86": "i686"}

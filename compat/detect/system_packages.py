@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +37,7 @@ _CONCERN: Final = (
     r"|datacenter-gpu-manager)"
 )
 # Of those, the packages that are (or bring) a kernel or user-mode driver
-_DRIVER: Final = re.compile(
+_DRIVER: Final = pattern(
     r"nvidia-(?:driver|dkms|open|kernel|headless|utils|compute-utils|l4t-core|graphics|firmware|legacy|tesla|fabric)\S*"
     r"|(?:lib)nvidia-(?:compute|ml|gl)\S*|libcuda\d?|libcuda1\S*|cuda-drivers\S*|cuda-compat\S*|[ak]mod-nvidia\S*"
     r"|linux-modules-nvidia\S*|xorg-x11-drv-nvidia\S*|xserver-xorg-video-nvidia\S*|nvidia(?:-dkms|-lts|-open)?"

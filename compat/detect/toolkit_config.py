@@ -8,11 +8,11 @@ Source: NVIDIA Container Toolkit, config.toml (``nvidia-ctk config default``).
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,8 @@ FACTS: Final = ("toolkit_config",)
 SYSTEMS: Final = LINUX
 SOUGHT: Final = "/etc/nvidia-container-runtime/config.toml"
 
-_SECTION: Final = re.compile(r"\[([\w.-]{1,80})\]")
-_SETTING: Final = re.compile(r"([\w-]{1,60})\s*=\s*(\"[^\"]{0,200}\"|true|false|\d{1,9})")
+_SECTION: Final = pattern(r"\[([\w.-]{1,80})\]")
+_SETTING: Final = pattern(r"([\w-]{1,60})\s*=\s*(\"[^\"]{0,200}\"|true|false|\d{1,9})")
 _MOST: Final = 100
 # "@" before a path means the host's program, not the container's; it differs between distributions
 _LDCONFIG: Final = "nvidia-container-cli.ldconfig"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +27,10 @@ SOUGHT: Final = "/usr/local/cuda*, CUDA_HOME, nvcc on PATH"
 
 _VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 _PARENTS: Final = ("/usr/local", "/opt", "/opt/nvidia", "/usr/lib")
-_FOLDER: Final = re.compile(r"cuda(?:-\d{1,2}(?:\.\d{1,2}){0,2})?|nvidia-cuda-toolkit")
+_FOLDER: Final = pattern(r"cuda(?:-\d{1,2}(?:\.\d{1,2}){0,2})?|nvidia-cuda-toolkit")
 # Version in a header (any release), and in the compiler's own words
-_DEFINED: Final = re.compile(r"#define\s+CUDA_VERSION\s+(\d{4,6})")
-_RELEASE: Final = re.compile(r"release (\d{1,2}\.\d{1,2})(?:, V(\d{1,2}(?:\.\d{1,4}){1,3}))?")
+_DEFINED: Final = pattern(r"#define\s+CUDA_VERSION\s+(\d{4,6})")
+_RELEASE: Final = pattern(r"release (\d{1,2}\.\d{1,2})(?:, V(\d{1,2}(?:\.\d{1,4}){1,3}))?")
 
 
 def present(machine: Machine) -> bool:  # noqa: ARG001 - facts() looks in each place anyway

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import ANYWHERE
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,10 +24,10 @@ SOUGHT: Final = "PATH"
 
 # fact -> programs that may be it, how each is asked, where its answer has the version
 _TOOLS: Final = {
-    "gcc": (("gcc",), ("-dumpfullversion", "-dumpversion"), re.compile(r"^(\d+(?:\.\d+){0,2})\s*$", re.MULTILINE)),
-    "clang": (("clang",), ("--version",), re.compile(r"clang version (\d+\.\d+(?:\.\d+)?)")),
-    "cmake": (("cmake",), ("--version",), re.compile(r"cmake version (\d+\.\d+(?:\.\d+)?)")),
-    "ninja": (("ninja", "ninja-build"), ("--version",), re.compile(r"^(\d+\.\d+(?:\.\d+)?)", re.MULTILINE)),
+    "gcc": (("gcc",), ("-dumpfullversion", "-dumpversion"), pattern(r"^(\d+(?:\.\d+){0,2})\s*$", re.MULTILINE)),
+    "clang": (("clang",), ("--version",), pattern(r"clang version (\d+\.\d+(?:\.\d+)?)")),
+    "cmake": (("cmake",), ("--version",), pattern(r"cmake version (\d+\.\d+(?:\.\d+)?)")),
+    "ninja": (("ninja", "ninja-build"), ("--version",), pattern(r"^(\d+\.\d+(?:\.\d+)?)", re.MULTILINE)),
 }
 
 

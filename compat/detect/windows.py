@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Fact, Gpu, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +32,7 @@ _DRIVERS: Final = r"SYSTEM\CurrentControlSet\Control\GraphicsDrivers"
 _RUNTIME: Final = r"SOFTWARE\Microsoft\VisualStudio\14.0\VC\Runtimes\X64"
 _LIBRARY: Final = "C:/Windows/System32/msvcp140.dll"
 _VENDORS: Final = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
-_IDS: Final = re.compile(r"PCI\\VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
+_IDS: Final = pattern(r"PCI\\VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
 _MOST: Final = 16  # keys of adapters are numbered from 0000; uninstalled ones leave gaps
 _DEFAULT_DELAY: Final = 2  # seconds of TdrDelay where no value is set (Microsoft, "TDR Registry Keys")
 _TDR_OFF: Final = 0  # TdrLevelOff

@@ -6,10 +6,11 @@ Everything here comes from a command line or a ``pyproject.toml``; it is checked
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from compat.errors import InputError, InputErrors
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

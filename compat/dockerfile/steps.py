@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
+from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:

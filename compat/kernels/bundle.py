@@ -8,13 +8,13 @@ ZSTD. The ids stand in front, so only the first kilobytes of a body are ever dec
 
 from __future__ import annotations
 
-import re
 import zlib
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import compat.kernels.zstd as zstd
 from compat.kernels.window import CutShortError, Memory, Window
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ _MOST_ENTRIES: Final = 4096  # LLVM names fewer than a hundred processors
 _LONGEST_ID: Final = 512
 _BODY: Final = 16 << 10  # bytes of a decompressed body that its ids are looked for in: room for 200 of them
 
-_TARGET = re.compile(r"-(gfx[0-9a-f]+(?:-\d)?(?:-generic|-strict)?(?::[a-z]+[+-])*)$")
+_TARGET = pattern(r"-(gfx[0-9a-f]+(?:-\d)?(?:-generic|-strict)?(?::[a-z]+[+-])*)$")
 
 
 class _Header(NamedTuple):

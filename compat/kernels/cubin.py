@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.kernels.fatbin import Image
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +26,8 @@ _ACCELERATED: Final = 0x800
 _ARCH_SPECIFIC: Final = 9
 _HEAD: Final = 64 << 10  # directives come first in PTX, behind a comment of a few lines
 
-_TARGET = re.compile(rb"^[ \t]*\.target[ \t]+sm_(\d{2,3}[af]?)", re.MULTILINE)
-_VERSION = re.compile(rb"^[ \t]*\.version[ \t]+(\d{1,2}\.\d{1,2})", re.MULTILINE)
+_TARGET = pattern(rb"^[ \t]*\.target[ \t]+sm_(\d{2,3}[af]?)", re.MULTILINE)
+_VERSION = pattern(rb"^[ \t]*\.version[ \t]+(\d{1,2}\.\d{1,2})", re.MULTILINE)
 
 
 def image(elf: Elf) -> Image | None:

@@ -6,11 +6,12 @@ which of the four it reads. Nothing here knows about GPUs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from compat.kernels.window import CutShortError
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ contents, and that table as MessagePack, in which ``gfx_arches`` lists the targe
 
 from __future__ import annotations
 
-import re
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from compat.kernels.window import CutShortError
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from compat.kernels.window import Window
@@ -25,8 +25,8 @@ PLACEHOLDER: Final = "@GFXARCH@"
 _HEADER: Final = Struct("<4sIQ")
 _LARGEST: Final = 64 << 20  # of a table of contents; rocBLAS's takes a hundredth
 _KEY: Final = b"\xaagfx_arches"  # MessagePack: a text of ten bytes
-_ITEM = re.compile(rb"[\xa0-\xbf](gfx[0-9a-f]+(?:-[0-9]+)?(?:-generic)?(?::[a-z]+[+-])*)")
-_PATTERN = re.compile(rb"[\w@./+-]{1,255}\.kpack")
+_ITEM = pattern(rb"[\xa0-\xbf](gfx[0-9a-f]+(?:-[0-9]+)?(?:-generic)?(?::[a-z]+[+-])*)")
+_PATTERN = pattern(rb"[\w@./+-]{1,255}\.kpack")
 
 
 def targets(window: Window) -> list[str]:

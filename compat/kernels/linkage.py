@@ -7,10 +7,11 @@ is not there before any of its code runs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 import compat.kernels.elf as elf
+from compat.lazy import dataclass, pattern
 from compat.versions import release
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ class Linkage:
 
 
 _MOST_NEEDED: Final = 1024
-_FLOOR = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+){1,3})")
+_FLOOR = pattern(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+){1,3})")
 
-_SONAME = re.compile(r"lib([\w+-]+?)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+)*)")
-_DLL = re.compile(r"([a-z]+?)64_(\d+)(?:_\d+)?\.dll", re.IGNORECASE)
+_SONAME = pattern(r"lib([\w+-]+?)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+)*)")
+_DLL = pattern(r"([a-z]+?)64_(\d+)(?:_\d+)?\.dll", re.IGNORECASE)
 
 _PRODUCTS: Final = {
     **dict.fromkeys(("cudart", "cublas", "cublaslt", "nvrtc", "nvjitlink", "cupti"), "cuda"),
@@ -98,7 +99,7 @@ def _major(version: str) -> str:
     return version[:2] if len(version) == 3 and version.isdigit() else version.partition(".")[0]
 
 
-_ABI_TAG = re.compile(r"\.(?:cpython-(\d+)(t?)-[\w-]+|cp(\d+)(t?)-win[\w]*|pypy(\d+)-[\w-]+|(abi3))\.(?:so|pyd)$")
+_ABI_TAG = pattern(r"\.(?:cpython-(\d+)(t?)-[\w-]+|cp(\d+)(t?)-win[\w]*|pypy(\d+)-[\w-]+|(abi3))\.(?:so|pyd)$")
 
 
 def python_tag(filename: str) -> str:

@@ -7,20 +7,20 @@ Tensile (rocBLAS, hipBLASLt) writes ``TensileLibrary_..._gfx90a.co`` and ``Kerne
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePosixPath
 from typing import Final
 
 from compat.kernels.amdgpu import PROCESSORS
+from compat.lazy import pattern
 
 _LOADED: Final = (".so", ".dll", ".pyd", ".exe", ".dylib", ".a", ".o")
 _GPU: Final = (".cubin", ".fatbin", ".ptx", ".nvgpu", ".ltoir", ".hsaco", ".co", ".hipfb", ".kpack", ".nbc")
 _SUFFIXES: Final = frozenset((*_LOADED, *_GPU))
-_VERSIONED = re.compile(r"\.so(?:\.\d+)+$")
+_VERSIONED = pattern(r"\.so(?:\.\d+)+$")
 _DATA: Final = frozenset([".co", ".hsaco", ".dat", ".kdb", ".db", ".fdb", ".hipfb"])
-_GFX = re.compile(r"(?<![a-z0-9])gfx(9-generic|[0-9]{1,2}-[0-9]-generic|[0-9]{1,2}-generic|[0-9a-f]{3,4})(?![a-z])")
-_FEATURE = re.compile(r"[-_:](sramecc|xnack)([+-])")
-_LEADING = re.compile(r"gfx([0-9a-f]{3,7})\.")
+_GFX = pattern(r"(?<![a-z0-9])gfx(9-generic|[0-9]{1,2}-[0-9]-generic|[0-9]{1,2}-generic|[0-9a-f]{3,4})(?![a-z])")
+_FEATURE = pattern(r"[-_:](sramecc|xnack)([+-])")
+_LEADING = pattern(r"gfx([0-9a-f]{3,7})\.")
 
 
 def is_binary(name: str) -> bool:

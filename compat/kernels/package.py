@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import os
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ import compat.kernels.places as places
 from compat.errors import InputError
 from compat.kernels.kpack import PLACEHOLDER
 from compat.kernels.values import FEW
+from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:

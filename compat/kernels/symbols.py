@@ -6,12 +6,12 @@ it imports is the only trace of the one it was built for.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 import compat.kernels.elf as elf
 from compat.errors import CannotCheckError
 from compat.kernels.window import CutShortError, opened
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ _TORCH: Final = (
 )
 _LIBRARIES: Final = ("libc10*.so", "libtorch*.so")
 _NEW: Final = ("__cxx11", "B5cxx11")
-_TOKEN = re.compile(r"S[0-9A-Z]*_|T[0-9]*_|L[a-z]\d+E|(\d+)")
+_TOKEN = pattern(r"S[0-9A-Z]*_|T[0-9]*_|L[a-z]\d+E|(\d+)")
 """Substitution, template parameter and literal, whose digits count nothing; else the length of an identifier."""
 
 

@@ -6,10 +6,11 @@ so "somewhere in this library there is sm_121a" does not make the library run th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.kernels.linkage import Linkage, implied
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

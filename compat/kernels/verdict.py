@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat.kernels.values import FEW
+from compat.lazy import dataclass
 from compat.targets import kernels_for
 from compat.versions import release
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import compat.matrix.rows as rows
 import compat.matrix.store as store
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,13 +25,13 @@ SCHEMA: Final = "envcheck.matrix/1"
 Anchor = tuple[Any, ...]
 """What a comment stands above: ``("table", name)``, ``("row", table, n)``, ``("source", id)``, ``("schema",)`` ..."""
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = pattern(
     r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''"  # texts over several lines
     r"|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'"  # texts on one line
     r"|#[^\n]*|[\[\]{}=,]|\n|[^\s\"'#\[\]{}=,]+",
     re.DOTALL,
 )
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE: Final = pattern(r"[A-Za-z0-9_-]+")
 _LAST: Final = ("source", "how", "inferred", "exempt", "note")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.lazy import dataclass
 from compat.matrix import key_of
 from compat.matrix.listing import by_release, cell
 

@@ -7,10 +7,10 @@ of the matrix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
 from compat.errors import InputError
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

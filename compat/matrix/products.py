@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat import targets
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Product
 
-_PCI: Final = re.compile(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
-_BRACKETS: Final = re.compile(r"\[([^\[\]]{1,200})\]")
-_WORD: Final = re.compile(r"[a-z0-9+.]+")
+_PCI: Final = pattern(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
+_BRACKETS: Final = pattern(r"\[([^\[\]]{1,200})\]")
+_WORD: Final = pattern(r"[a-z0-9+.]+")
 _VENDORS: Final = frozenset(
     {"nvidia", "amd", "ati", "intel", "corporation", "inc", "advanced", "micro", "devices", "gpu", "graphics"}
 )

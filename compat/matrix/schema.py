@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 import compat.matrix.rows as rows
 from compat import plan, targets
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,6 +11,7 @@ import compat.matrix.products as products
 import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
+from compat.lazy import pattern
 from compat.matrix.listing import Line, Table, by_release, cell, line, subjects, table
 from compat.names import normalise
 
@@ -20,12 +21,10 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Build, CudaRelease, Image, Row
 
-_RELEASE: Final = re.compile(r"(cuda|rocm|cudnn|nccl|tensorrt|jetpack|l4t)[ =]{0,3}v?(\d[\d.]{0,30})", re.IGNORECASE)
-_PACKAGE: Final = re.compile(
-    r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?"
-)
-_BRANCH: Final = re.compile(r"(?:driver\s{0,3}|R)(\d{3})(?:\.[\d.]{1,20})?", re.IGNORECASE)
-_DRIVER: Final = re.compile(r"(?:driver\s{0,3})?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", re.IGNORECASE)
+_RELEASE: Final = pattern(r"(cuda|rocm|cudnn|nccl|tensorrt|jetpack|l4t)[ =]{0,3}v?(\d[\d.]{0,30})", re.IGNORECASE)
+_PACKAGE: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?")
+_BRANCH: Final = pattern(r"(?:driver\s{0,3}|R)(\d{3})(?:\.[\d.]{1,20})?", re.IGNORECASE)
+_DRIVER: Final = pattern(r"(?:driver\s{0,3})?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", re.IGNORECASE)
 _RUNS: Final = {
     "full": "yes",
     "minor": "by minor-version compatibility, without compiling its PTX",

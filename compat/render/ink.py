@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

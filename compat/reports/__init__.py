@@ -7,10 +7,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 from compat.facts import Host
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from compat.lazy import dataclass
 from compat.reports.claims import Claim, Weight
 from compat.reports.damage import clean
 

@@ -8,9 +8,9 @@ the end says which. A kind whose value cannot be read (a processor without a fea
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import dataclass
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ plan is never left out silently: it stays in the list of verdicts with the reaso
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import dataclass
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ about the world.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.lazy import dataclass
 from compat.targets import kernels_for, sm
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ asked for, a condition that refuses the driver) is asked anew each time, and cou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.lazy import dataclass
 from compat.plan import BaseImage
 from compat.resolve.weighing import FITS, both, either
 

@@ -12,10 +12,10 @@ compatibility"); one process loads one copy of a shared library, and an image ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
+from compat.lazy import dataclass
 from compat.resolve.options import ANY_PYTHON, fixes_minor
 from compat.resolve.specs import clashes, meets
 

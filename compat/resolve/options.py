@@ -8,11 +8,11 @@ be treated as one (*lane* for runtimes, *kit* for verdicts, equal *lines* as one
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.lazy import dataclass, pattern
 from compat.names import normalise
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ VENDORS: Final = {
 HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
 """Documented and measured rows are equally good; inferred ones come after both."""
 
-_LINE = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?", re.DOTALL)
-_RUNTIME = re.compile(r"([a-z]*)([\d.]*)")
+_LINE = pattern(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?", re.DOTALL)
+_RUNTIME = pattern(r"([a-z]*)([\d.]*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,12 @@ framework's anyway.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
 from compat.errors import InputError
+from compat.lazy import dataclass
 from compat.resolve.options import HOWS
 from compat.resolve.weighing import FORWARD, LEVELS
 

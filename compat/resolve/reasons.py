@@ -8,10 +8,10 @@ another row might contradict.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.lazy import dataclass
 from compat.plan import Member
 from compat.resolve.images import has_musl
 from compat.resolve.options import ANY_PYTHON

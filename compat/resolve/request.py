@@ -7,10 +7,11 @@ plan that silently left a requirement out would be a wrong answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.errors import InputError
+from compat.lazy import dataclass
 from compat.names import normalise
 from compat.resolve.specs import meets
 

@@ -13,12 +13,12 @@ the optimum and the verdict untouched, which the tests check against brute force
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter, le
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.lazy import dataclass
 from compat.resolve.images import Footing, Images, Need
 from compat.resolve.joints import Joints
 from compat.resolve.options import ANY_PYTHON, Line

@@ -11,12 +11,13 @@ common case is assumed and the assumption becomes a condition of the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
 from compat.errors import InputError
 from compat.facts import Fact, Unknown
+from compat.lazy import dataclass
 from compat.matrix.drivers import FORWARD_SEGMENTS
 from compat.resolve.devices import Device, read_devices
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from compat import facts, versions
 from compat.errors import InputError
 from compat.facts import Fact, Gpu, Host
+from compat.lazy import pattern
 from compat.resolve.devices import vendor_of
 from compat.resolve.situation import driver_number
 from compat.targets import is_gfx, sm
@@ -26,8 +27,8 @@ ARCHES: Final = ("x86_64", "aarch64", "arm64", "amd64")
 IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
 """Facts of a host that a container's image replaces."""
 
-_DESKTOPS = re.compile(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
-_PYTHON = re.compile(r"[0-9]\.[0-9]{1,2}t?")
+_DESKTOPS = pattern(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
+_PYTHON = pattern(r"[0-9]\.[0-9]{1,2}t?")
 
 
 def from_options(

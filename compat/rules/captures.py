@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Build, Fact, Gpu, Host, Library, Reading
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 SOURCE: Final = "error text"
 
 
-_TAGGED: Final = re.compile(
+_TAGGED: Final = pattern(
     r"(?:torch|pytorch)[^\n]{0,40}?\b\d+\.\d+[.\w]{0,20}\+(cu\d{2,3}|cpu|rocm[\d.]{1,8}\d)", re.IGNORECASE
 )
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import pattern
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ENGINES: Final = re.compile(
-    r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b"
-)
-_KUBERNETES: Final = re.compile(r"\bkubectl\b|\bhelm\b")
-_SNUG: Final = re.compile(r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b")
-_COMPILES: Final = re.compile(
+_ENGINES: Final = pattern(r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b")
+_KUBERNETES: Final = pattern(r"\bkubectl\b|\bhelm\b")
+_SNUG: Final = pattern(r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b")
+_COMPILES: Final = pattern(
     r"setup\.py|\bmake\b|\bcmake\b|\bnvcc\b|\bhipcc\b|--no-build-isolation|--no-binary|make\.sh|build_ext|"
     r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
 )
-_INDEX: Final = re.compile(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
-_REQUIREMENT: Final = re.compile(
-    r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})"
-)
-_INSTALLED: Final = re.compile(r"\b(?:pip3?|uv pip|conda|mamba|uv|poetry)\s+(?:install|add)\b([^\n|;&]{0,400})")
+_INDEX: Final = pattern(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
+_REQUIREMENT: Final = pattern(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})")
+_INSTALLED: Final = pattern(r"\b(?:pip3?|uv pip|conda|mamba|uv|poetry)\s+(?:install|add)\b([^\n|;&]{0,400})")
 
 
 def container_of(commands: Sequence[str]) -> str:

@@ -6,11 +6,12 @@ then from the hardware up. A finding whose cause is found too is told under that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import CATALOGUE, Unknown
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
+from compat.lazy import dataclass
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure

@@ -10,9 +10,11 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from compat.lazy import pattern
+
 SHORTEST: Final = 3  # a literal shorter than this filters nothing
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = pattern(
     r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?<?[=!:]|[()|?*+.^$]|\{[\d,]+\}|[^\\\[()|?*+{}.^$]|[{}]", re.DOTALL
 )
 _GAPS: Final = frozenset("dDwWsSbBAZ")

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.lazy import pattern
 from compat.rules.knowledge import is_version
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
-_SAID: Final = re.compile(
+_SAID: Final = pattern(
     r"satisfies the requirement [A-Za-z][\w.-]{0,60}(?:\[[^\]\n]{0,60}\])?\s?"
     r"(?:==|~=|>=|<=?)?[^(\n]{0,80}?(\d[\w.]{0,30})[^(\n]{0,80}\(from versions: ([^)\n]{1,20000})",
     re.IGNORECASE,

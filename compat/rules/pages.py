@@ -6,9 +6,9 @@ Title, why, how to fix and sources stand in the docstring of the class; what is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import dataclass
 from compat.rules.rule import Rule, code_of
 
 if TYPE_CHECKING:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import dataclass, pattern
 from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_LINE: Final = re.compile(
+_LINE: Final = pattern(
     r"\s*([A-Za-z0-9][\w.-]{0,80})\s*(?:\[[^\]]{0,80}\])?\s*\(?([^;)]{0,200})\)?\s*(?:;(.{0,400}))?$"
 )
 

@@ -9,8 +9,9 @@ use a fact it did not ask for.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,14 @@ step is linear in the text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
 from compat.excerpts import condensed
 from compat.facts import Host
+from compat.lazy import dataclass
 from compat.rules.captures import facts_of
 from compat.rules.literals import literals
 from compat.rules.vocabulary import SHORT, Vocabulary

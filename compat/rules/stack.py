@@ -7,10 +7,10 @@ it, and the build that the default index gives for this platform. The last is an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat.facts import Build
+from compat.lazy import dataclass
 from compat.rules.captures import cudnn_version, runtime_of
 
 if TYPE_CHECKING:

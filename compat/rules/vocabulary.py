@@ -8,9 +8,10 @@ not be either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from compat.lazy import dataclass
 
 SHORT: Final = 200_000
 """Characters up to which a vocabulary costs more than it saves."""

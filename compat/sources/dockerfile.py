@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import dataclass
 from compat.sources import heredocs, requirements, settings, shell
 from compat.sources.values import Ask, Command, Install, Stage
 

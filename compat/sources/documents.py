@@ -5,10 +5,10 @@ PyYAML's composer gives nodes with marks; tags are ignored, so no document can m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 from compat.errors import InputError
+from compat.lazy import dataclass
 
 _DEPTH: Final = 40
 

@@ -6,8 +6,9 @@ Source: Docker documentation, "Dockerfile reference", section "Here-documents".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,8 +5,10 @@ These values hold no verdict: whether a request can be met is for the rules.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
+
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import targets, versions
+from compat.lazy import pattern
 from compat.matrix.laws.view import Breach, Placed
 from compat.names import normalise
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from compat.matrix.laws.view import View
 
-_PIN: Final = re.compile(
+_PIN: Final = pattern(
     r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\[[^\]]{0,80}\])?\s{0,2}==\s{0,2}([0-9][0-9A-Za-z.!+]{0,40})"
 )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import compat.matrix.rows as rows
 from compat import versions
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from compat.lazy import dataclass
 from compat.matrix.rows.base import Row
 
 

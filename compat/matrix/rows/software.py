@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compat.lazy import dataclass
 from compat.matrix.rows.base import Row
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import compat.rules.commands as told
 import compat.rules.requirements as requirements
 import compat.versions as versions
 from compat.findings import Fix
+from compat.lazy import pattern
 from compat.rules.knowledge import cite
 from compat.rules.offered import left_behind
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -26,7 +27,7 @@ _RARE: Final = frozenset({"aarch64", "arm64", "ppc64le", "riscv64", "s390x", "i6
 _ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle", "tensorflow-cpu": "tensorflow"}
 
 
-_LOCAL: Final = re.compile(r"\+[\w.]+")
+_LOCAL: Final = pattern(r"\+[\w.]+")
 """The local part of a version, which a public release never carries (PEP 440)."""
 
 _REFUSED: Final = (

@@ -6,10 +6,11 @@ A tag that no table covers is "not known", never "does not exist".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Confidence, Evidence, Finding, Fix, Place, Severity
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

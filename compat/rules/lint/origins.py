@@ -8,11 +8,11 @@ strategy"). Only names that the matrix covers are decided; everything else is no
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
+from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ becomes the one that took its place (``cuda12_pip`` is ``cuda12`` now: JAX's cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import compat.rules.lint.bases as bases
 import compat.rules.lint.requests as requests
+from compat.lazy import dataclass
 from compat.rules.lint.scene import scenes
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
 import compat.rules.lint.bases as bases
 import compat.rules.lint.origins as origins
+from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
