@@ -16,6 +16,7 @@ from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.signals import WORDS, Hearing, recognise
+from compat.rules.stack import vendors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -152,8 +153,8 @@ def _concerns(rule: type[Rule], host: Host) -> bool:
     """Whether a rule is about this kind of machine, as far as that is known."""
     if rule.platforms and host["platform"] and host["platform"] not in rule.platforms:
         return False
-    vendors = {gpu.vendor for gpu in host["gpus"] or () if gpu.vendor}
-    return not (rule.vendors and vendors and not vendors & set(rule.vendors))
+    vendors = vendors_of(host) if rule.vendors else frozenset[str]()
+    return not (vendors and not vendors & set(rule.vendors))
 
 
 # --- findings ---

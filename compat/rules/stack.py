@@ -93,6 +93,17 @@ def packages_of(host: Host) -> dict[str, str]:
     return {name.lower().replace("_", "-"): version for name, version in found.items()}
 
 
+def vendors_of(host: Host) -> frozenset[str]:
+    """Vendors of the GPUs; where none is known AMD, if ROCm is there and nothing of NVIDIA's. Empty if unknown."""
+    known = frozenset(gpu.vendor for gpu in host["gpus"] or () if gpu.vendor)
+    if known or any(host[name] for name in ("driver", "driver_cuda", "cuda_toolkit", "l4t")):
+        return known
+    builds = (build.runtime for build in (host["builds"] or {}).values())
+    of_amd = any(host[name] for name in ("rocm", "hip", "amdgpu")) or any(item.startswith("rocm") for item in builds)
+    tagged = any("+rocm" in version for version in (host["packages"] or {}).values())
+    return frozenset({"amd"}) if of_amd or tagged else frozenset()
+
+
 def installed(host: Host, matrix: Matrix) -> tuple[Installed, ...]:
     """Every framework that is known to be there."""
     return tuple(_frameworks(host, matrix))

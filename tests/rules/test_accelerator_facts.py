@@ -48,6 +48,25 @@ CONTRASTS = [
         {"packages": {"jax": "0.2.12"}},
         "framework-pair-mismatch",
     ),
+    ("ROCk module is NOT loaded, possibly no GPU devices", AMD_LINUX, "rocm-no-driver"),
+    # https://github.com/ROCm/legacy-rocm-build/issues/1794: WSL has no such module
+    ("ROCk module is NOT loaded, possibly no GPU devices", AMD_WSL, "platform-unsupported"),
+    ("hipErrorNoDevice", AMD_LINUX, "device-permission"),
+    ("hipErrorNoDevice", {"platform": "wsl2", "rocm": "6.1.3"} | ROCM_TORCH, "library-mismatch"),
+    # https://github.com/NVIDIA/cuml/issues/6218: a Linux driver inside WSL answers, and knows no device
+    ("Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)", {"platform": "linux"}, "devices-hidden"),
+    ("Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)", {"platform": "wsl2"}, "wsl-linux-driver-installed"),
+    # https://github.com/tensorflow/tensorflow/issues/61401: tensorflow has files for arm64, tensorflow-cpu had none
+    (
+        "ERROR: No matching distribution found for tensorflow-cpu==2.13.0",
+        {"platform": "darwin", "arch": "arm64", "python": "3.10"},
+        "platform-unsupported",
+    ),
+    (
+        "ERROR: No matching distribution found for tensorflow-cpu==2.13.0",
+        {"platform": "linux", "arch": "x86_64", "python": "3.12"},
+        "python-unsupported",
+    ),
     ("CUDA error: unknown error", {"platform": "wsl2"}, "wsl-no-gpu-device"),
     ("CUDA error: unknown error", {"platform": "linux"}, "uvm-not-ready"),
     ("CUDA error: unknown error", {"platform": "linux", "container": "docker"}, "uvm-not-ready"),
@@ -136,3 +155,39 @@ def test_a_member_of_render_is_not_told_to_join_it(doctor):
 
 def test_no_driver_is_told_by_amds_tools_on_plain_linux(doctor):
     assert doctor(error=SMI, **AMD_LINUX).findings[0].code == "rocm-no-driver"
+
+
+NOTICE = "WARNING:absl:No GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)"
+
+
+def test_jax_on_a_mac_is_no_fault(doctor):
+    """Who runs on the processor of a Mac asked for no CUDA; who calls torch.cuda did."""
+    mac = {"platform": "darwin", "arch": "arm64"}
+    assert not [item for item in doctor(error=NOTICE, **mac).findings if item.severity == "error"]
+    assert not [item for item in doctor(error="Is CUDA available: False", **mac).findings if item.severity == "error"]
+    assert doctor(error="torch.cuda.is_available() is False", **mac).findings[0].code == "macos-no-cuda"
+
+
+FORCED = "Unable to initialize backend 'tpu': INTERNAL: Failed to open {}: {}: cannot open shared object file{}"
+
+
+@pytest.mark.parametrize(
+    ("library", "tail", "codes"),
+    [
+        ("libtpu.so", "", []),  # each platform is tried in turn
+        ("/site-packages/libtpu/libtpu.so", " (set JAX_PLATFORMS='' to choose one)", ["library-missing"]),
+    ],
+)
+def test_a_platform_that_was_asked_for_is_missed(doctor, library, tail, codes):
+    found = doctor(error=FORCED.format(library, library, tail)).findings
+    assert [item.code for item in found if item.severity == "error"] == codes
+
+
+def test_a_machine_with_rocm_alone_is_not_told_to_install_an_nvidia_driver(doctor):
+    def told(**facts):
+        found = doctor(error="RuntimeError: Failed to infer device type", **facts).findings
+        return {item.code for cause in found for item in (cause, *cause.consequences)}
+
+    assert "no-driver" in told()
+    assert "no-driver" not in told(rocm="6.4.2")
+    assert "no-driver" in told(rocm="6.4.2", driver_cuda="12.4")

@@ -202,7 +202,8 @@ class LibraryMismatch(Rule):
         """Under WSL, a wheel's own copy of AMD's runtime, which knows /dev/kfd and not the dxg device."""
         item = next((item for item in installed(host, matrix) if item.name == "torch" and item.rocm), None)
         heard = signals.get("hip-no-device", "torch-no-gpu-generic")
-        if not item or not heard or host["platform"] != "wsl2" or not amd_cards(host["gpus"] or ()):
+        others = host["gpus"] and not amd_cards(host["gpus"])
+        if not item or not heard or host["platform"] != "wsl2" or others:
             return None
         return Found(
             detail=f"{item.label} brings its own libhsa-runtime64, which does not know the device of WSL.",

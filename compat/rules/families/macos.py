@@ -9,8 +9,6 @@ from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.rules.signals import Hearing
-if TYPE_CHECKING:
-    from compat.rules.signals import Hearing
 
 
 class MacosRosettaPython(Rule):
@@ -55,8 +53,11 @@ class MacosNoCuda(Rule):
     remedy = Fix('Use device "mps", or a Linux machine with a GPU.')
 
     def check(self, platform: str, signals: Hearing) -> Outcome:
-        """The system is macOS, and a program asks for CUDA."""
-        if platform != "darwin" or not signals.get("torch-cpu-build", "torch-no-gpu-generic", "cuda-home-unset"):
+        """The system is macOS, and a program asks for CUDA; to note that there is none is no asking."""
+        noted = signals.get("torch-no-gpu-generic")
+        line = noted.line.lower() if noted else ""
+        asked = "cuda" in line and "is cuda available" not in line
+        if platform != "darwin" or not (asked or signals.get("torch-cpu-build", "cuda-home-unset")):
             return None
         return Found(detail="There is no CUDA on macOS.", facts=("platform",))
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 _RARE: Final = frozenset({"aarch64", "arm64", "ppc64le", "riscv64", "s390x", "i686"})
 """Processors that GPU packages are seldom published for."""
 
-_ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle", "tensorflow-cpu": "tensorflow"}
+_ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle"}
+
+_BESIDE: Final = {"tensorflow-cpu": "tensorflow"}
+"""Distributions whose rows stand in the table of another one, marked with their own name."""
 
 
 _LOCAL: Final = pattern(r"\+[\w.]+")
@@ -71,13 +74,20 @@ def wanted(
         for name, version in packages_of(host).items():
             if not found or (name in found and not found[name]):
                 found[_ALIAS.get(name, name)] = f"=={plain(version)}"
-    return {name: spec for name, spec in found.items() if matrix.builds(name)}
+    return {name: spec for name, spec in found.items() if published(matrix, name)}
+
+
+def published(matrix: Matrix, name: str) -> tuple[rows.Build, ...]:
+    """All rows of a distribution; of ``tensorflow-cpu`` its own, which has files for other systems."""
+    if name not in _BESIDE:
+        return matrix.builds(name)
+    return tuple(row for row in matrix.builds(_BESIDE[name]) if row.distribution == name)
 
 
 def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
     """Rows of the releases that a specifier admits, of the variant alone that a local tag such as ``+cu118`` names."""
     plain_specifier = _LOCAL.sub("", specifier)
-    rows = [row for row in matrix.builds(name) if not specifier or admitted(plain_specifier, row.version)]
+    rows = [row for row in published(matrix, name) if not specifier or admitted(plain_specifier, row.version)]
     tag = specifier.rpartition("+")[2] if specifier.startswith("==") and "+" in specifier else ""
     return [row for row in rows if tag and row.local == tag] or rows
 
@@ -136,6 +146,7 @@ class PlatformUnsupported(Rule):
             or self._wheel(host, signals)
             or self._variant(host, matrix, commands)
             or self._nvidia_only(platform, signals)
+            or self._wsl(platform, signals)
             or self._refused(host, matrix, signals, asked)
         )
 
@@ -177,6 +188,15 @@ class PlatformUnsupported(Rule):
         if platform != "darwin" or not re.search(r"^[\w-]+-(?:gpu|cu\d+|cuda\w*)(?![\w-])", name):
             return None
         return Found(detail=f"{name} is made for CUDA, which macOS does not have.", facts=("platform",))
+
+    @staticmethod
+    def _wsl(platform: str, signals: Hearing) -> Outcome:
+        """ROCm's usual packages look for a kernel module and /dev/kfd, which WSL has not."""
+        if platform != "wsl2" or not signals.get("rock-not-loaded", "kfd-no-file"):
+            return None
+        detail = "WSL has neither the amdgpu module nor /dev/kfd; ROCm's packages for WSL serve a few GPUs only."
+        page = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
+        return Found(detail=detail, facts=("platform",), confidence="likely", sources=(page,))
 
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:

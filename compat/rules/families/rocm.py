@@ -96,6 +96,7 @@ class RocmContainerFlags(Rule):
 
     area = "rocm"
     vendors = ("amd",)
+    platforms = ("linux",)
     requires = ("container-no-gpu",)
     asks = ("container", "device_nodes")
     remedy = Fix(

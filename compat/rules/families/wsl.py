@@ -79,12 +79,31 @@ class WslLinuxDriverInstalled(Rule):
     )
 
     def check(
-        self, platform: str, driver_packages: tuple[str, ...] = (), libraries: tuple[Library, ...] = ()
+        self,
+        platform: str,
+        signals: Hearing,
+        host: Host,
+        driver_packages: tuple[str, ...] | None = None,
+        libraries: tuple[Library, ...] | None = None,
     ) -> Outcome:
         """The system is WSL2, and it has a Linux driver of its own.
 
-        Driver packages of the distribution are installed, or their libcuda is loaded first.
+        Driver packages of the distribution are installed, or their libcuda is loaded first. Where neither is known, a
+        driver that answers and shows no device suggests it.
         """
+        if driver_packages is None and libraries is None:
+            return self._suspected(platform, signals, host)
+        return self._seen(platform, driver_packages or (), libraries or ())
+
+    @staticmethod
+    def _suspected(platform: str, signals: Hearing, host: Host) -> Outcome:
+        if platform != "wsl2" or host["container"] or "no-device-100" not in signals:
+            return None
+        detail = "A libcuda answers and finds no device: mostly it is one of a Linux driver, which knows no WSL."
+        return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
+
+    @staticmethod
+    def _seen(platform: str, driver_packages: tuple[str, ...], libraries: tuple[Library, ...]) -> Outcome:
         packages = [
             name for name in driver_packages if name.startswith(("nvidia-driver", "libnvidia-compute", "cuda-drivers"))
         ]
