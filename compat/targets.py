@@ -8,28 +8,36 @@ NVIDIA rules (CUDA C++ Programming Guide, "Binary compatibility" and "PTX compat
 - ``sm_XYa`` runs on X.Y alone; ``sm_XYf`` on X.Z with Z >= Y of the same family;
 - PTX for X.Y is compiled by the driver for any device of capability >= X.Y; ``compute_XYa`` only for X.Y.
 
+Intel rules (ocloc, table of binary compatibility in ``platforms.h`` of intel/compute-runtime): machine code runs on the
+device it names and on those listed as its kin; SPIR-V (``spir64`` to SYCL) is compiled by the driver for any.
+
 AMD rules (LLVM, "User Guide for AMDGPU Backend"): a code object runs on the target it names; a generic target
 (``gfx11-generic``) runs on the members listed for it; a feature (``:xnack+``) must match where the code states one.
 
-Which capabilities are integrated and which generic target a gfx belongs to are facts of the matrix: they come in
-as :class:`Families`.
+Which capabilities are integrated, which generic target a gfx belongs to and what code an Intel device runs are facts of
+the matrix: they come in as :class:`Families`.
 """
 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 Kernels = Literal["native", "ptx", "none"]
 
 _NVIDIA = pattern(r"(sm|compute)_([0-9]{1,3})([0-9])([af]?)")
 _AMD = pattern(r"gfx(?:[0-9a-f]{3,4}|\d{1,2}(?:-\d)?-generic)(?::[a-z]+[+-]){0,4}")
+_INTEL = pattern(r"(?!sm_?\d|compute|gfx)[a-z][a-z0-9]{1,11}(?:-[a-z0-9]{1,11}){0,3}")
 _CAPABILITY = pattern(r"([0-9]{1,2})\.([0-9])")
+
+
+SPIRV: Final = "spir64"
+"""Intermediate code for Intel devices, by the name that SYCL compilers give it; the driver compiles it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -57,10 +65,12 @@ class Families:
     Attributes:
         integrated: capabilities of Jetson-class devices, as ``sm_XY``.
         generic: gfx target -> the generic target whose code it runs (``gfx1100`` -> ``gfx11-generic``).
+        intel: Intel target -> names for which code that it runs is compiled (``lnl-m`` -> ``lnl-m xe2-lpg bmg``).
     """
 
     integrated: frozenset[str] = frozenset()
     generic: Mapping[str, str] = field(default_factory=dict)
+    intel: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 def sm(text: str) -> Sm | None:
@@ -82,6 +92,11 @@ def is_gfx(text: str) -> bool:
     return _AMD.fullmatch(text) is not None
 
 
+def is_intel(text: str) -> bool:
+    """Whether ``text`` may name an Intel target or code for one (``pvc``, ``spir64``); which there are, rows say."""
+    return _INTEL.fullmatch(text) is not None
+
+
 def is_target(text: str) -> bool:
     """Whether ``text`` is a device target in canonical spelling (``sm_89``, ``gfx1100``)."""
     found = _NVIDIA.fullmatch(text)
@@ -89,7 +104,7 @@ def is_target(text: str) -> bool:
 
 
 def kernels_for(device: str, code: Iterable[str], families: Families) -> Kernels:
-    """How a device runs a build that carries ``code``: natively, through PTX, or not at all.
+    """How a device runs a build that carries ``code``: natively, through PTX (or SPIR-V), or not at all.
 
     Args:
         device: the device's target, ``sm_89`` or ``gfx1100`` (features allowed: ``gfx90a:xnack+``).
@@ -110,6 +125,8 @@ def _runs(device: str, target: str, families: Families) -> Kernels:
     want, have = sm(device), sm(target)
     if want is not None and have is not None:
         return _runs_ptx(want, have) if have.ptx else _runs_sass(want, have, families)
+    if device in families.intel:
+        return "native" if target in families.intel[device] else "ptx" if target == SPIRV else "none"
     return "native" if is_gfx(target) and _runs_gfx(device, target, families) else "none"
 
 

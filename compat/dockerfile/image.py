@@ -31,7 +31,7 @@ REQUIREMENTS: Final = "/opt/tools-requirements.txt"
 _PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
 _KERNELS: Final[Mapping[str, str]] = {
     "native": "native kernels",
-    "ptx": "kernels that the driver compiles from PTX",
+    "ptx": "kernels that the driver compiles at first use",
     "none": "no kernels",
     "unknown": "kernels not known",
 }

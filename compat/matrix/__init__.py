@@ -175,6 +175,10 @@ class Matrix:
         """Facts about ``gfx1100``; features are ignored."""
         return next((row for row in self.table("gfx") if row.gfx == target.partition(":")[0]), None)
 
+    def intel(self, target: str) -> rows.Intel | None:
+        """Facts about ``dg2``."""
+        return next((row for row in self.table("intel") if row.intel == target), None)
+
     def system(self, os: str) -> rows.System | None:
         """Facts about an operating-system release: ``ubuntu22.04``, ``rhel9.4`` (of whose major there is a row)."""
         table: Sequence[rows.System] = self.table("systems")
@@ -185,7 +189,8 @@ class Matrix:
     def families(self) -> Families:
         """Kinship of kernel targets, for :func:`compat.targets.kernels_for`."""
         integrated = frozenset(f"sm_{row.cc.replace('.', '')}" for row in self.table("capabilities") if row.integrated)
-        return Families(integrated, {row.gfx: row.generic for row in self.table("gfx") if row.generic})
+        generic = {row.gfx: row.generic for row in self.table("gfx") if row.generic}
+        return Families(integrated, generic, {row.intel: row.runs for row in self.table("intel")})
 
 
 def key_of(row: rows.Row) -> tuple[Any, ...]:

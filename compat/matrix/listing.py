@@ -205,6 +205,7 @@ _SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
         "AMD targets",
         "target: gfx, architecture, official from: first_rocm, until: last_rocm, generic, override, features",
     ),
+    "intel": _of("intel", "Intel targets", "target: intel, architecture, runs code for: runs, features"),
     "gpus": _of("gpus", "GPU products", "name, target, GiB: memory_gib, GB/s: bandwidth_gbs, segment, year, PCI: pci"),
     "images": _images,
     "systems": _of(

@@ -35,7 +35,7 @@ def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
     products: tuple[Product, ...] = matrix.table("gpus")
     if found := _PCI.fullmatch(wanted):
         return by_pci(products, f"{found[1]}:{found[2]}")
-    if target := _target(wanted):
+    if target := _target(matrix, wanted):
         return tuple(product for product in products if product.target == target)
     return _exactly(products, wanted) or _containing(products, wanted)
 
@@ -65,8 +65,10 @@ def squeezed(name: str) -> str:
     return "".join(_words(name))
 
 
-def _target(text: str) -> str:
+def _target(matrix: Matrix, text: str) -> str:
     """The target that a text names, without suffix or features; empty if it names none."""
+    if matrix.intel(text):
+        return text
     if (sm := targets.sm(text)) and not sm.suffix:
         return f"sm_{sm.major}{sm.minor}"
     return text.partition(":")[0] if targets.is_gfx(text) else ""

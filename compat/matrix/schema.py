@@ -58,8 +58,10 @@ NAME: Final = _pattern(r"[a-z0-9]+(-[a-z0-9]+)*", "a normalised name such as tor
 LIBRARY: Final = _pattern(r"\d{1,3}(\.\d{1,9}){1,4}(\.post\d+)?", "a version such as 9.1.0.70")
 DEVICE: Final = Spelling(targets.is_target, "a device target such as sm_89 or gfx1100")
 CODE: Final = Spelling(
-    lambda text: text == "-" or targets.sm(text) is not None or targets.is_gfx(text), "sm_80, compute_90, gfx90a or -"
+    lambda text: text == "-" or targets.sm(text) is not None or targets.is_gfx(text) or targets.is_intel(text),
+    "sm_80, compute_90, gfx90a, pvc or -",
 )
+INTEL: Final = Spelling(targets.is_intel, "a name of Intel's compiler such as arl-h")
 PLATFORM: Final = _word(
     "linux_x86_64", "linux_aarch64", "linux_ppc64le", "win_amd64", "win_arm64", "macosx_arm64", "macosx_x86_64", "any"
 )
@@ -103,6 +105,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "override": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,2}", "a value such as 10.3.0"),
         "generic": _pattern(r"gfx[0-9-]+-generic", "a generic target such as gfx11-generic"),
     },
+    rows.Intel: {"intel": INTEL, "runs": INTEL},
     rows.RocmRelease: {
         "rocm": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,2}", "a full release such as 6.4.0"),
         "stream": _word("classic", "preview", "core-sdk"),

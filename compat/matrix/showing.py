@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import compat.matrix.drivers as drivers
 import compat.matrix.products as products
@@ -166,10 +166,10 @@ def _condition(matrix: Matrix, image: Image) -> Table:
 
 
 def _target(matrix: Matrix, wanted: str) -> Iterator[Table]:
-    """``sm_120``, ``12.0`` or ``gfx1100``: the device, its products, and builds that have code for it."""
+    """``sm_120``, ``12.0``, ``gfx1100`` or ``dg2``: the device, its products, and builds that have code for it."""
     sm = targets.sm(wanted)
-    name = f"sm_{sm.major}{sm.minor}" if sm else wanted.partition(":")[0]
-    row = matrix.capability(name) if sm else matrix.gfx(name) if targets.is_gfx(wanted) else None
+    name = f"sm_{sm.major}{sm.minor}" if sm else wanted.partition(":")[0].lower()
+    row = _device(matrix, name)
     if row is None:
         return
     yield detail(matrix, name, row)
@@ -178,6 +178,13 @@ def _target(matrix: Matrix, wanted: str) -> Iterator[Table]:
         lines = [line(product, product.name, cell(product.memory_gib), product.segment) for product in found]
         yield table(matrix, f"Products with {name}", ("name", "GiB", "segment"), lines)
     yield from _native(matrix, name)
+
+
+def _device(matrix: Matrix, target: str) -> Row | None:
+    """The row of a kernel target of any vendor."""
+    if targets.sm(target):
+        return matrix.capability(target)
+    return matrix.gfx(target) if targets.is_gfx(target) else matrix.intel(target)
 
 
 def _native(matrix: Matrix, name: str) -> Iterator[Table]:
@@ -287,7 +294,7 @@ def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
         lines = [line(product, product.name, product.target) for product in found[3:]]
         yield table(matrix, "Also of that name", ("name", "target"), lines)
     for target in dict.fromkeys(product.target for product in found[:3]):
-        row: Any = matrix.capability(target) if target.startswith("sm_") else matrix.gfx(target)
+        row = _device(matrix, target)
         if row is not None:
             yield detail(matrix, target, row)
 

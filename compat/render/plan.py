@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.plan import NO_CODE
 from compat.render.ink import Ink, one_line, printable, table
+from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 _KERNELS: Final = {
     "native": ("green", "native kernels"),
-    "ptx": ("yellow", "PTX, compiled by the driver at first use"),
+    "ptx": ("yellow", "{}, compiled by the driver at first use"),
     "none": ("red", "no kernels"),
     "unknown": ("yellow", "not known"),
 }
@@ -102,7 +103,8 @@ def _gpu(verdict: GpuVerdict, pen: Ink) -> list[str]:
     """How one device runs the plan: natively, through the driver's compiler, or not."""
     style, words = _KERNELS[verdict.kernels]
     name = f"{verdict.name} ({verdict.target})" if verdict.name != verdict.target else verdict.target
-    return _fact("GPU", f"{name}: {words}", verdict.why, pen, style=style)
+    told = words.format("PTX" if sm(verdict.target) else "SPIR-V")
+    return _fact("GPU", f"{name}: {told}", verdict.why, pen, style=style)
 
 
 def _choices(chosen: Plan, pen: Ink) -> list[str]:

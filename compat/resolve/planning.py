@@ -181,7 +181,8 @@ def _weakness(weighed: Weighed, device: Device, level: int) -> str:
     name = f"{weighed.option.package} {weighed.option.full}"
     if level == LEVELS["unknown"]:
         return f"which kernels {name} carries is not known"
-    return f"{name} carries no machine code for {device.target}: the driver compiles its PTX at first use"
+    code = "PTX" if device.vendor == "nvidia" else "SPIR-V"
+    return f"{name} carries no machine code for {device.target}: the driver compiles its {code} at first use"
 
 
 def _env(runtime: str, image: BaseImage | None) -> dict[str, str]:

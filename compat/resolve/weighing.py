@@ -181,7 +181,8 @@ class Scale:
         if how == "none":
             return (device.bit,), NEVER
         machine = self._target.machines[device.machine]
-        if how == "ptx" and not forward and not self.compiles_ptx(option, machine, place):
+        nvidia = device.vendor == "nvidia"
+        if how == "ptx" and nvidia and not forward and not self.compiles_ptx(option, machine, place):
             return either((device.bit,), (machine.bit,)), LEVELS["ptx"]
         return self._served(device, place), LEVELS[how]
 

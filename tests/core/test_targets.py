@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.targets import Families, Sm, is_gfx, is_target, kernels_for, sm
+from compat.targets import Families, Sm, is_gfx, is_intel, is_target, kernels_for, sm
 
 FAMILIES = Families(
     frozenset({"sm_53", "sm_62", "sm_72", "sm_87", "sm_110"}),
     {"gfx1100": "gfx11-generic", "gfx1103": "gfx11-generic", "gfx1201": "gfx12-generic", "gfx90c": "gfx9-generic"},
+    {"lnl-m": ("lnl-m", "xe2-lpg", "bmg"), "bmg": ("bmg", "xe2-hpg")},
 )
 
 
@@ -55,7 +56,17 @@ FAMILIES = Families(
         # an intermediate for the linker is neither SASS nor PTX: nothing loads it
         ("sm_89", "lto_89", "none"),
         ("sm_90", "lto_80", "none"),
+        # Intel: what the compiler calls it or a kin, SPIR-V for every device that is known, and for no other
+        ("bmg", "bmg", "native"),
+        ("lnl-m", "bmg", "native"),
+        ("bmg", "lnl-m", "none"),
+        ("bmg", "spir64", "ptx"),
+        ("pvc", "spir64", "none"),
+        ("pvc", "pvc", "none"),
         # vendors never mix
+        ("sm_89", "spir64", "none"),
+        ("gfx1100", "spir64", "none"),
+        ("bmg", "compute_80", "none"),
         ("gfx1100", "sm_89", "none"),
         ("sm_89", "gfx1100", "none"),
     ],
@@ -200,3 +211,17 @@ def test_a_list_is_as_good_as_its_best_member(device, code):
 def test_a_jetson_runs_machine_code_for_itself_alone(device, code):
     if kernels_for(device, [code], FAMILIES) == "native":
         assert code.rstrip("af") == device
+
+
+@pytest.mark.parametrize("text", ["pvc", "arl-h", "spir64", "xe2-lpg", "dg2-g10", "ats-m150"])
+def test_names_of_intel_code(text):
+    assert is_intel(text)
+    assert not is_target(text)
+    assert sm(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["sm80", "sm_80", "compute_90", "gfx1100", "gfx11-generic", "", "-", "PVC", "pvc ", "a"]
+)
+def test_a_slip_in_another_vendors_target_is_no_intel_name(text):
+    assert not is_intel(text)

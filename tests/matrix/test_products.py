@@ -47,6 +47,11 @@ KNOWN = {
     "RX 9060 XT": "gfx1200",
     "Radeon VII": "gfx906",
     "Intel Arc B580": "bmg",
+    "Intel Arc A770": "dg2",
+    "Intel(R) Data Center GPU Max 1550": "pvc",
+    "Intel Corporation Lunar Lake [Intel Arc Graphics 140V]": "lnl-m",
+    "Panther Lake": "ptl-h",
+    "dg2": "dg2",
 }
 
 

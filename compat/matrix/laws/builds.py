@@ -37,6 +37,8 @@ def _possible(view: View, runtime: str, name: str) -> bool:
         return found is not None and (not accepted or f"sm_{found.major}{found.minor}{found.suffix}" in accepted)
     if runtime.startswith(("rocm", "dtk")):
         return targets.is_gfx(name) and (not view.gfx or name.partition(":")[0] in view.gfx)
+    if runtime == "xpu":
+        return targets.is_intel(name)
     # an sdist is compiled with whatever toolkit is there, other vendors' code is not ours to judge
     return runtime != "cpu"
 

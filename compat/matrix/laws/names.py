@@ -56,7 +56,7 @@ def _build_names(view: View, item: Placed) -> Iterator[Breach]:
     for name in row.kernels:
         if name != "-" and not _is_known_code(view, name):
             yield Breach(
-                item, "kernels", f"{name} is no known target", "a target of capabilities or gfx, or its variant"
+                item, "kernels", f"{name} is no known target", "a target of capabilities, gfx or intel, or its variant"
             )
     yield from _runtime(view, item, row.runtime)
 
@@ -64,7 +64,7 @@ def _build_names(view: View, item: Placed) -> Iterator[Breach]:
 def _is_known_code(view: View, name: str) -> bool:
     """Whether the device that a piece of code is for has a row."""
     found = targets.sm(name)
-    known = view.capabilities if found else view.gfx
+    known = view.capabilities if found else view.gfx if targets.is_gfx(name) else view.intel
     return not known or (f"sm_{found.major}{found.minor}" if found else name.partition(":")[0]) in known
 
 
@@ -132,10 +132,15 @@ def _same_release(stated: str, known: str) -> bool:
 
 
 def _product_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The target of a product; Intel's are names of its own compiler."""
-    known = view.capabilities | view.gfx
-    if item.row.vendor != "intel" and item.row.target not in known:
-        yield Breach(item, "target", f"{item.row.target} is not known", "a target of capabilities or gfx")
+    """The target of a product."""
+    if item.row.target not in view.capabilities | view.gfx | view.intel:
+        yield Breach(item, "target", f"{item.row.target} is not known", "a target of capabilities, gfx or intel")
+
+
+def _intel_names(_view: View, item: Placed) -> Iterator[Breach]:
+    """A device runs what is compiled for itself."""
+    if item.row.intel not in item.row.runs:
+        yield Breach(item, "runs", f"lacks {item.row.intel}", "the target itself among the code that it runs")
 
 
 def _system_names(_view: View, item: Placed) -> Iterator[Breach]:
@@ -187,6 +192,7 @@ _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
     "packages": _package_names,
     "images": _image_names,
     "gpus": _product_names,
+    "intel": _intel_names,
     "systems": _system_names,
     "capabilities": _capability_names,
     "rocm": _rocm_names,

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import compat.matrix.rows as rows
-from compat import versions
+from compat import targets, versions
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -90,6 +90,12 @@ class View:
     def gfx(self) -> set[str]:
         """AMD targets, generic ones included."""
         return {name for item in self.of("gfx") for name in (item.row.gfx, item.row.generic) if name}
+
+    @cached_property
+    def intel(self) -> set[str]:
+        """Names of code for Intel devices, SPIR-V included; empty if nothing is said of them."""
+        found = {name for item in self.of("intel") for name in item.row.runs}
+        return found | {targets.SPIRV} if found else found
 
     @cached_property
     def capabilities(self) -> set[str]:

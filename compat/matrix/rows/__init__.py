@@ -14,7 +14,16 @@ from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Jetpack, Product, System
 from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import Application, Build, Index, Package
-from compat.matrix.rows.toolkits import Capability, CudaRelease, DriverBranch, Forward, Gfx, LibraryRelease, RocmRelease
+from compat.matrix.rows.toolkits import (
+    Capability,
+    CudaRelease,
+    DriverBranch,
+    Forward,
+    Gfx,
+    Intel,
+    LibraryRelease,
+    RocmRelease,
+)
 
 __all__ = [
     "KEYS",
@@ -30,6 +39,7 @@ __all__ = [
     "Gfx",
     "Image",
     "Index",
+    "Intel",
     "Jetpack",
     "LibraryRelease",
     "Package",
@@ -52,6 +62,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "cuda": CudaRelease,
     "capabilities": Capability,
     "gfx": Gfx,
+    "intel": Intel,
     "rocm": RocmRelease,
     "gpus": Product,
     "images": Image,
@@ -76,6 +87,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     CudaRelease: ("cuda",),
     Capability: ("cc",),
     Gfx: ("gfx",),
+    Intel: ("intel",),
     RocmRelease: ("rocm",),
     Product: ("name", "vendor", "target"),
     Image: ("repository", "tag", "flavours"),

@@ -83,6 +83,23 @@ class Gfx(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Intel(Row):
+    """An Intel GPU target (table ``intel``).
+
+    Attributes:
+        intel: the name that Intel's offline compiler has for it, ``dg2``.
+        architecture: ``Xe-HPG``.
+        runs: names for which the compiler makes machine code that runs on it, its own among them.
+        features: ``fp64`` if its hardware computes in double precision.
+    """
+
+    intel: str
+    architecture: str
+    runs: tuple[str, ...]
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RocmRelease(Row):
     """A ROCm release (table ``rocm``).
 
