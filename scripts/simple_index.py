@@ -1,46 +1,55 @@
-"""Reads a Python package index politely: its simple pages, the metadata beside its wheels, and single wheel members.
+"""Reads a Python package index: its simple pages, the metadata beside its wheels, and single wheel members.
 
-Whole wheels are never downloaded. The index is the one the machine's client is configured for. What cannot change (a
-file is named by its hash) is cached on disk for ever; pages are asked for anew. Interrupting loses nothing.
+Whole wheels are never downloaded. The index is the one the machine's client is configured for; its pages are taken as
+JSON (which has the day of each file: PEP 700) or as HTML. What cannot change (a file is named by its hash) is cached on
+disk for ever; pages are asked for anew. Interrupting loses nothing.
 """
 
 from __future__ import annotations
 
-import hashlib
-import html.parser
+import contextlib
 import io
+import lzma
 import os
 import re
+import struct
 import subprocess
 import sys
 import threading
-import time
 import zipfile
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urljoin, urlsplit
+import zlib
+from typing import TYPE_CHECKING
+
+import index_pages
+from index_pages import File
+from polite import Client, Remote, UnreachableError, UnreadableError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    import requests
-
-_AGENT = "envcheck-refresh (measures wheel metadata; cached; a few requests at a time)"
-_TRIES = 4
-_BLOCK = 1 << 20  # bytes asked for at once when reading inside a wheel
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """One file of a package page; ``uploaded`` is the day, where the index tells it."""
-
-    name: str
-    url: str
-    digest: str
-    requires_python: str = ""
-    uploaded: str = ""
-    yanked: bool = False
+_PAGE = 64 << 20
+_METADATA = 4 << 20
+_DIRECTORY = 64 << 20
+_MEMBER = 1 << 30
+"""Most bytes of a page, of core metadata, of what an archive's directory may cost, and of a member: far above what is
+needed, and an end to what was made to exhaust its reader."""
+_BLOCK = 1 << 18  # bytes asked for at once inside a wheel, where little is needed
+_WIDE = 1 << 22  # and where a library is read from one end to the other
+_FAULTS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+    KeyError,
+    OSError,
+)
+"""What the standard library raises about archives that are broken, encrypted, or of an unknown kind."""
 
 
 def configured_index() -> str:
@@ -58,82 +67,85 @@ def configured_index() -> str:
     return str(PyPI.simple_url)
 
 
-class _Page(html.parser.HTMLParser):
-    def __init__(self, address: str) -> None:
-        super().__init__()
-        self._address = address
-        self.files: list[File] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = {key: value or "" for key, value in attrs}
-        if tag != "a" or "href" not in found:
-            return
-        url, _, fragment = urljoin(self._address, found["href"]).partition("#")
-        self.files.append(
-            File(
-                name=unquote(urlsplit(url).path.rpartition("/")[2]),
-                url=url,
-                digest=fragment.partition("=")[2] or hashlib.sha256(url.encode()).hexdigest(),
-                requires_python=found.get("data-requires-python", ""),
-                uploaded=found.get("data-upload-time", "")[:10],
-                yanked="data-yanked" in found,
-            )
-        )
-
-
 class Index:
     """An index with a cache; safe to use from a few threads."""
 
-    def __init__(self, url: str, cache: Path, *, pause: float = 0.0) -> None:
+    def __init__(self, url: str, cache: Path, client: Client | None = None) -> None:
         self._url = url.rstrip("/")
         self._cache = cache
-        self._pause = pause
-        self._local = threading.local()
-        self.requests = 0
+        self.client = client or Client()
 
     def files(self, package: str) -> list[File]:
         """All files of a package, in the page's order.
 
         Raises:
             LookupError: if the index does not have it.
+            UnreachableError: if the index did not answer, or not with a package page.
         """
         address = f"{self._url}/{package}/"
-        reply = self._get(address, accept="application/vnd.pypi.simple.v1+html, text/html;q=0.5")
-        if reply.status_code == 404:
+        reply = self.client.get(address, accept=index_pages.ACCEPT, limit=_PAGE)
+        if reply.status == 404:
             raise LookupError(f"the index has no {package}")
-        page = _Page(address)
-        page.feed(reply.text)
-        return page.files
+        if reply.status != 200:
+            raise UnreachableError(f"{shown(address)}: answered {reply.status}")
+        return index_pages.files(address, reply.kind, reply.body)
 
     def metadata(self, file: File) -> str:
-        """Core metadata of a wheel: the text beside it, or the member inside it where the index has none beside it."""
+        """Core metadata of a wheel: the text beside it, or the member inside it where the index has none beside it.
 
-        def ask() -> bytes:
-            reply = self._get(file.url + ".metadata")
-            if reply.status_code == 200:
-                return reply.content
-            wheel = self.wheel(file)
+        Raises:
+            UnreachableError, UnreadableError: there is none to be had.
+        """
+        return self._cached(file, "METADATA", lambda: self._beside(file) or self._inside(file)).decode(
+            "utf-8", "replace"
+        )
+
+    def _beside(self, file: File) -> bytes:
+        """The text beside a wheel; empty if there is none, or if something else is served for it."""
+        if file.beside is False:
+            return b""
+        reply = self.client.get(file.url + ".metadata", limit=_METADATA)
+        return reply.body if reply.status == 200 and b"Metadata-Version:" in reply.body[:4096] else b""
+
+    def _inside(self, file: File) -> bytes:
+        with self._archive(file, _BLOCK, _DIRECTORY) as wheel:
             inside = [name for name in wheel.namelist() if re.fullmatch(r"(\./)?[^/]+\.dist-info/METADATA", name)]
-            return wheel.read(inside[0]) if inside else b""
-
-        return self._cached(file, "METADATA", ask).decode("utf-8", "replace")
+            if not inside:
+                raise UnreadableError(f"{file.name}: no metadata in it")
+            return _read(wheel, inside[0], _METADATA)
 
     def names(self, file: File) -> list[str]:
         """Names of the members of a wheel."""
-        listing = self._cached(file, "names", lambda: "\n".join(self.wheel(file).namelist()).encode())
-        return listing.decode("utf-8", "replace").splitlines()
+
+        def ask() -> bytes:
+            with self._archive(file, _BLOCK, _DIRECTORY) as wheel:
+                return "\n".join(wheel.namelist()).encode("utf-8", "replace")
+
+        return self._cached(file, "names", ask).decode("utf-8", "replace").splitlines()
 
     def member(self, file: File, name: str) -> bytes:
         """One member of a wheel, read by ranges."""
-        return self._cached(file, name, lambda: self.wheel(file).read(name))
 
-    def open(self, file: File) -> io.BufferedReader:
+        def ask() -> bytes:
+            with self._archive(file, _BLOCK, _MEMBER) as wheel:
+                return _read(wheel, name, _MEMBER)
+
+        return self._cached(file, name, ask)
+
+    def open(self, file: File, block: int = _WIDE, budget: int = 1 << 40) -> io.BufferedReader:
         """The wheel as a file whose bytes are fetched as they are read."""
-        return io.BufferedReader(_Remote(self, file.url), _BLOCK)
+        return io.BufferedReader(Remote(self.client, file.url, budget), block)
 
-    def wheel(self, file: File) -> zipfile.ZipFile:
-        """The wheel as an archive whose bytes are fetched as they are read."""
-        return zipfile.ZipFile(self.open(file))
+    @contextlib.contextmanager
+    def _archive(self, file: File, block: int, budget: int) -> Iterator[zipfile.ZipFile]:
+        """The wheel as an archive; what is wrong with it is told in one way."""
+        try:
+            with zipfile.ZipFile(self.open(file, block, budget)) as wheel:
+                yield wheel
+        except UnreachableError:
+            raise
+        except _FAULTS as error:
+            raise UnreadableError(f"{file.name}: {type(error).__name__}: {error}"[:300]) from error
 
     def derived(self, file: File, name: str, make: Callable[[], bytes]) -> bytes:
         """What was worked out from a wheel once, kept beside its members."""
@@ -145,62 +157,25 @@ class Index:
             return path.read_bytes()
         body = ask()
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.{threading.get_ident()}.part")
-        part.write_bytes(body)
-        part.replace(path)
+        write_whole(path, body)
         return body
 
-    def _get(self, url: str, *, accept: str = "*/*", span: str = "") -> requests.Response:
-        import requests
 
-        if not hasattr(self._local, "session"):
-            self._local.session = requests.Session()
-            self._local.session.headers["User-Agent"] = _AGENT
-        headers = {"Accept": accept} | ({"Range": f"bytes={span}"} if span else {})
-        for attempt in range(_TRIES):
-            time.sleep(self._pause if attempt == 0 else 2.0**attempt)
-            self.requests += 1
-            try:
-                reply: requests.Response = self._local.session.get(url, headers=headers, timeout=60)
-            except requests.RequestException:
-                if attempt == _TRIES - 1:
-                    raise
-                continue
-            if reply.status_code not in {429, 500, 502, 503, 504}:
-                return reply
-        return reply
+def write_whole(path: Path, body: bytes) -> None:
+    """Write a file so that it is there whole or not at all, however the program ends."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    try:
+        part.write_bytes(body)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
-class _Remote(io.RawIOBase):
-    """A file at an address that answers range requests."""
-
-    def __init__(self, index: Index, url: str) -> None:
-        self._index = index
-        self._url = url
-        self._at = 0
-        reply = index._get(url, span="0-0")  # noqa: SLF001 - one reader in two classes
-        if reply.status_code != 206:
-            raise OSError(f"{url}: answers ranges with {reply.status_code}")
-        self._size = int(reply.headers["Content-Range"].rpartition("/")[2])
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence] + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        last = min(self._at + len(buffer), self._size) - 1
-        if last < self._at:
-            return 0
-        body = self._index._get(self._url, span=f"{self._at}-{last}").content  # noqa: SLF001
-        buffer[: len(body)] = body
-        self._at += len(body)
-        return len(body)
+def _read(wheel: zipfile.ZipFile, name: str, most: int) -> bytes:
+    """A member, however long it claims to be."""
+    with wheel.open(name) as member:
+        body = member.read(most + 1)
+    if len(body) > most:
+        raise UnreadableError(f"{name[:80]} is longer than {most} bytes")
+    return body

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from email.parser import HeaderParser
+from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
+
+if TYPE_CHECKING:
+    from index_pages import File
 
 _EXTRAS = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 _GPU_EXTRA = re.compile(
@@ -17,6 +21,11 @@ _ALWAYS = re.compile(
     r"|tensorrt.*|vllm|flashinfer.*|xformers|cupy.*"
 )
 _LEGACY = {"manylinux1": (2, 5), "manylinux2010": (2, 12), "manylinux2014": (2, 17)}  # PEP 513, 571, 599
+
+
+def is_wheel(file: File) -> bool:
+    """Whether a file of a page is a wheel."""
+    return file.name.endswith(".whl")
 
 
 def platforms(name: str) -> list[str]:
@@ -32,11 +41,11 @@ def platforms(name: str) -> list[str]:
 
 
 def _platform(tag: str) -> tuple[str, tuple[int, ...]]:
-    if found := re.fullmatch(r"manylinux_(\d+)_(\d+)_(\w+)", tag):
+    if found := re.fullmatch(r"manylinux_(\d{1,3})_(\d{1,3})_(\w+)", tag):
         return f"linux_{found[3]}", (int(found[1]), int(found[2]))
-    if found := re.fullmatch(r"(manylinux\d+)_(\w+)", tag):
+    if (found := re.fullmatch(r"(manylinux\d+)_(\w+)", tag)) and found[1] in _LEGACY:
         return f"linux_{found[2]}", _LEGACY[found[1]]
-    if found := re.fullmatch(r"macosx_(\d+)_(\d+)_(\w+)", tag):
+    if found := re.fullmatch(r"macosx_(\d{1,3})_(\d{1,3})_(\w+)", tag):
         return f"macosx_{found[3]}", (int(found[1]), int(found[2]))
     return tag, ()
 
@@ -45,12 +54,15 @@ def pythons(name: str) -> set[str]:
     """Python minors of a wheel: ``3.11``, ``3.13t`` free-threaded, ``3.8+`` for the stable ABI, ``3`` for any."""
     found = set()
     for tag in parse_wheel_filename(name)[3]:
-        digits = re.sub(r"\D", "", tag.interpreter)
-        if tag.interpreter.startswith("py"):
-            found.add(digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}+")
-        elif tag.interpreter.startswith("cp"):
+        parts = re.fullmatch(r"(py|cp)(\d)(\d{0,3})", tag.interpreter)
+        if not parts:
+            continue  # another implementation
+        kind, major, minor = parts.groups()
+        if kind == "py":
+            found.add(f"{major}.{minor}+" if minor else major)
+        else:
             suffix = "+" if tag.abi == "abi3" else "t" if tag.abi.endswith("t") else ""
-            found.add(f"{digits[0]}.{digits[1:]}{suffix}")
+            found.add(f"{major}.{minor}{suffix}")
     return found
 
 
@@ -64,7 +76,7 @@ def _decisive(raw: str) -> str:
     """The requirement in canonical spelling; empty if it cannot decide anything."""
     try:
         requirement = Requirement(raw)
-    except InvalidRequirement:
+    except (InvalidRequirement, RecursionError):  # the second: brackets nested without end
         return ""
     extras = _EXTRAS.findall(str(requirement.marker or ""))
     if extras and not any(_GPU_EXTRA.fullmatch(extra) for extra in extras):

@@ -15,17 +15,16 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wheel_facts import platforms
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from simple_index import File, Index
+    from index_pages import File
+    from simple_index import Index
 
-_PLATFORMS = {
-    "linux_x86_64": ("linux", "x86_64"),
-    "linux_aarch64": ("linux", "aarch64"),
-    "win_amd64": ("win", "amd64"),
-}
-"""Platform -> words of the file names of its wheels."""
+PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64")
+"""Platforms of GPU builds."""
 _LEAST = {"sm": 0.5, "gfx": 0.5, "compute": 0.9}
 """Kind of target -> share of the commonest target's images from which it counts.
 
@@ -34,25 +33,51 @@ Below it, it is a stray kernel of some library; PTX helps a newer device only wh
 _ARCH_LIST = re.compile(rb"(?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?)(?: (?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?))+\0")
 
 
-def measure(index: Index, wheels: list[File], *, deep: bool = False) -> dict[str, Any]:
+def measure(
+    index: Index, wheels: list[File], old: dict[str, Any], wanted: Iterable[str] = PLATFORMS, *, deep: bool = False
+) -> dict[str, Any]:
     """Facts of one wheel per platform: ``{"linux_x86_64": {"cuda", "cudnn", "targets", "file"}}``.
 
     With ``deep`` the GPU code is read where no member tells the targets; then also ``stray``: targets of a few kernels
-    only, which do not make the build run on that device. Windows is read only then: its members tell no targets.
+    only, which do not make the build run on that device. Windows is read only then: its members tell no targets. What
+    is in ``old`` of a wheel that is still there is not read again, as a published file does not change.
+
+    Raises:
+        UnreadableError: a wheel is broken.
     """
     found: dict[str, Any] = {}
-    for platform, (system, machine) in _PLATFORMS.items():
-        fitting = [file for file in wheels if system in file.name and file.name.endswith(f"{machine}.whl")]
-        if fitting and (deep or system == "linux"):
-            preferred = next((file for file in fitting if "-cp311-cp311-" in file.name), fitting[-1])
-            facts = _facts(index, preferred)
-            if deep and not facts.get("targets") and facts.get("cuda") != "cpu":
-                facts |= json.loads(
-                    index.derived(preferred, "kernels.json", lambda wheel=preferred: _code(index, wheel))
-                )
-            if facts:
-                found[platform] = facts | {"file": preferred.name}
+    for platform in wanted:
+        fitting = {file.name: file for file in wheels if platform in _platforms(file)}
+        before = old.get(platform, {})
+        if not fitting or not (deep or platform.startswith("linux")) or _enough(before, fitting, deep=deep):
+            continue
+        facts = _look(index, _preferred(fitting, before), deep=deep)
+        if len(facts) > 1:
+            found[platform] = facts
     return found
+
+
+def _platforms(file: File) -> set[str]:
+    return {platform.partition(" ")[0] for platform in platforms(file.name)}
+
+
+def _enough(before: dict[str, str], fitting: dict[str, File], *, deep: bool) -> bool:
+    """Whether what was recorded is all that this look would find."""
+    told = bool(before.get("targets")) or before.get("cuda") == "cpu"
+    return before.get("file") in fitting and (told or not deep)
+
+
+def _preferred(fitting: dict[str, File], before: dict[str, str]) -> File:
+    """The wheel to look into: that of the last time, one for Python 3.11, or the last by name."""
+    kept = fitting.get(before.get("file", ""))
+    return kept or next((file for name, file in fitting.items() if "-cp311-cp311-" in name), fitting[max(fitting)])
+
+
+def _look(index: Index, file: File, *, deep: bool) -> dict[str, str]:
+    facts = _facts(index, file)
+    if deep and not facts.get("targets") and facts.get("cuda") != "cpu":
+        facts |= json.loads(index.derived(file, "kernels.json", lambda: _code(index, file)))
+    return facts | {"file": file.name}
 
 
 def _facts(index: Index, file: File) -> dict[str, str]:
