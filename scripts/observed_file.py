@@ -26,7 +26,7 @@ def write(path: Path, body: dict[str, Any]) -> bool:
 def dump(body: dict[str, Any]) -> str:
     """Canonical JSON: releases in version order, one to a line, keys sorted within."""
     lines = [
-        f"  {json.dumps(version)}: {json.dumps(release, sort_keys=True, ensure_ascii=False, separators=(',', ':'))}"
+        f"  {json.dumps(version)}: {json.dumps(release, sort_keys=True, separators=(',', ':'))}"
         for version, release in sorted(body["releases"].items(), key=lambda item: Version(item[0]))
     ]
     head = f'{{"schema": "{body["schema"]}", "package": {json.dumps(body["package"])}, "releases": {{\n'

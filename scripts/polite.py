@@ -131,6 +131,7 @@ class Client:
         if not hasattr(self._local, "session"):
             self._local.session = requests.Session()
             self._local.session.headers["User-Agent"] = _AGENT
+            self._local.session.max_redirects = 5
         session: requests.Session = self._local.session
         return session
 
@@ -143,7 +144,7 @@ class Remote(io.RawIOBase):
 
     Raises:
         UnreachableError: the address does not answer ranges, or not with what was asked for.
-        UnreadableError: more than ``budget`` bytes were asked for.
+        UnreadableError: the file is empty, or more than ``budget`` bytes were asked for.
     """
 
     def __init__(self, client: Client, url: str, budget: int) -> None:
@@ -151,6 +152,8 @@ class Remote(io.RawIOBase):
         reply = client.get(url, span=f"-{_TAIL}", limit=_TAIL)
         if reply.status != 206:  # some servers know no ranges counted from the end
             reply = client.get(url, span="0-0", limit=1)
+        if reply.status == 416:
+            raise UnreadableError(f"{shown(url)}: an empty file")
         if reply.status != 206:
             raise UnreachableError(f"{shown(url)}: answers ranges with {reply.status}")
         self._size = reply.whole

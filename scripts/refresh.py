@@ -134,7 +134,8 @@ def observe(index: Index, package: str, title: str, options: argparse.Namespace)
         if version in fresh and all(file in requires for file in files if is_wheel(file)):
             releases[str(version)] = _told(files, old) | {"wheels": _wheels(files, requires)} | _kept(old, files)
         elif old:
-            releases[str(version)] = old | _told(files, old) if version in wanted - fresh else old
+            read_before = {key: old[key] for key in ("wheels", "carried") if key in old}
+            releases[str(version)] = _told(files, old) | read_before if version in wanted - fresh else old
     if options.kernels or options.deep:
         faults += _carry(index, {v: by_version[v] for v in wanted if str(v) in releases}, releases, title, options)
     return {"package": package, "releases": releases, "schema": "envcheck.observed/1"}, faults

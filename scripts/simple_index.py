@@ -111,7 +111,7 @@ class Index:
         with self._archive(file, _BLOCK, _DIRECTORY) as wheel:
             inside = [name for name in wheel.namelist() if re.fullmatch(r"(\./)?[^/]+\.dist-info/METADATA", name)]
             if not inside:
-                raise UnreadableError(f"{file.name}: no metadata in it")
+                raise UnreadableError("no metadata in it")
             return _read(wheel, inside[0], _METADATA)
 
     def names(self, file: File) -> list[str]:
@@ -144,6 +144,8 @@ class Index:
                 yield wheel
         except UnreachableError:
             raise
+        except UnreadableError as error:
+            raise UnreadableError(f"{file.name}: {error}") from error
         except _FAULTS as error:
             raise UnreadableError(f"{file.name}: {type(error).__name__}: {error}"[:300]) from error
 
@@ -162,14 +164,19 @@ class Index:
 
 
 def write_whole(path: Path, body: bytes) -> None:
-    """Write a file so that it is there whole or not at all, however the program ends."""
+    """Write a file so that it is there whole or not at all, however the program ends.
+
+    Raises:
+        OSError: there is no room, or no permission; it names the file, which write errors do not.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         part.write_bytes(body)
         part.replace(path)
-    except BaseException:
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
         part.unlink(missing_ok=True)
-        raise
 
 
 def _read(wheel: zipfile.ZipFile, name: str, most: int) -> bytes:

@@ -2,125 +2,22 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import io
 import json
-import re
-import sys
-import threading
-import zipfile
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-
 pytest.importorskip("requests")
 pytest.importorskip("packaging")
 
-import refresh
 import wheel_facts
-from simple_index import Index
 
 BIG = 4 << 20
 
 
-def wheel_bytes(requires=(), members=None):
-    """A wheel with metadata and, stored uncompressed, members of a size worth not fetching."""
-    body = io.BytesIO()
-    with zipfile.ZipFile(body, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in (members or {}).items():
-            archive.writestr(name, content)
-        lines = ["Metadata-Version: 2.1", "Name: demo", "Version: 1", *(f"Requires-Dist: {line}" for line in requires)]
-        archive.writestr("demo-1.dist-info/METADATA", "\n".join(lines) + "\n\nwords\n")
-    return body.getvalue()
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def __init__(self, site, *args):
-        self.site = site
-        super().__init__(*args)
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        body, kind = self.site.answer(self.path)
-        found = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        status, extra = (200, {}) if body is not None else (404, {})
-        if found and body is not None:
-            start, end = int(found[1]), min(int(found[2]), len(body) - 1)
-            status, extra = 206, {"Content-Range": f"bytes {start}-{end}/{len(body)}"}
-            body = body[start : end + 1]
-        self.site.served[self.path] = self.site.served.get(self.path, 0) + len(body or b"")
-        self.send_response(status)
-        for key, value in {"Content-Type": kind, "Content-Length": str(len(body or b"")), **extra}.items():
-            self.send_header(key, value)
-        self.end_headers()
-        self.wfile.write(body or b"")
-
-
-class Site:
-    """An index of one package, ``demo``; ``served`` counts the bytes given out by path."""
-
-    def __init__(self):
-        self.files, self.attributes, self.beside, self.served = {}, {}, set(), {}
-
-    def add(self, name, body, *, beside=True, **attributes):
-        self.files[name] = body
-        self.attributes[name] = attributes
-        if beside:
-            self.beside.add(name)
-
-    def answer(self, path):
-        name = path.rpartition("/")[2]
-        if path == "/simple/demo/":
-            return self.page().encode(), "text/html"
-        if name.endswith(".metadata") and name.removesuffix(".metadata") in self.beside:
-            with zipfile.ZipFile(io.BytesIO(self.files[name.removesuffix(".metadata")])) as archive:
-                return archive.read("demo-1.dist-info/METADATA"), "text/plain"
-        return self.files.get(name), "application/octet-stream"
-
-    def page(self):
-        links = []
-        for number, name in enumerate(self.files):
-            words = "".join(f' data-{key.replace("_", "-")}="{value}"' for key, value in self.attributes[name].items())
-            links.append(f'<a href="/files/{name}#sha256={number:064x}"{words}>{name}</a><br/>')
-        return f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>"
-
-
-@pytest.fixture
-def site():
-    site = Site()
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, site))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    site.url = f"http://127.0.0.1:{server.server_address[1]}/simple"
-    yield site
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(autouse=True)
-def _direct(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def run(site, tmp_path):
-    def run(*options):
-        arguments = ["--index", site.url, "--cache", str(tmp_path / "cache"), "--output", str(tmp_path / "out")]
-        return refresh.main([*arguments, *options])
-
-    run.path = tmp_path / "out" / "demo.json"
-    run.read = lambda: json.loads(run.path.read_text())["releases"]
-    return run
-
-
-def test_a_release_is_recorded_with_its_wheels_pins_and_day(site, run):
-    linux = wheel_bytes(["numpy<2", "nvidia-cudnn-cu12==9.1.0.70; platform_system == 'Linux'", "six"])
+def test_a_release_is_recorded_with_its_wheels_pins_and_day(site, run, wheel):
+    linux = wheel(["numpy<2", "nvidia-cudnn-cu12==9.1.0.70; platform_system == 'Linux'", "six"])
     site.add(
         "demo-1.0-cp310-cp310-manylinux_2_28_x86_64.whl",
         linux,
@@ -128,12 +25,13 @@ def test_a_release_is_recorded_with_its_wheels_pins_and_day(site, run):
         requires_python="&gt;=3.8",
     )
     site.add("demo-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", linux, upload_time="2024-05-07T07:08:09Z")
-    site.add("demo-1.0-cp310-cp310-win_amd64.whl", wheel_bytes(["numpy<3"]))
+    site.add("demo-1.0-cp310-cp310-win_amd64.whl", wheel(["numpy<3"]))
     site.add("demo-1.0.tar.gz", b"")
     assert run("demo") == 0
     assert run.read() == {
         "1.0": {
             "date": "2024-05-06",
+            "files": 4,
             "python": ">=3.8",
             "source": True,
             "wheels": [
@@ -147,8 +45,8 @@ def test_a_release_is_recorded_with_its_wheels_pins_and_day(site, run):
     }
 
 
-def test_a_second_run_with_nothing_new_changes_no_byte_and_fetches_only_the_page(site, run):
-    site.add("demo-1.0-py3-none-any.whl", wheel_bytes())
+def test_a_second_run_with_nothing_new_changes_no_byte_and_fetches_only_the_page(site, run, wheel):
+    site.add("demo-1.0-py3-none-any.whl", wheel())
     run("demo")
     before = run.path.read_bytes()
     stamp = run.path.stat().st_mtime_ns
@@ -159,33 +57,33 @@ def test_a_second_run_with_nothing_new_changes_no_byte_and_fetches_only_the_page
     assert set(site.served) == {"/simple/demo/"}
 
 
-def test_a_new_release_adds_its_line_and_leaves_the_others(site, run):
+def test_a_new_release_adds_its_line_and_leaves_the_others(site, run, wheel):
     for version in ("1.9", "1.10"):
-        site.add(f"demo-{version}-py3-none-any.whl", wheel_bytes())
+        site.add(f"demo-{version}-py3-none-any.whl", wheel())
     run("demo")
     before = run.path.read_text().splitlines()
-    site.add("demo-1.11-py3-none-any.whl", wheel_bytes())
+    site.add("demo-1.11-py3-none-any.whl", wheel())
     run()  # without names: what is recorded
     after = run.path.read_text().splitlines()
     assert [line.rstrip(",") for line in before[:-1]] == [line.rstrip(",") for line in after[: len(before) - 1]]
     assert list(run.read()) == ["1.9", "1.10", "1.11"]
 
 
-def test_metadata_inside_the_wheel_is_read_without_the_wheel(site, run):
-    body = wheel_bytes(["torch==2.0.1"], {"demo/big.so": bytes(BIG)})
+def test_metadata_inside_the_wheel_is_read_without_the_wheel(site, run, wheel):
+    body = wheel(["torch==2.0.1"], {"demo/big.so": bytes(BIG)})
     site.add("demo-1.0-py3-none-any.whl", body, beside=False)
     run("demo")
     assert run.read()["1.0"]["wheels"][0]["requires"] == ["torch==2.0.1"]
     assert site.served["/files/demo-1.0-py3-none-any.whl"] < BIG
 
 
-def test_what_a_torch_wheel_carries_is_read_from_its_members(site, run):
+def test_what_a_torch_wheel_carries_is_read_from_its_members(site, run, wheel):
     members = {
         "torch/version.py": b"__version__ = '2.9.1'\ncuda: Optional[str] = '12.8'\n",
         "torch/lib/libtorch_python.so": b"\x7fELF\0sm_70 sm_120 compute_120\0tail",
         "torch/lib/libtorch_cuda.so": bytes(BIG),
     }
-    site.add("demo-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wheel_bytes((), members))
+    site.add("demo-1.0-cp311-cp311-manylinux_2_28_x86_64.whl", wheel((), members))
     run("--kernels", "demo")
     carried = run.read()["1.0"]["carried"]["linux_x86_64"]
     assert (carried["cuda"], carried["targets"]) == ("12.8", "sm_70 sm_120 compute_120")
@@ -201,9 +99,9 @@ def test_what_a_torch_wheel_carries_is_read_from_its_members(site, run):
         'build_info = {"cuda_compute_capabilities": ["sm_80", "compute_90"], "cuda_version": "11.8", "cudnn_version": "8"}',
     ],
 )
-def test_both_layouts_of_tensorflow_build_info_are_read(site, run, text):
+def test_both_layouts_of_tensorflow_build_info_are_read(site, run, text, wheel):
     members = {"tensorflow/python/platform/build_info.py": text.encode()}
-    site.add("demo-1.0-cp311-cp311-manylinux_2_17_x86_64.whl", wheel_bytes((), members))
+    site.add("demo-1.0-cp311-cp311-manylinux_2_17_x86_64.whl", wheel((), members))
     run("--kernels", "demo")
     carried = run.read()["1.0"]["carried"]["linux_x86_64"]
     assert (carried["cuda"], carried["cudnn"], carried["targets"]) == ("11.8", "8", "sm_80 sm_90 compute_90")
@@ -234,10 +132,10 @@ def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(monkeypatch, tmp
     assert json.loads(wheel_members._code(index, SimpleNamespace(name="demo.whl"))) == carried
 
 
-def test_withdrawn_and_pre_releases_are_told_apart(site, run):
-    site.add("demo-1.0-py3-none-any.whl", wheel_bytes(), yanked="broken")
-    site.add("demo-1.1rc1-py3-none-any.whl", wheel_bytes())
-    site.add("demo-1.1.post1-py3-none-any.whl", wheel_bytes())
+def test_withdrawn_and_pre_releases_are_told_apart(site, run, wheel):
+    site.add("demo-1.0-py3-none-any.whl", wheel(), yanked="broken")
+    site.add("demo-1.1rc1-py3-none-any.whl", wheel())
+    site.add("demo-1.1.post1-py3-none-any.whl", wheel())
     site.add("not a release", b"")
     run("demo")
     assert {version: release.get("yanked", False) for version, release in run.read().items()} == {
@@ -252,11 +150,11 @@ def test_an_unknown_package_is_said_and_writes_nothing(run, capsys):
     assert not (run.path.parent / "nothere.json").exists()
 
 
-def test_old_releases_can_be_left_as_they_were(site, run):
-    site.add("demo-1.0-py3-none-any.whl", wheel_bytes(["numpy<2"]))
+def test_old_releases_can_be_left_as_they_were(site, run, wheel):
+    site.add("demo-1.0-py3-none-any.whl", wheel(["numpy<2"]))
     run("demo")
     site.files["demo-1.0-py3-none-any.whl"] = b"gone"
-    site.add("demo-2.0-py3-none-any.whl", wheel_bytes())
+    site.add("demo-2.0-py3-none-any.whl", wheel())
     run("--since", "2.0", "demo")
     assert list(run.read()) == ["1.0", "2.0"]
     assert run.read()["1.0"]["wheels"][0]["requires"] == ["numpy<2"]
@@ -284,21 +182,3 @@ def test_the_index_is_the_one_that_the_client_is_configured_for(monkeypatch):
     from simple_index import configured_index
 
     assert configured_index() == "https://mirror.example/simple"
-
-
-def test_an_index_without_ranges_is_an_error_not_a_download(site, tmp_path):
-    site.add("demo-1.0-py3-none-any.whl", wheel_bytes(), beside=False)
-    index = Index(site.url, tmp_path)
-    [file] = index.files("demo")
-    Handler.do_GET, kept = functools.partialmethod(_whole), Handler.do_GET
-    try:
-        with pytest.raises(OSError, match="ranges"):
-            index.metadata(file)
-    finally:
-        Handler.do_GET = kept
-
-
-def _whole(self):
-    self.send_response(200 if "metadata" not in self.path else 404)
-    self.send_header("Content-Length", "0")
-    self.end_headers()
