@@ -53,14 +53,18 @@ def mend(files: Sequence[str]) -> tuple[Path, ...]:
 
 
 def changes(old: str, new: str) -> tuple[Change, ...]:
-    """What changed from one matrix (folder or file) to another.
+    """What changed from one matrix (folder or file) to another; of folders also what was measured beside the tables.
 
     Raises:
         InputError: if one cannot be read.
     """
+    from compat.matrix import observed
     from compat.matrix.diff import diff
 
-    return diff(_matrix_at(old), _matrix_at(new))
+    found = diff(_matrix_at(old), _matrix_at(new))
+    before, after = Path(old, "observed"), Path(new, "observed")
+    measured = observed.diff(before, after) if before.is_dir() and after.is_dir() else ()
+    return (*found, *measured)
 
 
 def _paths(files: Sequence[str]) -> list[Path]:
