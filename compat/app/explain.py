@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from compat.errors import InputError
-from compat.render.explanation import Explanation, Message, Topic
+from compat.facts import Fact, Host
+from compat.render.explanation import Explanation, Message, Topic, Typed
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
+    from compat.rules.rule import Rule
 
 
 def explain(subject: str, matrix: Matrix) -> Explanation:
@@ -18,13 +20,13 @@ def explain(subject: str, matrix: Matrix) -> Explanation:
     Raises:
         InputError: if it is no code and no message in it is known, with the nearest codes.
     """
-    if topic := topic_of(subject.strip().lower()):
+    if topic := topic_of(subject.strip().lower(), matrix):
         return Explanation((topic,))
     messages = _messages(subject, matrix) if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", subject) else ()
     if not messages:
         raise InputError(f"{subject[:60]!r} is no code and holds no known message", expected=_nearest(subject))
     codes = dict.fromkeys(code for message in messages for code in message.candidates)
-    return Explanation(tuple(topic for code in codes if (topic := topic_of(code))), messages)
+    return Explanation(tuple(topic for code in codes if (topic := topic_of(code, matrix))), messages)
 
 
 def codes() -> Explanation:
@@ -32,20 +34,40 @@ def codes() -> Explanation:
     return Explanation(tuple(topic for code in known() if (topic := topic_of(code))))
 
 
-def topic_of(code: str) -> Topic | None:
-    """The page of a code, if there is one."""
+def topic_of(code: str, matrix: Matrix | None = None) -> Topic | None:
+    """The page of a code, if there is one; with a matrix also what is typed on each kind of system."""
     from compat import rules
     from compat.build.codes import CODES
     from compat.rules.lint import RULES as LINT
 
     if code in rules.RULES:
         page = rules.page(code)
-        return Topic(code, page.title, page.what, page.why, page.fix, page.severity, page.sources)
+        typed = commands_of(rules.RULES[code], matrix) if matrix else ()
+        return Topic(code, page.title, page.what, page.why, page.fix, page.severity, page.sources, typed)
     if rule := LINT.get(code):
         return Topic(code, rule.title, rule.title + ".", rule.why, rule.fix)
     if told := CODES.get(code):
-        return Topic(code, told.title, told.what, told.why, told.fix.text, told.severity, told.sources)
+        typed = (Typed("", told.fix.commands),) if told.fix.commands else ()
+        return Topic(code, told.title, told.what, told.why, told.fix.text, told.severity, told.sources, typed)
     return None
+
+
+def commands_of(rule: type[Rule], matrix: Matrix) -> tuple[Typed, ...]:
+    """What a rule's remedy is typed as: one block where it is the same everywhere, else a block per kind of system.
+
+    Values of a machine stand as words in angle brackets.
+    """
+    from compat.rules.remedies import FAMILIES, typed_here
+
+    blocks: dict[tuple[str, ...], list[str]] = {}
+    for system, label in FAMILIES.items():
+        host = Host({"os": Fact(system), "driver": Fact("<branch>.<release>")})
+        commands, notes = typed_here(rule().mend(host, matrix), host, matrix)
+        if commands:
+            blocks.setdefault(commands, []).append(f"{label} ({'; '.join(notes)})" if notes else label)
+    if len(blocks) == 1 and len(next(iter(blocks.values()))) == len(FAMILIES):
+        return (Typed("", next(iter(blocks))),)
+    return tuple(Typed(", ".join(labels), commands) for commands, labels in blocks.items())
 
 
 def known() -> list[str]:

@@ -144,6 +144,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "manager": _word("apt", "dnf", "yum", "zypper", "apk", "tdnf"),
         "eol": DATE,
     },
+    rows.Command: {"deed": NAME, "system": _pattern(r"[a-z]+[0-9]*", "a distribution such as rhel or rhel10")},
     rows.LibraryRelease: {
         "version": LIBRARY,
         "cuda": _pattern(r"\d{1,2}(\.\d{1,2})?", "a major 12 or a minor 12.8"),

@@ -10,8 +10,16 @@ from compat.render.ink import Ink
 
 
 @dataclass(frozen=True, slots=True)
+class Typed:
+    """What is typed to mend it: on the systems named in ``where`` (empty for everywhere)."""
+
+    where: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Topic:
-    """One page: a code with title, what it is, why it matters, how it is mended, sources."""
+    """One page: a code with title, what it is, why it matters, how it is mended, what is typed for that, sources."""
 
     code: str
     title: str
@@ -20,6 +28,7 @@ class Topic:
     fix: str
     severity: str = ""
     sources: tuple[str, ...] = ()
+    commands: tuple[Typed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +85,17 @@ def listing(told: Explanation, *, pen: Ink | None = None) -> str:
     return "\n".join(f"{pen('bold', topic.code.ljust(widest))}  {topic.title}" for topic in told.topics)
 
 
+def _typed(blocks: tuple[Typed, ...], pen: Ink) -> list[str]:
+    """Commands as the doctor shows them, each block under the systems it is for."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += [f"  {block.where}:"] if block.where else []
+        lines += [f"    {pen('bold', '$ ' + command)}" for command in block.commands]
+    return lines
+
+
 def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
-    """One code's page; a brief one leaves out why it matters and the sources."""
+    """One code's page; a brief one leaves out why it matters, the commands and the sources."""
     lines = [pen("bold", topic.title) + pen("dim", f"  {topic.code} {topic.severity}".rstrip())]
     parts = (
         [("", topic.what), ("Fix", topic.fix)] if brief else [("", topic.what), ("Why", topic.why), ("Fix", topic.fix)]
@@ -85,5 +103,6 @@ def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
     for label, body in parts:
         lines += pen.wrap(f"{label}: {body}" if label else body, "  ", "  ")
     if not brief:
+        lines += _typed(topic.commands, pen)
         lines += [pen("dim", line) for source in topic.sources for line in pen.wrap(source, "  - ", "    ")]
     return [*lines, ""]

@@ -14,6 +14,7 @@ from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
 from compat.lazy import dataclass
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
+from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.signals import WORDS, Hearing, recognise
 from compat.rules.stack import vendors_of
@@ -178,7 +179,7 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
         detail=found.detail,
         confidence=found.confidence,
         evidence=(*(evidence(case.host, name) for name in facts if _stands(case.host, name)), *found.extra, *quote),
-        fix=found.fix or item.rule.mend(case.host),
+        fix=spelled(found.fix or item.rule.mend(case.host, case.matrix), case.host, case.matrix),
         sources=tuple(dict.fromkeys((*found.sources, *page.sources))),
     )
 
@@ -267,7 +268,7 @@ def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Find
         detail=f"{heard.signal.meaning} {page.why}".strip(),
         confidence=confidence,
         evidence=(Evidence("error", heard.line, "error text"), *(evidence(case.host, name) for name in facts[:_MANY])),
-        fix=item.rule.mend(case.host),
+        fix=spelled(item.rule.mend(case.host, case.matrix), case.host, case.matrix),
         sources=(*page.sources, *(case.matrix.citations.get(key, key) for key in heard.signal.source)),
     )
 

@@ -6,47 +6,120 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.matrix.drivers import board_cudas
+from compat.targets import sm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.matrix.rows import Build
+    from compat.matrix.rows import Build, Command
 
-_DRIVER: Final = {
-    "ubuntu": ("sudo ubuntu-drivers install", "sudo reboot"),
-    "debian": ("sudo apt install nvidia-driver linux-headers-$(uname -r)", "sudo reboot"),
-    "fedora": ("sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda", "sudo reboot"),
-    "rhel": ("sudo dnf module install nvidia-driver:latest-dkms", "sudo reboot"),
-    "arch": ("sudo pacman -S nvidia-open", "sudo reboot"),
-    "opensuse": ("sudo zypper install nvidia-compute-utils-G06", "sudo reboot"),
-}
 _KIN: Final = {
-    "rocky": "rhel",
-    "almalinux": "rhel",
-    "centos": "rhel",
-    "sles": "opensuse",
-    "pop": "ubuntu",
-    "linuxmint": "ubuntu",
-    "manjaro": "arch",
+    "ubuntu": "pop linuxmint zorin elementary neon tuxedo",
+    "debian": "ubuntu raspbian kali devuan mx",
+    "fedora": "nobara ultramarine",
+    "rhel": "rocky rockylinux alma almalinux centos centos-stream ol oraclelinux ubi amzn amazonlinux scientific",
+    "suse": "opensuse opensuse-leap opensuse-tumbleweed opensuse-slowroll sles sled sle sle_hpc",
+    "arch": "manjaro endeavouros cachyos garuda artix",
 }
-_MANAGERS: Final = {
-    "ubuntu": "apt install",
-    "debian": "apt install",
-    "fedora": "dnf install",
-    "rhel": "dnf install",
-    "arch": "pacman -S",
-    "opensuse": "zypper install",
+"""Distribution -> those that are built from it and take its commands (``ID`` and ``ID_LIKE`` of os-release(5))."""
+_PARENT: Final = {child: parent for parent, children in _KIN.items() for child in children.split()}
+_INSIDE: Final = frozenset(
+    {"intel-runtime", "cuda-toolkit", "cuda-toolkit-any", "host-compiler", "build-tools", "libstdcxx", "driver-remove"}
+)
+"""Deeds that change an image; all others change the host, whose distribution a container does not show."""
+
+FAMILIES: Final = {
+    "ubuntu24.04": "Ubuntu",
+    "debian12": "Debian",
+    "fedora42": "Fedora",
+    "rhel9": "Red Hat",
+    "opensuse-leap15.6": "SUSE",
+    "arch": "Arch",
+    "alpine3.20": "Alpine",
 }
+"""One system of each family of distributions -> the family's name for people; pages show the commands of each."""
 
 
 def distribution(host: Host) -> str:
     """``ubuntu``, ``debian``, ``rhel``, ... without its release; empty if unknown."""
-    name = (host["os"] or "").lower().rstrip("0123456789.")
-    return _KIN.get(name, name)
+    return _parted(host["os"] or "")[0]
 
 
-def install_driver(host: Host, why: str = "Install an NVIDIA driver that covers the CUDA build, then restart.") -> Fix:
-    """Install or upgrade the NVIDIA driver."""
+def _parted(system: str) -> tuple[str, str]:
+    """Name and release of a system: ``("rhel", "9.4")``."""
+    name = system.lower().rstrip("0123456789.")
+    return name, system[len(name) :]
+
+
+def _lineage(system: str) -> Iterator[str]:
+    """A system and those whose commands it takes, the nearest first: rocky9.3, rocky9, rocky, rhel9.3, rhel9."""
+    name, release = _parted(system)
+    while name:
+        yield from dict.fromkeys((name + release, name + release.partition(".")[0], name))
+        name = _PARENT.get(name, "")
+
+
+def spelled(fix: Fix, host: Host, matrix: Matrix) -> Fix:
+    """A fix in the words of this distribution: each command ``@deed`` becomes what is typed for it here.
+
+    ``@host-compiler major=13`` gives values; the driver's are known from the host. Where nothing is known for the
+    distribution the command is left out. The repository that has the packages joins the sentence.
+    """
+    commands, notes = typed_here(fix, host, matrix)
+    text = f"{fix.text.rstrip('.')} ({'; '.join(notes)})." if notes else fix.text
+    return Fix(text, commands)
+
+
+def typed_here(fix: Fix, host: Host, matrix: Matrix) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The commands of a fix on this distribution, and what its rows note about them (a repository to be added)."""
+    commands: list[str] = []
+    notes: list[str] = []
+    for line in fix.commands:
+        if not line.startswith("@"):
+            commands.append(line)
+        elif row := _row(host, matrix, line[1:].partition(" ")[0]):
+            typed = _typed(row, host, line)
+            commands += typed
+            notes += [row.note] if row.note and typed else []
+    return tuple(commands), tuple(dict.fromkeys(notes))
+
+
+def _typed(row: Command, host: Host, line: str) -> list[str]:
+    """The commands of a row with its values filled in; one whose value is unknown is left out.
+
+    Root in a container needs no sudo, which slim images do not have.
+    """
+    values = {"branch": branch(host), "driver": host["driver"] or "", "release": "", "major": "", "option": ""}
+    for pair in line.split()[1:]:
+        name, _, value = pair.partition("=")
+        values[name] = value
+    bare = bool(host["container"]) and host["user_id"] == 0
+    filled = [_filled(command, values) for command in row.commands]
+    return [command.removeprefix("sudo ") if bare else command for command in filled if command]
+
+
+def _filled(command: str, values: Mapping[str, str]) -> str:
+    """A command with values in place of their names in braces; empty if it needs one that is unknown."""
+    for name, value in values.items():
+        if f"{{{name}}}" in command:
+            command = command.replace(f"{{{name}}}", value) if value else ""
+    return command
+
+
+def _row(host: Host, matrix: Matrix, deed: str) -> Command | None:
+    """The row of a deed for the nearest system that has one; none for the host's side of a container."""
+    if host["container"] and deed not in _INSIDE:
+        return None
+    found = {row.system: row for row in matrix.table("commands") if row.deed == deed}
+    return next((found[name] for name in _lineage(host["os"] or "") if name in found), None)
+
+
+def install_driver(
+    host: Host, matrix: Matrix, why: str = "Install an NVIDIA driver that covers the CUDA build, then restart."
+) -> Fix:
+    """Install or upgrade the NVIDIA driver, in the flavour that serves the cards that are there."""
     if host["platform"] in {"wsl1", "wsl2"}:
         return Fix(
             "Install the NVIDIA driver on the Windows side; WSL gets it from there.", ("wsl --update", "wsl --shutdown")
@@ -55,13 +128,21 @@ def install_driver(host: Host, why: str = "Install an NVIDIA driver that covers 
         return Fix(f"{why} On Windows: download it from https://www.nvidia.com/drivers.")
     if host["container"]:
         return Fix(f"{why} The driver belongs to the host, not into the image.")
-    return Fix(why, _DRIVER.get(distribution(host), ()))
+    if last := last_branch(host, matrix):
+        return Fix(f"{why} R{last} is the last branch for this GPU.", (f"@driver-proprietary branch={last}",))
+    return Fix(why, ("@driver",))
 
 
-def install(host: Host, *packages: str) -> tuple[str, ...]:
-    """The command that installs distribution packages; none where the distribution is unknown."""
-    manager = _MANAGERS.get(distribution(host), "")
-    return (f"sudo {manager} {' '.join(packages)}",) if manager else ()
+def last_branch(host: Host, matrix: Matrix) -> str:
+    """Number of the last driver branch where it serves no GPU that is here any longer; empty if one is served still."""
+    rows = [row for gpu in host["gpus"] or () if sm(gpu.target) and (row := matrix.capability(gpu.target))]
+    ends = [row.last_driver.removeprefix("R") for row in rows]
+    return min(ends, key=int) if ends and all(ends) else ""
+
+
+def branch(host: Host) -> str:
+    """Number of the driver's branch, ``550``; empty if unknown."""
+    return (host["driver"] or host["driver_library"] or "").partition(".")[0]
 
 
 def published_for(host: Host, matrix: Matrix, name: str) -> list[Build]:

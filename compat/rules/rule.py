@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.findings import Confidence, Evidence, Fix, Severity
+    from compat.matrix import Matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,7 @@ class Rule:
         vendors: vendors of GPU it is about; it does not apply where all GPUs are known and none is theirs.
         platforms: values of the fact ``platform`` it applies to; empty for all.
         asks: facts that would decide when only a message points here.
-        remedy: the deed that mends it in general.
+        remedy: the deed that mends it in general; commands ``@deed`` are rows of the matrix, one per distribution.
     """
 
     severity: ClassVar[Severity] = "error"
@@ -82,8 +83,8 @@ class Rule:
     remedy: ClassVar[Fix]
     check: Callable[..., Outcome]
 
-    def mend(self, host: Host) -> Fix:  # noqa: ARG002 - rules whose deed depends on the system use it
-        """The deed on this system."""
+    def mend(self, host: Host, matrix: Matrix) -> Fix:  # noqa: ARG002 - rules whose deed depends on the machine use it
+        """The deed on this machine; a command ``@deed`` stands for those of its distribution."""
         return self.remedy
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
-from compat.matrix.rows.machines import Accelerator, Jetpack, Product, System
+from compat.matrix.rows.machines import Accelerator, Command, Jetpack, Product, System
 from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import Application, Build, Index, Package
 from compat.matrix.rows.toolkits import (
@@ -33,6 +33,7 @@ __all__ = [
     "Application",
     "Build",
     "Capability",
+    "Command",
     "CudaRelease",
     "DriverBranch",
     "Forward",
@@ -52,7 +53,7 @@ __all__ = [
     "row_type",
 ]
 
-LISTS: Final = frozenset({"requires", "pins", "examples"})
+LISTS: Final = frozenset({"requires", "pins", "examples", "commands"})
 """Fields whose items may hold spaces; they are TOML lists."""
 
 TABLES: Final[dict[str, type[Row]]] = {
@@ -70,6 +71,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "drivers": DriverBranch,
     "forward": Forward,
     "systems": System,
+    "commands": Command,
     "cudnn": LibraryRelease,
     "nccl": LibraryRelease,
     "tensorrt": LibraryRelease,
@@ -95,6 +97,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     DriverBranch: ("branch",),
     Forward: ("cuda",),
     System: ("os",),
+    Command: ("deed", "system"),
     LibraryRelease: ("version", "cuda"),
     Jetpack: ("jetpack", "l4t"),
     Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),

@@ -68,6 +68,21 @@ class System(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Command(Row):
+    """What is typed for a deed on a distribution (table ``commands``).
+
+    Attributes:
+        deed: what is to be done, ``driver-hold``.
+        system: family of distributions, perhaps with a release: ``debian``, ``rhel10``.
+        commands: what is typed, in order; ``{branch}`` and the like stand for values of the machine.
+    """
+
+    deed: str
+    system: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Jetpack(Row):
     """A JetPack release (table ``jetpack``): ``l4t``, the versions that it brings, and the modules it runs on.
 

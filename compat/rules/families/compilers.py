@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import compat.rules.remedies as remedies
 from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import cite, is_version
@@ -34,9 +33,7 @@ class HostCompilerUnsupported(Rule):
     area = "toolkit"
     vendors = ("nvidia",)
     asks = ("gcc", "cuda_toolkit")
-    remedy = Fix(
-        "Install an older g++ and name it to nvcc.", ("export CC=gcc-<major> CXX=g++-<major> CUDAHOSTCXX=g++-<major>",)
-    )
+    remedy = Fix("Install an older g++ and name it to nvcc.", ("@host-compiler major=<major>",))
 
     def check(
         self,
@@ -44,7 +41,6 @@ class HostCompilerUnsupported(Rule):
         matrix: Matrix,
         signals: Hearing,
         commands: tuple[str, ...],
-        host: Host,
         cuda_toolkit: str | None = None,
     ) -> Outcome:
         """Gcc or clang is above the highest version that the toolkit's headers accept, or below the lowest."""
@@ -59,15 +55,11 @@ class HostCompilerUnsupported(Rule):
         if versions.major(gcc) <= versions.major(limit):
             return Fits(f"gcc {gcc} is accepted by the CUDA toolkit")
         best = versions.major(limit)
-        commands_ = (
-            *remedies.install(host, f"g++-{best}"),
-            f"export CC=gcc-{best} CXX=g++-{best} CUDAHOSTCXX=g++-{best}",
-        )
         detail = f"gcc is {gcc}; the toolkit accepts gcc up to {best}."
         return Found(
             detail=detail,
             facts=("gcc", *(("cuda_toolkit",) if cuda_toolkit else ())),
-            fix=Fix(f"Use g++ {best}.", commands_),
+            fix=Fix(f"Use g++ {best}.", (f"@host-compiler major={best}",)),
             sources=cite(matrix, row),
             severity=None if compiling(signals, commands) else "info",
         )
@@ -89,7 +81,7 @@ class BuildToolsMissing(Rule):
     asks = ("gcc", "ninja")
     remedy = Fix(
         "Install ninja, a compiler and the headers of Python.",
-        ("pip install ninja", "sudo apt install build-essential python3-dev"),
+        ("pip install ninja", "@build-tools"),
     )
 
     def check(self, host: Host, signals: Hearing) -> Outcome:

@@ -25,7 +25,7 @@ class ImageShipsDriver(Rule):
     asks = ("driver_packages", "libraries", "container")
     remedy = Fix(
         "Remove the driver packages from the Dockerfile.",
-        ('RUN apt-get purge -y "nvidia-driver*" "libnvidia-*" "cuda-drivers*"',),
+        ("@driver-remove",),
     )
     _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
 

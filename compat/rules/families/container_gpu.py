@@ -77,6 +77,7 @@ class ContainerNoGpu(Rule):
     remedy = Fix(
         "Install and configure the container toolkit, then start the container with the GPU.",
         (
+            "@container-toolkit",
             "sudo nvidia-ctk runtime configure --runtime=docker",
             "sudo systemctl restart docker",
             "docker run --gpus all IMAGE",

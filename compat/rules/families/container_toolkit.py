@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.remedies as remedies
 from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import is_version
@@ -15,7 +14,13 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
-_CONFIGURE: Final = ("sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker")
+_DOCKER: Final = ("sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker")
+_PODMAN: Final = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",)
+
+
+def _configure(host: Host) -> tuple[str, ...]:
+    """How the engine that is here learns of GPUs: Docker has a runtime for it, Podman reads CDI specifications."""
+    return _PODMAN if (host["engine"] or "").startswith("podman") else _DOCKER
 
 
 class DockerNoGpuRuntime(Rule):
@@ -34,7 +39,7 @@ class DockerNoGpuRuntime(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu", "docker-snap", "no-driver")
     asks = ("gpu_runtime", "cdi_devices", "container_toolkit")
-    remedy = Fix("Install the container toolkit and configure the engine.", _CONFIGURE)
+    remedy = Fix("Install the container toolkit and configure the engine.", ("@container-toolkit", *_DOCKER))
 
     def check(self, engine: str, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
         """An NVIDIA GPU and a running engine are there, and the engine cannot join them.
@@ -51,11 +56,10 @@ class DockerNoGpuRuntime(Rule):
             or host["engine_status"] not in {None, "running"}
         ):
             return None
-        steps = (*remedies.install(host, "nvidia-container-toolkit"), *_CONFIGURE)
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
             facts=("engine", "gpu_runtime"),
-            fix=Fix("Install the container toolkit and configure the engine.", steps),
+            fix=Fix(self.remedy.text, ("@container-toolkit", *_configure(host))),
         )
 
 
@@ -104,7 +108,7 @@ class ContainerToolkitOld(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("container_toolkit", "cgroup")
-    remedy = Fix("Upgrade nvidia-container-toolkit and libnvidia-container1 together.")
+    remedy = Fix("Upgrade nvidia-container-toolkit and libnvidia-container1 together.", ("@container-toolkit",))
     _CGROUP_V2: Final = (1, 8)  # libnvidia-container 1.8.0, release notes: support for cgroup v2
 
     def check(self, container_toolkit: str, cgroup: str) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.matrix.drivers import serves
 from compat.rules.knowledge import is_version
@@ -11,7 +12,7 @@ from compat.rules.rule import Found, Outcome, Rule, family
 from compat.targets import sm
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
@@ -40,7 +41,7 @@ class DriverOpenModuleRequired(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("driver_branch", "gpus")
-    remedy = Fix("Install the open flavour of the driver.", ("sudo apt install nvidia-open", "sudo reboot"))
+    remedy = Fix("Install the open flavour of the driver and restart.", ("@driver-open",))
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU is of Blackwell or newer, and the proprietary flavour of the module is loaded."""
@@ -69,7 +70,12 @@ class DriverOpenModuleUnsupportedGpu(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("driver_branch", "gpus")
-    remedy = Fix("Install the proprietary flavour of a branch that still serves the card.")
+    remedy = Fix("Install the proprietary flavour of a branch that still serves the card, then restart.")
+
+    def mend(self, host: Host, matrix: Matrix) -> Fix:
+        """The same branch, or the last one that serves the card."""
+        branch = remedies.last_branch(host, matrix) or remedies.branch(host)
+        return Fix(self.remedy.text, (f"@driver-proprietary branch={branch}",))
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The open flavour is loaded and the GPU is older than Turing."""
@@ -96,6 +102,14 @@ class DriverGpuUnsupportedByBranch(Rule):
     vendors = ("nvidia",)
     asks = ("driver", "gpus")
     remedy = Fix("Move to a driver branch that lists the card.")
+
+    def mend(self, host: Host, matrix: Matrix) -> Fix:
+        """The last branch that serves the card, in the words of this distribution."""
+        return (
+            remedies.install_driver(host, matrix, self.remedy.text)
+            if remedies.last_branch(host, matrix)
+            else self.remedy
+        )
 
     def check(self, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing) -> Outcome:
         """The branch has dropped the GPU's architecture, or is older than it."""

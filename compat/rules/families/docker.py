@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
@@ -27,14 +26,7 @@ class DockerMissing(Rule):
     severity = "info"
     area = "docker"
     asks = ("engine",)
-    remedy = Fix("Install Docker Engine or Podman.")
-
-    def mend(self, host: Host) -> Fix:
-        """The engine's package of this distribution."""
-        return Fix(
-            self.remedy.text,
-            remedies.install(host, "docker.io" if remedies.distribution(host) in {"debian", "ubuntu"} else "podman"),
-        )
+    remedy = Fix("Install Docker Engine or Podman.", ("@engine",))
 
     def check(self, host: Host) -> Outcome:
         """Neither Docker nor Podman is installed."""

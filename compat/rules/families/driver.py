@@ -12,6 +12,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host, Library
+    from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
 
@@ -35,9 +36,9 @@ class NoDriver(Rule):
     asks = ("driver", "gpus", "container", "modules")
     remedy = Fix("Install the NVIDIA driver and restart.")
 
-    def mend(self, host: Host) -> Fix:
+    def mend(self, host: Host, matrix: Matrix) -> Fix:
         """Driver packages of this distribution."""
-        return remedies.install_driver(host)
+        return remedies.install_driver(host, matrix)
 
     def check(self, host: Host, signals: Hearing, gpus: tuple[Gpu, ...] = (), driver: str | None = None) -> Outcome:
         """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers.
@@ -84,7 +85,7 @@ class DriverLibraryMismatch(Rule):
     asks = ("driver", "driver_library")
     remedy = Fix(
         "Restart, or reload the kernel modules after stopping every user of the GPU; then hold the packages.",
-        ("sudo reboot", 'sudo apt-mark hold "nvidia-*" "libnvidia-*"'),
+        ("sudo reboot", "@driver-hold"),
     )
 
     def check(self, driver: str, driver_library: str, libraries: tuple[Library, ...] | None = None) -> Outcome:

@@ -31,10 +31,7 @@ class FabricManagerDown(Rule):
     vendors = ("nvidia",)
     requires = ("fabric-manager-version-mismatch",)
     asks = ("fabric_manager", "nvswitch", "driver")
-    remedy = Fix(
-        "Install the fabric manager of exactly the driver's version and start it.",
-        ("sudo systemctl enable --now nvidia-fabricmanager",),
-    )
+    remedy = Fix("Install the fabric manager of exactly the driver's version and start it.", ("@fabric-manager",))
 
     def check(
         self,
@@ -76,14 +73,10 @@ class FabricManagerDown(Rule):
 
     @staticmethod
     def _fix(host: Host) -> Fix:
-        driver = host["driver"] or ""
-        branch = versions.major(driver) if is_version(driver) else None
-        package = f"sudo apt install nvidia-fabricmanager-{branch}={driver}*" if branch and "." in driver else ""
-        start = "sudo systemctl enable --now nvidia-fabricmanager"
-        return Fix(
-            f"Start the fabric manager of driver {driver}." if driver else FabricManagerDown.remedy.text,
-            (package, start) if package else (start,),
-        )
+        """One that is installed need only be started; else the package of the driver's version comes first."""
+        if host["fabric_manager"]:
+            return Fix("Start the fabric manager.", ("sudo systemctl enable --now nvidia-fabricmanager",))
+        return FabricManagerDown.remedy
 
 
 class FabricManagerVersionMismatch(Rule):
@@ -100,7 +93,7 @@ class FabricManagerVersionMismatch(Rule):
     area = "fabric"
     vendors = ("nvidia",)
     asks = ("fabric_manager", "driver")
-    remedy = Fix("Install the fabric manager of exactly the driver's version.")
+    remedy = Fix("Install the fabric manager of exactly the driver's version.", ("@fabric-manager",))
 
     def check(self, fabric_manager: str, driver: str) -> Outcome:
         """The version of the fabric manager is not the kernel driver's."""

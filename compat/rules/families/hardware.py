@@ -33,7 +33,9 @@ class MixedGpuArchitectures(Rule):
         for vendor in ("nvidia", "amd"):
             targets = sorted({gpu.target for gpu in gpus if gpu.vendor == vendor and gpu.target})
             if len(targets) > 1:
-                return Found(detail=f"The GPUs are {' and '.join(targets)}.", facts=("gpus",))
+                mask = "CUDA_VISIBLE_DEVICES" if vendor == "nvidia" else "HIP_VISIBLE_DEVICES"
+                fix = Fix(self.remedy.text, (f"export {mask}=<index>",))
+                return Found(detail=f"The GPUs are {' and '.join(targets)}.", facts=("gpus",), fix=fix)
         return None
 
 

@@ -28,7 +28,7 @@ class IntelNoComputeRuntime(Rule):
     area = "intel"
     vendors = ("intel",)
     asks = ("intel_runtime", "gpus")
-    remedy = Fix("Install Intel's compute runtime.", ("sudo apt install libze1 libze-intel-gpu1 intel-opencl-icd",))
+    remedy = Fix("Install Intel's compute runtime.", ("@intel-runtime",))
 
     def check(self, gpus: tuple[Gpu, ...], host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """An Intel GPU is there, and Level Zero cannot be loaded."""

@@ -56,10 +56,7 @@ class IommuMultiGpuHang(Rule):
     vendors = ("amd",)
     platforms = ("linux",)
     asks = ("iommu",)
-    remedy = Fix(
-        "Add iommu=pt to the kernel's command line.",
-        ("sudo sed -i 's/GRUB_CMDLINE_LINUX_DEFAULT=\"/&iommu=pt /' /etc/default/grub", "sudo update-grub"),
-    )
+    remedy = Fix("Add iommu=pt to the kernel's command line and restart.", ("@kernel-option option=iommu=pt",))
 
     def check(self, gpus: tuple[Gpu, ...], iommu: str) -> Outcome:
         """More than one AMD GPU, and the kernel translates their accesses."""

@@ -31,7 +31,7 @@ class DriverNouveauBound(Rule):
         "Blacklist nouveau and restart.",
         (
             'echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
-            "sudo update-initramfs -u",
+            "@boot-image",
             "sudo reboot",
         ),
     )
@@ -90,8 +90,7 @@ class DriverModuleNotLoaded(Rule):
     requires = ("driver-nouveau-bound", "driver-secure-boot-unsigned", "container-no-gpu", "no-driver")
     asks = ("modules", "driver_library", "kernel")
     remedy = Fix(
-        "Load the module, or rebuild it for this kernel.",
-        ("sudo modprobe nvidia", "sudo dkms autoinstall", "sudo reboot"),
+        "Load the module; if it is missing for this kernel, build it.", ("sudo modprobe nvidia", "@module-rebuild")
     )
 
     def check(self, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
@@ -103,7 +102,20 @@ class DriverModuleNotLoaded(Rule):
         return Found(
             detail=f"Libraries of driver {driver_library} are there, the kernel module is not loaded{built}.",
             facts=("driver_library", "modules", "module_file"),
+            fix=self._fix(host),
         )
+
+    @staticmethod
+    def _fix(host: Host) -> Fix:
+        """A module that was built needs loading only; one that was not must be built first."""
+        if host["module_file"]:
+            return Fix(
+                "Load the module; the kernel log tells why it is not loaded at start.",
+                ("sudo modprobe nvidia", "sudo dmesg | grep -iE 'nvidia|nvrm'"),
+            )
+        if host.absent("module_file"):
+            return Fix("Install the headers of this kernel and build the module for it.", ("@module-rebuild",))
+        return DriverModuleNotLoaded.remedy
 
 
 class DriverSecureBootUnsigned(Rule):
@@ -125,7 +137,7 @@ class DriverSecureBootUnsigned(Rule):
     asks = ("secure_boot", "modules")
     remedy = Fix(
         "Enrol the key that signed the module, then restart.",
-        ("sudo mokutil --import /var/lib/shim-signed/mok/MOK.der", "sudo reboot"),
+        ("@module-sign",),
     )
 
     def check(self, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:

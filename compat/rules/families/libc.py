@@ -108,7 +108,7 @@ class LibstdcxxTooOld(Rule):
 
     area = "libraries"
     asks = ("libstdcxx",)
-    remedy = Fix("Update libstdc++, or put the newer copy first.", ("conda install -c conda-forge libstdcxx-ng",))
+    remedy = Fix("Update libstdc++, or put the newer copy first.", ("@libstdcxx",))
 
     def check(self, signals: Hearing, libstdcxx: str | None = None) -> Outcome:
         """The libstdc++ that is loaded does not define a GLIBCXX or CXXABI version that a library asks for."""

@@ -34,7 +34,7 @@ class RocmNoDriver(Rule):
     requires = ("rocm-container-flags", "driver-vfio-bound")
     asks = ("modules", "gpus", "device_nodes")
     remedy = Fix(
-        "Load amdgpu, or install amdgpu-dkms and restart.", ("sudo modprobe amdgpu", "sudo apt install amdgpu-dkms")
+        "Load amdgpu; where the kernel has no driver for this GPU, install amdgpu-dkms and restart.", ("@amdgpu",)
     )
 
     def check(self, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:

@@ -36,9 +36,10 @@ class DriverTooOldForRuntime(Rule):
     asks = ("driver", "driver_cuda", "builds", "cuda_toolkit")
     remedy = Fix("Upgrade the NVIDIA driver, or install the build for an older CUDA.")
 
-    def mend(self, host: Host) -> Fix:
+    def mend(self, host: Host, matrix: Matrix) -> Fix:
         """Driver packages of this distribution."""
-        return remedies.install_driver(host, "Upgrade the NVIDIA driver, or install the build for an older CUDA.")
+        text = "Upgrade the NVIDIA driver, or install the build for an older CUDA."
+        return remedies.install_driver(host, matrix, text)
 
     def check(
         self,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import installed
+from compat.rules.stack import Installed, installed
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -33,19 +32,25 @@ class ToolkitMissing(Rule):
     severity = "error"
     requires = ("image-runtime-not-devel",)
     asks = ("cuda_toolkit", "env")
-    remedy = Fix("Use a devel image, or install the CUDA toolkit of the framework's CUDA release.")
+    remedy = Fix(
+        "Use a devel image, or install the CUDA toolkit of the framework's CUDA release.",
+        ("@cuda-toolkit release=<major>-<minor>",),
+    )
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """Something is compiled and there is neither nvcc on PATH nor CUDA_HOME."""
         if not host.absent("cuda_toolkit") or not compiling(signals, commands):
             return None
         torch = next((item for item in installed(host, matrix) if item.cuda), None)
-        name = f"cuda-toolkit-{torch.cuda.replace('.', '-')}" if torch and "." in torch.cuda else "nvidia-cuda-toolkit"
-        return Found(
-            detail="No nvcc is on PATH.",
-            facts=("cuda_toolkit",),
-            fix=Fix(f"Install {name}.", remedies.install(host, name)),
-        )
+        return Found(detail="No nvcc is on PATH.", facts=("cuda_toolkit",), fix=_toolkit(torch))
+
+
+def _toolkit(torch: Installed | None) -> Fix:
+    """The toolkit of torch's own CUDA release, whose package is named after it; any toolkit where that is unknown."""
+    if torch is None or "." not in torch.cuda:
+        return Fix("Install a CUDA toolkit.", ("@cuda-toolkit-any",))
+    release = torch.cuda.replace(".", "-")
+    return Fix(f"Install cuda-toolkit-{release}.", (f"@cuda-toolkit release={release}",))
 
 
 class CudaHomeBroken(Rule):

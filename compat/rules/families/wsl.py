@@ -75,7 +75,7 @@ class WslLinuxDriverInstalled(Rule):
     asks = ("driver_packages", "libraries")
     remedy = Fix(
         "Remove the driver packages.",
-        ('sudo apt purge "nvidia-driver*" "libnvidia-*" "cuda-drivers*"', "sudo ldconfig"),
+        ("@driver-remove",),
     )
 
     def check(
