@@ -29,15 +29,25 @@ if TYPE_CHECKING:
 _MOST: Final = 4
 """Rows named of one kind; more would bury the first."""
 
+_ABOUT_PLACES: Final = frozenset({"arch", "platform"})
+"""Facts on which a package may have no builds at all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A fact and a package that do not go together: ``builds`` are those that meet the wishes, whatever the target."""
+    """A fact and a package that do not go together.
+
+    ``builds`` are those that meet the wishes and break nothing else of the core ``bits``, so that the fact alone keeps
+    them out; where every build breaks more than that, all that meet the wishes. ``named`` are all of these.
+    """
 
     search: Search
     soft: Soft
     variable: Variable
     builds: tuple[Weighed, ...]
+    named: tuple[Weighed, ...]
+    place: str
+    bits: int
 
     @property
     def name(self) -> str:
@@ -51,37 +61,58 @@ class Clash:
         return Member("matrix", text, "; ".join(dict.fromkeys(map(self.search.known.matrix.cite, sources))))
 
 
-def fact_reasons(search: Search, soft: Soft, variable: Variable) -> Iterator[Member]:
-    """What the matrix says against a package on one fact; nothing where the fact does not concern it by itself."""
+def fact_reasons(search: Search, soft: Soft, variable: Variable, bits: int, place: str) -> Iterator[Member]:
+    """What the matrix says against a package on one fact; nothing where the fact does not concern it by itself.
+
+    Args:
+        search: the question.
+        soft: the fact.
+        variable: the package.
+        bits: the core that the fact belongs to.
+        place: where builds are looked for, ``linux_x86_64``.
+    """
     subject = "gpu" if soft.subject.startswith("gpu") else soft.subject
-    own = variable.bits
-    domain = search.domain(variable, search.target.place)
-    builds = tuple(weighed for weighed in domain if any(not bits & own for bits in weighed.violations))
-    if builds and subject in _TELLERS:
-        yield from _TELLERS[subject](Clash(search, soft, variable, builds))
+    named = tuple(one for one in search.domain(variable, place) if _breaks_less(one, variable.bits))
+    others = bits & ~soft.bit
+    stopped = tuple(one for one in named if _breaks_less(one, others) and _has_python(search, one, others))
+    if subject in _TELLERS and (named or subject in _ABOUT_PLACES):
+        yield from _TELLERS[subject](Clash(search, soft, variable, stopped or named, named, place, bits))
+
+
+def _breaks_less(weighed: Weighed, bits: int) -> bool:
+    """Whether a build can do without breaking any constraint of a set."""
+    return any(not violated & bits for violated in weighed.violations)
+
+
+def _has_python(search: Search, weighed: Weighed, bits: int) -> bool:
+    """Whether a build has a wheel for the target's Python, where that belongs to a set of constraints."""
+    return not bits & search.target.python_bit or bool(weighed.option.pythons & search.python_bits)
 
 
 def _driver(clash: Clash) -> Iterator[Member]:
-    """The least demanding build and its floor; or, where the driver is new enough for it, what else a driver says."""
+    """The least demanding build and its floor; or, where the driver is new enough for it, what else a driver says.
+
+    Where a GPU belongs to the core too, its own reason tells which drivers know it.
+    """
     search, floors = clash.search, []
     for one in clash.builds:
-        floor = search.scale.floor(one.option, search.target.place)
+        floor = search.scale.floor(one.option, clash.place)
         least = floor and (floor.family or floor.exact)
         if floor and least:
             lowest = max(filter(None, (least, one.option.build.driver)), key=versions.release)
             floors.append(
                 (versions.release(lowest), versions.release(one.option.number), one.option.serial, lowest, one, floor)
             )
-    if floors:
-        *_, lowest, one, floor = min(floors, key=lambda item: item[:3])
-        if all(machine.number >= versions.release(lowest) for machine in search.target.machines if machine.number):
+    if not floors:
+        return
+    *_, lowest, one, floor = min(floors, key=lambda item: item[:3])
+    if all(machine.number >= versions.release(lowest) for machine in search.target.machines if machine.number):
+        if not any(device.bit & clash.bits for device in search.target.devices):
             yield clash.row("an NVIDIA driver speaks for an NVIDIA GPU, so that builds for other GPUs do not count")
-            return
-        how = (
-            "by its own floor" if lowest in {floor.exact, one.option.build.driver} else "by minor-version compatibility"
-        )
-        name = f"{one.option.package} {one.option.full} on CUDA {one.option.number}"
-        yield clash.row(f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}", floor.row)
+        return
+    how = "by its own floor" if lowest in {floor.exact, one.option.build.driver} else "by minor-version compatibility"
+    name = f"{one.option.package} {one.option.full} on CUDA {one.option.number}"
+    yield clash.row(f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}", floor.row)
 
 
 def _amdgpu(clash: Clash) -> Iterator[Member]:
@@ -100,7 +131,7 @@ def _gpu(clash: Clash) -> Iterator[Member]:
     """What excludes a device: its driver does not know it (any more), or no build has code for it."""
     search = clash.search
     device = next(device for device in search.target.devices if device.bit == clash.soft.bit)
-    first, last = search.scale.driver_span(device, search.target.place)
+    first, last = search.scale.driver_span(device, clash.place)
     driver = search.target.machines[device.machine].number
     row = search.known.matrix.capability(device.target) if device.target.startswith("sm_") else None
     if row and driver and first and driver < versions.release(first):
@@ -116,15 +147,16 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
     Four rows at most, the newest release of each runtime: they show what the builds carry, from which anyone can see
     that the device is not among it.
     """
-    search, vendors = clash.search, {one.option.vendor for one in clash.builds}
+    search, vendors = clash.search, {one.option.vendor for one in clash.named}
     if device.vendor not in vendors:
-        text = f"{clash.name} has no build for {device.vendor} GPUs on {search.target.place}"
-        yield clash.row(text, clash.builds[0].option.build)
-    elif vendors - {device.vendor, ""} and len(search.target.vendors) > 1:
+        text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
+        yield clash.row(text, clash.named[0].option.build)
+    elif any(one.vendor != device.vendor and one.bit & clash.bits for one in search.target.devices):
         package = clash.variable.package
         yield clash.row(
             f"a build of {package} serves the GPUs of one vendor, and {device.label} needs one for {device.vendor}"
         )
+        return
     by_runtime: dict[str, Weighed] = {}
     for one in clash.builds:
         if one.option.vendor == device.vendor and search.scale.how(one.option, device) != "native":
@@ -157,7 +189,8 @@ def _python(clash: Clash) -> Iterator[Member]:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
         minors = ", ".join(sorted(clash.search.known.pythons(bits), key=_by_minor))
-        yield clash.row(f"{clash.name} has wheels for Python {minors}", clash.builds[0].option.build)
+        some = "" if len(clash.builds) == len(clash.named) else "what fits the rest of "
+        yield clash.row(f"{some}{clash.name} has wheels for Python {minors}", clash.builds[0].option.build)
 
 
 def _by_minor(python: str) -> tuple[tuple[int, ...], str]:
@@ -185,9 +218,13 @@ def _flags(clash: Clash) -> Iterator[Member]:
 
 
 def _runtime(clash: Clash) -> Iterator[Member]:
-    """The runtimes that the package is built for."""
-    kinds = sorted({one.option.runtime for one in clash.builds if one.option.vendor}, key=_by_number)
-    yield clash.row(f"{clash.name} is built for {', '.join(kinds)}", clash.builds[0].option.build)
+    """The runtimes that the package is built for: those of the kind asked for, or all where it has none of that."""
+    found = {one.option.runtime: one.option for one in reversed(clash.builds) if one.option.vendor}
+    kind = clash.soft.value.rstrip("0123456789.")
+    kinds = sorted((one for one in found if one.startswith(kind)), key=_by_number) or sorted(found, key=_by_number)
+    if kinds:
+        some = "" if len(clash.builds) == len(clash.named) else "what fits the rest of "
+        yield clash.row(f"{some}{clash.name} is built for {', '.join(kinds)}", found[kinds[-1]].build)
 
 
 def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
@@ -200,6 +237,20 @@ def _nothing(clash: Clash) -> Iterator[Member]:
     """Why a machine without GPU gets no plan: the promise never to fall back to a CPU build unasked."""
     text = f"every GPU build of {clash.variable.package} needs a GPU; a CPU build is chosen only with --cpu"
     yield clash.row(text)
+
+
+def _place(clash: Clash) -> Iterator[Member]:
+    """The places that what was named is published for, if the target's is not among them."""
+    search, variable = clash.search, clash.variable
+    wanted = [wish for wish, _ in variable.wishes]
+    found = [
+        option
+        for option in search.known.options(variable.package)
+        if option.vendor != "cpu" and all(wish.names(option) for wish in wanted)
+    ]
+    places = sorted({place for option in found for place in option.build.platforms})
+    if places and not {search.target.place, "any"}.intersection(places):
+        yield clash.row(f"{clash.name} is published for {', '.join(places)}", found[0].build)
 
 
 def _os(clash: Clash) -> Iterator[Member]:
@@ -230,5 +281,7 @@ _TELLERS: Final[dict[str, Callable[[Clash], Iterator[Member]]]] = {
     "runtime": _runtime,
     "no-gpu": _nothing,
     "os": _os,
+    "arch": _place,
+    "platform": _place,
 }
 """Kind of fact -> what the matrix says against a package on it."""

@@ -55,21 +55,50 @@ def _sentence(softs: Sequence[Soft]) -> str:
 
 
 def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> Iterator[Member]:
-    """Rows of the matrix that a core rests on."""
-    variables = [variable for variable in search.variables if variable.bits & bits]
+    """Rows of the matrix that a core rests on; never none, since a conflict without a fact is no reason.
+
+    A fact may concern a package only through its framework: those are asked where the package itself has no answer.
+    """
+    asked = [variable for variable in search.variables if variable.bits & bits]
+    leaders = [one for one in search.variables if one not in asked and _leads(one, asked)]
+    place = _place_of(search, asked, bits)
+    found = [*_of_facts(search, softs, asked, bits, place)]
+    found = found or [*_of_facts(search, softs, leaders, bits, place)]
+    if len(asked) > 1:
+        found += _of_pairs(search, asked, bits, place) or _of_pairs(search, [*asked, *leaders], bits, place)
+    found = found or _of_pairs(search, [*asked, *leaders], bits, place)
+    yield from found or [one for variable in asked for one in _lone_reason(search, variable)]
+
+
+def _leads(variable: Variable, asked: Sequence[Variable]) -> bool:
+    """Whether a package is the framework of one of those asked for."""
+    return any(one.package in variable.followers for one in asked)
+
+
+def _place_of(search: Search, asked: Sequence[Variable], bits: int) -> str:
+    """Where a core's builds are shown: the target's place, or, where some have none there, one that the core leaves."""
+    places = [place for place, cost in search.target.places if not cost & bits]
+    return next((place for place in places if all(search.domain(one, place) for one in asked)), places[0])
+
+
+def _of_facts(
+    search: Search, softs: Sequence[Soft], packages: Sequence[Variable], bits: int, place: str
+) -> Iterator[Member]:
+    """What the rows say of each fact of a core, package by package."""
     facts = [soft for soft in softs if soft.kind != "wish"]
-    for soft, variable in product(facts, variables):
-        yield from fact_reasons(search, soft, variable)
-    if len(variables) > 1:
-        kept = {variable.package: tuple(_kept(search, variable, bits)) for variable in variables}
-        yield from _pair_reasons(search, variables, kept)
-    elif variables and not facts:
-        yield from _lone_reason(search, variables[0])
+    for soft, variable in product(facts, packages):
+        yield from fact_reasons(search, soft, variable, bits, place)
 
 
-def _kept(search: Search, variable: Variable, bits: int) -> Iterator[Weighed]:
+def _of_pairs(search: Search, packages: Sequence[Variable], bits: int, place: str) -> list[Member]:
+    """What packages of a core dispute among themselves."""
+    kept = {variable.package: tuple(_kept(search, variable, bits, place)) for variable in packages}
+    return list(_pair_reasons(search, packages, kept, place))
+
+
+def _kept(search: Search, variable: Variable, bits: int, place: str) -> Iterator[Weighed]:
     """Builds of a package that break none of the core's constraints by themselves."""
-    for weighed in search.domain(variable, search.target.place):
+    for weighed in search.domain(variable, place):
         if any(not violated & bits for violated in weighed.violations):
             yield weighed
 
@@ -94,13 +123,13 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
 
 
 def _pair_reasons(
-    search: Search, variables: Sequence[Variable], kept: dict[str, tuple[Weighed, ...]]
+    search: Search, variables: Sequence[Variable], kept: dict[str, tuple[Weighed, ...]], place: str
 ) -> Iterator[Member]:
     """What two packages dispute: the objections of the pair of builds that comes nearest to an agreement.
 
     Pairs that could agree are passed over: then the dispute lies with a third package.
     """
-    joints = search.joints(search.target.place)
+    joints = search.joints(place)
     for one, other in combinations(variables, 2):
         pairs = list(product(_unlike(search, one, kept), _unlike(search, other, kept)))
         if any(joints.pythons(left.option, right.option) for left, right in pairs):
