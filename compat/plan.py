@@ -189,6 +189,7 @@ class Remedy:
         status: the outcome with the change applied: always ``plan`` unless the check itself could not decide.
         command: the command that would then succeed.
         plans: the plans it leads to (two for a split into two images).
+        commands: where it leads to several plans, the command for each of them, in their order.
     """
 
     text: str
@@ -196,6 +197,7 @@ class Remedy:
     status: Status = "plan"
     command: str = ""
     plans: tuple[Plan, ...] = ()
+    commands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,14 +55,20 @@ def retyped(
 
 
 def _retyped(fix: Remedy, asking: Asking, more: Sequence[str], *, cpu: bool) -> Remedy:
-    """One fix with its whole command; one without a command stays as it is."""
-    if not fix.command:
-        return fix
-    words = shlex.split(fix.command)[2:]
+    """One fix with its whole commands; one without a command stays as it is."""
+    command, *commands = (_whole(text, asking, more, cpu=cpu) for text in (fix.command, *fix.commands))
+    return replace(fix, command=command, commands=tuple(commands))
+
+
+def _whole(command: str, asking: Asking, more: Sequence[str], *, cpu: bool) -> str:
+    """A command of the solver as it is typed; none stays none."""
+    if not command:
+        return ""
+    words = shlex.split(command)[2:]
     first = next((place for place, word in enumerate(words) if word.startswith("--")), len(words))
     options = [*words[first:], *(["--cpu"] if cpu and "--cpu" not in words else [])]
     wishes = _behind(words[:first], asking.option)
-    return replace(fix, command=shlex.join(["envcheck", asking.command, *wishes, *options, *more, *asking.words]))
+    return shlex.join(["envcheck", asking.command, *wishes, *options, *more, *asking.words])
 
 
 def _behind(wishes: Sequence[str], option: str) -> Iterator[str]:

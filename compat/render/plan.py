@@ -141,7 +141,7 @@ def _numbered(conflicts: Sequence[Conflict]) -> dict[str, int]:
 
 def _marks(member: Member, numbers: dict[str, int]) -> str:
     """What stands behind a member: its citations' numbers, or the place it was read."""
-    marks = ", ".join(str(number) for number in sorted(numbers[text] for text in _cited(member))) or member.source
+    marks = ", ".join(str(number) for number in sorted({numbers[text] for text in _cited(member)})) or member.source
     return f"  [{marks}]" if marks else ""
 
 
@@ -153,6 +153,6 @@ def _citations(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
 
 
 def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:
-    """A change that was checked to work, with the command that asks for it."""
-    lines = pen.wrap(fix.text, f"  {number}. ", "     ")
-    return [*lines, pen("cyan", f"     $ {one_line(fix.command)}")] if fix.command else lines
+    """A change that was checked to work, with the command that asks for it; several where it leads to several plans."""
+    commands = [one_line(command) for command in (fix.command, *fix.commands) if command]
+    return [*pen.wrap(fix.text, f"  {number}. ", "     "), *(pen("cyan", f"     $ {text}") for text in commands)]

@@ -14,9 +14,9 @@ from compat.lazy import dataclass
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from compat.plan import Plan
+    from compat.plan import Plan, PlannedBuild
     from compat.resolve.devices import Device
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
@@ -50,6 +50,16 @@ def subject(soft: Soft) -> str:
 def change(search: Search, soft: Soft, plan: Plan) -> Change | None:
     """How a constraint must change for ``plan`` to hold; ``None`` if that cannot be said."""
     return _TELLERS.get(subject(soft), _other)(Case(search, soft, plan))
+
+
+def changes_of(search: Search, softs: Sequence[Soft], plan: Plan) -> list[Change] | None:
+    """How some constraints must change for ``plan`` to hold, GPUs together; ``None`` if part of it cannot be said."""
+    gone = [device for device in search.target.devices if any(soft.bit == device.bit for soft in softs)]
+    others = [soft for soft in softs if not (len(gone) > 1 and subject(soft) == "gpu")]
+    said = [change(search, soft, plan) for soft in others]
+    said += [_gpus(search, gone, plan)] if len(gone) > 1 else []
+    told = [one for one in said if one is not None]
+    return told if len(told) == len(said) else None
 
 
 def package_of(search: Search, name: str) -> str:
@@ -120,26 +130,34 @@ def _amdgpu(case: Case) -> Change | None:
 
 def _gpu(case: Case) -> Change | None:
     """Leave one of several GPUs out, or use another GPU instead of the only one."""
-    devices = case.search.target.devices
-    device = next((device for device in devices if device.bit == case.soft.bit), None)
-    if device is None:
-        return None
-    if len(devices) > 1:
-        served = ", ".join(verdict.name for verdict in case.plan.gpus if verdict.kernels != "none")
-        return Change(f"leave {device.label} out: the plan serves {served}", "gpu", f"without {device.label}")
-    near = _nearest_target(case, device)
-    return Change(f"use a GPU that these builds have code for, such as {near}", "gpu", near) if near else None
+    device = next((device for device in case.search.target.devices if device.bit == case.soft.bit), None)
+    return _gpus(case.search, [device], case.plan) if device else None
 
 
-def _nearest_target(case: Case, device: Device) -> str:
-    """The nearest device target that a plan's GPU build runs natively."""
-    for build in case.plan.builds:
-        options = case.search.known.options(package_of(case.search, build.name))
-        code = next((o.build.kernels for o in options if o.full == build.version and o.runtime == build.runtime), ())
-        native = [text for text in code if is_target(text)]
-        if native:
-            return min(native, key=lambda text: (_gap(device.target, text), text))
-    return ""
+def _gpus(search: Search, gone: Sequence[Device], plan: Plan) -> Change | None:
+    """Leave some of several GPUs out, or use another GPU instead of all that there are."""
+    names = " and ".join(device.label for device in gone)
+    if len(gone) < len(search.target.devices):
+        served = ", ".join(verdict.name for verdict in plan.gpus if verdict.kernels != "none")
+        return Change(f"leave {names} out: the plan serves {served}", "gpu", f"without {names}")
+    near = _nearest_target(search, plan, gone[0])
+    instead = f", instead of {names}" if len(gone) > 1 else ""
+    return Change(f"use a GPU that these builds have code for, such as {near}{instead}", "gpu", near) if near else None
+
+
+def _nearest_target(search: Search, plan: Plan, device: Device) -> str:
+    """The nearest device target for which all of a plan's GPU builds carry machine code; empty if there is none."""
+    codes = [code for code in (_code(search, build) for build in plan.builds) if code]
+    near = sorted({text for code in codes for text in code}, key=lambda text: (_gap(device.target, text), text))
+    runs = search.known.hardware.kernels
+    return next((text for text in near if all(runs(text, code) == "native" for code in codes)), "")
+
+
+def _code(search: Search, build: PlannedBuild) -> tuple[str, ...]:
+    """The device targets that a planned build carries machine code for."""
+    options = search.known.options(package_of(search, build.name))
+    same = (one.build.kernels for one in options if one.full == build.version and one.runtime == build.runtime)
+    return tuple(filter(is_target, next(same, ())))
 
 
 def _gap(left: str, right: str) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.plan import Choice
-from compat.resolve.preference import MEASURES, Preference
+from compat.resolve.preference import MEASURES
 from compat.resolve.weighing import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compat.resolve.preference import Preference
     from compat.resolve.search import Assignment, Search
     from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
@@ -30,7 +31,7 @@ def choices(search: Search, found: Assignment) -> tuple[Choice, ...]:
 
 def _builds(search: Search, found: Assignment) -> Iterator[Choice]:
     """One choice per package that has builds; a wish about a shared dependency chooses nothing."""
-    preference = Preference(search.prefer, search.scale, search.known, found.place)
+    preference = search.preference(found.place)
     for variable, taken in zip(search.variables, found.chosen, strict=True):
         if taken.option.version:
             yield _build(search, found, variable, taken, preference)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.errors import InputError
 from compat.lazy import dataclass
-from compat.resolve.options import HOWS
+from compat.resolve.options import HOWS, is_unread
 from compat.resolve.weighing import FORWARD, LEVELS
 
 if TYPE_CHECKING:
@@ -146,14 +146,20 @@ def _fixed(option: Option, known: Knowledge) -> Key:
 
 
 class Preference:
-    """One order, applied to the builds of one search."""
+    """One order, applied to the builds of one search.
 
-    def __init__(self, name: str, scale: Scale, known: Knowledge, place: str) -> None:
+    ``led`` is whether a framework is among its packages, and ``cpu`` whether CPU builds are asked for: then no vendor
+    is likelier than another one.
+    """
+
+    def __init__(
+        self, name: str, scale: Scale, known: Knowledge, place: str, *, led: bool = True, cpu: bool = False
+    ) -> None:
         self.names = order(name)
         self._worst = [MEASURES[measure].over == "worst" for measure in self.names]
         self._pick = itemgetter(*((*_FIXED, *_JUDGED).index(measure) for measure in self.names))
         self._scale, self._place, self._known, self._ranks = scale, place, known, known.ranks
-        self._asks_driver = "driver" in self.names
+        self._asks_driver, self._led, self._cpu = "driver" in self.names, led, cpu
 
     def own(self, weighed: Weighed) -> Key:
         """The measures of one build.
@@ -164,8 +170,12 @@ class Preference:
         fixed = self._ranks.get(option.uid)
         if fixed is None:
             fixed = self._ranks[option.uid] = _fixed(option, self._known)
+        if self._cpu:
+            fixed = (0, *fixed[1:])
         level = weighed.level
-        if level == LEVELS["unknown"] and not option.is_framework:
+        if not self._led and is_unread(option):
+            level = LEVELS["unknown"]
+        elif self._led and level == LEVELS["unknown"] and not option.is_framework:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so
         anchor = self._scale.anchors.get(option.package, option.rank)
         driver = self._floor(option) if self._asks_driver else 0

@@ -56,6 +56,11 @@ class Clash:
             f"{self.variable.package} {', '.join(wish.spec for wish, _ in self.variable.wishes if wish.spec)}".rstrip()
         )
 
+    @property
+    def share(self) -> str:
+        """What has what is then listed: the package, or of its releases those that fit all else of the core."""
+        return f"{self.name} has" if len(self.builds) == len(self.named) else f"where all else fits, {self.name} has"
+
     def row(self, text: str, *sources: Row) -> Member:
         """A member that cites rows of the matrix."""
         return Member("matrix", text, "; ".join(dict.fromkeys(map(self.search.known.matrix.cite, sources))))
@@ -152,10 +157,9 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
         yield clash.row(text, clash.named[0].option.build)
     elif any(one.vendor != device.vendor and one.bit & clash.bits for one in search.target.devices):
-        package = clash.variable.package
-        yield clash.row(
-            f"a build of {package} serves the GPUs of one vendor, and {device.label} needs one for {device.vendor}"
-        )
+        own = next(one.option for one in clash.named if one.option.vendor == device.vendor)
+        text = f"a build of {own.package} serves the GPUs of one vendor, and {device.label} needs one for"
+        yield clash.row(f"{text} {own.vendor}, such as {own.full}", own.build)
         return
     by_runtime: dict[str, Weighed] = {}
     for one in clash.builds:
@@ -189,8 +193,7 @@ def _python(clash: Clash) -> Iterator[Member]:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
         minors = ", ".join(sorted(clash.search.known.pythons(bits), key=_by_minor))
-        some = "" if len(clash.builds) == len(clash.named) else "what fits the rest of "
-        yield clash.row(f"{some}{clash.name} has wheels for Python {minors}", clash.builds[0].option.build)
+        yield clash.row(f"{clash.share} wheels for Python {minors}", clash.builds[0].option.build)
 
 
 def _by_minor(python: str) -> tuple[tuple[int, ...], str]:
@@ -223,8 +226,7 @@ def _runtime(clash: Clash) -> Iterator[Member]:
     kind = clash.soft.value.rstrip("0123456789.")
     kinds = sorted((one for one in found if one.startswith(kind)), key=_by_number) or sorted(found, key=_by_number)
     if kinds:
-        some = "" if len(clash.builds) == len(clash.named) else "what fits the rest of "
-        yield clash.row(f"{some}{clash.name} is built for {', '.join(kinds)}", found[kinds[-1]].build)
+        yield clash.row(f"{clash.share} builds for {', '.join(kinds)}", found[kinds[-1]].build)
 
 
 def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:

@@ -12,13 +12,13 @@ images; where GPUs cannot be served together, one image each.
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.plan import Remedy
 from compat.resolve import relaxing
-from compat.resolve.changes import branch_ended, change, subject
+from compat.resolve.changes import branch_ended, changes_of, subject
+from compat.resolve.commanding import cpu_command, gpu_command, half_command, mended_command
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
 from compat.resolve.specs import meets
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.plan import Plan
-    from compat.resolve.request import Wish
     from compat.resolve.situation import Situation, Soft
 
 MOST: Final = 8
@@ -140,8 +139,8 @@ def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
     Solving without a constraint shows that some value works; solving with the value shows that this one does. The two
     can differ where a new driver or GPU brings rules of its own.
     """
-    said = [one for one in (change(search, soft, plan) for soft in softs) if one is not None]
-    if len(said) < len(softs):
+    said = changes_of(search, softs, plan)
+    if said is None:
         return None
     changes = {one.key: one.value for one in said}
     concrete = _concrete(search, softs, changes)
@@ -150,21 +149,28 @@ def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
     elif concrete is not None:
         return None
     text = " and ".join(one.text for one in said)
-    return Remedy(text=text, changes=changes, command=_command(search, softs, changes, plan), plans=(plan,))
+    return Remedy(text=text, changes=changes, command=mended_command(search, softs, changes, plan), plans=(plan,))
 
 
 def _concrete(search: Search, softs: Sequence[Soft], changes: dict[str, str]) -> Situation | None:
-    """The target with a new driver or GPU in place of the old; ``None`` where neither changes."""
+    """The target with a new driver or GPU in place of the old; ``None`` where neither changes.
+
+    A new GPU takes the place of all that the target has; where some stay, the others are left out.
+    """
     kinds = {"driver": 0, "gpu": 0}
     for soft in softs:
         if subject(soft) in kinds:
             kinds[subject(soft)] |= soft.bit
-    is_swap = kinds["gpu"].bit_count() == 1 == len(search.target.devices)
+    is_swap = kinds["gpu"].bit_count() == len(search.target.devices) > 0
     if not kinds["driver"] and not is_swap:
         return None
     swapped = kinds["driver"] | (kinds["gpu"] if is_swap else 0)
     others = [soft for soft in softs if not soft.bit & swapped]
     target = _without(search.target, others, sum(soft.bit for soft in others))
+    for wish, bit in target.wishes:
+        version = changes.get(wish.package, "left out")
+        if bit in {soft.bit for soft in others} and not wish.shared and version != "left out":
+            target = relaxing.with_wish(target, bit, replace(wish, spec=f"=={version}"))
     if kinds["driver"]:
         target = relaxing.with_driver(target, changes["driver"], kinds["driver"])
     return relaxing.with_target(target, changes["gpu"]) if is_swap else target
@@ -184,8 +190,9 @@ def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
     if plan is not None:
         env = {**(plan.env or {}), "HSA_OVERRIDE_GFX_VERSION": row.override}
         text = f"let {device.label} borrow the code of {row.borrows}, which AMD does not support: "
-        text += f"set HSA_OVERRIDE_GFX_VERSION={row.override}"
-        yield Remedy(text=text, changes={"HSA_OVERRIDE_GFX_VERSION": row.override}, plans=(replace(plan, env=env),))
+        text += f"set HSA_OVERRIDE_GFX_VERSION={row.override} and take the plan of {row.borrows}"
+        changes, plans = {"HSA_OVERRIDE_GFX_VERSION": row.override}, (replace(plan, env=env),)
+        yield Remedy(text=text, changes=changes, command=gpu_command(search, {device: row.borrows}), plans=plans)
 
 
 def _pairs(search: Search, sets: Sequence[int]) -> Iterator[Remedy]:
@@ -210,14 +217,16 @@ def _per_gpu(search: Search, sets: Sequence[int]) -> list[Remedy]:
     if len(whole) < len(devices):
         return []
     told = ", ".join(f"{plan.runtime} for {device.label}" for plan, device in zip(whole, devices, strict=True))
-    return [Remedy(text=f"make one image per GPU: {told}", changes={"images": str(len(whole))}, plans=whole)]
+    commands = tuple(gpu_command(search, {device: ""}) for device in devices)
+    changes = {"images": str(len(whole))}
+    return [Remedy(text=f"make one image per GPU: {told}", changes=changes, commands=commands, plans=whole)]
 
 
 def _split(search: Search) -> list[Remedy]:
     """Two images: one package apart from the rest, each half solved on the whole target; the last asked goes first.
 
-    Companions stay with their framework. The first package that can be set apart is taken, from the last asked on,
-    since what is asked first matters most and should keep its company.
+    Companions stay with their framework: apart from it they would be of no use. The first package that can be set apart
+    is taken, from the last asked on, since what is asked first matters most and should keep its company.
     """
     packages = [
         variable
@@ -230,15 +239,15 @@ def _split(search: Search) -> list[Remedy]:
     for apart in reversed(packages):
         companions = sum(variable.bits for variable in packages if variable.package in apart.followers)
         alone = apart.bits | companions
-        if alone == everything:
+        if alone == everything or any(apart.package in one.followers for one in packages):
             continue
-        plans = [
-            solve(relaxing.relaxed(search.target, bits), search, "proven") for bits in (alone, everything & ~alone)
-        ]
+        dropped = (alone, everything & ~alone)
+        plans = [solve(relaxing.relaxed(search.target, bits), search, "proven") for bits in dropped]
         if plans[0] and plans[1]:
             halves = [", ".join(build.requirement for build in plan.builds if build.asked) for plan in plans if plan]
             text = f"split into two images: {halves[0]} in one, {halves[1]} in the other"
-            return [Remedy(text=text, changes={"images": "2"}, plans=(plans[0], plans[1]))]
+            commands = tuple(half_command(search, bits) for bits in dropped)
+            return [Remedy(text=text, changes={"images": "2"}, commands=commands, plans=(plans[0], plans[1]))]
     return []
 
 
@@ -254,76 +263,7 @@ def _cpu(search: Search) -> list[Remedy]:
         Remedy(
             text="if a CPU build will do, ask for one with --cpu; none is chosen unasked",
             changes={"cpu": "true"},
-            command=_cpu_command(search),
+            command=cpu_command(search),
             plans=(plan,),
         )
     ]
-
-
-def _cpu_command(search: Search) -> str:
-    """The question once more for a CPU build: without GPUs, drivers and GPU runtimes, which it would contradict."""
-    options = {
-        soft.source: _typed(soft)
-        for soft in search.target.softs
-        if soft.kind == "option" and soft.subject in {"python", "os", "arch", "platform"}
-    }
-    if search.target.place == "linux_aarch64":
-        options.setdefault("--arch", "aarch64")  # a GPU may have implied it
-    words = [word for option in options.items() for word in option]
-    return shlex.join(["envcheck", "resolve", *(wish.text for wish, _ in search.target.wishes), "--cpu", *words])
-
-
-_FLAGS: Final = {"driver": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
-"""Changes that are an option with the new value."""
-
-
-def _command(search: Search, softs: Sequence[Soft], changes: dict[str, str], plan: Plan) -> str:
-    """The command that would then succeed; empty where the change is not something to type.
-
-    Facts of a host are not repeated: the command is typed on the same machine or with the same host file. A fact read
-    from a machine can be overruled where an option states the same (its driver, its Python); another GPU in the place
-    of one that was read cannot be typed.
-    """
-    if not all(_is_typed(soft) for soft in softs):
-        return ""
-    dropped = {soft.bit for soft in softs}
-    words = ["envcheck", "resolve"]
-    for wish, bit in search.target.wishes:
-        version = changes.get(wish.package, "") if bit in dropped else ""
-        if version != "left out":
-            words.append(_requirement(wish, version) if version else wish.text)
-    for soft in search.target.softs:
-        if soft.kind == "option" and soft.bit not in dropped:
-            words += [soft.source, _typed(soft)]
-    return shlex.join([*words, *_new_options(changes, plan)])
-
-
-def _is_typed(soft: Soft) -> bool:
-    """Whether a constraint's new value can be given on the command line."""
-    return soft.kind == "wish" or soft.subject in {*_FLAGS, "runtime"} or soft.kind == "option"
-
-
-def _requirement(wish: Wish, version: str) -> str:
-    """A wish with its new version; what a shared dependency leaves room for is a requirement of its own."""
-    if wish.shared:
-        return version
-    extras = f"[{','.join(wish.extras)}]" if wish.extras else ""
-    return f"{wish.distribution or wish.package}{extras}=={version}"
-
-
-def _typed(soft: Soft) -> str:
-    """The value of an option as it is typed: a runtime's without its kind."""
-    return soft.value.removeprefix("cuda").removeprefix("rocm") if soft.subject == "runtime" else soft.value
-
-
-def _new_options(changes: dict[str, str], plan: Plan) -> Iterator[str]:
-    """The options that state the new values; a GPU that is left out needs none, and Linux is named by its release."""
-    for name, value in changes.items():
-        if name in _FLAGS:
-            yield from (_FLAGS[name], value)
-        elif name == "gpu" and not value.startswith("without "):
-            yield from ("--gpu", value)
-        elif name == "runtime" and value.startswith(("cuda", "rocm")):
-            yield from (f"--{value[:4]}", value[4:])
-        elif name == "platform" and plan.base_image:
-            yield from ("--os", plan.base_image.os)

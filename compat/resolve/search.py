@@ -142,7 +142,7 @@ class Search:
         the best, and the bound cuts nearly all of the rest.
         """
         place = self.target.place
-        preference = Preference(self.prefer, self.scale, self.known, place)
+        preference = self.preference(place)
         domains = []
         for variable in self.variables:
             domains.append(self._ranked(variable, place, preference))
@@ -151,6 +151,12 @@ class Search:
         descent = _Descent(self, preference, place, domains)
         descent.run()
         return descent.found
+
+    def preference(self, place: str) -> Preference:
+        """The order that builds at a place are compared by."""
+        rows = self.known.matrix.packages
+        led = any(one.package in rows and rows[one.package].kind == "framework" for one in self.variables)
+        return Preference(self.prefer, self.scale, self.known, place, led=led, cpu=self.target.cpu)
 
     def _ranked(self, variable: Variable, place: str, preference: Preference) -> Domain:
         """A package's fitting builds, best first and without those that another one makes needless."""

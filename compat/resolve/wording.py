@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.plan import Conflict, Member
 from compat.resolve.corrections import conflicts
+from compat.resolve.options import fixes_minor, split_runtime
 from compat.resolve.reasons import fact_reasons
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def _pair_reasons(
         pairs = list(product(_unlike(search, one, kept), _unlike(search, other, kept)))
         if any(joints.pythons(left.option, right.option) for left, right in pairs):
             continue
-        near = [(left, right) for left, right in pairs if joints.goes(left.option, right.option)] or pairs[:1]
+        near = [(left, right) for left, right in pairs if joints.goes(left.option, right.option)]
+        near = near or sorted(pairs, key=lambda pair: _apart(pair[0].option.runtime, pair[1].option.runtime))[:1]
         disputes = [(list(joints.objections(left.option, right.option)), left, right) for left, right in near[:_PAIRS]]
         if disputes:
             yield from _dispute(search, *min(disputes, key=lambda dispute: _severity(dispute[0])))
@@ -149,17 +151,29 @@ def _unlike(search: Search, variable: Variable, kept: dict[str, tuple[Weighed, .
 
 
 def _severity(objections: Sequence[Objection]) -> int:
-    """How far two builds are from an agreement: another runtime is far, one pinned dependency is near."""
+    """How far two builds are from an agreement: another runtime is far, one pinned dependency is near.
+
+    Another minor of one CUDA is nearer than another major, and that nearer than another maker's runtime.
+    """
     weights = {"runtime": 1000, "system": 100, "requires": 50, "python": 20, "shared": 1}
-    return sum(weights[objection.kind] for objection in objections)
+    steps = (_apart(one.left, one.right) if one.kind == "runtime" else 0 for one in objections)
+    return sum(weights[one.kind] * (1 + step) for one, step in zip(objections, steps, strict=True))
+
+
+def _apart(left: str, right: str) -> int:
+    """How far two runtimes are apart: 0 in one major, 1 in one kind, 2 otherwise."""
+    (kind, number), (other, theirs) = split_runtime(left), split_runtime(right)
+    return 2 if kind != other else int(number.partition(".")[0] != theirs.partition(".")[0])
 
 
 def _dispute(search: Search, objections: Sequence[Objection], left: Weighed, right: Weighed) -> Iterator[Member]:
     """What the two builds that come nearest to an agreement still dispute, a few points of it."""
-    names = _name(left), _name(right)
     cites = "; ".join(dict.fromkeys(search.known.matrix.cite(weighed.option.build) for weighed in (left, right)))
     for objection in objections[:_MOST]:
-        yield Member("matrix", _objection(objection, *names), cites)
+        text = (
+            _runtimes(left, right) if objection.kind == "runtime" else _objection(objection, _name(left), _name(right))
+        )
+        yield Member("matrix", text, cites)
 
 
 def _name(weighed: Weighed) -> str:
@@ -167,12 +181,20 @@ def _name(weighed: Weighed) -> str:
     return f"{weighed.option.package} {weighed.option.full}".strip()
 
 
+def _runtimes(left: Weighed, right: Weighed) -> str:
+    """Why two runtimes do not go together: other majors, a minor that the image holds once, or one built per other."""
+    kinds = f"{_name(left)} is built for {left.option.runtime} and {_name(right)} for {right.option.runtime}"
+    if _apart(left.option.runtime, right.option.runtime):
+        return f"{kinds}, which do not share an environment"
+    fixed = next((one for one in (left, right) if fixes_minor(one.option.build)), None)
+    if fixed is not None:
+        return f"{kinds}, and {_name(fixed)} takes its own from the system, of which there is one for both"
+    return f"{kinds}, and there is a build of one for each build of the other"
+
+
 def _objection(objection: Objection, left: str, right: str) -> str:
     """One objection in words."""
     match objection.kind:
-        case "runtime":
-            kinds = f"{left} is built for {objection.left} and {right} for {objection.right}"
-            return f"{kinds}, which do not share an environment"
         case "system":
             return f"{left} takes {objection.left} from the system and {right} {objection.right}: an image holds one"
         case "requires":

@@ -1,0 +1,161 @@
+"""The commands of remedies: the question once more, as it is typed, with what a remedy changes.
+
+A question made of options stays one: a command that named no machine any more would be answered for the machine that
+it is typed on. A question about a machine's own facts is typed on the same machine, or with the same host file, which
+whoever asked adds; options overrule what was read there.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from compat.plan import Plan
+    from compat.resolve.devices import Device
+    from compat.resolve.request import Wish
+    from compat.resolve.search import Search
+    from compat.resolve.situation import Soft
+
+_FLAGS: Final = {"driver": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
+"""Facts that an option states, by name."""
+
+_OWN: Final = {"driver": "nvidia", "cuda": "nvidia", "amdgpu": "amd", "rocm": "amd"}
+"""What speaks for GPUs of one maker only."""
+
+_DESCRIBING: Final = frozenset({"--gpu", "--driver", "--cuda", "--rocm", "--os", "--arch"})
+"""Options that describe a machine, so that the one at hand does not count."""
+
+
+def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, str], plan: Plan) -> str:
+    """The command that asks with the constraints in ``softs`` changed; empty where a change cannot be typed.
+
+    A driver or a Python read from a machine is overruled by the option that states the new one, and so are GPUs of
+    which some are left out; that a GPU read from a machine is another one cannot be typed.
+    """
+    if not all(_is_typed(soft, changes) for soft in softs):
+        return ""
+    dropped = {soft.bit for soft in softs}
+    wishes = []
+    for wish, bit in search.target.wishes:
+        version = changes.get(wish.package, "") if bit in dropped else ""
+        if version != "left out":
+            wishes.append(_requirement(wish, version) if version else wish.text)
+    left = [device for device in search.target.devices if device.bit not in dropped]
+    if len(left) < len(search.target.devices) and any(soft.kind == "host" and _is_gpu(soft) for soft in softs):
+        options = [*_restated(search, left, dropped)]
+    else:
+        options = [*_repeated(search, dropped, _vendors(search, left))]
+    return _joined(search, wishes, [*options, *_new_options(changes, plan)])
+
+
+def half_command(search: Search, dropped: int) -> str:
+    """The question without the wishes in ``dropped``: one of several images for the same machine."""
+    wishes = [wish.text for wish, bit in search.target.wishes if not bit & dropped]
+    return _joined(search, wishes, [*_repeated(search, set(), search.target.vendors)])
+
+
+def gpu_command(search: Search, devices: Mapping[Device, str]) -> str:
+    """The question for some of the target's GPUs alone; a text in place of a device stands for another one."""
+    wishes = [wish.text for wish, _ in search.target.wishes]
+    named = {device: text for device, text in devices.items() if text}
+    options = [*_restated(search, [device for device in devices if device not in named], set(), named)]
+    return _joined(search, wishes, options)
+
+
+def cpu_command(search: Search) -> str:
+    """The question once more for a CPU build: without GPUs, drivers and GPU runtimes, which it would contradict."""
+    kept = [
+        soft
+        for soft in search.target.softs
+        if soft.kind == "option" and soft.subject in {"python", "os", "arch", "platform"}
+    ]
+    options = [word for soft in kept for word in (soft.source, soft.value)]
+    if search.target.place == "linux_aarch64" and "--arch" not in options:
+        options += ["--arch", "aarch64"]  # a GPU may have implied it
+    return _joined(search, [wish.text for wish, _ in search.target.wishes], ["--cpu", *options])
+
+
+def _joined(search: Search, wishes: Sequence[str], options: Sequence[str]) -> str:
+    """The whole command; where nothing else describes the machine any more, its architecture does."""
+    described = _DESCRIBING.intersection(options) or any(soft.kind == "host" for soft in search.target.softs)
+    place = search.target.place.partition("_")[2].replace("amd64", "x86_64")
+    arch = [] if described else ["--arch", "aarch64" if place in {"aarch64", "arm64"} else "x86_64"]
+    return shlex.join(["envcheck", "resolve", *wishes, *options, *arch])
+
+
+def _repeated(search: Search, dropped: set[int], vendors: frozenset[str]) -> Iterator[str]:
+    """The question's own options without those in ``dropped`` and those that speak for GPUs of nobody left."""
+    for soft in search.target.softs:
+        if soft.kind == "option" and soft.bit not in dropped and _speaks(soft, vendors):
+            yield from (soft.source, _typed(soft))
+
+
+def _restated(
+    search: Search, devices: Sequence[Device], dropped: set[int], named: Mapping[Device, str] | None = None
+) -> Iterator[str]:
+    """Options for some GPUs in place of those that the target has, with all else that options can state."""
+    vendors = frozenset(device.vendor for device in (*devices, *(named or ())))
+    for soft in search.target.softs:
+        flag = _FLAGS.get(soft.subject, "") if soft.kind == "host" else soft.source
+        if soft.kind != "wish" and flag and not _is_gpu(soft) and soft.bit not in dropped and _speaks(soft, vendors):
+            yield from (flag, _typed(soft))
+    for device in devices:
+        yield from ("--gpu", _gpu_name(search, device))
+    for text in (named or {}).values():
+        yield from ("--gpu", text)
+
+
+def _gpu_name(search: Search, device: Device) -> str:
+    """A device as ``--gpu`` finds it: by its name where the matrix has that, else by its target."""
+    return device.name if search.known.hardware.product("", device.name, device.target) else device.target
+
+
+def _vendors(search: Search, left: Sequence[Device]) -> frozenset[str]:
+    """Makers whose options still count: those of the GPUs left, or all where another GPU takes the place of them."""
+    return frozenset(device.vendor for device in left) or search.target.vendors
+
+
+def _speaks(soft: Soft, vendors: frozenset[str]) -> bool:
+    """Whether a constraint still says something where GPUs of these makers are left; of none, all do."""
+    name = soft.value.rstrip("0123456789.") if soft.subject == "runtime" else soft.subject
+    return not vendors or _OWN.get(name, "") in {"", *vendors}
+
+
+def _is_gpu(soft: Soft) -> bool:
+    """Whether a constraint is about a GPU that the target has."""
+    return soft.subject.startswith("gpu")
+
+
+def _is_typed(soft: Soft, changes: Mapping[str, str]) -> bool:
+    """Whether a constraint's new value can be given on the command line."""
+    left_out = _is_gpu(soft) and changes.get("gpu", "").startswith("without ")
+    return soft.kind in {"wish", "option"} or soft.subject in {*_FLAGS, "runtime"} or left_out
+
+
+def _requirement(wish: Wish, version: str) -> str:
+    """A wish with its new version; what a shared dependency leaves room for is a requirement of its own."""
+    if wish.shared:
+        return version
+    extras = f"[{','.join(wish.extras)}]" if wish.extras else ""
+    return f"{wish.distribution or wish.package}{extras}=={version}"
+
+
+def _typed(soft: Soft) -> str:
+    """The value of an option as it is typed: a runtime's without its kind."""
+    return soft.value.removeprefix("cuda").removeprefix("rocm") if soft.subject == "runtime" else soft.value
+
+
+def _new_options(changes: Mapping[str, str], plan: Plan) -> Iterator[str]:
+    """The options that state the new values; a GPU that is left out needs none, and Linux is named by its release."""
+    for name, value in changes.items():
+        if name in _FLAGS:
+            yield from (_FLAGS[name], value)
+        elif name == "gpu" and not value.startswith("without "):
+            yield from ("--gpu", value)
+        elif name == "runtime" and value.startswith(("cuda", "rocm")):
+            yield from (f"--{value[:4]}", value[4:])
+        elif name == "platform" and plan.base_image:
+            yield from ("--os", plan.base_image.os)
