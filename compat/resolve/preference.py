@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.errors import InputError
 from compat.lazy import dataclass
-from compat.resolve.options import HOWS, is_unread
+from compat.resolve.options import HOWS
 from compat.resolve.weighing import FORWARD, LEVELS
 
 if TYPE_CHECKING:
@@ -173,8 +173,8 @@ class Preference:
         if self._cpu:
             fixed = (0, *fixed[1:])
         level = weighed.level
-        if not self._led and is_unread(option):
-            level = LEVELS["unknown"]
+        if not self._led and option.vendor == "" and option.version and self._known.has_code(option.package):
+            level = LEVELS["unknown"]  # no GPU code, or none known, is no merit where other builds have some
         elif self._led and level == LEVELS["unknown"] and not option.is_framework:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so
         anchor = self._scale.anchors.get(option.package, option.rank)
