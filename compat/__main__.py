@@ -22,6 +22,8 @@ def main() -> int:
         if sys.stderr:
             sys.stderr.write("envcheck: interrupted\n")
         return 130
+    finally:
+        gc.freeze()  # else the interpreter looks through every object once more on its way out
 
 
 def _version() -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass as _standard
 from typing import TYPE_CHECKING, Any, AnyStr, Final, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from dataclasses import dataclass  # so that a type checker knows the classes for what they are
 
 __all__ = ["dataclass", "pattern"]
@@ -36,16 +36,15 @@ class _Pattern:
         return found
 
 
-def _lazy(*, kw_only: bool = False, eq: bool = True, **others: bool) -> Callable[[type], type]:
+def _lazy(*, kw_only: bool = False, eq: bool = True, order: bool = False, **others: bool) -> Callable[[type], type]:
     """The decorator ``dataclass(frozen=True, slots=True)``; every other kind is left to the standard library."""
     if others != {"frozen": True, "slots": True}:
-        return _standard(kw_only=kw_only, eq=eq, **others)
+        return _standard(kw_only=kw_only, eq=eq, order=order, **others)
+    written = _METHODS if order else _METHODS[:3] if eq else _METHODS[:1]
 
     def made(kind: type) -> type:
         kind = _standard(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)(kind)
-        own = {"__init__": _later(kind, "__init__", _init)}
-        if eq:
-            own |= {"__eq__": _later(kind, "__eq__", _eq), "__hash__": _later(kind, "__hash__", _hash)}
+        own = {name: _later(kind, name) for name in written}
         for name, method in (own | _SHARED).items():
             if vars(kind).get(name) is None:  # a class that says what is equal is given `__hash__ = None` by Python
                 setattr(kind, name, method)
@@ -58,44 +57,61 @@ if not TYPE_CHECKING:
     dataclass = _lazy
 
 
-def _later(kind: type, name: str, write: Callable[[type, dict[str, Any]], str]) -> Callable[..., Any]:
+def _later(kind: type, name: str) -> Any:
     """A method that, when it is first called, writes the true one and puts it in its own place."""
 
     def method(*given: Any, **named: Any) -> Any:
-        known: dict[str, Any] = {}
-        exec(write(kind, known), known)  # noqa: S102 - as the standard library does it: of our own fields' names alone
-        setattr(kind, name, known[name])
+        text, known = _method(kind, name)
+        exec(text, known)  # noqa: S102 - as the standard library does it: of our own fields' names alone
+        setattr(kind, name, _placed(known[name]))
         return known[name](*given, **named)
 
-    return method
+    method.__name__ = name
+    return _placed(method)
 
 
-def _init(kind: type, known: dict[str, Any]) -> str:
-    """The text of ``__init__``; slots are set by their descriptors, past the ``__setattr__`` that refuses."""
-    known["_MISSING"] = MISSING
-    words, named, lines = ["self"], ["*"], ["pass"]
+def _placed(method: Any) -> Any:
+    """A method as it stands in a class: only in a class body does Python itself see to ``__new__``."""
+    return staticmethod(method) if method.__name__ == "__new__" else method
+
+
+_METHODS: Final = ("__new__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__")
+"""What is written late; all of it for ordered classes, the first three for those that are compared."""
+
+_SIGNS: Final = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+
+
+def _method(kind: type, name: str) -> tuple[str, dict[str, Any]]:
+    """The text of a method, and the values that the names in it stand for."""
+    if name == "__new__":
+        return _new(kind)
+    ours, theirs = _values(kind, "self"), _values(kind, "other")
+    if name == "__hash__":
+        return f"def __hash__(self):\n return hash({ours})", {}
+    same = f"{ours} {_SIGNS[name]} {theirs}"  # objects of two classes are never equal, and have no order
+    return f"def {name}(self, other):\n return {same} if other.__class__ is self.__class__ else NotImplemented", {}
+
+
+def _new(kind: type) -> tuple[str, dict[str, Any]]:
+    """``__new__``, which fills an object while it is of an open class and closes it by making it one of ``kind``.
+
+    Setting slots past a ``__setattr__`` that refuses, as the standard library does, takes ten times as long.
+    """
+    opened = {"__setattr__": object.__setattr__, "__delattr__": object.__delattr__}  # one slot of the type has both
+    likeness = type(kind.__name__, kind.__bases__, {"__slots__": vars(kind)["__slots__"], **opened})
+    known = {"_blank": object.__new__, "_open": likeness, "_MISSING": MISSING}
+    words, named, lines = ["_kind"], ["*"], ["_made = _blank(_open)"]
     for part in fields(cast("Any", kind)):
         name, word, value = part.name, part.name, part.name
-        known[f"_set_{name}"] = getattr(kind, name).__set__
         if part.default is not MISSING:
             known[f"_default_{name}"], word = part.default, f"{name}=_default_{name}"
         elif part.default_factory is not MISSING:
             known[f"_make_{name}"], word = part.default_factory, f"{name}=_MISSING"
             value = f"_make_{name}() if {name} is _MISSING else {name}"
         (named if part.kw_only else words).append(word)
-        lines.append(f"_set_{name}(self, {value})")
-    return f"def __init__({', '.join(words + named * (len(named) > 1))}):\n " + "\n ".join(lines)
-
-
-def _eq(kind: type, _: dict[str, Any]) -> str:
-    """The text of ``__eq__``: objects of one class with equal fields."""
-    same = f"{_values(kind, 'self')} == {_values(kind, 'other')}"
-    return f"def __eq__(self, other):\n return {same} if other.__class__ is self.__class__ else NotImplemented"
-
-
-def _hash(kind: type, _: dict[str, Any]) -> str:
-    """The text of ``__hash__``."""
-    return f"def __hash__(self):\n return hash({_values(kind, 'self')})"
+        lines.append(f"_made.{name} = {value}")
+    lines += ["_made.__class__ = _kind", "return _made"]
+    return f"def __new__({', '.join(words + named * (len(named) > 1))}):\n " + "\n ".join(lines), known
 
 
 def _values(kind: type, owner: str) -> str:
@@ -112,19 +128,19 @@ def _refuse(_: object, name: str, *__: object) -> None:
     raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
-def _state(self: Any) -> list[Any]:
-    return [getattr(self, part.name) for part in fields(self)]
+def _arguments(self: Any) -> tuple[tuple[()], dict[str, Any]]:
+    """What a copy is made from: slots of a made object cannot be set."""
+    return (), {part.name: getattr(self, part.name) for part in fields(self)}
 
 
-def _restore(self: Any, state: Sequence[Any]) -> None:
-    for part, value in zip(fields(self), state, strict=True):
-        object.__setattr__(self, part.name, value)
+def _nothing(_: object) -> None:
+    """What is left to be set in a copy."""
 
 
 _SHARED: Final[dict[str, Callable[..., Any]]] = {
     "__repr__": _repr,
     "__setattr__": _refuse,
     "__delattr__": _refuse,
-    "__getstate__": _state,  # copies and pickles set slots, which __setattr__ refuses
-    "__setstate__": _restore,
+    "__getnewargs_ex__": _arguments,
+    "__getstate__": _nothing,
 }

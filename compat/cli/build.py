@@ -1,14 +1,14 @@
 """``envcheck build``: the image of a plan."""
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts, finite
+from compat.lazy import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class EngineOptions:
     """How the engine builds, and what becomes of the image; most are handed on to it as they are."""
 

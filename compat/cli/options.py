@@ -1,12 +1,13 @@
 """Groups of options that commands share."""
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from compat.errors import InputError
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from compat.app.plans import Target
@@ -52,7 +53,7 @@ def finite(seconds: float) -> float:
     return seconds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Speech:
     """Where and how an answer is said."""
 
@@ -91,7 +92,7 @@ class Speech:
             sys.stderr.write(text + "\n")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Knowledge:
     """Which matrix answers."""
 
@@ -100,7 +101,7 @@ class Knowledge:
     ] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TargetOptions:
     """The machine that a plan is for; nothing given means this one."""
 
@@ -171,7 +172,7 @@ def level(text: str) -> "Threshold":
             )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ImageOptions:
     """Wishes about an image, over those of ``[tool.envcheck.image]``."""
 
@@ -205,7 +206,7 @@ class ImageOptions:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ProbeOptions:
     """What to probe, and for how long."""
 

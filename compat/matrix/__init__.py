@@ -6,9 +6,9 @@ and builds rows only for what is asked.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from compat import resources, versions
 from compat.errors import InputError
@@ -220,56 +220,30 @@ def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
     Raises:
         InputError: if the row does not have the shape of its type; :mod:`compat.matrix.schema` would say why.
     """
-    tuples = _tuples(cast("Hashable", shape))
+    readers = _readers(cast("Hashable", shape))
     try:
-        values = {key: _items(item) if key in tuples else item for key, item in raw.items()}
+        values: store.Raw = {}
+        for key, item in raw.items():
+            name, several = readers[key]
+            values[name] = _items(item) if several else item
         if shape is not rows.Build:
-            return (_made(shape, values),)
+            return (shape(**values),)
         releases = values["versions"]
         values["package"] = table[len("builds.") :]
-        return [_made(shape, {**values, "versions": (release,)}) for release in releases]
+        return [shape(**{**values, "versions": (release,)}) for release in releases]
     except (TypeError, KeyError):
         where = f"{raw.get('origin', 'matrix')}: {table}"
         hint = "`envcheck matrix check` tells each fault"
         raise InputError("has a row with unknown or missing keys", where=where, hint=hint) from None
 
 
-def _made(shape: type[R], values: store.Raw) -> R:
-    """A row of these values; its slots are set directly, past the frozen ``__init__`` that would double the time.
+@lru_cache
+def _readers(shape: type[Any]) -> dict[str, tuple[str, bool]]:
+    """Each field of a row type and whether it holds several items, by name.
 
-    Raises:
-        KeyError: a key that the type does not have, or a field without default that has no value.
+    The name is there once more as Python's own copy of it: with a file's copy, a call takes twice as long.
     """
-    setters, required = _setters(cast("Hashable", shape))
-    if not required <= values.keys():
-        raise KeyError(required)
-    row, get, used = object.__new__(shape), values.get, 0
-    for name, set_slot, default in setters:
-        value = get(name, _ABSENT)
-        if value is _ABSENT:
-            set_slot(row, default)
-        else:
-            set_slot(row, value)
-            used += 1
-    if used != len(values):
-        raise KeyError(values)
-    return row
-
-
-_ABSENT: Final = object()
-
-
-@lru_cache
-def _setters(shape: type[Any]) -> tuple[tuple[tuple[str, Any, Any], ...], frozenset[str]]:
-    """Name, setter of the slot and default of each field of a row type, and the fields that have no default."""
-    found = tuple((item.name, getattr(shape, item.name).__set__, item.default) for item in fields(shape))
-    return found, frozenset(name for name, _, default in found if default is MISSING)
-
-
-@lru_cache
-def _tuples(shape: type[Any]) -> frozenset[str]:
-    """Fields of a row type that hold several items."""
-    return frozenset(item.name for item in fields(shape) if str(item.type).startswith("tuple"))
+    return {item.name: (item.name, str(item.type).startswith("tuple")) for item in fields(shape)}
 
 
 def _items(item: Any) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ class PythonUnsupported(Rule):
     def _variant(python: str, matrix: Matrix, commands: tuple[str, ...]) -> Outcome:
         """The index that a command names has no wheel for this Python."""
         variant = told.index_variant(commands)
-        rows = [row for row in matrix.builds("torch") if variant and row.variant == variant]
+        rows = [row for row in matrix.builds("torch") if row.variant == variant] if variant else []
         offered = sorted({item for row in rows for item in row.python}, key=_python_key)
         if not offered or short(python) in offered:
             return None
