@@ -109,16 +109,24 @@ def gitlab(grid: Grid) -> str:
 
 
 def bake(grid: Grid) -> str:
-    """A docker-bake file: one target per cell with its Dockerfile inside, so that any builder can fan out."""
+    """A docker-bake file: one target per cell with its Dockerfile inside, so that any builder can fan out.
+
+    JSON is one of the two spellings that bake reads. The name before each tag is a variable, which bake takes from the
+    environment: ``IMAGE=registry.example/team/gpu docker buildx bake -f FILE --push``.
+    """
     targets = {
         cell.name: {
             "dockerfile-inline": _uninterpolated(cell.dockerfile),
             "platforms": [cell.platform],
-            "tags": [f"envcheck:{cell.name}"],
+            "tags": [f"${{IMAGE}}:{cell.name}"],
         }
         for cell in grid.cells
     }
-    return json.dumps({"group": {"default": {"targets": list(targets)}}, "target": targets}, indent=2) + "\n"
+    groups = {"default": {"targets": list(targets)}}
+    return (
+        json.dumps({"variable": {"IMAGE": {"default": "envcheck"}}, "group": groups, "target": targets}, indent=2)
+        + "\n"
+    )
 
 
 def text(grid: Grid) -> str:

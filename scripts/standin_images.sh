@@ -5,7 +5,8 @@
 # dev.envcheck.standin, unless an image of that name is there already:
 #   debian:12                               plain
 #   python:3.11-slim, :3.11-slim-trixie     with Python 3.11 as the official image has it, in /usr/local/bin
-#   nvidia/cuda:*, rocm/dev-ubuntu-22.04:*  plain: no toolkit is in them, only the names that plans use
+#   nvidia/cuda:*, rocm/dev-ubuntu-22.04:*  plain: no toolkit is in them, only the names that plans use; the devel one
+#                                           has a C++ compiler as the real one, and Python's headers
 #   ghcr.io/astral-sh/uv:VERSION            uv's binary, where pip can fetch it; the version the templates name
 set -eu
 
@@ -27,8 +28,16 @@ bootstrap() {
   rm -rf "$root"
   debootstrap --variant=minbase --include=ca-certificates bookworm "$root" $(mirror) >"$folder/debootstrap.log" 2>&1
   rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
-  # What the official images do against stale caches; here it also keeps the stand-in small.
-  echo 'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb || true"; };' >"$root/etc/apt/apt.conf.d/docker-clean"
+  # What the official images do against stale caches, and what their slim forms leave out: small layers are quick ones.
+  cat >"$root/etc/apt/apt.conf.d/docker-clean" <<'END'
+DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb /var/cache/apt/archives/partial/*.deb /var/cache/apt/*.bin || true"; };
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+END
+  echo 'Acquire::Languages "none";' >"$root/etc/apt/apt.conf.d/docker-no-languages"
+  printf 'path-exclude /usr/share/%s/*\n' doc info locale man >"$root/etc/dpkg/dpkg.cfg.d/docker"
+  for part in doc info locale man; do rm -rf "$root/usr/share/$part"/*; done
+  rm -f "$root"/var/cache/apt/*.bin
   [ ! -r /etc/ssl/certs/ca-certificates.crt ] || cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
   [ ! -r /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/pip.conf"
   : >"$root/.complete"
@@ -41,6 +50,18 @@ plain() { # NAME...: the same root file system under several names
       docker import --change "$label" --change 'ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt' - envcheck/standin:12
     docker tag envcheck/standin:12 "$name"
   done
+}
+
+# The devel image is another name of the plain one at first: what it lacks is added once, for both builders.
+with_compiler() {
+  [ "$(docker image inspect --format '{{.Id}}' "$1")" = "$(docker image inspect --format '{{.Id}}' envcheck/standin:12)" ] ||
+    return 0
+  DOCKER_BUILDKIT=0 docker build --network host --tag "$1" - >"$folder/compiler.log" 2>&1 <<'END'
+FROM debian:12
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends g++ python3.11 python3.11-dev python3-distutils \
+ && rm -rf /var/lib/apt/lists/*
+END
 }
 
 with_python() {
@@ -74,5 +95,6 @@ mkdir -p "$folder"
 bootstrap
 plain debian:12 nvidia/cuda:12.6.3-base-ubuntu22.04 nvidia/cuda:12.6.3-devel-ubuntu22.04 \
   nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04 rocm/dev-ubuntu-22.04:6.0-complete
+with_compiler nvidia/cuda:12.6.3-devel-ubuntu22.04
 with_python
 with_uv || echo "no stand-in for uv" >&2

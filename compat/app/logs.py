@@ -22,9 +22,9 @@ def keep(log: str) -> str:
 
 
 def cause(log: str, matrix: Matrix) -> tuple[str, ...]:
-    """What the messages in a log say, noise and single words left out."""
+    """What the messages in a log say; noise, mere words and hints left out: a build's log is full of them."""
     from compat.rules import signals
 
     heard = signals.recognise(log, matrix)
-    said = (item.signal.meaning for item in heard.harmful if item.signal.program != signals.WORDS)
+    said = (item.signal.meaning for item in heard.telling if item.signal.program != signals.WORDS)
     return tuple(dict.fromkeys(said))[:3]

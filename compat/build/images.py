@@ -26,6 +26,7 @@ _UNREACHABLE: Final = re.compile(
 _TAG: Final = re.compile(r"[a-z0-9][\w.\-/:]{0,254}")
 _KEPT: Final = 60
 _STEP: Final = 160
+_SHOWN: Final = 400  # characters of one line of progress
 _STAMP: Final = re.compile(r"^\d{1,9}\.\d{1,9} ")
 _NOISE: Final = re.compile(
     r"#\d{1,6} (sha256:|DONE|CACHED|ERROR: executor failed|ERROR: process )|\s?(---> |Removing intermediate container)"
@@ -67,6 +68,7 @@ def build_image(
     network: str = "",
     sbom: bool = False,
     provenance: bool = False,
+    attestations: Sequence[str] = (),
     cache_from: Sequence[str] = (),
     cache_to: Sequence[str] = (),
     no_cache: bool = False,
@@ -88,6 +90,8 @@ def build_image(
         network: network of the ``RUN`` steps, ``host``.
         sbom: attest a bill of materials; ``provenance`` likewise the build's origin.
         provenance: see ``sbom``.
+        attestations: the same with their parameters, as ``docker buildx build --attest`` takes them: a scanner that a
+            mirror holds (``type=sbom,generator=IMAGE``), more of the origin (``type=provenance,mode=max``).
         cache_from: caches to import, as ``docker buildx build --cache-from`` takes them; ``cache_to`` to export.
         cache_to: see ``cache_from``.
         no_cache: build every step anew.
@@ -99,7 +103,7 @@ def build_image(
         CannotCheckError: if there is no engine or no client that can do this.
     """
     _demand(tag, Path(context))
-    buildx = bool(sbom or provenance or cache_to or len(platforms) > 1)
+    buildx = bool(sbom or provenance or attestations or cache_to or len(platforms) > 1)
     words = [*client(runner.run, buildkit=builder == "buildkit", buildx=buildx), "--file", "-", "--tag", tag]
     words += _options("--platform", [",".join(platforms)] if platforms else [])
     words += _options("--label", [f"{key}={text}" for key, text in (labels or {}).items()])
@@ -107,6 +111,7 @@ def build_image(
     words += _options("--secret", [f"id={key},src={path}" for key, path in (secrets or {}).items()])
     words += _options("--network", [network] if network else [])
     words += _options("--cache-from", cache_from) + _options("--cache-to", cache_to)
+    words += _options("--attest", attestations)
     words += ["--no-cache"] * no_cache + ["--sbom=true"] * sbom + ["--provenance=true"] * provenance
     words += ["--progress=plain"] if builder == "buildkit" else ["--force-rm"]
     words += (["--push"] if push else ["--load"]) if buildx else []
@@ -134,8 +139,16 @@ def _options(name: str, values: Sequence[str]) -> list[str]:
 
 
 def _patient(hear: Callable[[str], None]) -> Callable[[str], None]:
-    """A listener that is spared the client's complaint of no engine: that becomes the error, told once."""
-    return lambda line: None if _UNREACHABLE.match(line) else hear(line)
+    """A listener that is spared the client's complaint of no engine, and the rest of long lines.
+
+    The complaint becomes the error, told once; a builder repeats each step as one line, and the log has it whole.
+    """
+
+    def patient(line: str) -> None:
+        if not _UNREACHABLE.match(line):
+            hear(line if len(line) <= _SHOWN else line[:_SHOWN] + " ...")
+
+    return patient
 
 
 def _built(outcome: Outcome, tag: str, seconds: float) -> Built:

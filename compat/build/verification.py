@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -211,7 +212,8 @@ def _waited(container: Any, timeout: float) -> tuple[list[str], int] | None:
     try:
         status = int(container.wait(timeout=timeout)["StatusCode"])
     except OSError:  # the SDK passes its transport's timeouts on, which are all OSErrors
-        container.kill()
+        with suppress(APIError):  # it may have come to its end just now
+            container.kill()
         status = 124
     lines = container.logs(stdout=True, stderr=False).decode("utf-8", "replace").splitlines()
     if status in _MISSING and not lines:

@@ -26,6 +26,9 @@ class EngineOptions:
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Build every step anew.")] = False
     sbom: Annotated[bool, typer.Option("--sbom", help="Attest a bill of materials.")] = False
     provenance: Annotated[bool, typer.Option("--provenance", help="Attest the build's origin.")] = False
+    attest: Annotated[
+        Texts, typer.Option(metavar="SPEC", help="As buildx: type=sbom,generator=IMAGE (repeatable).")
+    ] = None
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Deadline of the build.")
     ] = 7200.0
@@ -45,6 +48,7 @@ class EngineOptions:
             "secrets": pairs(self.secret, "--secret"),
             "cache_from": tuple(self.cache_from or ()),
             "cache_to": tuple(self.cache_to or ()),
+            "attestations": tuple(self.attest or ()),
         }
 
 

@@ -12,6 +12,9 @@ def command(
         Texts, typer.Option("--framework", metavar="REQ", help="What to install, torch==2.0.1 (repeatable).")
     ] = None,
     *,
+    ignore_file: Annotated[
+        str, typer.Option(metavar="FILE", help="Write a .dockerignore too: nothing but the files copied travels.")
+    ] = "",
     target: TargetOptions,
     image: ImageOptions,
     speech: Speech,
@@ -24,6 +27,7 @@ def command(
     Example: envcheck dockerfile --framework jax --cpu
     """
     from compat import dockerfile
+    from compat.app.files import write_atomically
     from compat.app.images import planned, settings
     from compat.app.knowledge import load
     from compat.app.plans import outdated
@@ -32,6 +36,8 @@ def command(
     asked = target.target("dockerfile", "--framework", image, speech, knowledge)
     plan = planned(tuple(framework or ()), asked, matrix)
     speech.say(dockerfile.write(plan, wishes))
+    if ignore_file:
+        write_atomically(ignore_file, dockerfile.ignore_file(wishes))
     for condition in (*plan.conditions, *filter(None, [outdated(plan, matrix)])):
         speech.note(f"note: {condition}")
     return 0

@@ -48,21 +48,32 @@ class Commands:
         self._buildkit = settings.builder == "buildkit"
 
     def apt_install(self, packages: Sequence[str]) -> list[str]:
-        """Install packages of Debian or Ubuntu from the chosen mirror, leaving no package lists in the layer."""
+        """Install packages of Debian or Ubuntu from the chosen mirror, leaving no package lists in the layer.
+
+        The official images delete what apt keeps in its own folder of packages (``/etc/apt/apt.conf.d/docker-clean``):
+        a cache that outlives the build needs another folder. apt takes a relative one from its cache folder.
+        """
         files = r"\( -name sources.list -o -name ubuntu.sources -o -name debian.sources \)"
+        kept = " --option Dir::Cache::archives=kept" if self._buildkit else ""
         forget = "rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia*.list"
         return [
             *([forget] if self._forget else []),
             f'find /etc/apt {files} -exec sed -i -E "s#https?://[^/ ]+#${{APT_MIRROR:-&}}#" {{}} +',
             "apt-get update",
-            _BREAK.join(["apt-get install --yes --no-install-recommends", *map(shell, sorted(packages, key=_name))]),
+            _BREAK.join(
+                [f"apt-get install --yes --no-install-recommends{kept}", *map(shell, sorted(packages, key=_name))]
+            ),
             *([] if self._buildkit else ["rm -rf /var/lib/apt/lists/*"]),
         ]
 
     def dnf_install(self, packages: Sequence[str]) -> list[str]:
         """Install packages of the Red Hat family."""
-        words = ["dnf install --assumeyes --setopt=install_weak_deps=False", *map(shell, sorted(packages, key=_name))]
-        return [_BREAK.join(words), "dnf clean all"]
+        kept = " --setopt=keepcache=True" if self._buildkit else ""
+        words = [
+            f"dnf install --assumeyes --setopt=install_weak_deps=False{kept}",
+            *map(shell, sorted(packages, key=_name)),
+        ]
+        return [_BREAK.join(words), *([] if self._buildkit else ["dnf clean all"])]
 
     def write_lines(self, lines: Sequence[str], path: str) -> str:
         """Write a text file; ``printf`` rather than a here-document, which old builders cannot read."""

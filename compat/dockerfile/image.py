@@ -29,6 +29,11 @@ REQUIREMENTS: Final = "/opt/tools-requirements.txt"
 """Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer."""
 
 _PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
+_CACHES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
+    "apt": (("apt-archives", "/var/cache/apt"), ("apt-lists", "/var/lib/apt/lists")),
+    "dnf": (("dnf", "/var/cache/dnf"),),
+}
+# What a package manager keeps between runs, by the name of its cache.
 _KERNELS: Final[Mapping[str, str]] = {
     "native": "native kernels",
     "ptx": "kernels that the driver compiles at first use",
@@ -148,8 +153,8 @@ def _mounts(plan: Plan, base: BaseImage, settings: Settings, *, uses_uv: bool) -
     tool = "uv" if uses_uv else "pip"
     return {
         "apt_mounts": [
-            f"type=cache,id=apt-{kind}-{base.os}-{plan.arch},target={place},sharing=locked"
-            for kind, place in (("archives", "/var/cache/apt"), ("lists", "/var/lib/apt/lists"))
+            f"type=cache,id={name}-{base.os}-{plan.arch},target={place},sharing=locked"
+            for name, place in _CACHES.get(system.manager(base), ())
         ],
         "tool_mounts": [f"type=cache,target=/root/.cache/{tool}", *secrets],
         "install_mounts": [
@@ -293,7 +298,7 @@ def _devel(base: BaseImage, settings: Settings) -> str:
         f"no image with compilers is known beside {base.image}",
         where="compile",
         expected="a devel image of the same toolkit",
-        hint="name one with --devel-image",
+        hint="name one as devel_image in [tool.envcheck.image]",
     )
 
 

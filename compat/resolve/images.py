@@ -174,7 +174,8 @@ class Images:
             return row.python, "image"
         if system is not None and system.python in pythons:
             return system.python, "distribution"
-        packaged = [text for text in pythons if system is not None and text in system.pythons]
+        ready = set(system.pythons).difference(system.unfinished) if system is not None else set()
+        packaged = [text for text in pythons if text in ready]
         if packaged:
             return packaged[0], "distribution"
         settled = [text for text in pythons if text in self._settled]

@@ -231,7 +231,8 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     yield from _newer_inferred(search, found)
     image = found.footing.image
     if image is not None and image.python_from == "uv":
-        yield f"Python {found.footing.python} comes as a standalone build, since {image.os} has none of that version"
+        lacks = f"{image.os} packages no final release of it"
+        yield f"Python {found.footing.python} comes as a standalone build, since {lacks}"
 
 
 def _inferred(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:

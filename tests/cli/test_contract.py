@@ -163,6 +163,16 @@ def test_a_lock_file_is_never_half_an_answer(envcheck):
     assert "do not fit together" in err
 
 
+def test_the_ignore_file_is_written_beside_the_dockerfile(envcheck, tmp_path):
+    config = tmp_path / "pyproject.toml"
+    config.write_text('[tool.envcheck.image]\nlock = "lock.txt"\n[tool.envcheck.image.files]\n"app" = "/app/app"\n')
+    ignore = tmp_path / "Dockerfile.dockerignore"
+    words = ["dockerfile", "--framework", "jax", "--cpu", "--config", str(config), "--ignore-file", str(ignore)]
+    assert envcheck(*words, "--output", str(tmp_path / "Dockerfile"))[0] == 0
+    lines = ignore.read_text().splitlines()
+    assert [line for line in lines if not line.startswith("#")] == ["*", "!app", "!lock.txt"]
+
+
 def test_a_stored_plan_gives_the_same_dockerfile(envcheck, tmp_path):
     words = ["--gpu", "A100", "--driver", "525.85.12"]
     stored = tmp_path / "plan.json"

@@ -112,7 +112,8 @@ def test_a_bake_file_holds_dockerfiles_that_bake_leaves_as_they_are():
     document = json.loads(ci.bake(GRID))
     assert document["group"]["default"]["targets"] == list(document["target"]) == ["one", "two"]
     target = document["target"]["two"]
-    assert (target["platforms"], target["tags"]) == (["linux/arm64"], ["envcheck:two"])
+    assert (target["platforms"], target["tags"]) == (["linux/arm64"], ["${IMAGE}:two"])
+    assert document["variable"]["IMAGE"]["default"] == "envcheck"
     inline = target["dockerfile-inline"]
     assert inline.replace("$${", "${").replace("%%{", "%{") == HOSTILE
     assert inline.count("$${") == 2

@@ -134,28 +134,60 @@ def jax():
 
 
 @pytest.fixture(scope="session")
-def index(tmp_path_factory):
+def index(tmp_path_factory, serving):
     """Serve wheels as an index on loopback; ``serve(requirement)`` fetches it with its dependencies first.
 
     Skips where pip cannot get the wheels.
     """
-    servers = []
 
     def serve(*requirements):
         folder = tmp_path_factory.mktemp("index")
-        words = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder / "files"), *requirements]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.skip(f"pip cannot get {requirements}: {done.stderr.strip()[-200:]}")
+        fetched(folder / "files", requirements)
         publish(folder)
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}/simple"
+        return serving(folder)
 
-    yield serve
-    for server in servers:
-        server.shutdown()
+    return serve
+
+
+def fetched(folder, words):
+    """Fetch wheels, or skip."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder), *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"pip cannot get {words}: {done.stderr.strip()[-200:]}")
+
+
+@pytest.fixture(scope="session")
+def default_index(tmp_path_factory, serving):
+    """What plays the default index: one address for all tests, so that builders find the installer in their cache.
+
+    ``add`` a wheel made by hand, or ``fetch`` one; ``url`` serves what is there. Names must not repeat between tests,
+    except as the same thing.
+    """
+    folder = tmp_path_factory.mktemp("default")
+    (folder / "files").mkdir()
+
+    class Index:
+        url = serving(folder)
+        files = folder / "files"
+
+        @staticmethod
+        def publish():
+            publish(folder)
+
+        @staticmethod
+        def add(*args, **more):
+            wheel(folder / "files", *args, **more)
+            publish(folder)
+
+        @staticmethod
+        @functools.lru_cache
+        def fetch(*requirements):
+            fetched(folder / "files", ["--no-deps", *requirements])
+            publish(folder)
+
+    Index.fetch("pip==26.3")  # the installer itself, which a mirror would have; the templates name its version
+    return Index
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -169,9 +201,10 @@ def publish(folder):
         name = wheel.name.partition("-")[0].replace("_", "-").replace(".", "-").lower()
         page = folder / "simple" / name / "index.html"
         page.parent.mkdir(parents=True, exist_ok=True)
-        os.link(wheel, page.parent / wheel.name)
-        with page.open("a") as text:
-            text.write(f'<a href="{wheel.name}">{wheel.name}</a>\n')
+        if not (page.parent / wheel.name).exists():
+            os.link(wheel, page.parent / wheel.name)
+            with page.open("a") as text:
+                text.write(f'<a href="{wheel.name}">{wheel.name}</a>\n')
 
 
 def wheel(folder, name, version, code="", requires=()):
@@ -199,7 +232,7 @@ def wheel(folder, name, version, code="", requires=()):
 
 
 @pytest.fixture
-def shelf(tmp_path, served):
+def shelf(tmp_path, serving):
     """An index of hand-made wheels: ``add`` them, then ``open`` it."""
     folder = tmp_path / "shelf"
     (folder / "files").mkdir(parents=True)
@@ -210,28 +243,16 @@ def shelf(tmp_path, served):
             return wheel(folder / "files", *args, **more)
 
         @staticmethod
-        def fetch(*requirements):
-            words = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(folder / "files")]
-            done = subprocess.run([*words, *requirements], capture_output=True, text=True, check=False)
-            if done.returncode:
-                pytest.skip(f"pip cannot fetch {requirements}: {done.stderr.strip()[-200:]}")
-
-        @classmethod
-        def add_pip(cls):
-            """The installer itself, which a mirror of the default index would have; the templates name its version."""
-            cls.fetch("pip==26.3")
-
-        @staticmethod
         def open():
             publish(folder)
-            return served(folder)
+            return serving(folder)
 
     return Shelf
 
 
-@pytest.fixture
-def served():
-    """Serve a folder on loopback."""
+@pytest.fixture(scope="session")
+def serving():
+    """Serve folders on loopback, each at an address of its own."""
     servers = []
 
     def serve(folder):

@@ -53,15 +53,14 @@ def test_a_version_that_the_index_lacks_is_named_with_its_step(made, cuda, shelf
 
 
 @both
-def test_a_dependency_cannot_pull_the_framework_away(made, cuda, shelf, builder):
+def test_a_dependency_cannot_pull_the_framework_away(made, cuda, shelf, default_index, builder):
     """A later step wants another torch: the constraints refuse instead of replacing the planned build."""
     shelf.add("torch", "2.0.1+cu118", GOOD)
-    shelf.add("torch", "2.5.0", GOOD)
-    shelf.add("greedy", "1.0", requires=["torch>=2.5"])
-    shelf.add_pip()
-    url = shelf.open()
+    default_index.add("torch", "2.5.0", GOOD)
+    default_index.add("greedy", "1.0", requires=["torch>=2.5"])
     wish = Settings(builder=builder, requirements=("greedy==1.0",))
-    built = made(cuda, "greedy", wish=wish, build_args={"TORCH_INDEX": url, "PIP_INDEX_URL": url})
+    args = {"TORCH_INDEX": shelf.open(), "PIP_INDEX_URL": default_index.url}
+    built = made(cuda, "greedy", wish=wish, build_args=args)
     assert not built.ok
     assert "greedy 1.0 depends on torch>=2.5" in built.why
 
@@ -121,11 +120,10 @@ def test_the_distributions_python_serves_a_cuda_base(made, cuda, shelf, builder,
 
 
 @both
-def test_files_and_requirements_of_the_context_arrive(made, cuda, shelf, builder, client, tmp_path):
+def test_files_and_requirements_of_the_context_arrive(made, cuda, shelf, default_index, builder, client, tmp_path):
     shelf.add("torch", "2.0.1+cu118", GOOD)
-    shelf.add("tool", "1.5", "VALUE = 7\n")
-    shelf.add_pip()
-    url = shelf.open()
+    default_index.add("tool", "1.5", "VALUE = 7\n")
+    args = {"TORCH_INDEX": shelf.open(), "PIP_INDEX_URL": default_index.url}
     (tmp_path / "requirements.txt").write_text("tool==1.5\n")
     (tmp_path / "app.py").write_text("import os, tool\nprint(tool.VALUE, os.getuid(), os.stat(__file__).st_uid)\n")
     wish = Settings(
@@ -135,7 +133,7 @@ def test_files_and_requirements_of_the_context_arrive(made, cuda, shelf, builder
         command=("python", "/app/app.py"),
         user=2345,
     )
-    built = made(cuda, "files", wish=wish, build_args={"TORCH_INDEX": url, "PIP_INDEX_URL": url})
+    built = made(cuda, "files", wish=wish, build_args=args)
     assert built.ok, built.why
     assert client.containers.run(built.tag, remove=True, network_mode="none") == b"7 2345 2345\n"
 

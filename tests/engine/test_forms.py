@@ -58,16 +58,16 @@ def source(folder, text):
 
 @pytest.mark.parametrize("builder", ["buildkit", "classic"])
 def test_what_is_compiled_is_compiled_against_the_plan_and_leaves_no_compiler(
-    made, cuda, shelf, builder, base, client, tmp_path
+    made, cuda, shelf, default_index, builder, base, client
 ):
     base("nvidia/cuda:12.6.3-devel-ubuntu22.04")
     shelf.add("torch", "2.0.1+cu118", GOOD)
-    source(tmp_path / "shelf" / "files", SETUP)
-    shelf.add_pip()
-    shelf.fetch("ninja", "packaging", "setuptools", "wheel")
-    url = shelf.open()
+    source(default_index.files, SETUP)
+    default_index.fetch("ninja", "packaging", "setuptools", "wheel")
+    default_index.publish()
     wish = Settings(builder=builder, compile=("ext==1.0",))
-    built = made(cuda, "compiled", wish=wish, build_args={"TORCH_INDEX": url, "PIP_INDEX_URL": url})
+    args = {"TORCH_INDEX": shelf.open(), "PIP_INDEX_URL": default_index.url}
+    built = made(cuda, "compiled", wish=wish, build_args=args)
     assert built.ok, built.why
     words = ["sh", "-c", 'python -c "import built; print(built.ARCHES, built.TORCH)"; command -v g++ || echo lean']
     out = client.containers.run(built.tag, words, remove=True, network_mode="none").decode().splitlines()
@@ -77,12 +77,17 @@ def test_what_is_compiled_is_compiled_against_the_plan_and_leaves_no_compiler(
 LAUNCHER = "int Py_BytesMain(int, char **); int main(int count, char **words) { return Py_BytesMain(count, words); }"
 
 
-def standalone(folder):
-    """This very Python as an archive that runs from wherever it is unpacked, and the list of it that uv reads."""
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory, serving):
+    """This very Python as an archive that runs from wherever it is unpacked, behind the list of it that uv reads.
+
+    Returns its series and the address of the list.
+    """
     series, prefix = "{}.{}".format(*sys.version_info[:2]), Path(sys.base_prefix)
     home, library = prefix / "lib" / f"python{series}", prefix / "lib" / f"libpython{series}.so.1.0"
     if prefix == Path("/usr") or not library.is_file() or shutil.which("gcc") is None:
         pytest.skip("this Python is not one that could be packed (needs its own prefix, a shared library, gcc)")
+    folder = tmp_path_factory.mktemp("pythons")
     root = folder / "python"
     (root / "bin").mkdir(parents=True)
     leave = shutil.ignore_patterns("site-packages", "test", "tests", "config-*", "__pycache__", "idlelib", "lib2to3")
@@ -95,27 +100,26 @@ def standalone(folder):
         (root / "bin" / name).symlink_to(f"python{series}")
     with tarfile.open(folder / "cpython.tar.gz", "w:gz", compresslevel=1) as archive:
         archive.add(root, "python")
-    return series
-
-
-@pytest.mark.parametrize("builder", ["buildkit", "classic"])
-def test_uv_brings_the_python_that_the_distribution_has_not(
-    made, slim, torch, shelf, base, served, tmp_path, builder, client
-):
-    base("debian:12")
-    files = tmp_path / "pythons"
-    series = standalone(files)
-    url = served(files).removesuffix("/simple")
+    url = serving(folder).removesuffix("/simple")
     entry = {
         "name": "cpython", "arch": {"family": platform.machine(), "variant": None}, "os": "linux", "libc": "gnu",
         "major": sys.version_info[0], "minor": sys.version_info[1], "patch": sys.version_info[2], "prerelease": "",
         "url": f"{url}/cpython.tar.gz", "sha256": None, "variant": None, "build": "1",
     }  # fmt: skip
-    (files / "list.json").write_text(json.dumps({f"cpython-{platform.python_version()}": entry}))
+    (folder / "list.json").write_text(json.dumps({f"cpython-{platform.python_version()}": entry}))
+    return series, f"{url}/list.json"
+
+
+@pytest.mark.parametrize("builder", ["buildkit", "classic"])
+def test_uv_brings_the_python_that_the_distribution_has_not(
+    made, slim, torch, shelf, base, standalone, builder, client
+):
+    base("debian:12")
+    series, listed = standalone
     shelf.add("torch", "2.0.1+cu118", GOOD.replace("12.6", "11.8"))
     image = replace(slim().base_image, image="debian:12", python=series, python_from="uv")
     plan = slim(torch, runtime="cuda11.8", python=series, base_image=image)
-    args = {"TORCH_INDEX": shelf.open(), "UV_PYTHON_DOWNLOADS_JSON_URL": f"{url}/list.json"}
+    args = {"TORCH_INDEX": shelf.open(), "UV_PYTHON_DOWNLOADS_JSON_URL": listed}
     built = made(plan, "uv-python", wish=Settings(builder=builder), build_args=args)
     assert built.ok, built.why
     words = [

@@ -91,6 +91,7 @@ def test_options_reach_the_builder_as_they_were_given(path, tmp_path):
         network="host",
         sbom=True,
         provenance=True,
+        attestations=("type=sbom,generator=mirror/scanner:1",),
         cache_from=("type=gha",),
         cache_to=("type=inline",),
         no_cache=True,
@@ -106,6 +107,7 @@ def test_options_reach_the_builder_as_they_were_given(path, tmp_path):
         ("--network", "host"),
         ("--cache-from", "type=gha"),
         ("--cache-to", "type=inline"),
+        ("--attest", "type=sbom,generator=mirror/scanner:1"),
         ("--tag", "a/b:1"),
     ):
         assert words[words.index(pair[0]) + 1] == pair[1]
@@ -120,6 +122,14 @@ def test_progress_is_heard_line_by_line(path, tmp_path):
     assert heard == ["one", "two", "three"]
     assert not built.ok
     assert built.log.splitlines()[-1] == "three"
+
+
+def test_of_a_long_line_the_beginning_is_heard_and_all_is_kept(path, tmp_path):
+    path("20.10.0", build="cat > /dev/null; head -c 5000 /dev/zero | tr '\\0' x; echo; exit 4")
+    heard = []
+    built = build_image("FROM x\n", tag="t", context=tmp_path, hear=heard.append)
+    assert heard == ["x" * 400 + " ..."]
+    assert "x" * 5000 in built.log
 
 
 def test_a_build_that_hangs_is_ended(path, tmp_path):

@@ -272,3 +272,28 @@ def test_a_newer_driver_in_the_image_is_on_the_loaders_path_and_its_absence_stop
     plain = replace(forward_plan(), driver=replace(forward_plan().driver, package=""), env=None)
     assert "libcuda.so.1" not in write(plain)
     assert "LD_LIBRARY_PATH" not in write(plain)
+
+
+@pytest.mark.parametrize(
+    ("os", "caches"), [("ubuntu22.04", {"/var/cache/apt", "/var/lib/apt/lists"}), ("rockylinux9", {"/var/cache/dnf"})]
+)
+def test_each_package_manager_keeps_its_own_downloads_between_builds(plan, parsed, os, caches):
+    """apt's usual folder is emptied by the official images, so that its cache would be empty each time."""
+    base = replace(plan.base_image, os=os, python_from="distribution")
+    steps = [rest for keyword, rest in parsed(write(replace(plan, base_image=base))) if keyword == "RUN"]
+    first = next(rest for rest in steps if " install -" in rest)
+    assert set(re.findall(r"target=(\S+?),sharing=locked", first)) == caches
+    assert ("archives=kept" in first) == (os != "rockylinux9")
+    assert "dnf clean all" not in first
+    plain = parsed(write(replace(plan, base_image=base), Settings(builder="classic")))
+    first = next(rest for keyword, rest in plain if keyword == "RUN" and " install -" in rest)
+    assert "kept" not in first
+    assert ("dnf clean all" if os == "rockylinux9" else "rm -rf /var/lib/apt/lists/*") in first
+
+
+def test_another_plan_finds_the_installer_in_the_build_cache(plan):
+    """What stands before the constraints is the same for every plan on the same base and Python."""
+    build = replace(plan.builds[0], version="9.9.9")
+    one, other = (write(item).partition("FROM installer")[0] for item in (plan, replace(plan, builds=(build,))))
+    body = [text.partition("ARG BASE=")[2] for text in (one, other)]
+    assert body[0] == body[1] != ""

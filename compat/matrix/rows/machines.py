@@ -49,6 +49,7 @@ class System(Row):
         os: ``ubuntu22.04``.
         glibc: its C library; ``libstdcxx`` its highest GLIBCXX symbol version.
         python: minor version of its ``python3``; ``pythons`` those it packages.
+        unfinished: those of ``pythons`` that it packages as a release candidate: nothing to plan an image on.
         manager: ``apt``, ``dnf``, ``zypper``, ``apk``, ``tdnf``, ``yum``.
         aliases: other spellings, as os-release makes them (``rocky9``); a minor release that has no row of its own
             (``rhel9.4``) takes the row of its major.
@@ -62,6 +63,7 @@ class System(Row):
     libstdcxx: str = ""
     python: str = ""
     pythons: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
     manager: str = ""
     image: str = ""
     eol: str = ""
