@@ -94,7 +94,7 @@ with_uv() {
 mkdir -p "$folder"
 bootstrap
 plain debian:12 nvidia/cuda:12.6.3-base-ubuntu22.04 nvidia/cuda:12.6.3-devel-ubuntu22.04 \
-  nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04 rocm/dev-ubuntu-22.04:6.0-complete
+  nvidia/cuda:11.8.0-cudnn8-runtime-ubuntu22.04 rocm/dev-ubuntu-22.04:6.0.2-complete
 with_compiler nvidia/cuda:12.6.3-devel-ubuntu22.04
 with_python
 with_uv || echo "no stand-in for uv" >&2

@@ -171,13 +171,19 @@ def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, regist
     assert not made(plan, "mirror", build_args=wrong).ok
 
 
+def standing_in(plan):
+    """The plan on a stand-in: a Debian of another name, whose distribution has the Python that the real one lacks."""
+    image = replace(plan.base_image, os="debian12", python_from="distribution")
+    return replace(plan, base_image=image)
+
+
 @large
 def test_a_cuda_plan_of_the_resolver_builds_and_is_not_taken_for_working(made, base):
     """TensorFlow 2.12 loads the system's CUDA; without a GPU it must be told, not passed."""
     known = matrix()
     plan = resolve(["tensorflow==2.12.0"], from_options(known, gpus=["sm_80"], python="3.11"), known).plan
     base(plan.base_image.image)
-    built = made(plan, "large-cuda")
+    built = made(standing_in(plan), "large-cuda")
     assert built.ok, built.why
     result = verify(built.tag)
     assert {finding.code for finding in result.findings} == {"container-no-gpu", "probe-cpu-fallback"}
@@ -185,29 +191,31 @@ def test_a_cuda_plan_of_the_resolver_builds_and_is_not_taken_for_working(made, b
 
 
 @large
-def test_a_rocm_plan_of_the_resolver_carries_kernels_of_its_target(made, base, client, tmp_path):
-    """The stand-in base has no ROCm to load, so the frameworks are installed and looked into, not imported."""
+def test_a_rocm_plan_of_the_resolver_imports_and_carries_kernels_of_its_target(made, base, client, tmp_path):
+    """JAX imports without ROCm: the build's own check imports it, and the image's plug-in holds the planned kernels."""
     from compat.kernels import inspect
 
     known = matrix()
-    plan = resolve(["tensorflow==2.14"], from_options(known, gpus=["gfx90a"], python="3.11"), known).plan
+    plan = resolve(["jax==0.5.0"], from_options(known, gpus=["gfx90a"], python="3.11"), known).plan
+    assert plan.runtime.startswith("rocm")
     base(plan.base_image.image)
-    built = made(plan, "large-rocm", wish=Settings(import_check=False))
+    built = made(standing_in(plan), "large-rocm")
     assert built.ok, built.why
+    assert "installed as planned" in built.log
+    said = client.containers.run(
+        built.tag, ["python", "-c", "import jax; print(jax.__version__)"], remove=True, network_mode="none"
+    )
+    assert said == b"0.5.0\n"
     container = client.containers.create(built.tag)
     try:
-        place = "/opt/venv/lib/python3.11/site-packages/tensorflow"
-        with (tmp_path / "tf.tar").open("wb") as out:
-            out.writelines(container.get_archive(f"{place}/libtensorflow_framework.so.2")[0])
-            out.truncate()
-        with (tmp_path / "cc.tar").open("wb") as out:
-            out.writelines(container.get_archive(f"{place}/libtensorflow_cc.so.2")[0])
+        with (tmp_path / "plugin.tar").open("wb") as out:
+            out.writelines(container.get_archive("/opt/venv/lib/python3.11/site-packages/jax_rocm60_plugin")[0])
     finally:
         container.remove(force=True)
-    found = set()
-    for name in ("tf", "cc"):
-        with tarfile.open(tmp_path / f"{name}.tar") as archive:
-            archive.extractall(tmp_path, filter="data")
-    for path in tmp_path.glob("libtensorflow_*"):
-        found |= {target for item in inspect(path).objects for target in item.gfx}
-    assert any(target.startswith("gfx90a") for target in found)
+    with tarfile.open(tmp_path / "plugin.tar") as archive:
+        archive.extractall(tmp_path, filter="data")
+    carried = [set(item.gfx) for item in inspect(tmp_path / "jax_rocm60_plugin").objects if item.gfx]
+    assert carried
+    assert all("gfx90a" in targets for targets in carried)
+    found = {finding.code for finding in verify(built.tag).findings}
+    assert "probe-cpu-fallback" in found
