@@ -266,3 +266,15 @@ def test_a_host_file_may_say_anything_and_gets_an_answer_or_a_refusal(facts: dic
         assert error.expected
     else:
         assert answer.status in {"plan", "conflict", "unknown"}
+
+
+def test_no_image_is_planned_on_a_release_candidate_of_python():
+    """Ubuntu 22.04 packages Python 3.11 as 3.11.0~rc1 only."""
+    rows = [row for row in REAL.table("systems") if row.unfinished]
+    assert rows
+    for row in rows:
+        assert set(row.unfinished) < set(row.pythons)
+        for python in row.unfinished:
+            target = from_options(REAL, gpus=["A100"], os=row.os, python=python)
+            base = resolve(["torch==2.9.1"], target, REAL).plan.base_image
+            assert (base.os, base.python_from) == (row.os, "uv")
