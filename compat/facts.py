@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 SCHEMA: Final = "envcheck.host/1"
+_MOST: Final = 1 << 63  # no size, count or limit of a machine is larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +235,8 @@ def _version(raw: Any) -> str:
 
 
 def _number(raw: Any) -> int:
-    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
-        raise TypeError(f"{raw!r} is not a number")
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not -_MOST < raw < _MOST:  # JSON has Infinity
+        raise TypeError(f"{raw!r:.40} is not a number")
     return int(raw)
 
 

@@ -231,6 +231,9 @@ def test_records_pass_through_as_they_are():
     [
         ("memory_mib", True, "True is not a number; expected a whole number"),
         ("memory_mib", "1 GiB", "is not a number"),
+        ("memory_mib", float("inf"), "inf is not a number"),
+        ("gpus", [{"name": "A", "memory_mib": float("nan")}], "nan is not a number"),
+        ("memory_mib", 10**30, "is not a number"),
         ("gpus", "Tesla T4", "is not a list; expected a list of GPU names or tables"),
         ("gpus", {"name": "x"}, "is not a list"),
         ("gpus", [3], "is not a table"),

@@ -1,28 +1,12 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
-
-MACHINES = Path(__file__).parent.parent / "machines"
-
-
-def _replay():
-    """The replaying module beside the recordings: test folders are no packages, so it is loaded by its path."""
-    name = "envcheck_tests_replay"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, MACHINES / "replay.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+import replay as machines
 
 
 @pytest.fixture(scope="session")
 def replay():
-    return _replay()
+    return machines
 
 
 @pytest.fixture

@@ -27,6 +27,9 @@ Keys of a recording (all but ``title`` and ``sources`` optional):
 ``[registry]``  key below HKEY_LOCAL_MACHINE -> a table of its values (Windows)
 ``[space]``     path -> ``[total MiB, free MiB]``
 ``[python]``    the interpreter that runs us: ``executable``, ``prefix``, ``version``, ``paths``
+``[kernels]``   package -> targets that its files carry, as ``compat.kernels`` would read them
+``[given]``     facts that come with the question, such as ``image`` and ``image_env``
+``text``        the error text to explain; ``wishes`` and ``runs`` are what the person asks for and types
 ``[expect]``    fact -> value; ``gpus`` and ``libraries`` as tables that must agree in the keys given
 ``finding``     the code that the doctor puts first; none: nothing worse than advice
 ``[unknown]``   fact -> words that its reason must contain
@@ -40,9 +43,14 @@ import json
 import posixpath
 import struct
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from compat import facts, rules
+from compat.app.hosts import named
+from compat.detect import detect
 from compat.detect.root import LIMIT, Entry, Interpreter, Root, System
+from compat.facts import Build, Fact, Host
 from compat.run import Outcome
 
 if sys.version_info >= (3, 11):
@@ -53,6 +61,9 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from compat.findings import Report
+    from compat.matrix import Matrix
 
 VENV = "/opt/ml"
 PYTHON = {"executable": "/opt/envcheck/bin/python", "prefix": "/opt/envcheck", "version": "3.11.7", "paths": []}
@@ -252,6 +263,24 @@ def _environment(packages: Mapping[str, str] | None, version: str) -> dict[str, 
         f"{VENV}/bin/python3": b"\x7fELF\x02\x01" + bytes(12) + b"\x3e\x00",
         **{path: f"Metadata-Version: 2.1\nName: {name}\n\n".encode() for path, name in folders.items()},
     }
+
+
+def asked(machine: Recording, known: Matrix) -> Host:
+    """The facts that the doctor weighs: those detected, what binaries carry, and what the question gives."""
+    host = named(detect(root=machine, run=machine.run), known)
+    carried = {name: tuple(words.split()) for name, words in machine.said.get("kernels", {}).items()}
+    builds = {**(host["builds"] or {}), **{name: Build() for name in carried.keys() - (host["builds"] or {}).keys()}}
+    read = {name: replace(build, kernels=carried.get(name, build.kernels)) for name, build in builds.items()}
+    extra = facts.load(machine.said.get("given", {}), "the question").readings
+    joined = {"builds": Fact(read, host.source("builds"))} if carried else {}
+    return Host({**host.readings, **joined, **extra})
+
+
+def judged(machine: Recording, known: Matrix) -> Report:
+    """What the doctor says of a machine, given the text, wishes and commands of its recording."""
+    said = machine.said
+    options = {"error": said.get("text", ""), "wishes": said.get("wishes", ()), "commands": said.get("runs", ())}
+    return rules.judge(asked(machine, known), known, **options)
 
 
 def document(path: Path) -> dict[str, Any]:

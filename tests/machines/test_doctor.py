@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+import replay
 
 from compat import matrix, rules
 from compat.app.hosts import named
 from compat.detect import detect
 
 HERE = Path(__file__).parent
-
-
-def _replay():
-    """The replaying module beside this file; test folders are no packages, so it is loaded by its path."""
-    name = "envcheck_tests_replay"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE / "replay.py")
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +21,7 @@ def known():
 
 @pytest.fixture(params=sorted(HERE.glob("*.toml")), ids=lambda path: path.stem)
 def machine(request):
-    return _replay().load(request.param)
+    return replay.load(request.param)
 
 
 def test_first_finding_is_the_cause(machine, known):

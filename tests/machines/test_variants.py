@@ -8,14 +8,13 @@ worth knowing. ``wishes`` and ``runs`` are what the person asks for and types.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
+import replay
 
 from compat import facts, matrix, rules
 from compat.app.hosts import named
@@ -25,27 +24,16 @@ HERE = Path(__file__).parent
 EFI = "8be4df61-93ca-11d2-aa0d-00e098032b8c"  # the same on every machine: EFI's own
 
 
-def _replay():
-    """The replaying module beside this file; test folders are no packages, so it is loaded by its path."""
-    name = "envcheck_tests_replay"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, HERE / "replay.py")
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-REPLAY = _replay()
 VARIANTS = {
-    name: said for path in sorted((HERE / "variants").glob("*.toml")) for name, said in REPLAY.document(path).items()
+    name: said for path in sorted((HERE / "variants").glob("*.toml")) for name, said in replay.document(path).items()
 }
 
 
 def recording(name):
     """A machine by the name of its file, or of its table."""
     if name not in VARIANTS:
-        return REPLAY.load(HERE / f"{name}.toml")
-    return REPLAY.variant(recording(VARIANTS[name]["like"]).said, {**VARIANTS[name], "expect": expected(name)})
+        return replay.load(HERE / f"{name}.toml")
+    return replay.variant(recording(VARIANTS[name]["like"]).said, {**VARIANTS[name], "expect": expected(name)})
 
 
 def expected(name):
@@ -56,10 +44,8 @@ def expected(name):
 def told(name):
     """The facts of a machine, and every finding with those folded under it, given what the person wants to run."""
     machine, known = recording(name), matrix.matrix()
-    host = named(detect(root=machine, run=machine.run), known)
-    said = machine.said
-    report = rules.judge(host, known, wishes=said.get("wishes", ()), commands=said.get("runs", ()))
-    return host, [item for root in report.findings for item in (root, *root.consequences)]
+    report = replay.judged(machine, known)
+    return replay.asked(machine, known), [item for root in report.findings for item in (root, *root.consequences)]
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -130,3 +116,8 @@ def test_full_facts_keep_what_the_others_hide():
     machine = recording("two-torches")
     full = json.dumps(facts.dump(detect(root=machine, run=machine.run, full=True)))
     assert "/home/anna/" in full
+
+
+def test_every_code_is_told_on_a_recorded_machine():
+    """A rule that no recording shows is one that nobody has seen at work on a whole machine."""
+    assert rules.RULES.keys() - {each.code for name in EVERY for each in told(name)[1]} == set()

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+import replay as machines
 
 from compat.facts import host as facts
 from compat.matrix import matrix as shipped
 from compat.rules import judge
-
-MACHINES = Path(__file__).parent.parent / "machines"
 
 
 @pytest.fixture(scope="session")
@@ -31,13 +26,7 @@ def doctor(matrix):
 
 @pytest.fixture(scope="session")
 def replay():
-    name = "envcheck_tests_replay"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, MACHINES / "replay.py")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    return sys.modules[name]
+    return machines
 
 
 def codes(report):

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
+from rule_cases import FAULTY
+from rule_neighbours import SOUND
 
-_SPEC = importlib.util.spec_from_file_location("envcheck_tests_rule_cases", Path(__file__).with_name("rule_cases.py"))
-_CASES = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(_CASES)
-
-from compat.rules import RULES  # noqa: E402 - the table of cases is loaded by its path above
+from compat.rules import RULES
 
 
 def codes(report):
@@ -22,17 +17,17 @@ def ids(rows):
     return [f"{code}-{number}" for number, (code, *_) in enumerate(rows)]
 
 
-@pytest.mark.parametrize(("code", "facts"), _CASES.FAULTY, ids=ids(_CASES.FAULTY))
+@pytest.mark.parametrize(("code", "facts"), FAULTY, ids=ids(FAULTY))
 def test_the_fault_is_found(doctor, code, facts):
     assert code in codes(doctor(**facts))
 
 
-@pytest.mark.parametrize(("code", "facts"), _CASES.SOUND, ids=ids(_CASES.SOUND))
+@pytest.mark.parametrize(("code", "facts"), SOUND, ids=ids(SOUND))
 def test_sound_facts_raise_nothing(doctor, code, facts):
     assert code not in codes(doctor(**facts))
 
 
-@pytest.mark.parametrize(("code", "facts"), _CASES.FAULTY, ids=ids(_CASES.FAULTY))
+@pytest.mark.parametrize(("code", "facts"), FAULTY, ids=ids(FAULTY))
 def test_a_finding_cites_its_facts_and_says_what_to_do(doctor, code, facts):
     report = doctor(**facts)
     found = next(item for root in report.findings for item in (root, *root.consequences) if item.code == code)
@@ -44,8 +39,8 @@ def test_a_finding_cites_its_facts_and_says_what_to_do(doctor, code, facts):
 
 
 def test_every_rule_has_a_faulty_case():
-    assert RULES.keys() - {code for code, _ in _CASES.FAULTY} == set()
+    assert RULES.keys() - {code for code, _ in FAULTY} == set()
 
 
 def test_the_cases_name_rules_that_exist():
-    assert {code for code, _ in (*_CASES.FAULTY, *_CASES.SOUND)} <= RULES.keys()
+    assert {code for code, _ in (*FAULTY, *SOUND)} <= RULES.keys()

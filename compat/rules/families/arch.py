@@ -90,7 +90,13 @@ class ArchTooNewForBuild(Rule):
 
     area = "arch"
     vendors = ("nvidia",)
-    requires = ("driver-too-old-for-runtime", "wrong-vendor-build", "jetson-generic-wheel")
+    requires = (
+        "driver-too-old-for-runtime",
+        "wrong-vendor-build",
+        "jetson-generic-wheel",
+        "arch-specific-target",  # why a sibling's code does not run says more than that none does
+        "arch-integrated-vs-discrete",
+    )
     asks = ("gpus", "builds", "packages")
     remedy = Fix("Install a build whose CUDA knows this GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU.")
 
@@ -230,7 +236,7 @@ class ArchTooOldForBuild(Rule):
 
     area = "arch"
     vendors = ("nvidia",)
-    requires = ("wrong-vendor-build",)
+    requires = ("wrong-vendor-build", "arch-specific-target", "arch-integrated-vs-discrete")
     asks = ("gpus", "builds", "packages")
     remedy = Fix("Use a build for an older CUDA or an older release of the framework, or a newer GPU.")
 

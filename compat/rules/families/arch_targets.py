@@ -130,7 +130,7 @@ class ArchSpecificTarget(Rule):
 
     area = "arch"
     vendors = ("nvidia",)
-    requires = ("arch-too-new-for-build", "arch-too-old-for-build", "extension-arch-missing")
+    requires = ("extension-arch-missing",)
     asks = ("gpus", "builds")
     remedy = Fix("Rebuild the kernels for this GPU's own target or for a plain one.")
 
@@ -159,7 +159,7 @@ class ArchIntegratedVsDiscrete(Rule):
 
     area = "arch"
     vendors = ("nvidia",)
-    requires = ("arch-too-new-for-build", "arch-too-old-for-build", "jetson-generic-wheel")
+    requires = ("jetson-generic-wheel",)
     asks = ("gpus", "builds")
     remedy = Fix("Use a build that names this GPU's own capability.")
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import compat.rules.commands as told
 from compat.errors import InputError
 from compat.findings import Fix
 from compat.rules.boards import image_l4t
 from compat.rules.knowledge import cuda_of_driver
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
+from compat.rules.stack import packages_of
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -114,6 +116,10 @@ class ContainerImageArch(Rule):
         return Found(detail=f"{image} is for {tagged[1]}, the host is {arch}.", facts=("image", "arch"))
 
 
+_COMPILE_LATE: Final = frozenset({"deepspeed"})
+"""Packages whose wheels bring CUDA sources and compile them with nvcc when they are used (DeepSpeed, op_builder)."""
+
+
 class ImageRuntimeNotDevel(Rule):
     """The image lacks the compiler that the workload needs.
 
@@ -130,14 +136,21 @@ class ImageRuntimeNotDevel(Rule):
     asks = ("image",)
     remedy = Fix("Build in a devel stage and copy the wheels into the runtime stage.")
 
-    def check(self, image: str, signals: Hearing) -> Outcome:
-        """Something is compiled in an image of the base or runtime flavour."""
+    def check(self, image: str, signals: Hearing, commands: tuple[str, ...], host: Host) -> Outcome:
+        """Something is compiled in an image of the base or runtime flavour.
+
+        Or a package is installed there that compiles GPU code at its first use.
+        """
         flavour = re.search(r"nvidia/cuda:\S*?-(base|runtime)-", image)
-        if not flavour or not signals.pointing("toolkit-missing"):
+        late = sorted(_COMPILE_LATE & packages_of(host).keys())
+        heard = bool(signals.pointing("toolkit-missing")) or told.compiles(commands)
+        if not flavour or not (heard or (late and host.absent("cuda_toolkit"))):
             return None
+        who = "" if heard else f" {late[0]} compiles its operators at first use."
         return Found(
-            detail=f"{image} is of the {flavour[1]} flavour, without nvcc.",
-            facts=("image",),
+            detail=f"{image} is of the {flavour[1]} flavour, without nvcc.{who}",
+            facts=("image", *(() if heard else (f"packages.{late[0]}", "cuda_toolkit"))),
+            severity=None if heard else "warning",
             fix=Fix("Use the devel flavour.", (f"FROM {image.replace(f'-{flavour[1]}-', '-devel-')}",)),
         )
 

@@ -69,11 +69,18 @@ class ContainerMemlockLimit(Rule):
     asks = ("memlock_kib",)
     remedy = Fix("Start with --ulimit memlock=-1.", ("docker run --ulimit memlock=-1 IMAGE",))
 
-    def check(self, memlock_kib: int, signals: Hearing) -> Outcome:
-        """A message says that memory could not be pinned, and the limit is not unlimited."""
-        if memlock_kib < 0 or "memlock" not in signals:
+    def check(
+        self, memlock_kib: int, signals: Hearing, container: str | None = None, infiniband: int | None = None
+    ) -> Outcome:
+        """The limit is not unlimited, and memory could not be pinned; or a container has InfiniBand devices."""
+        if memlock_kib < 0:
+            return Fits("locked memory is not limited") if infiniband else None
+        if "memlock" in signals:
+            return Found(detail=f"Only {memlock_kib} KiB may be locked.", facts=("memlock_kib",))
+        if not container or not infiniband:
             return None
-        return Found(detail=f"Only {memlock_kib} KiB may be locked.", facts=("memlock_kib",))
+        detail = f"Only {memlock_kib} KiB may be locked, and RDMA pins all its buffers."
+        return Found(detail=detail, facts=("memlock_kib", "infiniband", "container"))
 
 
 class ContainerNumaBlocked(Rule):

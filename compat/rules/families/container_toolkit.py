@@ -171,10 +171,22 @@ class ContainerMixedInjection(Rule):
         "Use the runtime instead of --gpus.", ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
     )
 
-    def check(self, signals: Hearing) -> Outcome:
-        """The container toolkit refuses --gpus because it runs in CDI or CSV mode."""
-        heard = signals.get("hook-unsupported")
-        return Found(detail=heard.signal.meaning) if heard else None
+    def check(
+        self, signals: Hearing, commands: tuple[str, ...], toolkit_config: dict[str, str] | None = None
+    ) -> Outcome:
+        """The container toolkit refuses --gpus because it runs in CDI or CSV mode, or a command is about to ask so."""
+        if heard := signals.get("hook-unsupported"):
+            return Found(detail=heard.signal.meaning)
+        mode = (toolkit_config or {}).get("nvidia-container-runtime.mode", "")
+        asks = next((line for line in commands if "--gpus" in line and "runtime" not in line), "")
+        if mode not in {"cdi", "csv"} or not asks:
+            return None
+        return Found(
+            detail=f"The toolkit runs in the mode {mode}, and --gpus goes through the older hook.",
+            facts=("toolkit_config",),
+            confidence="likely",
+            severity="warning",
+        )
 
 
 class ContainerCliLdcache(Rule):

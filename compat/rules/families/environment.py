@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
@@ -58,13 +59,18 @@ class CudaEnvHarmful(Rule):
         )
 
 
+_DATA_DIR: Final = re.compile(r"--xla_gpu_cuda_data_dir=[\"']?([^\s\"']{1,400})")
+"""XLA's flag for the toolkit whose libdevice it reads (openxla, debug options)."""
+
+
 class XlaFlagsInvalid(Rule):
-    """XLA_FLAGS holds an unknown flag.
+    """XLA_FLAGS holds a flag that XLA does not accept.
 
     Why:
-        XLA ends the process on unknown flags; flags come and go with its releases.
+        XLA ends the process on unknown flags; flags come and go with its releases. A folder of CUDA that is not there
+        fails later, when libdevice is looked for.
     Fix:
-        Remove the flag.
+        Remove the flag, or name the folder of a toolkit that has nvvm/libdevice.
     Sources:
         - https://openxla.org/xla/flags_guidance
     """
@@ -73,9 +79,18 @@ class XlaFlagsInvalid(Rule):
     asks = ("env",)
     remedy = Fix("Remove the flag.", ("unset XLA_FLAGS",))
 
-    def check(self, env: dict[str, str], signals: Hearing) -> Outcome:
-        """XLA reports a flag that it does not know."""
+    def check(self, env: dict[str, str], signals: Hearing, cuda_toolkits: dict[str, str] | None = None) -> Outcome:
+        """XLA reports a flag that it does not know; or a flag names a folder of CUDA where no toolkit is."""
         name = next((name for name in ("XLA_FLAGS", "TF_XLA_FLAGS") if env.get(name)), "")
+        named = _DATA_DIR.search(env.get("XLA_FLAGS", ""))
+        folder = named[1].rstrip("/") if named else ""
+        if folder and cuda_toolkits is not None and folder not in {known.rstrip("/") for known in cuda_toolkits}:
+            return Found(
+                detail=f"XLA_FLAGS names {folder}, where no CUDA toolkit was found.",
+                facts=("env.XLA_FLAGS", "cuda_toolkits"),
+                confidence="likely",
+                severity="warning",
+            )
         return (
             Found(detail=f"{name} is {env[name]!r}.", facts=(f"env.{name}",))
             if name and "xla-flags" in signals

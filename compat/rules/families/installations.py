@@ -9,6 +9,7 @@ from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
+    from compat.facts import Host
     from compat.rules.signals import Hearing
 
 
@@ -80,18 +81,34 @@ class JaxPluginInitFailed(Rule):
         ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"'),
     )
 
-    def check(self, packages: dict[str, str], signals: Hearing) -> Outcome:
+    def check(self, packages: dict[str, str], signals: Hearing, host: Host) -> Outcome:
         """A JAX plug-in is present, and one of the libraries it loads is not fit.
 
-        It is missing, or older than the one the plug-in was built against.
+        It is missing, or older than the one the plug-in was built against. Without a message: cuDNN, which the plug-in
+        loads first, is neither in the environment nor on the loader's path.
         """
         plugin = next((name for name in packages if re.fullmatch(r"jax-(cuda|rocm)\d+-plugin", name)), "")
         heard = signals.get("jax-no-cuda-jaxlib", "jax-plugin-failed")
+        if plugin and not heard and _without_cudnn(plugin, packages, host):
+            major = re.sub(r"\D", "", plugin)
+            return Found(
+                detail=f"{plugin} {packages[plugin]} is installed, and cuDNN is nowhere to be found.",
+                facts=(f"packages.{plugin}", "cudnn"),
+                fix=Fix("Install JAX with its extra, which brings cuDNN.", (f'pip install -U "jax[cuda{major}]"',)),
+                confidence="likely",
+                severity="warning",
+            )
         if not plugin or not heard:
             return None
         return Found(
             detail=f"{plugin} {packages[plugin]} is installed, but could not start.", facts=(f"packages.{plugin}",)
         )
+
+
+def _without_cudnn(plugin: str, packages: dict[str, str], host: Host) -> bool:
+    """Whether a CUDA plug-in is there, and cuDNN is known to be absent from wheels, conda and the loader's path."""
+    brought = any(name.startswith("nvidia-cudnn") for name in packages) or "cudnn" in (host["conda_packages"] or {})
+    return plugin.startswith("jax-cuda") and host.absent("cudnn") and not brought
 
 
 RULES = family(FrameworkDuplicateInstall, JaxPluginInitFailed)

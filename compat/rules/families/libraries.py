@@ -190,6 +190,13 @@ class LibraryMismatch(Rule):
             system = item.row is not None and item.row.cuda_from == "system"
             if not is_version(have) or not is_version(item.cudnn):
                 continue
+            first = _put_first(host, "libcudnn")
+            if not system and first and _older_sibling(first.version, item.cudnn):
+                return Found(
+                    detail=f"{item.label} brings cuDNN {item.cudnn}; LD_LIBRARY_PATH puts {first.version} first.",
+                    facts=("libraries", "env.LD_LIBRARY_PATH", item.fact),
+                    severity=None if signals.pointing("library-mismatch") else "warning",
+                )
             if (system or signals.pointing("library-mismatch")) and _cannot_serve(have, item.cudnn):
                 return Found(
                     detail=f"{item.label} was built with cuDNN {item.cudnn}; {have} is found.{shadow}",
@@ -236,6 +243,25 @@ class LibraryMismatch(Rule):
             if heard and part
             else None
         )
+
+
+def _older_sibling(have: str, built: str) -> bool:
+    """Whether a copy answers to the name of the one that was built against (same major) and is older."""
+    if not is_version(have) or not is_version(built):
+        return False
+    return versions.major(have) == versions.major(built) and versions.release(have)[:2] < versions.release(built)[:2]
+
+
+def _put_first(host: Host, stem: str) -> Library | None:
+    """The copy of a library that LD_LIBRARY_PATH puts before every other one."""
+    return next(
+        (
+            item
+            for item in host["libraries"] or ()
+            if item.loaded and item.origin == "LD_LIBRARY_PATH" and item.name.startswith(f"{stem}.so")
+        ),
+        None,
+    )
 
 
 def _cannot_serve(have: str, built: str) -> bool:

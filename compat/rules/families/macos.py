@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
+    from compat.facts import Host
     from compat.rules.signals import Hearing
+
+_ASKED: Final = re.compile(
+    r"[\w-]{1,40}\[(?:and-)?cuda\d*\]|(?:nvidia|jax|cupy|torch)[\w-]{0,40}-cu(?:da)?\d{2}x?\b"
+    r"|/whl/(?:cu\d{2,3}|rocm[\d.]{1,8})|\+(?:cu|rocm)\d[\d.]{0,6}"
+)
+"""Spellings of a wish for CUDA or ROCm: an extra, a package of one CUDA, an index, a local version."""
 
 
 class MacosRosettaPython(Rule):
@@ -52,12 +60,26 @@ class MacosNoCuda(Rule):
     asks = ("platform",)
     remedy = Fix('Use device "mps", or a Linux machine with a GPU.')
 
-    def check(self, platform: str, signals: Hearing) -> Outcome:
-        """The system is macOS, and a program asks for CUDA; to note that there is none is no asking."""
+    def check(
+        self, platform: str, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...], host: Host
+    ) -> Outcome:
+        """The system is macOS, and a program, a command, a wish or an installed build asks for CUDA or ROCm.
+
+        To note that there is none is no asking.
+        """
+        if platform != "darwin":
+            return None
+        if wanted := next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), ""):
+            return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.", facts=("platform",))
+        builds = host["builds"] or {}
+        foreign = next((name for name in builds if builds[name].runtime.startswith(("cuda", "rocm"))), "")
+        if foreign:
+            detail = f"{foreign} is a build for {builds[foreign].runtime}, which macOS does not have."
+            return Found(detail=detail, facts=("platform", f"builds.{foreign}"))
         noted = signals.get("torch-no-gpu-generic")
         line = noted.line.lower() if noted else ""
         asked = "cuda" in line and "is cuda available" not in line
-        if platform != "darwin" or not (asked or signals.get("torch-cpu-build", "cuda-home-unset")):
+        if not asked and not signals.get("torch-cpu-build", "cuda-home-unset"):
             return None
         return Found(detail="There is no CUDA on macOS.", facts=("platform",))
 

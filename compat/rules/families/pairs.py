@@ -257,8 +257,13 @@ class NumpyAbiMismatch(Rule):
     asks = ("packages",)
     remedy = Fix("Install numpy<2, or newer releases of the packages that complain.", ('pip install "numpy<2"',))
 
-    def check(self, packages: dict[str, str], signals: Hearing) -> Outcome:
-        """A compiled package was made against the other NumPy major."""
+    def check(self, packages: dict[str, str], signals: Hearing, host: Host, matrix: Matrix) -> Outcome:
+        """A compiled package was made against the other NumPy major: a message says so, or what is known of it.
+
+        A framework that asks for the other major is told as framework-pair-mismatch, and this under it.
+        """
+        if found := _numpy(host, matrix):
+            return found
         version = packages.get("numpy", "")
         if "numpy-abi" not in signals or not is_version(version) or release(version)[0] < 2:
             return None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import installed
 
 if TYPE_CHECKING:
     from compat.facts import Host
+    from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
 
@@ -84,13 +86,29 @@ class WindowsTdrTimeout(Rule):
     severity = "warning"
     area = "windows"
     asks = ("platform", "tdr_delay")
-    remedy = Fix("Raise TdrDelay, or use a GPU without a display.")
+    remedy = Fix(
+        "Raise TdrDelay and restart, or use a GPU without a display.",
+        (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\GraphicsDrivers /v TdrDelay /t REG_DWORD /d 60",),
+    )
 
-    def check(self, platform: str, signals: Hearing, tdr_delay: int | None = None) -> Outcome:
-        """A kernel ran past the time that a GPU with a display may take."""
+    _SHORT: Final = 2  # seconds; what Windows takes unless it is told otherwise (Microsoft, "TDR Registry Keys")
+
+    def check(
+        self, platform: str, signals: Hearing, host: Host, matrix: Matrix, tdr_delay: int | None = None
+    ) -> Outcome:
+        """A kernel ran past the time that a GPU with a display may take.
+
+        Where none did yet, a delay as short as Windows sets it is told as advice to those who compute on the GPU.
+        """
         heard = signals.get("launch-timeout")
-        if not heard or not platform:
+        if not platform:
             return None
+        if not heard:
+            computes = any(item.cuda for item in installed(host, matrix))
+            if not computes or tdr_delay is None or not 0 < tdr_delay <= self._SHORT:
+                return None
+            detail = f"Windows resets a GPU whose kernel runs for more than {tdr_delay} s."
+            return Found(detail=detail, facts=("platform", "tdr_delay"), severity="info")
         if tdr_delay is None:
             return Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
         limit = f" Windows allows {tdr_delay} s." if tdr_delay else " The watchdog is switched off."
