@@ -12,7 +12,7 @@ _MAJOR = r"[^\d\n]{0,40}?(\d+)"
 _SPELLINGS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), tag)
     for pattern, tag in (
-        (r"\bx?ubuntu(?:-server)?[ -]*(?:linux|server|desktop)?[ -]*v?(\d\d\.\d\d)", "ubuntu"),
+        (r"\bx?ubuntu(?:-server)?[ -]*(?:linux|[a-z]{4,8})?[ -]*v?(\d\d\.\d\d)", "ubuntu"),
         (r"\bpop!?_?os" + _NUMBER, "pop"),
         (r"\blinux ?mint" + _NUMBER, "linuxmint"),
         (r"\bdebian" + _MAJOR, "debian"),
@@ -71,7 +71,8 @@ def split_architecture(text: str) -> tuple[str, str]:
     """
     found = _ASIDE.search(text)
     if found is None:
-        return text.strip(), ""
+        head, _, last = text.strip().rpartition(" ")  # neofetch and fastfetch: ``Ubuntu 22.04.3 LTS x86_64``
+        return (head.strip(), last.lower()) if head and last.lower() in _ARCHITECTURES else (text.strip(), "")
     inside = found.group(1).strip().lower()
     if inside in _ARCHITECTURES:
         return text[: found.start()].strip(), inside

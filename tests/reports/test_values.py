@@ -32,6 +32,21 @@ def test_what_only_begins_like_a_placeholder_is_a_value(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "system"),
+    [
+        ("Ubuntu 22.04.3 LTS (x86_64)", {"os": "ubuntu22.04", "os_name": "Ubuntu 22.04.3 LTS", "arch": "x86_64"}),
+        ("Ubuntu focal 20.04 aarch64", {"os": "ubuntu20.04", "os_name": "Ubuntu focal 20.04", "arch": "aarch64"}),
+        ("Windows 11 (Pro) x64", {"os": "windows11", "os_name": "Windows 11 (Pro)", "arch": "x86_64"}),
+        ("Debian GNU/Linux 12 (bookworm)", {"os": "debian12", "os_name": "Debian GNU/Linux 12 (bookworm)"}),
+        ("x86_64", {"os_name": "x86_64"}),  # an architecture alone is no system with one
+    ],
+)
+def test_a_system_with_its_architecture(text, system):
+    claims = {claim.fact: claim.value for claim in values.system_claims(text)}
+    assert {name: claims.get(name) for name in ("os", "os_name", "arch") if name in claims} == system
+
+
+@pytest.mark.parametrize(
     ("text", "number"),
     [
         ("535.104.05", "535.104.05"),

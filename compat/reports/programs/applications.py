@@ -64,9 +64,9 @@ _NAMED = re.compile(r"(?:cuda|xpu|privateuseone|mps|npu):?(\d+)?\s+:?\s*(.+)")
 
 
 def _device(pair: Pair) -> Iterator[Claim]:
-    """``cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync``."""
+    """``cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync``; ZLUDA adds itself to AMD's names."""
     found = _NAMED.match(pair.value)
-    if found and (gpu := devices.device(found.group(2))):
+    if found and (gpu := devices.device(found.group(2).replace("[ZLUDA]", ""))):
         yield Claim("gpus", gpu, key=found.group(1) or "0")
 
 

@@ -31,6 +31,7 @@ import compat.reports.values as values
 from compat.facts import Build, Gpu
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed
+from compat.reports.systems import architecture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,6 +60,8 @@ _ENTRIES: Final = frozenset({
     "lightning-fabric", "numpy", "tqdm", "tensorboard", "transformers", "deepspeed", "triton", "jax", "tensorflow",
     "accelerate", "nvidia-cudnn-cu12", "nvidia-nccl-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12",
 })  # fmt: skip
+_BARE_HEADS: Final = ("cuda:", "packages:", "system:")
+_PROCESSOR = re.compile(r"^\W*processor:\s+(\w+)\s*$")
 _ENTRY = re.compile(r"^\W*([A-Za-z][\w-]+):\s+(\d[\w.+]*)\s*$")
 
 
@@ -150,8 +153,10 @@ def _bare(target: str, key: str = "") -> Claim:
 
 
 def _lightning(view: View) -> Iterator[Claim]:
-    """``* CUDA:`` with GPUs as bare items below, ``* Packages:``, ``* System:``."""
-    heads = [index for needle in ("* Packages", "* Lightning", "* CUDA:") for index, _ in view.lines(needle)]
+    """``* CUDA:`` with GPUs as bare items below, ``* Packages:``, ``* System:``; in old releases without the star."""
+    starred = ("* Packages", "* Lightning", "* CUDA:", "* System:")
+    heads = [index for needle in starred for index, _ in view.lines(needle)]
+    heads += [index for word in _BARE_HEADS for index, line in view.lines(word) if line.strip() == word]
     for start, stop in view.sections(heads, 400):
         inside_gpus = False
         for index, line in view.span(start, stop):
@@ -161,8 +166,10 @@ def _lightning(view: View) -> Iterator[Claim]:
                 if name.lower() in _ENTRIES:
                     claim = Claim("packages", version, key=name.lower(), weight=Weight.LISTED)
                     yield from view.stamp(index, [claim])
-                elif name == "version" and "CUDA" in view.page.lines[start].text:
+                elif name == "version" and "CUDA" in view.page.lines[start].text.upper():
                     yield from view.stamp(index, (claim for claim in [values.build_claim("cuda", version)] if claim))
+            if (found := _PROCESSOR.match(line)) and (arch := architecture(found.group(1))):
+                yield from view.stamp(index, [Claim("arch", arch, weight=Weight.LISTED)])
             if inside_gpus and ":" not in text and (gpu := devices.device(text)):
                 yield from view.stamp(index, [Claim("gpus", gpu)])
             inside_gpus = text == "GPU:" or (inside_gpus and ":" not in text and bool(text))

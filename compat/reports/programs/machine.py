@@ -71,11 +71,13 @@ def _flags(pair: Pair) -> Iterator[Claim]:
 
 
 def _name(pair: Pair) -> Iterator[Claim]:
-    """os-release's NAME and VERSION_ID, when PRETTY_NAME is not among the lines."""
-    lines = [line.text for line in pair.page.lines[max(0, pair.index - 4) : pair.index + 12]]
-    release = next((text for text in lines if text.startswith("VERSION_ID")), "")
+    """os-release's NAME with VERSION_ID or VERSION, when PRETTY_NAME is not among the lines."""
+    lines = [line.text.strip() for line in pair.page.lines[max(0, pair.index - 4) : pair.index + 12]]
+    heads = ("VERSION_ID=", "VERSION=")
+    release = next((text for head in heads for text in lines if text.startswith(head)), "")
     if release and not any(text.startswith("PRETTY_NAME") for text in lines):
-        yield from values.system_claims(f"{pair.value} {release.partition('=')[2].strip(chr(34))}")
+        bare = release.partition("=")[2].partition("(")[0].strip(' "')
+        yield from values.system_claims(f"{pair.value} {bare}")
 
 
 def _mac(pair: Pair) -> Iterator[Claim]:
@@ -111,6 +113,7 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
             *page.find(" controller"),
             *page.find("REVISION: "),
             *page.find("L4T "),
+            *page.find('NAME="'),
         }
     )
 

@@ -105,15 +105,22 @@ def _agents(view: View) -> Iterator[Claim]:
     The marks are the labels themselves rather than the ``Agent N`` titles, because a cut or Markdown may eat those.
     """
     names = [index for index, line in view.lines("Marketing Name") if "Marketing Name" in line]
+    heads = [_head(view, index) for index in names]
     seen: set[str] = set()
     for position, index in enumerate(names):
-        stop = names[position + 1] - 2 if position + 1 < len(names) else index + AGENT
-        above = [text for _, text in view.span(max(0, index - 4), index)]
+        stop = heads[position + 1] if position + 1 < len(names) else index + AGENT
+        above = [text for _, text in view.span(heads[position], index)]
         below = [text for _, text in view.span(index, min(stop, index + AGENT))]
         if claim := _agent(above, below, str(len(seen))):
             seen.add(str(index))
             yield from view.stamp(index, [claim])
     yield from _nameless(view, names)
+
+
+def _head(view: View, index: int) -> int:
+    """The line that begins an agent: its "Name", some lines above the "Marketing Name"; what grep kept may be next."""
+    above = [at for at, text in view.span(max(0, index - 4), index) if re.match(r"\s*Name\s*:(?!\s*amdgcn)", text)]
+    return above[-1] if above else index
 
 
 def _agent(above: list[str], below: list[str], key: str) -> Claim | None:
