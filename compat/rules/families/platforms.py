@@ -146,7 +146,7 @@ class PlatformUnsupported(Rule):
             or self._wheel(host, signals)
             or self._variant(host, matrix, commands)
             or self._nvidia_only(platform, signals)
-            or self._wsl(platform, signals)
+            or self._wsl(platform, signals, wheel=any(item.rocm for item in installed(host, matrix)))
             or self._refused(host, matrix, signals, asked)
         )
 
@@ -190,9 +190,10 @@ class PlatformUnsupported(Rule):
         return Found(detail=f"{name} is made for CUDA, which macOS does not have.", facts=("platform",))
 
     @staticmethod
-    def _wsl(platform: str, signals: Hearing) -> Outcome:
-        """ROCm's usual packages look for a kernel module and /dev/kfd, which WSL has not."""
-        if platform != "wsl2" or not signals.get("rock-not-loaded", "kfd-no-file"):
+    def _wsl(platform: str, signals: Hearing, *, wheel: bool) -> Outcome:
+        """ROCm's usual packages look for a kernel module and /dev/kfd, which WSL has not; a wheel has its own fault."""
+        told = signals.get("rock-not-loaded", "kfd-no-file", "" if wheel else "hip-no-device")
+        if platform != "wsl2" or not told:
             return None
         detail = "WSL has neither the amdgpu module nor /dev/kfd; ROCm's packages for WSL serve a few GPUs only."
         page = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"

@@ -89,7 +89,7 @@ class RocmGfxUnsupported(Rule):
     def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
         heard = signals.get(*_CODE)
         if not heard or not cards:
-            return self._by_crash(cards, matrix) if "word-crash" in signals else None
+            return self._by_crash(cards, matrix, signals)
         target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
         row = matrix.gfx(target)
         official = " It is officially supported by ROCm." if row and row.first_rocm and not row.last_rocm else ""
@@ -101,12 +101,17 @@ class RocmGfxUnsupported(Rule):
             sources=cite(matrix, row),
         )
 
-    def _by_crash(self, cards: list[Gpu], matrix: Matrix) -> Outcome:
-        """A crash without a word beside a GPU that ROCm does not serve: libraries fail so where they lack its code."""
+    def _by_crash(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
+        """A crash, or a GPU left idle, without a word beside a GPU that ROCm does not serve, or only of late."""
+        heard = signals.get("word-crash", "word-cpu-only")
+        if not heard:
+            return None
+        idle = heard.signal.signal == "word-cpu-only"
         for gpu in cards:
             row = matrix.gfx(gpu.target)
-            if row and (not row.first_rocm or row.last_rocm):
-                detail = f"A process crashed, and {gpu.name or 'the GPU'} is {gpu.target}, which ROCm does not serve."
+            if row and (not row.first_rocm or row.last_rocm or (idle and row.override)):
+                what = "The GPU is left idle" if idle else "A process crashed"
+                detail = f"{what}, and {gpu.name or 'the GPU'} is {gpu.target}, which few ROCm builds serve."
                 return Found(
                     detail=detail,
                     facts=("gpus",),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 from compat.rules.families.rocm import amd_cards
 
+_OPEN = ("hsa-out-of-resources", "hip-no-device")
+"""Messages that have other causes more often, so that two releases near each other are no reason to suspect them."""
+
 
 class RocmVersionMismatch(Rule):
     """ROCm user space and kernel driver, or two ROCm copies, are too far apart.
@@ -51,13 +54,26 @@ class RocmVersionMismatch(Rule):
         if item and is_version(rocm) and is_version(item.rocm):
             apart = versions.major(rocm or "") != versions.major(item.rocm)
             shadowed = apart and "/opt/rocm" in signals.text and bool(signals.get("tensile-missing", "tensile-host"))
-            if shadowed or (heard and (apart or rocm != item.rocm) and heard.signal.signal != "hsa-out-of-resources"):
+            if shadowed or (heard and (apart or rocm != item.rocm) and heard.signal.signal not in _OPEN):
                 return Found(
                     detail=f"{item.label} brings ROCm {item.rocm}; ROCm {rocm} is on the system.",
                     facts=("rocm", item.fact),
                     confidence="certain" if apart else "likely",
                 )
+        if host["platform"] == "windows" and "hip-no-device" in signals:
+            return self._of_windows()
         return self._driver(rocm or (item.rocm if item else ""), amdgpu, matrix)
+
+    @staticmethod
+    def _of_windows() -> Outcome:
+        """On Windows the driver brings half of the HIP runtime: one that is older shows no device to the other half."""
+        return Found(
+            detail="The HIP runtime sees no GPU; on Windows mostly AMD's driver is older than what the program brings.",
+            facts=("platform",),
+            confidence="possible",
+            severity="warning",
+            fix=Fix("Install AMD's newest driver for Windows (Adrenalin) and restart."),
+        )
 
     @staticmethod
     def _soname(rocm: str | None, signals: Hearing) -> Outcome:
