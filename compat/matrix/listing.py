@@ -193,6 +193,11 @@ _SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
         "NVIDIA driver branches",
         "branch, kind, CUDA: cuda, first, latest, Windows: windows, date, end of life: eol, drops",
     ),
+    "forward": _of(
+        "forward",
+        "Forward compatibility: drivers on which cuda-compat runs",
+        "cuda-compat: cuda, driver branches: branches",
+    ),
     "capabilities": _of(
         "capabilities",
         "NVIDIA compute capabilities",

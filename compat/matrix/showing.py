@@ -49,7 +49,7 @@ def show(matrix: Matrix, text: str) -> tuple[Table, ...]:
     near = (*products.nearest_gpus(matrix, wanted), *_near_packages(matrix, wanted))
     raise InputError(
         f"nothing is known by the name {wanted!r}",
-        expected="a package, a release, a target, a GPU, an image or a system",
+        expected="a package, a release, a target, a GPU, an accelerator, an image or a system",
         hint=f"near it: {', '.join(near[:4])}"
         if near
         else f"`envcheck matrix list` shows {', '.join(subjects()[:4])}, ...",
@@ -87,6 +87,9 @@ def _release(matrix: Matrix, wanted: str) -> Iterator[Table]:
             or versions.release(stated) == versions.release(version)
         ):
             yield detail(matrix, f"{kind} {stated}", row)
+    for row in matrix.table("forward") if kind == "cuda" else ():
+        if versions.same_series(row.cuda, version):
+            yield detail(matrix, f"cuda-compat {row.cuda} on older drivers", row)
 
 
 def _branch(matrix: Matrix, wanted: str) -> Iterator[Table]:
@@ -212,24 +215,59 @@ def _variants(builds: list[Build]) -> str:
 
 
 def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
-    """``torch`` or ``torch==2.9.1``."""
+    """``torch``, ``torch==2.9.1``, or all releases of ``torch 2.9``."""
     found = _PACKAGE.fullmatch(wanted)
     package = matrix.package(found[1]) if found else None
     if found is None or package is None:
         return
     releases = by_release(matrix.builds(package.name))
     version = (found[2] or "").partition("+")[0]
-    if version and version not in releases:
-        raise InputError(
-            f"{package.name} {version} is not in the matrix",
-            expected=f"one of {', '.join(list(releases)[-8:])}",
-        )
-    if version:
-        yield _builds(matrix, f"{package.title} {version}", releases[version])
-        yield from _requirements(matrix, releases[version])
-    else:
+    if not version:
         yield detail(matrix, package.title, package)
         yield _releases(matrix, releases)
+        return
+    chosen = {name: releases[name] for name in _of_version(releases, version, "==" in wanted)}
+    if not chosen:
+        raise _no_release(package.name, version, releases)
+    if len(chosen) > 1:
+        yield _releases(matrix, chosen)
+    for name, builds in chosen.items() if len(chosen) == 1 else ():
+        yield _builds(matrix, f"{package.title} {name}", builds)
+        yield from _requirements(matrix, builds)
+
+
+def _no_release(package: str, version: str, releases: Iterable[str]) -> InputError:
+    """That a package has no such release, with those that there are: of the same major, if any."""
+    major = f"{version.partition('.')[0]}."
+    near = [name for name in releases if name.startswith(major)] or list(releases)
+    return InputError(f"{package} {version} is not in the matrix", expected=f"one of {', '.join(near[-8:])}")
+
+
+def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]:
+    """Releases that a version means: itself as PEP 440 compares, ``2.15`` for 2.15.0; unless exact, its whole series."""
+    same = [name for name in releases if name == version] or [
+        name for name in releases if versions.same_release(version, name)
+    ]
+    series = [name for name in releases if name.startswith(f"{version}.")]
+    return same if exact or version in same else list(dict.fromkeys([*same, *series]))
+
+
+def _accelerator(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``ascend``, ``tpu``, ``torch-musa``: the packages that drive an accelerator, and what each release of them needs."""
+    name = normalise(wanted)
+    rows = [row for row in matrix.table("accelerators") if name in {row.accelerator, row.package}]
+    lines = [
+        line(
+            row,
+            row.accelerator,
+            row.package,
+            *map(cell, (row.versions, row.framework, row.stack, row.python, row.devices, row.driver)),
+        )
+        for row in rows
+    ]
+    if lines:
+        columns = ("accelerator", "package", "versions", "framework", "stack", "Python", "devices", "driver")
+        yield table(matrix, f"What {wanted} needs", columns, lines)
 
 
 def _releases(matrix: Matrix, releases: dict[str, list[Build]]) -> Table:
@@ -305,6 +343,7 @@ _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _branch,
     _target,
     _package,
+    _accelerator,
     _image,
     _system,
     _gpu,

@@ -45,6 +45,13 @@ SHOWN = {
     "cuda 12.8": ("driver_linux | 570.26", "driver_linux | 570.124.06"),
     "CUDA12.8.1": ("family_linux | 525.60.13",),
     "rocm 6.4.1": ("stream | classic",),
+    "dg2": ("architecture | Xe-HPG", "Intel Arc A770", "torch | 2.5.0 (xpu)"),
+    "Arc B580": ("target | bmg", "features | fp64"),
+    "ascend": ("ascend | torch-npu",),
+    "torch-musa": ("musa | torch-musa | 2.5.0",),
+    "tensorflow 2.15": ("2.15.1 |", "2.15.0.post1 |", "2.15.0 |"),
+    "tensorflow==2.15": ("cuda12.2 | 2.15.0 |",),
+    "torch 2.9": ("2.9.1 |", "2.9.0 |"),
     "sm_120": ("architecture | Blackwell", "NVIDIA GeForce RTX 5090"),
     "12.0": ("first_cuda | 12.8",),
     "gfx1100": ("generic | gfx11-generic", "AMD Radeon RX 7900 XTX"),
@@ -167,3 +174,21 @@ def test_comparing_what_is_no_matrix_is_one_clear_error(tmp_path, text):
 
 def test_what_is_shown_says_which_file_it_stands_in():
     assert "file | toolkits.toml" in text_of(show(MATRIX, "cuda 12.8.0"))
+
+
+def test_a_toolkit_is_shown_with_the_older_drivers_that_cuda_compat_serves():
+    last = show(MATRIX, "cuda 12.8")[-1]
+    assert last.title == "cuda-compat 12.8 on older drivers"
+    branches = {line.cells[1] for line in last.lines if line.cells[0] == "branches"}
+    assert branches == {" ".join(row.branches) for row in MATRIX.table("forward") if row.cuda == "12.8"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [("torch 2.99", "2.15.0"), ("torch==2.9.7", "2.15.0"), ("torch 1.99", "1.13.1"), ("torch==9.9", "2.15.0")],
+)
+def test_a_release_that_is_not_there_is_answered_with_its_neighbours(asked, expected):
+    with pytest.raises(InputError) as told:
+        show(MATRIX, asked)
+    assert told.value.expected.endswith(f", {expected}")
+    assert "is not in the matrix" in told.value.what
