@@ -195,7 +195,7 @@ _SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
     ),
     "forward": _of(
         "forward",
-        "Forward compatibility: drivers on which cuda-compat runs",
+        "Older drivers on which cuda-compat runs",
         "cuda-compat: cuda, driver branches: branches",
     ),
     "capabilities": _of(

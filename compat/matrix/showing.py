@@ -244,7 +244,7 @@ def _no_release(package: str, version: str, releases: Iterable[str]) -> InputErr
 
 
 def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]:
-    """Releases that a version means: itself as PEP 440 compares, ``2.15`` for 2.15.0; unless exact, its whole series."""
+    """Releases that a version means: ``2.15`` is 2.15.0 to PEP 440 (``exact``), else its whole series."""
     same = [name for name in releases if name == version] or [
         name for name in releases if versions.same_release(version, name)
     ]
@@ -253,7 +253,7 @@ def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]
 
 
 def _accelerator(matrix: Matrix, wanted: str) -> Iterator[Table]:
-    """``ascend``, ``tpu``, ``torch-musa``: the packages that drive an accelerator, and what each release of them needs."""
+    """``ascend``, ``tpu``, ``torch-musa``: packages that drive an accelerator, and what each release needs."""
     name = normalise(wanted)
     rows = [row for row in matrix.table("accelerators") if name in {row.accelerator, row.package}]
     lines = [
