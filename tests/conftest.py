@@ -7,8 +7,8 @@ settings.register_profile("steady", deadline=None, suppress_health_check=[Health
 settings.load_profile("steady")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """With ``--dist loadgroup`` a file keeps its fixtures in one worker, and the engine is used by one worker alone."""
-    for item in items:
+    for item in items if config.pluginmanager.hasplugin("xdist") else ():
         group = "engine" if "engine" in item.path.parts else str(item.path)
         item.add_marker(pytest.mark.xdist_group(group))

@@ -244,7 +244,7 @@ def test_garbage_of_libcuda_becomes_gaps(driver):
 def test_libcuda_without_devices_or_with_absurdly_many_tells_its_start_alone(driver, definitions):
     host = driver(cuda=definitions)
     assert host["cuda_init"] == "ok"
-    assert not [gpu for gpu in host["gpus"] if gpu.name == "Orin"]
+    assert not [gpu for gpu in host["gpus"] or () if gpu.name == "Orin"]
 
 
 @pytest.mark.parametrize(
