@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import re
 import sys
 from importlib import import_module
@@ -35,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
+    os.environ["COLUMNS"] = "100"  # the width of whoever generates must not show
     stale = [path for path, text in files().items() if not _fresh(ROOT / path, text, write=not given.check)]
     for path in stale:
         print(f"{'not fresh' if given.check else 'written'}: {path}")
