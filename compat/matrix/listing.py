@@ -204,7 +204,7 @@ _SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
         "capability: cc, architecture, first CUDA: first_cuda, last CUDA: last_cuda, last driver: last_driver, "
         "integrated, features",
     ),
-    "rocm": _of("rocm", "ROCm releases", "rocm, stream, date, drivers, targets, systems: os"),
+    "rocm": _of("rocm", "ROCm releases", "rocm, stream, date, drivers, targets, systems: os, kernels: linux"),
     "gfx": _of(
         "gfx",
         "AMD targets",

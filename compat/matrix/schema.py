@@ -113,6 +113,9 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "targets": DEVICE,
         "glibc": MINOR,
         "os": OS,
+        "linux": _pattern(
+            r"[a-z]+\d{1,4}(\.\d{1,2})?:\d{1,2}(\.\d{1,3}){1,2}(-\d{1,4})?", "a system and its kernel, rhel9.4:5.14"
+        ),
         "date": DATE,
     },
     rows.Product: {"vendor": _word("nvidia", "amd", "intel"), "pci": PCI},

@@ -266,3 +266,12 @@ def test_accelerators_name_their_framework_and_stack():
     npu = [row for row in rows if row.package == "torch-npu" and row.versions == ("2.9.0",) and row.stack]
     assert {row.stack for row in npu} >= {"cann8.5.0"}
     assert all(row.framework == "torch==2.9.0" for row in npu)
+
+
+def test_kernels_that_amd_states_are_of_the_systems_it_supports():
+    """Read off AMD's tables of 5.7.1, 6.2.0 and 7.2.4; each release names a kernel once per system and kind."""
+    stated = {row.rocm: row.linux for row in MATRIX.table("rocm")}
+    assert {"ubuntu22.04:5.19", "ubuntu22.04:6.2", "centos7:3.10"} <= set(stated["5.7.1"])
+    assert {"ubuntu24.04:6.8", "ubuntu22.04:5.15", "sles15.6:6.4"} <= set(stated["6.2.0"])
+    assert {"ubuntu24.04:6.17", "rhel10.1:6.12.0-124"} <= set(stated["7.2.4"])
+    assert sum(map(bool, stated.values())) >= 35

@@ -162,6 +162,10 @@ def _rocm_names(view: View, item: Placed) -> Iterator[Breach]:
     for os in item.row.os:
         if not has_system(view, os):
             yield Breach(item, "os", f"{os} is not in systems", "a name of systems")
+    for text in item.row.linux:
+        os = text.partition(":")[0]
+        if item.row.os and os not in item.row.os:
+            yield Breach(item, "linux", f"{os} is not in its systems", f"one of {' '.join(item.row.os)}")
 
 
 def _library_names(view: View, item: Placed) -> Iterator[Breach]:

@@ -111,6 +111,7 @@ class RocmRelease(Row):
         targets: gfx targets its libraries are built for, officially supported.
         glibc: lowest glibc.
         os: systems it supports, ``ubuntu22.04 rhel9.4``; empty if not known.
+        linux: kernels that it states for a system, ``ubuntu22.04:5.15 ubuntu22.04:6.8``; empty if not known.
     """
 
     rocm: str
@@ -119,6 +120,7 @@ class RocmRelease(Row):
     targets: tuple[str, ...] = ()
     glibc: str = ""
     os: tuple[str, ...] = ()
+    linux: tuple[str, ...] = ()
     date: str = ""
 
 
