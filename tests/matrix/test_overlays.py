@@ -135,3 +135,41 @@ def test_a_new_release_is_one_row_and_known_everywhere_at_once(tmp_path):
     added = [str(change) for change in diff(matrix(), both)]
     assert len(added) == 1
     assert added[0].startswith("torch 99.1.0 added: cuda12.8; drops ")
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "fault"),
+    [
+        ("gpus", 'name = "X", vendor = "intel", target = "arc"', "target arc is not known [names-exist]"),
+        (
+            "builds.torch",
+            'versions = "9.9", runtime = "xpu", python = "3.12", platforms = "linux_x86_64", kernels = "pvc cuda"',
+            "kernels cuda is no known target [names-exist]",
+        ),
+        (
+            "builds.torch",
+            'versions = "9.9", runtime = "xpu", python = "3.12", platforms = "linux_x86_64", kernels = "pvc sm_90"',
+            "kernels has sm_90 in a xpu build [kernels-possible]",
+        ),
+        ("intel", 'intel = "pvc2", architecture = "Xe", runs = "pvc"', "runs lacks pvc2 [names-exist]"),
+        (
+            "rocm",
+            'rocm = "99.0.0", stream = "classic", os = "rhel9.4", linux = "rhel9.6:5.14"',
+            "rhel9.6 is not in its",
+        ),
+    ],
+)
+def test_a_row_that_names_what_is_not_there_is_told_with_file_line_row_and_key(tmp_path, table, row, fault):
+    path = overlay(tmp_path, table, row)
+    told = [str(error) for error in check([path])]
+    assert any(error.startswith(f"{path}:4: {table}") and fault in error for error in told), told
+
+
+def test_own_builds_for_intel_are_taken_where_their_code_runs(tmp_path):
+    row = 'versions = "2.9.1", runtime = "xpu", local = "xpu", index = "pytorch", python = "3.12", '
+    both = load([overlay(tmp_path, "builds.torch", row + 'platforms = "linux_x86_64", kernels = "bmg"')], {})
+    from compat.targets import kernels_for
+
+    ours = next(build for build in both.builds_of("torch", "2.9.1") if build.origin.endswith("mine.toml"))
+    assert kernels_for("lnl-m", ours.kernels, both.families) == "native"
+    assert kernels_for("pvc", ours.kernels, both.families) == "none"

@@ -62,7 +62,10 @@ WORDS = {
     schema.PCI: (["10de:2684"], ["10DE:2684", "10de2684", "10de:26844"]),
     schema.RELEASE: (["2.9.1", "2.0.0a0+81ea7a4", "1.12.0..1.13.1"], ["latest", "2.0 1", ">=2"]),
     schema.DEVICE: (["sm_89", "gfx1100", "gfx90a:xnack-"], ["sm_90a", "8.9", "gfx11-generic", "rtx"]),
-    schema.CODE: (["sm_80", "compute_90", "sm_90a", "gfx90a:xnack-", "gfx11-generic", "-"], ["80", "cuda", ""]),
+    schema.CODE: (
+        ["sm_80", "compute_90", "sm_90a", "gfx90a:xnack-", "gfx11-generic", "pvc", "-"],
+        ["80", "sm80", "CUDA", ""],
+    ),
     schema.BRANCH: (["R535"], ["535", "r535", "R53"]),
 }
 
