@@ -1,8 +1,9 @@
 """Several machines: one plan for all of them, or the smallest number of plans that covers them.
 
 A plan for a group is solved like one for a single machine whose GPUs and drivers are those of all members: each GPU
-keeps the driver of its own machine. Up to :data:`EXACT` hosts all partitions are tried, those with fewer groups first;
-solves are remembered by group, and a fleet rarely has more than a few kinds of machine.
+keeps the driver of its own machine. Machines of different platforms or Pythons never share one. Up to :data:`EXACT`
+hosts all partitions are tried, those with fewer groups first; solves are remembered by group, and a fleet rarely has
+more than a few kinds of machine.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from compat.resolve.answering import answer
+from compat.resolve.knowledge import knowledge
+from compat.resolve.situation import may_share, situation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,9 +38,13 @@ def cover(
     """
     alone = {number: answer(requirements, [host], matrix, cpu=cpu, prefer=prefer) for number, host in enumerate(hosts)}
     found: dict[Group, Answer] = {(number,): one for number, one in alone.items()}
+    known = knowledge(matrix)
+    targets = [situation((), [host], known, cpu=cpu) for host in hosts]
 
     def solved(group: Group) -> bool:
         """Whether one plan serves a group of hosts; each group is asked once."""
+        if not all(may_share(targets[one], targets[other]) for one, other in combinations(group, 2)):
+            return False
         if group not in found:
             found[group] = answer(requirements, [hosts[number] for number in group], matrix, cpu=cpu, prefer=prefer)
         return found[group].status == "plan"

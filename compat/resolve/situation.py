@@ -144,7 +144,7 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
     numbered = tuple((wish, builder.add("wish", wish.package, wish.spec, wish.text)) for wish in wishes)
     first = hosts[0]
     runtime, runtime_bit = _runtime(first, builder)
-    python, python_bit = _text(first, "python", "Python {}", builder, versions.minor)
+    python, python_bit = _text(_telling(hosts, "python"), "python", "Python {}", builder, versions.minor)
     os, os_bit = _os(first, builder)
     machines, devices, idle = _machines(hosts, known, builder, cpu)
     glibc, glibc_bit = _lowest(hosts, "glibc", "glibc {}", builder)
@@ -173,6 +173,19 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
         conditions=tuple(dict.fromkeys(builder.conditions)),
         unknowns=tuple(dict.fromkeys(builder.unknowns)),
     )
+
+
+def may_share(one: Situation, other: Situation) -> bool:
+    """Whether one plan can be for two machines at all: builds and a Python are for one platform and one minor version.
+
+    Machines that do not say which Python they have take the plan's.
+    """
+    return one.place == other.place and (one.python == other.python or not (one.python and other.python))
+
+
+def _telling(hosts: Sequence[Host], name: str) -> Host:
+    """The first machine that states a fact; the first of all where none does."""
+    return next((host for host in hosts if host[name]), hosts[0])
 
 
 def driver_number(text: str) -> tuple[int, ...]:
@@ -261,8 +274,8 @@ def _places(hosts: Sequence[Host], devices: Sequence[Device], builder: _Builder)
     Leaving the machine for another architecture, or its platform for Linux, costs the bits of those facts; an unstated
     architecture is assumed and cannot be left.
     """
-    host = hosts[0]
-    platform = _SYSTEMS.get(host["platform"] or "", "linux")
+    host, stated = _telling(hosts, "arch"), _telling(hosts, "platform")
+    platform = _SYSTEMS.get(stated["platform"] or "", "linux")
     implied = next((device.arch for device in devices if device.arch), "")
     usual = "aarch64" if platform == "darwin" else DEFAULT_ARCH  # Apple builds no other since 2020
     arch = _MACHINES.get(host["arch"] or "", host["arch"] or implied or usual)
@@ -271,7 +284,7 @@ def _places(hosts: Sequence[Host], devices: Sequence[Device], builder: _Builder)
     arch_bit = builder.fact("arch", arch, f"architecture {arch}", host.source("arch")) if host["arch"] else 0
     platform_bit = 0
     if platform != "linux":
-        platform_bit = builder.fact("platform", platform, f"platform {platform}", host.source("platform"))
+        platform_bit = builder.fact("platform", platform, f"platform {platform}", stated.source("platform"))
     places = {_tag(platform, arch): 0}
     for other, cost in (
         (arch, platform_bit),
