@@ -135,7 +135,7 @@ def outdated(plan: Plan, matrix: Matrix) -> str:
 
 def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
     """The machines meant: each host file with the options laid over it, the options alone, or this machine."""
-    from compat.resolve.target import from_options
+    from compat.resolve.target import driver_settled, from_options
 
     options = from_options(
         matrix,
@@ -149,7 +149,7 @@ def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
         arch=target.arch or None,
     )
     if target.hosts:
-        return tuple(options.over(hosts.from_file(name, matrix)) for name in target.hosts)
+        return tuple(driver_settled(options.over(hosts.from_file(name, matrix)), matrix) for name in target.hosts)
     return (options if target.described else options.over(hosts.this_machine(matrix)),)
 
 

@@ -21,6 +21,14 @@ _VENDORS: Final = frozenset(
     {"nvidia", "amd", "ati", "intel", "corporation", "inc", "advanced", "micro", "devices", "gpu", "graphics"}
 )
 _FAMILIES: Final = frozenset({"geforce", "quadro", "tesla", "radeon", "instinct", "arc"})
+_MAKERS: Final = {
+    "nvidia": "nvidia",
+    "geforce": "nvidia",
+    "amd": "amd",
+    "radeon": "amd",
+    "intel": "intel",
+    "iris": "intel",
+}
 _LONGEST: Final = 200  # no product name comes near; longer input is not a name
 
 
@@ -46,10 +54,12 @@ def by_pci(products: Iterable[Product], pci: str) -> tuple[Product, ...]:
 
 
 def nearest_gpus(matrix: Matrix, text: str, *, limit: int = 3) -> tuple[str, ...]:
-    """Names that look like ``text``, for a hint about a slip of the pen."""
+    """Names that look like ``text``, for a hint about a slip of the pen; those of one maker where the text names it."""
     import difflib
 
-    names = {squeezed(name): product.name for product in matrix.table("gpus") for name in names_of(product)}
+    meant = {vendor for word, vendor in _MAKERS.items() if word in text[:_LONGEST].lower()}
+    products = [row for row in matrix.table("gpus") if not meant or row.vendor in meant]
+    names = {squeezed(name): product.name for product in products for name in names_of(product)}
     close = difflib.get_close_matches(squeezed(text[:_LONGEST]), names, n=limit * 2, cutoff=0.6)
     return tuple(dict.fromkeys(names[name] for name in close))[:limit]
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
+from compat.resolve.devices import typed_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
 
-_FLAGS: Final = {"driver": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
-"""Facts that an option states, by name."""
+_FLAGS: Final = {"driver": "--driver", "amdgpu": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
+"""Facts that an option states, by name; the driver of a machine whose GPUs are all AMD's is AMD's."""
 
 _OWN: Final = {"driver": "nvidia", "cuda": "nvidia", "amdgpu": "amd", "rocm": "amd"}
 """What speaks for GPUs of one maker only."""
@@ -35,7 +37,7 @@ def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, 
     A driver or a Python read from a machine is overruled by the option that states the new one, and so are GPUs of
     which some are left out; that a GPU read from a machine is another one cannot be typed.
     """
-    if not all(_is_typed(soft, changes) for soft in softs):
+    if not all(_is_typed(search, soft, changes) for soft in softs):
         return ""
     dropped = {soft.bit for soft in softs}
     wishes = []
@@ -103,14 +105,9 @@ def _restated(
         if soft.kind != "wish" and flag and not _is_gpu(soft) and soft.bit not in dropped and _speaks(soft, vendors):
             yield from (flag, _typed(soft))
     for device in devices:
-        yield from ("--gpu", _gpu_name(search, device))
+        yield from ("--gpu", typed_name(device, search.known))
     for text in (named or {}).values():
         yield from ("--gpu", text)
-
-
-def _gpu_name(search: Search, device: Device) -> str:
-    """A device as ``--gpu`` finds it: by its name where the matrix has that, else by its target."""
-    return device.name if search.known.hardware.product("", device.name, device.target) else device.target
 
 
 def _vendors(search: Search, left: Sequence[Device]) -> frozenset[str]:
@@ -129,8 +126,10 @@ def _is_gpu(soft: Soft) -> bool:
     return soft.subject.startswith("gpu")
 
 
-def _is_typed(soft: Soft, changes: Mapping[str, str]) -> bool:
+def _is_typed(search: Search, soft: Soft, changes: Mapping[str, str]) -> bool:
     """Whether a constraint's new value can be given on the command line."""
+    if soft.subject == "amdgpu" and search.target.vendors != {"amd"}:
+        return False  # there --driver means NVIDIA's
     left_out = _is_gpu(soft) and changes.get("gpu", "").startswith("without ")
     return soft.kind in {"wish", "option"} or soft.subject in {*_FLAGS, "runtime"} or left_out
 

@@ -114,6 +114,12 @@ def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
     return Device(name, vendor.lower(), target, brand, segment, machine, arch=arch)
 
 
+def typed_name(device: Device, known: Knowledge) -> str:
+    """A device as ``--gpu`` finds it: by its name where that means one target, else by its target."""
+    product = known.hardware.product("", device.name, "") if device.name else None
+    return device.name if product is not None and product.target == device.target else device.target or device.name
+
+
 def vendor_of(target: str) -> str:
     """The vendor that a kernel target belongs to."""
     if sm(target) is not None:

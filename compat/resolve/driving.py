@@ -76,7 +76,7 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
     row = next(row for row in known.matrix.table("forward") if row.cuda == versions.minor(cuda))
     floor = known.hardware.floor(cuda)
     own = floor.exact if floor else ""
-    package = f"cuda-compat-{versions.minor(cuda).replace('.', '-')}"
+    package = forward_package(chosen)
     machines = [machine for machine in search.target.machines if machine.number]
     spans = [
         scale_first for device in search.target.devices if (scale_first := search.scale.driver_span(device, place)[0])
@@ -94,6 +94,11 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
         source=f"forward {row.cuda} ({known.matrix.cite(row)})",
         package=package,
     )
+
+
+def forward_package(chosen: Sequence[Weighed]) -> str:
+    """The cuda-compat package of some builds' newest CUDA, ``cuda-compat-12-8``."""
+    return f"cuda-compat-{versions.minor(runtime_of(chosen).removeprefix('cuda')).replace('.', '-')}"
 
 
 def _first(search: Search, machine: Machine) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat.plan import NO_CODE, BaseImage, GpuVerdict, Plan, PlannedBuild
-from compat.resolve.driving import driver_need, forward_env
+from compat.resolve.driving import driver_need, forward_env, forward_package
 from compat.resolve.options import is_unread
 from compat.resolve.pins import constraints
 from compat.resolve.search import runtime_of
@@ -151,6 +151,20 @@ def _without_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerd
         yield GpuVerdict(name=device.name, target=device.target, kernels=kernels, why=why)
 
 
+def _amd_driver(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
+    """The AMD driver that a plan's ROCm asks for, where the target does not say which it has or no range is known."""
+    runtime = runtime_of(chosen)
+    if not runtime.startswith("rocm"):
+        return
+    rocm = runtime.removeprefix("rocm")
+    floor = search.known.hardware.amdgpu_floor(rocm)
+    told = next((".".join(map(str, machine.amdgpu)) for machine in search.target.machines if machine.amdgpu), "")
+    if floor and not told:
+        yield f"the host has AMD driver {floor} or later, or a kernel with one of its own (no driver version is known)"
+    elif told and not floor:
+        yield f"whether ROCm {rocm} accepts AMD driver {told} is not known"
+
+
 def _no_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     """That a plan uses no GPU by itself, where a GPU may be there and no CPU build was asked for."""
     if not _is_bare(search, chosen):
@@ -217,6 +231,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     yield from _no_code(search, chosen)
     if driver.minimum and not any(machine.number for machine in target.machines):
         yield f"the host has NVIDIA driver {driver.minimum} or later (no driver version is known)"
+    yield from _amd_driver(search, chosen)
     if driver.note and any(weighed.strain for weighed in chosen):
         yield driver.note
     for verdict in verdicts(search, chosen):
@@ -229,6 +244,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
             yield f"{name} is published as source: it is compiled at installation, with a toolkit's devel image"
     yield from _inferred(search, chosen)
     yield from _newer_inferred(search, found)
+    yield from _newer_forward(search, found)
     image = found.footing.image
     if image is not None and image.python_from == "uv":
         lacks = f"{image.os} packages no final release of it"
@@ -258,6 +274,7 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
             option = weighed.option
             if (
                 option.build.how == "inferred"
+                and not _is_undriven(search, weighed)
                 and weighed.level <= taken.level
                 and (weighed.strain == FORWARD) <= (taken.strain == FORWARD)
                 and _stands(search, found, taken, weighed)
@@ -265,6 +282,32 @@ def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:
                 name = f"{option.package} {option.full}"
                 yield f"{name} is newer and known by inference only: ask for it by version, or take --prefer newest"
                 break
+
+
+def _is_undriven(search: Search, weighed: Weighed) -> bool:
+    """Whether it is not known if the target's AMD driver carries a ROCm build: nothing to recommend."""
+    option = weighed.option
+    told = any(machine.amdgpu for machine in search.target.machines)
+    return told and option.kind == "rocm" and not search.known.hardware.amdgpu_floor(option.number)
+
+
+def _newer_forward(search: Search, found: Assignment) -> Iterator[str]:
+    """A newer release that a newer user-space driver in the image opens: not taken unasked, but worth knowing.
+
+    NVIDIA supports it on data-center GPUs (CUDA Compatibility, "Forward Compatibility").
+    """
+    first, taken = search.variables[0], found.chosen[0]
+    is_newest = all(taken.option.rank <= search.known.anchor(wish) for wish, _ in first.wishes)
+    if is_newest or not search.scale.may_forward or any(one.strain == FORWARD for one in found.chosen):
+        return
+    best = type(search)(search.target, search.known, "forward").best()
+    newer = best.chosen[0] if best else taken
+    if best and newer.option.rank < taken.option.rank and any(one.strain == FORWARD for one in best.chosen):
+        package = forward_package(best.chosen)
+        yield (
+            f"{newer.option.package} {newer.option.full} runs on this driver too, with {package} in the image: "
+            "ask for it by version"
+        )
 
 
 def _stands(search: Search, found: Assignment, taken: Weighed, other: Weighed) -> bool:

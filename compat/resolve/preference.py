@@ -14,6 +14,7 @@ smallest        as proven, but CUDA from wheels (a base image without CUDA libra
 oldest-driver   as proven, but the lowest driver floor before the release
 stable          as proven, but comfortable driver, and releases that had a bug-fix release, before the newest
 nearest         as proven, but the release nearest to the one asked for: what remedies are found by
+forward         as proven, but the newest framework before the host's own driver: what a newer driver in the image opens
 =============== ====================================================================================================
 
 Base image and Python come last, in :mod:`compat.resolve.images`. A final measure, the canonical order of the builds,
@@ -90,6 +91,14 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
     "nearest": (*_FIRST, "distance", "release", "companions", "strain", *_LAST),
+    "forward": (
+        *(name for name in _FIRST if name != "forward"),
+        "release",
+        "forward",
+        "companions",
+        "strain",
+        *_LAST,
+    ),
 }
 
 _FIXED: Final = (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.names import normalise
-from compat.resolve.specs import meets
+from compat.resolve.specs import is_void, meets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,6 +147,10 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
     options = known.options(wish.package)
     if any(wish.names(option) for option in options) or is_beyond(wish, known):
         return
+    if is_void((wish.spec,)):
+        raise InputError(
+            f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected="a range that holds one"
+        )
     releases = sorted({option.full for option in options if _same_release(wish, option.version)})
     shown = releases or list(dict.fromkeys(option.version for option in options))[:12]
     more = "" if releases else " and older" if len(known.versions(wish.package)) > len(shown) else ""

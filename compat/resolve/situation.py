@@ -19,7 +19,7 @@ from compat.errors import InputError
 from compat.facts import Fact, Unknown
 from compat.lazy import dataclass
 from compat.matrix.drivers import FORWARD_SEGMENTS
-from compat.resolve.devices import Device, read_devices
+from compat.resolve.devices import Device, read_devices, typed_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -329,7 +329,7 @@ def _machines(
         idle.extend(found.idle)
         for device in found.used:
             text = f"GPU {device.label}"
-            bit = builder.fact(f"gpu{len(devices)}", device.name or device.target, text, host.source("gpus"))
+            bit = builder.fact(f"gpu{len(devices)}", typed_name(device, known), text, host.source("gpus"))
             devices.append(device.with_bit(bit))
     return tuple(machines), tuple(devices), tuple(idle)
 

@@ -48,7 +48,7 @@ def from_options(
     Args:
         matrix: knows the products.
         gpus: product names, aliases, PCI ids (``10de:2684``) or targets (``sm_89``, ``gfx1100``).
-        driver: NVIDIA driver version.
+        driver: version of the NVIDIA driver; of the amdgpu driver where all GPUs are AMD's.
         cuda: CUDA release of the runtime wanted, ``12.6``.
         rocm: ROCm release of the runtime wanted, ``6.4``.
         cpu: whether CPU builds are asked for.
@@ -80,7 +80,27 @@ def from_options(
         readings["os"] = Fact(_os(matrix, os), "--os")
     if arch:
         readings["arch"] = Fact(_arch(arch), "--arch")
-    return Host(readings)
+    return driver_settled(Host(readings), matrix)
+
+
+def driver_settled(host: Host, matrix: Matrix) -> Host:
+    """A host whose ``--driver`` is AMD's where it has no GPU but AMD's, or none that is known and asks for ROCm.
+
+    Raises:
+        InputError: if that is a branch of NVIDIA's driver, or if ROCm is asked for beside an NVIDIA GPU's driver.
+    """
+    if host.source("driver") != "--driver":
+        return host
+    vendors = {one.vendor.lower() for one in host["gpus"] or ()}
+    asks_rocm = host.source("rocm") == "--rocm"
+    if not asks_rocm and vendors != {"amd"}:
+        return host
+    other = "--rocm" if asks_rocm else "--gpu"
+    branch = f"R{driver_number(host['driver'])[0]}"
+    if vendors - {"amd"} or any(row.branch == branch for row in matrix.table("drivers")):
+        raise _contradiction("--driver", other, f"{host['driver']} is NVIDIA's driver, and {other} speaks of AMD GPUs")
+    kept = {name: reading for name, reading in host.readings.items() if name != "driver"}
+    return Host({**kept, "amdgpu": host.reading("driver")})
 
 
 def for_image(host: Host) -> Host:
@@ -109,18 +129,21 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     if is_gfx(wanted.lower()):
         return Gpu(name=wanted.lower(), vendor="amd", target=wanted.lower())
     rows = find_gpu(matrix, wanted)
-    targets = sorted({row.target for row in rows})
     if not rows:
         near = nearest_gpus(matrix, wanted)
         hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix show gpus` lists them"
         raise InputError(
             f"unknown GPU {wanted[:60]!r}", where="--gpu", expected="a product, sm_XY, gfxNNN or a PCI id", hint=hint
         )
-    exact = [row for row in rows if row.name.lower() == wanted.lower()]
-    row = exact[0] if exact else rows[0]
-    if len(targets) > 1 and not exact:
+    rows = tuple(row for row in rows if row.name.lower() == wanted.lower()) or rows
+    row = rows[0]
+    if len({row.target for row in rows}) > 1:
         meant = ", ".join(f"{row.name} ({row.target})" for row in rows[:6])
-        raise InputError(f"GPU {wanted[:60]!r} may be of several kinds", where="--gpu", expected=f"one of {meant}")
+        raise InputError(
+            f"GPU {wanted[:60]!r} may be of several kinds",
+            where="--gpu",
+            expected=f"one of {meant}, by its PCI id or target",
+        )
     return Gpu(
         name=row.name, vendor=row.vendor or vendor_of(row.target), target=row.target, pci=row.pci[0] if row.pci else ""
     )
@@ -144,16 +167,16 @@ def _demand_sense(*, gpus: Sequence[str], driver: str | None, cuda: str | None, 
     named = [option for option, is_given in given.items() if is_given]
     if cpu and named:
         raise _contradiction("--cpu", named[0], "a CPU plan has no GPU, driver or GPU runtime")
-    for left, right in (("--cuda", "--rocm"), ("--driver", "--rocm")):
-        if given[left] and given[right]:
-            raise _contradiction(left, right, "CUDA and its driver are NVIDIA's, ROCm is AMD's")
+    if given["--cuda"] and given["--rocm"]:
+        raise _contradiction("--cuda", "--rocm", "CUDA is NVIDIA's, ROCm is AMD's")
 
 
 def _demand_vendors(found: Sequence[Gpu], *, driver: str | None, cuda: str | None, rocm: str | None) -> None:
     """Refuse a runtime or driver of a vendor that none of the named GPUs is of."""
     vendors = {one.vendor for one in found}
-    for option, value, vendor in (("--cuda", cuda, "nvidia"), ("--driver", driver, "nvidia"), ("--rocm", rocm, "amd")):
-        if value and vendor not in vendors:
+    makers = {"--cuda": {"nvidia"}, "--driver": {"nvidia", "amd"}, "--rocm": {"amd"}}
+    for option, value in (("--cuda", cuda), ("--driver", driver), ("--rocm", rocm)):
+        if value and not makers[option] & vendors:
             raise _contradiction(
                 option, "--gpu", f"{', '.join(one.name for one in found)} is not a GPU it could be for"
             )

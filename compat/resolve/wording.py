@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.resolve.joints import Objection
+    from compat.resolve.options import Option
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
     from compat.resolve.variables import Variable
@@ -115,12 +116,26 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
         for option in search.known.options(variable.package)
         if all(wish.names(option) for wish, _ in variable.wishes)
     ]
+    if lacking := [extra for wish, _ in variable.wishes for extra in wish.extras if _is_lacking(search, extra, named)]:
+        row = next((option.build for option in named if option.build.note), named[0].build)
+        text = f"no build of {variable.package} {named[0].version} is known that has the extra {' and '.join(lacking)}"
+        yield Member("matrix", f"{text} ({row.note})" if row.note else text, search.known.matrix.cite(row))
+        return
     kinds = sorted({option.runtime or "no GPU code" for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})
     if named:
         name = f"{variable.package} {named[0].version}"
         text = f"{name} is published as {', '.join(kinds)} for {', '.join(places)}, and the plan is for {place}"
         yield Member("matrix", text, search.known.matrix.cite(named[0].build))
+
+
+def _is_lacking(search: Search, extra: str, named: Sequence[Option]) -> bool:
+    """Whether an extra that chooses builds of a package is one that none of some builds has."""
+    return (
+        bool(named)
+        and extra in search.known.extras(named[0].package)
+        and all(extra not in one.build.extras for one in named)
+    )
 
 
 def _pair_reasons(

@@ -208,6 +208,7 @@ def _of_plan(given: Request, plan: Plan) -> Iterator[str]:
     yield from _of_image(plan, [row for _, row in rows if row is not None])
     yield from _of_constraints(plan)
     yield from _of_doctor(host, plan)
+    yield from _of_hints(given, plan)
 
 
 def _place(plan: Plan, host: Host) -> str:
@@ -339,6 +340,20 @@ def _of_doctor(host: Host, plan: Plan) -> Iterator[str]:
     for finding in judge(machine_of(host, plan), real()).findings:
         if finding.severity in {"error", "warning"} and not (finding.code == "arch-ptx-only" and "ptx" in told):
             yield f"doctor {finding.severity} ({finding.confidence}) {finding.code}: {finding.detail}"
+
+
+def _of_hints(given: Request, plan: Plan) -> Iterator[str]:
+    """A release that the plan says to be had by asking for its version must then be planned."""
+    for condition in plan.conditions:
+        if found := re.fullmatch(r"(\S+) (\S+) (?:is newer|runs on this driver).*ask for it by version.*", condition):
+            others = [text for text in given.wishes if not re.match(rf"{re.escape(found[1])}(?![\w-])", text)]
+            command = shlex.join(["envcheck", "resolve", f"{found[1]}=={found[2]}", *others, *given.words])
+            try:
+                ends = [reply.answer.status for reply in ask(command)]
+            except InputError as error:
+                ends = [f"refused: {error}"]
+            if ends != ["plan"]:
+                yield f"a release that is recommended has no plan: {command}: {', '.join(ends)}"
 
 
 # --- conflicts and fixes ---

@@ -85,6 +85,8 @@ def test_a_name_of_several_kinds_is_refused_with_the_kinds() -> None:
         ({"gpus": ["gfx1100"], "cuda": "12.6"}, "--cuda and --gpu contradict"),
         ({"gpus": ["sm_80"], "rocm": "6.4"}, "--rocm and --gpu contradict"),
         ({"gpus": ["gfx1100"], "driver": "535.54"}, "--driver and --gpu contradict"),
+        ({"driver": "535.54", "rocm": "6.4", "gpus": ["gfx1100"]}, "NVIDIA's driver"),
+        ({"driver": "6.8", "rocm": "6.4", "gpus": ["gfx1100", "sm_80"]}, "--driver and --rocm contradict"),
         ({"driver": "newest"}, "535.54.03"),
         ({"cuda": "twelve"}, "12.6"),
         ({"python": "3"}, "3.11"),

@@ -1,0 +1,184 @@
+"""What a conflict says and offers on the real matrix: reasons that cite rows, ways out, and the commands for them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from review import ask, commands_of
+
+from compat.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from compat.plan import Answer, Remedy
+
+HOSTS = {
+    "two-vendors": 'gpus = ["NVIDIA A10", "AMD Radeon PRO W7900"]\ndriver = "580.65.06"\nplatform = "linux"',
+    "old-amd": 'gpus = ["AMD Instinct MI300X"]\namdgpu = "5.16"\nplatform = "linux"',
+    "laptop": 'gpus = [{ pci = "10de:1392" }, { name = "AMD Radeon Pro W7400" }]\nplatform = "linux"',
+}
+
+
+@cache
+def answer(question: str) -> Answer:
+    (reply,) = ask(f"envcheck resolve {question}")
+    return reply.answer
+
+
+def fix(question: str, words: str) -> Remedy:
+    found = [one for one in answer(question).fixes if words in one.text]
+    assert found, [one.text for one in answer(question).fixes]
+    return found[0]
+
+
+def facts(question: str) -> list[str]:
+    """What a conflict says of the matrix."""
+    return [one.text for conflict in answer(question).conflicts for one in conflict.members if one.kind == "matrix"]
+
+
+SPLIT = "torch==2.9.1 tensorflow==2.15.0 --gpu A100 --driver 550.54.14"
+TWO_VENDORS = "torch --gpu A10 --gpu W7900 --driver 580.65.06"
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "commands"),
+    [
+        (SPLIT, "two images", [("torch==2.9.1", "--driver 550"), ("tensorflow==2.15.0", "--driver 550")]),
+        (TWO_VENDORS, "one image per GPU", [("A10", "--driver 580"), ("W7900",)]),
+        (TWO_VENDORS, "leave NVIDIA A10", [("W7900",)]),
+        ("torch --gpu gfx90c", "borrow the code of gfx900", [("--gpu gfx900",)]),
+        ("torch==2.6.0 --gpu 'RTX 5090'", "--cpu", [("--cpu", "--arch x86_64")]),
+        ("torch==2.6.0 --gpu GH200 --driver 450.80.02", "--cpu", [("--cpu", "--arch aarch64")]),
+        ("torch==2.9.1+rocm6.4 --gpu MI300X --driver 5.16", "update the AMD driver", [("--driver 6.1",)]),
+        ("'torch>=2.3' --gpu sm_30 --gpu sm_35", "instead of", [("--gpu sm_",)]),
+    ],
+)
+def test_each_plan_that_a_way_out_leads_to_has_its_command(
+    question: str, words: str, commands: list[tuple[str, ...]]
+) -> None:
+    told = commands_of(fix(question, words))
+    assert len(told) == len(commands) == len(fix(question, words).plans)
+    for command, parts in zip(told, commands, strict=True):
+        assert all(part in command for part in parts)
+        (reply,) = ask(command)
+        assert reply.answer.status == "plan"
+
+
+def test_an_option_of_one_maker_goes_with_its_last_gpu() -> None:
+    told = commands_of(fix(TWO_VENDORS, "leave NVIDIA A10"))
+    assert "--driver" not in told[0]
+
+
+def test_the_plans_of_a_split_are_those_that_its_commands_give() -> None:
+    way = fix(SPLIT, "two images")
+    for command, plan in zip(way.commands, way.plans, strict=True):
+        (reply,) = ask(command)
+        assert reply.answer.plan is not None
+        assert [build.requirement for build in reply.answer.plan.builds] == [one.requirement for one in plan.builds]
+
+
+def test_a_companion_is_not_split_from_its_framework() -> None:
+    """Apart from torch, torchvision is of no use, and another torch would come with it."""
+    assert not [one for one in answer("torch==2.1.0 torchvision==0.20.0 --gpu A100").fixes if "split" in one.text]
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_commands_for_a_described_machine_name_its_file_and_work(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.toml"
+    path.write_text(HOSTS[name])
+    (reply,) = ask(f"envcheck resolve torch==2.9.1 --host {path}")
+    commands = [command for one in reply.answer.fixes for command in commands_of(one)]
+    assert commands or reply.answer.status == "plan"
+    for command in commands:
+        assert f"--host {path}" in command
+        (then,) = ask(command)
+        assert then.answer.status == "plan", command
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "unsaid"),
+    [
+        (TWO_VENDORS, r"serves the GPUs of one vendor", r"cuda10|carries"),
+        ("torch --gpu MI300X --rocm 5.6", r"rocm6\.0.*rocm7", r"cuda"),
+        ("torch --gpu MI300X --rocm 5.6", r"\+rocm5\.6.*cannot run on gfx942", r"not known"),
+        (
+            "torch --gpu 'RTX 5090' --driver 550.54.14",
+            r"known to drivers from 570",
+            r"builds for other GPUs do not count",
+        ),
+        ("tensorflow --gpu 'GT 710' --python 3.13", r"where all else fits, tensorflow has wheels for", r"sm_90a"),
+        (SPLIT, r"takes its own from the system", r"cuda13"),
+        ("torch==1.10.1 --gpu A100 --arch aarch64", r"published for .*linux_x86_64", r"$^"),
+        ("torchvision==0.19.1 --gpu gfx803", r"cannot run on gfx803|has no build", r"$^"),
+        ("'tensorflow[and-cuda]==2.15.0' --gpu T4", r"extra and-cuda", r"is published as"),
+    ],
+)
+def test_the_reasons_are_those_that_decide(question: str, said: str, unsaid: str) -> None:
+    assert any(re.search(said, text) for text in facts(question)), facts(question)
+    assert not any(re.search(unsaid, text) for text in facts(question)), facts(question)
+
+
+def test_every_reason_of_two_vendors_cites_its_row() -> None:
+    members = [one for conflict in answer(TWO_VENDORS).conflicts for one in conflict.members if one.kind == "matrix"]
+    assert all(one.source for one in members)
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("torch --gpu MI300X", "the host has AMD driver"),
+        ("torch==2.14.0+rocm10.1.0 --gpu MI300X --driver 6.8", "whether ROCm 10.1 accepts AMD driver 6.8 is not known"),
+        ("torch --gpu A100 --driver 535.104.05", "with cuda-compat-13"),
+        ("torch --gpu A100", "the host has NVIDIA driver"),
+    ],
+)
+def test_what_a_plan_rests_on_is_said(question: str, condition: str) -> None:
+    assert any(condition in text for text in answer(question).conditions), answer(question).conditions
+
+
+@pytest.mark.parametrize(
+    "question", ["torch --gpu 'RTX 4090' --driver 535.104.05", "torch --gpu A100 --driver 580.65.06"]
+)
+def test_a_newer_driver_in_the_image_is_not_suggested_where_it_does_not_apply(question: str) -> None:
+    assert not any("cuda-compat" in text for text in answer(question).conditions)
+
+
+@pytest.mark.parametrize(
+    ("question", "runtime"),
+    [
+        ("torch --gpu MI300X --driver 5.18.13", "rocm6.1"),
+        ("torch --rocm 6.4 --driver 6.8", "rocm6.4"),
+        ("onnxruntime-gpu --gpu L4", "cuda"),
+        ("xgboost --gpu V100 --driver 535.104.05", "cuda12"),
+        ("xgboost --cpu", "cpu"),
+        ("torch --gpu 'Arc A770'", "xpu"),
+    ],
+)
+def test_a_plan_of_known_code_is_found(question: str, runtime: str) -> None:
+    plan = answer(question).plan
+    assert answer(question).status == "plan"
+    assert plan is not None
+    assert plan.runtime.startswith(runtime)
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "unsaid"),
+    [
+        ("'torch>=2.4,<2.1' --gpu L40S", "no version can meet", "exists"),
+        ("torch --gpu 'GTX 860M'", "of several kinds", "did you mean"),
+        ("torch --gpu 'Intel HD 620'", "unknown GPU", "Quadro"),
+        ("torch --gpu A100 --rocm 6.4 --driver 550.54.14", "contradict each other", "traceback"),
+        ("torch --cuda 12.6 --rocm 6.4", "contradict each other", "driver"),
+        ("trch --gpu A100", "did you mean torch", "exists"),
+        ("torch==2.9.1+rocm7.2 --gpu MI300X", "2.9.1+rocm6.4", "did you mean"),
+    ],
+)
+def test_a_refusal_says_what_was_wrong(question: str, said: str, unsaid: str) -> None:
+    with pytest.raises(InputError) as refused:
+        ask(f"envcheck resolve {question}")
+    assert said in str(refused.value)
+    assert unsaid not in str(refused.value)
