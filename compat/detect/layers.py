@@ -9,10 +9,8 @@ Source: OCI image specification 1.1 (layout, manifest, configuration, layer chan
 
 from __future__ import annotations
 
-import io
 import json
 import posixpath
-import sys
 import tarfile
 import zlib
 from dataclasses import field
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from compat.detect.answers import items
+from compat.detect.unpacking import unpacked
 from compat.errors import InputError
 from compat.lazy import dataclass, pattern
 
@@ -38,8 +37,6 @@ _TELLING: Final = pattern(
 )
 # tarfile answers damaged gzip heads with TypeError, damaged numbers with ValueError
 _DAMAGE: Final = (tarfile.TarError, EOFError, OSError, OverflowError, TypeError, ValueError, zlib.error)
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, 3.1.1: what a Zstandard frame begins with
-_READS_ZSTD: Final = sys.version_info >= (3, 14)  # from there on tarfile unpacks it
 _LARGEST: Final = 8 << 20  # bytes of one file that is kept
 _MOST: Final = 4_000_000  # files of one image; a large one has some three hundred thousand
 
@@ -139,15 +136,13 @@ def _take(blobs: _Blobs, name: str, stream: IO[bytes], size: int) -> None:
     head = stream.read(4)
     if head[:1] in {b"{", b"["} and size <= _LARGEST:
         blobs.documents[name] = _json(head + stream.read(_LARGEST))
-    elif head == _ZSTD and not _READS_ZSTD:
-        blobs.unread.append(f"layer {name[-16:]} is compressed with ZSTD, which this Python cannot unpack")
     elif size > len(head):
         try:
-            with tarfile.open(fileobj=io.BufferedReader(_Rejoined(head, stream)), mode="r|*") as layer:
+            with tarfile.open(fileobj=unpacked(head, stream), mode="r|*") as layer:
                 blobs.layers[name] = _tree(layer)
         except _DAMAGE as error:
             if "blobs/" in name or name.endswith(".tar"):
-                blobs.unread.append(f"layer {name[-16:]} is damaged: {error}")
+                blobs.unread.append(f"layer {name[-16:]} could not be read: {error}")
 
 
 def _json(raw: bytes) -> Any:
@@ -156,25 +151,6 @@ def _json(raw: bytes) -> Any:
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
-
-
-class _Rejoined(io.RawIOBase):
-    """A stream with the bytes already taken put back in front."""
-
-    def __init__(self, head: bytes, stream: IO[bytes]) -> None:
-        super().__init__()
-        self._head, self._stream = head, stream
-
-    def readable(self) -> bool:
-        """It is there to be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, the head first."""
-        part = self._head[: len(buffer)] if self._head else self._stream.read(len(buffer))
-        self._head = self._head[len(part) :]
-        buffer[: len(part)] = part
-        return len(part)
 
 
 def _tree(layer: tarfile.TarFile) -> dict[str, Node]:

@@ -1,7 +1,9 @@
 """Images on disk: the two archive formats, layers that remove, and what the doctor says of running one here."""
 
+import gzip
 import io
 import json
+import sys
 import tarfile
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compat import cli
-from compat.detect import image, layers
+from compat.detect import image, layers, unpacking
 from compat.errors import InputError
 
 OS_RELEASE = 'ID=ubuntu\nVERSION_ID="22.04"\nPRETTY_NAME="Ubuntu 22.04.4 LTS"\n'
@@ -125,7 +127,7 @@ def test_what_is_no_image_is_refused_by_name(tmp_path, data):
 def test_a_layer_that_cannot_be_unpacked_is_said_and_the_rest_is_read(tmp_path):
     path = docker_save(tmp_path / "image.tar", {"blobs/sha256/z": b"\x28\xb5\x2f\xfd" + b"x" * 1000})
     found = layers.read(path)
-    assert any("ZSTD" in why for why in found.unread)
+    assert any("blobs/sha256/z could not be read" in why for why in found.unread)
     assert found.tree
 
 
@@ -300,3 +302,43 @@ def test_no_tree_of_names_makes_it_fail(entries):
         tree = layers._tree(tar)
     assert all(path.startswith("/") and "//" not in path and ".." not in path.split("/") for path in tree)
     image.facts(layers.Image(CONFIG, tree), "x")
+
+
+def packed(kind, raw):
+    """A layer as engines compress it; ZSTD by the package that this project depends on below Python 3.14."""
+    if kind == "gzip":
+        return gzip.compress(raw, 1)
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return pytest.importorskip(name, reason="a dependency of this project that is not installed here").compress(raw)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_compressed_layers_are_read(tmp_path, kind):
+    blobs = {"b0/layer.tar": packed(kind, layer(BASE)), "b1/layer.tar": packed(kind, layer(UPPER))}
+    host = image.facts(layers.read(docker_save(tmp_path / "image.tar", blobs)), "x")
+    assert host["packages"] == {"numpy": "1.26.4", "torch": "2.9.1"}
+    assert host["builds"]["torch"].runtime == "cuda12.8"
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+@pytest.mark.parametrize("cut", [5, 40, -30])
+def test_a_compressed_layer_cut_short_is_said(tmp_path, kind, cut):
+    path = docker_save(tmp_path / "image.tar", {"b0/layer.tar": packed(kind, layer(BASE))[:cut]})
+    assert any("b0/layer.tar could not be read" in why for why in layers.read(path).unread)
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zstd"])
+def test_a_few_bytes_do_not_become_terabytes(tmp_path, kind, monkeypatch):
+    """The bounds are lowered, so that the test takes milliseconds: a mebibyte of zeros, of which a hundredth is allowed."""
+    monkeypatch.setattr(unpacking, "_FREE", 1 << 16)
+    monkeypatch.setattr(unpacking, "_RATIO", 20)
+    bomb = packed(kind, layer({"big": "\0" * (4 << 20)}))
+    found = layers.read(docker_save(tmp_path / "image.tar", {"b0/layer.tar": bomb}))
+    assert any("more than 20 times its size" in why for why in found.unread)
+
+
+def test_zstd_without_its_package_is_said_with_what_to_install(tmp_path, monkeypatch):
+    for name in ("compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    found = layers.read(docker_save(tmp_path / "image.tar", {"b0/layer.tar": b"\x28\xb5\x2f\xfd" + bytes(600)}))
+    assert any("pip install backports.zstd" in why for why in found.unread)
