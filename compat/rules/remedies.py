@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.matrix.drivers import board_cudas
+from compat.rules.knowledge import is_version, supported
+from compat.rules.stack import on_platform
 from compat.targets import sm
+from compat.versions import minor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -130,7 +133,7 @@ def install_driver(
         return Fix(f"{why} The driver belongs to the host, not into the image.")
     if last := last_branch(host, matrix):
         return Fix(f"{why} R{last} is the last branch for this GPU.", (f"@driver-proprietary branch={last}",))
-    return Fix(why, ("@driver",))
+    return Fix(why, ("@driver-newer" if host["driver"] else "@driver",))
 
 
 def last_branch(host: Host, matrix: Matrix) -> str:
@@ -146,20 +149,40 @@ def branch(host: Host) -> str:
 
 
 def published_for(host: Host, matrix: Matrix, name: str) -> list[Build]:
-    """Builds of a package on other indexes than the default one that suit the kind of machine, oldest first.
+    """Builds of a package on other indexes than the default one that suit the machine, oldest first.
 
-    A Jetson gets builds for the CUDA that its system brings, any other machine none that are for Jetsons alone.
+    A Jetson gets builds for the CUDA that its system brings, any other machine none that are for Jetsons alone. Those
+    for its system, its Python and its driver are taken, each as far as there are any.
     """
     integrated = matrix.families.integrated
     board = any(gpu.target in integrated for gpu in host["gpus"] or ())
     cudas = board_cudas(matrix, host["l4t"] or "")
-    return [
+    found = [
         build
         for build in matrix.builds(name)
         if build.index
         and (bool(build.kernels) and integrated.issuperset(build.kernels)) == board
         and (not board or not cudas or build.runtime.removeprefix("cuda") in cudas)
     ]
+    for suits in (_for_system, _for_python, _for_driver):
+        found = [build for build in found if suits(build, host, matrix)] or found
+    return found
+
+
+def _for_system(build: Build, host: Host, matrix: Matrix) -> bool:  # noqa: ARG001 - the shape of its siblings
+    return on_platform(build, host)
+
+
+def _for_python(build: Build, host: Host, matrix: Matrix) -> bool:  # noqa: ARG001
+    """Whether a build has a wheel for this interpreter, as far as both are known."""
+    python = host["python"] or ""
+    return not build.python or not is_version(python) or minor(python) in build.python
+
+
+def _for_driver(build: Build, host: Host, matrix: Matrix) -> bool:
+    """Whether the driver that is loaded runs the build's CUDA: a remedy must not call for the next one."""
+    cuda = build.runtime.removeprefix("cuda")
+    return cuda == build.runtime or supported(matrix, cuda, host["driver"] or "", host["platform"]) != "none"
 
 
 def from_index(build: Build, matrix: Matrix) -> str:

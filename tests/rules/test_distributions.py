@@ -23,6 +23,7 @@ RADEON = {"name": "AMD Radeon RX 7900 XTX", "vendor": "amd", "target": "gfx1100"
 ARC = {"name": "Intel Arc A770", "vendor": "intel", "target": "xpu"}
 
 NO_DRIVER = {"gpus": [BARE], "driver": None, "platform": "linux"}
+TOO_OLD = {"gpus": [RTX], "driver": "550.54.14", "packages": {"torch": "2.9.1+cu130"}, "platform": "linux"}
 MISMATCH = {"gpus": [RTX], "driver": "550.54.14", "driver_library": "550.90.07"}
 NOT_LOADED = {"driver_library": "550.54.14", "gpus": [RTX], "modules": [], "driver": None, "platform": "linux"}
 SECURE = {**NOT_LOADED, "secure_boot": True, "module_file": "updates/dkms/nvidia.ko"}
@@ -78,6 +79,10 @@ TYPED = [
         {"driver_branch": "open", "driver": "570.86.16", "gpus": [GTX], "platform": "linux"},
         ["sudo zypper install nvidia-driver-G06 nvidia-compute-utils-G06", "sudo reboot"],
     ),
+    # upgrading is another deed than installing: Debian's own package has one branch per release
+    ("driver-too-old-for-runtime", "ubuntu22.04", TOO_OLD, ["sudo ubuntu-drivers install", "sudo reboot"]),
+    ("driver-too-old-for-runtime", "debian12", TOO_OLD, ["sudo apt install nvidia-open", "sudo reboot"]),
+    ("driver-too-old-for-runtime", "arch", TOO_OLD, ["sudo pacman -Syu", "sudo reboot"]),
     (
         "driver-library-mismatch",
         "ubuntu22.04",

@@ -26,6 +26,15 @@ _OPEN_ONLY: Final = (
 _OPEN_FROM: Final = (7, 5)  # the open modules need the GSP, which Turing brought (same)
 
 
+_APART: Final = Fix("No flavour of the driver serves both cards: take one out, or hand it to a virtual machine.")
+
+
+def _unlike(gpus: tuple[Gpu, ...]) -> bool:
+    """Whether one card needs the open modules and another one the proprietary ones."""
+    at = [(device.major, device.minor) for gpu in gpus if (device := sm(gpu.target))]
+    return any(each >= _OPEN_ONLY for each in at) and any(each < _OPEN_FROM for each in at)
+
+
 class DriverOpenModuleRequired(Rule):
     """This GPU needs the open kernel modules.
 
@@ -51,7 +60,9 @@ class DriverOpenModuleRequired(Rule):
         if new is None or driver_branch == "open":
             return None
         return Found(
-            detail=f"{new.name or new.target} with the {driver_branch} modules.", facts=("driver_branch", "gpus")
+            detail=f"{new.name or new.target} with the {driver_branch} modules.",
+            facts=("driver_branch", "gpus"),
+            fix=_APART if _unlike(gpus) else None,
         )
 
 
@@ -84,7 +95,11 @@ class DriverOpenModuleUnsupportedGpu(Rule):
         )
         if old is None or driver_branch != "open":
             return None
-        return Found(detail=f"{old.name or old.target} with the open modules.", facts=("driver_branch", "gpus"))
+        return Found(
+            detail=f"{old.name or old.target} with the open modules.",
+            facts=("driver_branch", "gpus"),
+            fix=_APART if _unlike(gpus) else None,
+        )
 
 
 class DriverGpuUnsupportedByBranch(Rule):

@@ -29,7 +29,7 @@ class FabricManagerDown(Rule):
 
     area = "fabric"
     vendors = ("nvidia",)
-    requires = ("fabric-manager-version-mismatch",)
+    requires = ("fabric-manager-version-mismatch", "gpu-xid-fatal")
     asks = ("fabric_manager", "nvswitch", "driver")
     remedy = Fix("Install the fabric manager of exactly the driver's version and start it.", ("@fabric-manager",))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -35,13 +35,18 @@ class GpuXidFatal(Rule):
         {"46", "48", "61", "62", "64", "79", "95", "109", "110", "119", "120", "136", "140", "143", "155", "158", "167"}
     )
     """Xids whose immediate action is a reset or restart (NVIDIA, "Xid Errors", catalogue)."""
+    _OFF_THE_BUS: ClassVar[Fix] = Fix(
+        "Restart the machine: a GPU that fell off the bus cannot be reset. Then check power, cooling and contact.",
+        ("sudo reboot",),
+    )
 
     def check(self, signals: Hearing, xids: tuple[str, ...] | None = None) -> Outcome:
         """The kernel log holds an Xid after which the GPU must be reset or the machine restarted."""
         heard = signals.value("xid")
         fatal = [xid for xid in (*(xids or ()), *([heard] if heard else [])) if xid in self.FATAL]
         if fatal:
-            return Found(detail=f"Xid {fatal[0]} was logged.", facts=("xids",) if xids else ())
+            fix = self._OFF_THE_BUS if "79" in fatal else None
+            return Found(detail=f"Xid {fatal[0]} was logged.", facts=("xids",) if xids else (), fix=fix)
         return Fits("no fatal Xid was logged") if xids is not None or heard else None
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
 
@@ -18,7 +20,8 @@ class DriverNouveauBound(Rule):
     Why:
         Only one kernel driver can own the device.
     Fix:
-        Blacklist nouveau, rebuild the initial RAM disk and restart.
+        Blacklist nouveau, rebuild the initial RAM disk and restart; where no NVIDIA driver is installed, install it,
+        which does the same.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/kernel-open/nvidia/nv.c
         - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
@@ -36,12 +39,16 @@ class DriverNouveauBound(Rule):
         ),
     )
 
-    def check(self, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
+    def check(self, gpus: tuple[Gpu, ...], host: Host, matrix: Matrix) -> Outcome:
         """The kernel driver bound to an NVIDIA GPU is nouveau."""
         held = next((gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver in {"nouveau", "nova_core"}), None)
         if held is None or host["driver"]:
             return None
-        return Found(detail=f"{held.name or held.pci or 'The GPU'} is held by {held.driver}.", facts=("gpus",))
+        detail = f"{held.name or held.pci or 'The GPU'} is held by {held.driver}."
+        fix = None
+        if host.absent("driver_library") and not host["driver_packages"]:  # without nouveau nothing would drive it
+            fix = remedies.install_driver(host, matrix, "Install the NVIDIA driver, whose package blacklists nouveau.")
+        return Found(detail=detail, facts=("gpus",), fix=fix)
 
 
 class DriverVfioBound(Rule):

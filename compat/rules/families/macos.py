@@ -69,7 +69,8 @@ class MacosNoCuda(Rule):
         """
         if platform != "darwin":
             return None
-        if wanted := next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), ""):
+        wanted = next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), "")
+        if wanted and not signals.harmful:  # what an installer said of it tells more
             return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.", facts=("platform",))
         builds = host["builds"] or {}
         foreign = next((name for name in builds if builds[name].runtime.startswith(("cuda", "rocm"))), "")

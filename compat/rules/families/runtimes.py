@@ -86,11 +86,14 @@ class DriverTooOldForRuntime(Rule):
             return None
         have = f"Driver {driver}" if driver else f"A driver that supports CUDA {driver_cuda}"
         need = own or floor.lowest
+        to = f" to {need} or newer" if need else ""
+        text = f"Upgrade the NVIDIA driver{to}, or install the build for an older CUDA."
         return Found(
             detail=f"{have} is too old for {item.label}" + (f", which needs {need} or newer." if need else "."),
             facts=(*(name for name in ("driver", "driver_cuda") if host[name]), item.fact),
             sources=(floor.source,) if floor.source else (),
             confidence="likely" if item.inferred else "certain",
+            fix=remedies.install_driver(host, matrix, text),
         )
 
     @staticmethod

@@ -28,7 +28,13 @@ class LdLibraryPathShadow(Rule):
     severity = "warning"
     area = "libraries"
     vendors = ("nvidia",)
-    requires = ("library-mismatch", "library-missing", "jax-plugin-init-failed", "frameworks-conflict")
+    requires = (
+        "library-mismatch",
+        "library-missing",
+        "jax-plugin-init-failed",
+        "frameworks-conflict",
+        "driver-stub-loaded",
+    )
     asks = ("env",)
     remedy = Fix("Unset LD_LIBRARY_PATH, or keep only the driver's folders.", ("unset LD_LIBRARY_PATH",))
 
