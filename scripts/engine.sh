@@ -2,6 +2,8 @@
 # A container engine for the engine tests: `engine.sh start` uses the one that answers, or starts a private dockerd
 # (as root), makes the stand-in base images and prints the variables to export; `engine.sh stop` ends what it started.
 # Nothing outside its own folder is touched; images are kept there, so that a second start is quick.
+# ENVCHECK_ENGINE_STORE=containerd keeps images in containerd's store, where the installed dockerd has it (24 or later):
+# attestations and cache export need it, with the buildx plugin.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,10 +18,16 @@ start_daemon() {
   command -v dockerd >/dev/null || { say "no dockerd is installed"; exit 3; }
   [ "$(id -u)" = 0 ] || { say "dockerd needs root, and no engine answers"; exit 3; }
   mkdir -p "$folder"
+  features='{}' drivers="overlay2 vfs"
+  if [ "${ENVCHECK_ENGINE_STORE:-}" = containerd ]; then
+    features='{"features": {"containerd-snapshotter": true}}' drivers="overlayfs native"
+  fi
+  echo "$features" >"$folder/daemon.json"
   # No bridge and no firewall rules: builds use the machine's own network, probes use none.
-  for driver in overlay2 vfs; do
-    setsid dockerd --data-root "$folder/data" --exec-root "$folder/exec" --pidfile "$folder/pid" --host "unix://$socket" \
-      --bridge none --iptables=false --ip6tables=false --storage-driver "$driver" >"$folder/dockerd-$driver.log" 2>&1 &
+  for driver in $drivers; do
+    setsid dockerd --config-file "$folder/daemon.json" --data-root "$folder/data" --exec-root "$folder/exec" \
+      --pidfile "$folder/pid" --host "unix://$socket" --bridge none --iptables=false --ip6tables=false \
+      --storage-driver "$driver" >"$folder/dockerd-$driver.log" 2>&1 &
     for _ in $(seq 60); do
       answers && { say "dockerd with $driver on $socket"; return 0; }
       kill -0 $! 2>/dev/null || break

@@ -10,6 +10,7 @@ import functools
 import http.server
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -273,6 +274,29 @@ def torch():
     return PlannedBuild(
         name="torch", version="2.0.1+cu118", runtime="cuda11.8", index=url, cuda_from="wheel", module="torch"
     )
+
+
+@pytest.fixture
+def registry(tmp_path):
+    """A private registry on loopback."""
+    if shutil.which("docker-registry") is None:
+        pytest.skip("no docker-registry is installed")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    (tmp_path / "registry.yml").write_text(
+        f"version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {tmp_path}/images\nhttp:\n  addr: 127.0.0.1:{port}\n"
+    )
+    words = ["docker-registry", "serve", str(tmp_path / "registry.yml")]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        assert process.poll() is None
+    yield f"127.0.0.1:{port}"
+    process.terminate()
+    process.wait()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import shutil
-import socket
 import subprocess
 import sys
 import tarfile
@@ -131,29 +130,6 @@ def test_uv_brings_the_python_that_the_distribution_has_not(
     assert out[0].startswith(str(sys.version_info[:3]))
     assert "/opt/python/" in out[0]
     assert out[1] == "no uv"
-
-
-@pytest.fixture
-def registry(tmp_path):
-    """A private registry on loopback."""
-    if shutil.which("docker-registry") is None:
-        pytest.skip("no docker-registry is installed")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    (tmp_path / "registry.yml").write_text(
-        f"version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: {tmp_path}/images\nhttp:\n  addr: 127.0.0.1:{port}\n"
-    )
-    words = ["docker-registry", "serve", str(tmp_path / "registry.yml")]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while True:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        assert process.poll() is None
-    yield f"127.0.0.1:{port}"
-    process.terminate()
-    process.wait()
 
 
 def test_a_private_mirror_of_the_base_by_digest(made, slim, torch, shelf, registry, client):
