@@ -81,7 +81,7 @@ def _tidy(text: str) -> str:
             notes = [] if not before else notes
         else:
             keyword = line.split(" ", 1)[0]
-            lines += [""] if before and (keyword != before or notes or keyword == "FROM") else []
+            lines += [""] if before and (keyword != before or notes) else []
             lines += [*notes, line]
             before, notes = keyword, []
         inside = line.endswith("\\") and not line.startswith("#")
