@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat.app.files import read_document
 from compat.app.plans import Target, replies
+from compat.app.stored import stored_lists
 from compat.ci import Cell, Excluded, Grid, slug
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
@@ -142,13 +143,36 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
     return Grid(tuple(cells), tuple(excluded))
 
 
+def grid_from(names: Sequence[str]) -> Grid:
+    """A cell for each stored plan, which goes into it unchanged.
+
+    Raises:
+        InputError: for a file that is no plan, or a plan without an image.
+    """
+    used: dict[str, int] = {}
+    cells = []
+    for answer in stored_lists(names):
+        plan = answer.plan
+        assert plan is not None
+        if plan.base_image is None:
+            raise InputError("this plan has no containers", where="--plan", expected="a plan for a Linux target")
+        wishes = tuple(build.requirement for build in plan.builds if build.asked)
+        name = _numbered(slug(*wishes, plan.runtime, f"py{plan.python}", plan.base_image.os, plan.arch), used)
+        cells.append(_cell(name, wishes, answer))
+    return Grid(tuple(cells))
+
+
+def _numbered(name: str, used: dict[str, int]) -> str:
+    """A name for a cell, with a number where another cell has it."""
+    used[name] = used.get(name, 0) + 1
+    return f"{name[:90]}-{used[name]}" if used[name] > 1 else name
+
+
 def _name(wishes: tuple[str, ...], target: Target, used: dict[str, int], *, with_arch: bool) -> str:
     """A name for the cell; numbered where another cell has it (``torch>=2`` and ``torch==2`` read alike in a tag)."""
     runtime = [target.cuda and f"cuda{target.cuda}", target.rocm and f"rocm{target.rocm}", "cpu" if target.cpu else ""]
     arch = target.arch if with_arch else ""
-    name = slug(*wishes, *runtime, target.python and f"py{target.python}", target.os, arch)
-    used[name] = used.get(name, 0) + 1
-    return f"{name[:90]}-{used[name]}" if used[name] > 1 else name
+    return _numbered(slug(*wishes, *runtime, target.python and f"py{target.python}", target.os, arch), used)
 
 
 def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[tuple[str, ...], Target]]:

@@ -58,15 +58,19 @@ def only_once(names: Iterable[str]) -> None:
         raise InputError("named twice, but can be read only once", where="standard input (-)", hint="name a file")
 
 
-def read_document(name: str) -> dict[str, Any]:
+def read_document(name: str, *, lists: bool = False) -> Any:
     """A JSON or TOML object from a file or ``-``; JSON if it starts with a brace, as no TOML does.
+
+    With ``lists`` a JSON list passes too.
 
     Raises:
         InputError: naming file, line and column of the fault.
     """
     text = read_text(name, limit=8 * 1024 * 1024)
-    document = _json(text, shown(name)) if text.lstrip()[:1] == "{" else _toml(text, shown(name))
-    if not isinstance(document, dict):
+    start = text.lstrip()[:2]
+    is_json = start[:1] == "{" or (lists and start[:1] == "[" and (start[1:].isspace() or start[1:] == "{"))
+    document = _json(text, shown(name)) if is_json else _toml(text, shown(name))
+    if not isinstance(document, dict) and not (lists and isinstance(document, list)):
         raise InputError("is not a JSON object", where=shown(name), expected="{...}")
     return document
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
-from compat import plan as plans
 from compat.app import hosts
-from compat.app.files import only_once, read_document, shown
+from compat.app.files import only_once
 from compat.app.retyping import ASKING, Asking, retyped
-from compat.errors import InputError, InputErrors
+from compat.app.stored import stored
+from compat.errors import InputError
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -20,28 +19,6 @@ if TYPE_CHECKING:
     from compat.plan import Answer, Plan
 
 PREFERENCES: Final = ("proven", "newest", "smallest", "oldest-driver", "stable")
-_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
-_VERSION: Final = r"[0-9A-Za-z.!+_-]{1,99}"
-# a requirement of the shapes that the resolver writes, PEP 508 without address and marker
-_WANTED: Final = rf"{_NAME}(\[[A-Za-z0-9._,-]{{1,99}}\])?([<>=!~]{{1,3}}[0-9A-Za-z.!+_*-]{{1,99}}(,|$))*"
-_SOUND: Final = {
-    "plan.runtime": (r"[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
-    "plan.python": (r"[0-9]\.[0-9]{1,2}t?", "a minor version such as 3.11"),
-    "plan.arch": (r"[a-z0-9_]{2,20}", "x86_64 or aarch64"),
-    "plan.builds.name": (_NAME, "the name of a package"),
-    "plan.builds.version": (_VERSION, "a version"),
-    "plan.builds.runtime": (r"[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
-    "plan.builds.index": (r"https?://[A-Za-z0-9._~:/@%+-]{1,300}", "an http address"),
-    "plan.builds.extras": (_NAME, "names of extras"),
-    "plan.builds.module": (r"[A-Za-z_][A-Za-z0-9_.]{0,99}", "a module"),
-    "plan.builds.pins": (_WANTED, "requirements"),
-    "plan.constraints": (_WANTED, "requirements"),
-    "plan.system": (r"[a-z]{2,20}[0-9.]{0,12}", "libraries such as cuda11.8"),
-    "plan.base_image.python_from": (r"image|distribution|uv", "image, distribution or uv"),
-    "plan.driver.package": (r"cuda-compat-[0-9]{1,3}-[0-9]{1,3}", "a package such as cuda-compat-12-8"),
-    "plan.matrix": (r"[A-Za-z0-9:._-]{1,200}", "a digest"),
-}
-"""What the values of a stored plan look like, by key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,48 +131,10 @@ def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
 
 
 def _stored(requirements: Sequence[str], target: Target) -> Answer:
+    """A stored answer that holds a plan; whatever is asked beside it would not count, and is refused."""
     if requirements or target.hosts or target.described or target.cpu or target.python:
         raise InputError(
             "--plan replays a stored answer", hint="drop the requirements and target options, or drop --plan"
         )
-    answer = plans.load(read_document(target.stored), shown(target.stored))
-    if answer.plan is None or answer.status != "plan":
-        raise InputError(f"holds no plan but a {answer.status}", where=shown(target.stored))
-    _demand_sound(answer.plan, shown(target.stored))
+    (answer,) = stored([target.stored])
     return answer
-
-
-def _demand_sound(plan: Plan, where: str) -> None:
-    """Refuse a stored plan whose values are not what they are called: they end in Dockerfiles and in commands.
-
-    Raises:
-        InputErrors: naming each key.
-    """
-    base, builds = plan.base_image, plan.builds
-    found = {
-        "plan.runtime": (plan.runtime,),
-        "plan.python": (plan.python, *((base.python,) if base and base.python else ())),
-        "plan.arch": (plan.arch,),
-        "plan.builds.name": tuple(build.name for build in builds),
-        "plan.builds.version": tuple(build.version for build in builds),
-        "plan.builds.runtime": tuple(build.runtime for build in builds if build.runtime),
-        "plan.builds.index": tuple(build.index for build in builds if build.index),
-        "plan.builds.extras": tuple(extra for build in builds for extra in build.extras),
-        "plan.builds.module": tuple(build.module for build in builds if build.module),
-        "plan.builds.pins": tuple(pin for build in builds for pin in build.pins),
-        "plan.constraints": plan.constraints,
-        "plan.system": plan.system,
-        "plan.base_image.python_from": (base.python_from,) if base else (),
-        "plan.driver.package": (plan.driver.package,) if plan.driver.package else (),
-        "plan.matrix": (plan.matrix,) if plan.matrix else (),
-    }
-    faults = [
-        InputError(f"{key} is {value[:60]!r}", where=where, expected=expected)
-        for key, (pattern, expected) in _SOUND.items()
-        for value in found[key]
-        if not re.fullmatch(pattern, value, re.ASCII)
-    ]
-    if not builds:
-        faults.append(InputError("plan.builds is empty", where=where, expected="what to install"))
-    if faults:
-        raise InputErrors(faults)

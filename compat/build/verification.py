@@ -48,10 +48,11 @@ def verify(
     seconds: float = 60.0,
     expect: str = "",
     frameworks: Sequence[str] = (),
+    plan: Plan | None = None,
 ) -> Verification:
     """Run the probes in a fresh container of an image, and leave nothing of it behind.
 
-    What the image should be is read from its plan label; ``expect`` and ``frameworks`` win over it.
+    What the image should be is the ``plan``, else that of its label; ``expect`` and ``frameworks`` win over both.
 
     Args:
         image: name or id of a local image.
@@ -62,6 +63,7 @@ def verify(
         seconds: length of the stress level.
         expect: planned runtime, ``cuda12.6``.
         frameworks: modules to test; those installed if empty.
+        plan: what it was built from, where that is known otherwise than by its label.
 
     Raises:
         InputError: if the level is unknown, or the devices or the memory can be no engine's.
@@ -72,7 +74,7 @@ def verify(
     client = engine.connect(timeout=timeout + 2 * _GRACE)
     try:
         found = engine.image_of(client, image)
-        plan = planned(found.labels or {})
+        plan = plan or planned(found.labels or {})
         runtime = expect or (plan.runtime.replace(NO_CODE, "") if plan else "")
         modules = tuple(frameworks) or _modules(plan)
         words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds)

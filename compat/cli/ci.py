@@ -22,23 +22,31 @@ def command(
     arch: Annotated[Texts, typer.Option(metavar="ARCH", help="x86_64 or aarch64 (repeatable).")] = None,
     gpu: Annotated[Texts, typer.Option(metavar="NAME", help="GPU that every image must serve (repeatable).")] = None,
     driver: Annotated[str, typer.Option(metavar="V", help="Driver that every image must run on.")] = "",
+    plan: Annotated[Texts, typer.Option(metavar="FILE", help="Stored plans, a cell each (repeatable).")] = None,
     speech: Annotated[Speech, Formats("text", *(name for name in FORMATS if name != "text"))],
     knowledge: Knowledge,
 ) -> int:
     """Expand a matrix of images into the cells that can work, with the reason for each that cannot.
 
     Example: envcheck ci torch==2.9.1 jax --runtime cuda12.6 --runtime cpu --python 3.12 --format github
+
+    Example: envcheck ci --plan plan.json --format bake
     """
     from compat import ci
-    from compat.app.ci import axes_from, axes_of, grid_of
+    from compat.app.ci import axes_from, axes_of, grid_from, grid_of
     from compat.app.knowledge import load
     from compat.errors import InputError
 
     if requirements and config:
         raise InputError("requirements and --config both name frameworks", expected="one of them")
-    base = axes_of(requirements) if requirements else axes_from(config)
-    axes = base.over(runtime=runtime, python=python, os=os, arch=arch, gpu=gpu, driver=driver)
-    grid = grid_of(axes, load(knowledge.matrix))
+    given = {"runtime": runtime, "python": python, "os": os, "arch": arch, "gpu": gpu, "driver": driver}
+    if plan:
+        if requirements or config or any(given.values()):
+            raise InputError("--plan replays stored plans", hint="drop the requirements and axes, or drop --plan")
+        grid = grid_from(plan)
+    else:
+        base = axes_of(requirements) if requirements else axes_from(config)
+        grid = grid_of(base.over(**given), load(knowledge.matrix))
     for left in grid.excluded:
         speech.note(f"left out {left.name}: {left.why}")
     speech.say(ci.write(grid, speech.format))

@@ -16,6 +16,7 @@ def command(
     image: Annotated[str, typer.Argument(metavar="IMAGE", help="Name or id of a local image.")],
     *,
     gpus: Annotated[str, typer.Option(metavar="GPUS", help="all, none, or device ids with commas.")] = "all",
+    plan: Annotated[str, typer.Option(metavar="FILE", help="Stored plan to prove; the image's own label.")] = "",
     memory: Annotated[int, typer.Option(metavar="MIB", min=64, help="Memory limit of the container.")] = 8192,
     probing: ProbeOptions,
     speech: Annotated[Speech, FORMATS],
@@ -23,8 +24,11 @@ def command(
     """Prove inside a container of an image that it computes, and correctly, on the device it was planned for.
 
     Example: envcheck verify mine:1 --level framework
+
+    Example: envcheck verify mine:1 --plan plan.json
     """
     from compat import build
+    from compat.app.stored import stored
 
     done = build.verify(
         image,
@@ -33,6 +37,7 @@ def command(
         memory=memory * 1024 * 1024,
         expect=probing.runtime(),
         frameworks=probing.modules(),
+        plan=stored([plan])[0].plan if plan else None,
         timeout=probing.timeout,
         seconds=probing.seconds,
     )

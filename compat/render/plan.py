@@ -108,11 +108,17 @@ def _gpu(verdict: GpuVerdict, pen: Ink) -> list[str]:
 
 
 def _choices(chosen: Plan, pen: Ink) -> list[str]:
-    """What was chosen, over what, and why."""
-    lines = [pen("bold", "Why:")]
+    """What was chosen, what lost to it, and why; an order of measures that several choices share is told once."""
+    lines, told = [pen("bold", "Why")], ""
     for choice in chosen.choices:
-        lost = f" over {', '.join(choice.rejected)}" if choice.rejected else ""
-        lines += pen.wrap(f"{choice.subject}: {choice.chosen}{lost}: {choice.why}", "  ", "    ")
+        is_order = "; " in choice.why
+        why = "by the order at the end" if is_order else choice.why
+        told = choice.why if is_order else told
+        lines += pen.wrap(f"{choice.subject}: {choice.chosen}, {why}", "  ", "    ")
+        lines += [line for lost in choice.rejected for line in pen.wrap(f"not {lost}", "    - ", "      ")]
+    if told:
+        lines += ["", pen("bold", "The order, most important first")]
+        lines += [line for number, one in enumerate(told.split("; "), 1) for line in pen.wrap(one, f"  {number}. ")]
     return lines
 
 

@@ -6,10 +6,13 @@ They are cheap (one pass over a package's builds) and therefore part of every pl
 
 from __future__ import annotations
 
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
 from compat.plan import Choice
+from compat.resolve.pins import agreed
 from compat.resolve.preference import MEASURES
+from compat.resolve.search import need_of
 from compat.resolve.weighing import FITS
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed
     own = preference.own(taken)
     rejected = []
     for weighed in search.domain(variable, found.place):
-        if weighed.option is taken.option:
+        if weighed.option is taken.option or _is_foreign(search, weighed):
             continue
         why = _why_not(search, found, weighed, taken)
         if why or weighed.option.version == taken.option.version:
@@ -58,6 +61,11 @@ def _build(search: Search, found: Assignment, variable: Variable, taken: Weighed
             break
     said = f"{taken.option.full} {taken.option.runtime}".strip()
     return Choice(subject=variable.package, chosen=said, rejected=tuple(rejected), why="; ".join(_reasons(preference)))
+
+
+def _is_foreign(search: Search, weighed: Weighed) -> bool:
+    """Whether a build is for the GPUs of a maker that the target has none of: it was no candidate."""
+    return bool(search.target.vendors) and weighed.option.vendor not in {"", "cpu", *search.target.vendors}
 
 
 def _reasons(preference: Preference) -> Iterator[str]:
@@ -87,12 +95,41 @@ def _lost(preference: Preference, own: tuple[int, ...], weighed: Weighed) -> str
 
 
 def _footing(search: Search, found: Assignment) -> Iterator[Choice]:
-    """The base image with its reason, and the Python with where it comes from."""
-    image = found.footing.image
+    """The base image with its reason, and the Python with where it comes from; each with what lost to it."""
+    image, bits = found.footing.image, _shared_pythons(search, found)
     if image is not None:
-        yield Choice(subject="base image", chosen=image.image, why=image.why)
+        need = need_of(found.chosen, found.place, bits)
+        lost = islice(search.images.losers(need, image.image), _MOST)
+        yield Choice(
+            subject="base image",
+            chosen=image.image,
+            rejected=tuple(f"{name}: {why}" for name, why in lost),
+            why=image.why,
+        )
     source = (
         f"from the {image.python_from}" if image is not None and image.python_from != "uv" else "a standalone build"
     )
-    asked = "asked for" if search.target.python else f"suits all builds; {source}"
-    yield Choice(subject="python", chosen=found.footing.python, why=asked)
+    asked = "asked for" if search.target.python else f"suits all builds, {source}"
+    others = () if search.target.python or bits < 0 else _other_pythons(search, found, bits)
+    yield Choice(subject="python", chosen=found.footing.python, rejected=tuple(others), why=asked)
+
+
+def _shared_pythons(search: Search, found: Assignment) -> int:
+    """The Pythons on which all of a plan's builds agree."""
+    joints, bits = search.joints(found.place), search.python_bits
+    for one in found.chosen:
+        bits &= one.option.pythons
+    for one, other in combinations(found.chosen, 2):
+        bits &= joints.pythons(one.option, other.option)
+    return agreed(found.chosen, bits, found.place, search.known)
+
+
+def _other_pythons(search: Search, found: Assignment, bits: int) -> Iterator[str]:
+    """The other Pythons that all builds share, and why the image's was taken."""
+    image = found.footing.image
+    system = search.known.system(image.os) if image else None
+    for python in search.known.pythons(bits):
+        if python != found.footing.python:
+            is_there = system is not None and python in {system.python, *system.pythons}
+            named = f"is not the python3 of {image.os}" if is_there and image else "would be a standalone build"
+            yield f"{python}: {named if image else 'lost to the newest that a distribution has as its own'}"

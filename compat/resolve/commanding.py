@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from compat.resolve.devices import typed_name
+from compat.resolve.devices import typed_name, vendor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, 
     if len(left) < len(search.target.devices) and any(soft.kind == "host" and _is_gpu(soft) for soft in softs):
         options = [*_restated(search, left, dropped)]
     else:
-        options = [*_repeated(search, dropped, _vendors(search, left))]
+        options = [*_repeated(search, dropped, _vendors(search, left, changes))]
     return _joined(search, wishes, [*options, *_new_options(changes, plan)])
 
 
@@ -110,9 +110,10 @@ def _restated(
         yield from ("--gpu", text)
 
 
-def _vendors(search: Search, left: Sequence[Device]) -> frozenset[str]:
-    """Makers whose options still count: those of the GPUs left, or all where another GPU takes the place of them."""
-    return frozenset(device.vendor for device in left) or search.target.vendors
+def _vendors(search: Search, left: Sequence[Device], changes: Mapping[str, str]) -> frozenset[str]:
+    """Makers whose options still count: those of the GPUs left, or that of the GPU that takes the place of them."""
+    own = vendor_of(changes.get("gpu", "")) if search.target.devices and not left else ""
+    return frozenset({own} if own else {device.vendor for device in left})
 
 
 def _speaks(soft: Soft, vendors: frozenset[str]) -> bool:

@@ -41,6 +41,19 @@ _STATUS: Final = {"active": 0, "eol": 1}
 _PYTHON_FROM: Final = {"image": 0, "distribution": 1, "uv": 2}
 _WHY_BASE: Final = "the wheels bring their CUDA libraries: a base image holds no second copy"
 _WHY_FORWARD: Final = "it holds cuda-compat, a newer user-space driver than the host's, and no second copy of CUDA"
+RANKS: Final = (
+    "images that are still rebuilt",
+    "an image made for this runtime",
+    "the Python of the image or its distribution",
+    "the familiar distribution",
+    "the newest Python",
+    "the newest system",
+    "the system by name",
+    "the newest patch of the runtime",
+    "the tag by name",
+)
+"""What the parts of a stand's rank prefer, most important first."""
+
 _PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu"}
 
 
@@ -69,11 +82,12 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """An image that meets a need, its Python and its row; whether it suits the target is another question."""
+    """An image that meets a need, its Python, its row and its rank; whether it suits the target is another question."""
 
     python: str
     image: BaseImage
     row: Image
+    rank: tuple[object, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +112,21 @@ class Images:
         if need not in self._found:
             self._found[need] = tuple(self._choose(need))
         return self._found[need]
+
+    def losers(self, need: Need, taken: str) -> Iterator[tuple[str, str]]:
+        """Other images that serve a need, best first: each with the constraint that it breaks, else what it lost by."""
+        stands = self._known.standing.get(need, ())
+        own = next((stand.rank for stand in stands if stand.image.image == taken), ())
+        for stand in stands:
+            if stand.image.image == taken:
+                continue
+            broken = self._violations(stand.row, need)
+            if broken != FITS:
+                bits = min(broken, key=lambda one: (one.bit_count(), one))
+                yield stand.image.image, "breaks " + ", ".join(s.text for s in self._target.softs if s.bit & bits)
+            else:
+                differing = (why for why, ours, theirs in zip(RANKS, own, stand.rank, strict=False) if ours != theirs)
+                yield stand.image.image, f"lost to {next(differing, RANKS[-1])}"
 
     def _choose(self, need: Need) -> Iterator[Footing]:
         """The stands of a need are the same for every target and kept; what a target says against them is not.
@@ -163,7 +192,7 @@ class Images:
                 _newest_first(row.cuda or row.rocm or "0"),
                 reference,
             )
-            yield rank, Stand(python, image, row)
+            yield rank, Stand(python, image, row, rank)
 
     def _python(self, row: Image, system: System | None, pythons: tuple[str, ...]) -> tuple[str, str]:
         """The Python an image runs, and where it comes from: the image, its distribution, or a standalone build.

@@ -81,16 +81,25 @@ class Joints:
     def goes(self, left: Option, right: Option) -> bool:
         """Whether the runtimes of two builds go together: the question that settles most pairs.
 
-        A twin of a build for Jetson boards comes from the same index: elsewhere the same CUDA means a server's.
+        A twin of a build for Jetson boards comes from the same index: elsewhere the same CUDA means a server's, and a
+        build whose code is for other GPUs alone goes with no board.
         """
         if (left.on_board or right.on_board) and left.build.index != right.build.index:
-            return not (self._is_twin(left, right) or self._is_twin(right, left))
+            is_apart = self._is_twin(left, right) or self._is_twin(right, left)
+            return not (is_apart or self._misses_boards(left) or self._misses_boards(right)) and fits_runtime(
+                left, right, twins=False
+            )
         key = (left.package, left.lane, right.package, right.lane)
         goes = self._lanes.get(key)
         if goes is None:
             twins = self._is_twin(left, right) or self._is_twin(right, left)
             goes = self._lanes[key] = fits_runtime(left, right, twins)
         return goes
+
+    def _misses_boards(self, option: Option) -> bool:
+        """Whether a build carries code, and none for a Jetson board."""
+        code = option.build.kernels
+        return bool(code) and code != ("-",) and self._known.matrix.families.integrated.isdisjoint(code)
 
     def objections(self, left: Option, right: Option) -> Iterator[Objection]:
         """Everything that stands between two builds, the cheapest questions first."""

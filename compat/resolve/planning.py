@@ -216,7 +216,8 @@ def _jetpacks(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
         rows = search.known.matrix.table("jetpack")
         releases = [row.jetpack for row in rows if f"cuda{row.cuda}" == runtime and not row.sbsa and not row.preview]
         names = ", ".join(dict.fromkeys(releases))
-        yield f"the board runs JetPack {names}, whose CUDA is {runtime.removeprefix('cuda')}"
+        board = "the board" if search.target.devices else "the machine is a Jetson board that"
+        yield f"{board} runs JetPack {names}, whose CUDA is {runtime.removeprefix('cuda')}"
 
 
 def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], driver: DriverNeed) -> Iterator[str]:

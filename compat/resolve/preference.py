@@ -123,7 +123,10 @@ def _vendor(option: Option, known: Knowledge) -> int:
     """The place of a build's vendor.
 
     No GPU code is no merit where other builds of the package have some, and a fault where one of the same release has.
+    Builds for Jetson boards come last: who does not name a board has none.
     """
+    if option.on_board:
+        return len(_VENDOR_ORDER)
     if known.lacks_code(option):
         return _VENDOR_ORDER.index("cpu")
     if option.vendor == "" and option.version and known.has_code(option.package):

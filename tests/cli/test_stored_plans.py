@@ -113,3 +113,56 @@ def test_the_image_of_a_plan_is_labelled_with_its_matrix(envcheck, sound, tmp_pa
     stored = tmp_path / "plan.json"
     stored.write_text(json.dumps(sound))
     assert f'dev.envcheck.matrix="{sound["plan"]["matrix"]}"' in envcheck("dockerfile", "--plan", str(stored))[1]
+
+
+@pytest.mark.parametrize("format_", ["json", "github", "bake"])
+def test_a_stored_plan_goes_into_a_grid_byte_for_byte(envcheck, sound, tmp_path, format_):
+    stored = tmp_path / "plan.json"
+    stored.write_text(json.dumps(sound))
+    code, out, _ = envcheck("ci", "--plan", str(stored), "--format", format_)
+    assert code == 0
+    if format_ == "json":
+        assert json.loads(out)["cells"][0]["plan"] == sound["plan"]
+    elif format_ == "github":
+        assert json.loads(json.loads(out)["include"][0]["plan"])["plan"] == sound["plan"]
+    else:
+        (target,) = json.loads(out)["target"].values()
+        dockerfile = envcheck("dockerfile", "--plan", str(stored))[1]
+        assert target["dockerfile-inline"].replace("$${", "${").replace("%%{", "%{") == dockerfile
+
+
+def test_the_plans_of_several_hosts_are_a_grid_as_they_were_stored(envcheck, tmp_path):
+    hosts = {"a": 'gpus = ["NVIDIA A100"]\ndriver = "580.65.06"', "b": 'gpus = ["AMD Instinct MI300X"]'}
+    for name, text in hosts.items():
+        (tmp_path / f"{name}.toml").write_text(f'{text}\nplatform = "linux"\narch = "x86_64"\n')
+    words = [word for name in hosts for word in ("--host", str(tmp_path / f"{name}.toml"))]
+    stored = tmp_path / "plans.json"
+    assert envcheck("resolve", "torch", *words, "--format", "json", "--output", str(stored))[0] == 0
+    code, out, _ = envcheck("ci", "--plan", str(stored), "--format", "json")
+    assert code == 0
+    plans = [answer["plan"] for answer in json.loads(stored.read_text())]
+    assert [cell["plan"] for cell in json.loads(out)["cells"]] == plans
+    assert len({cell["name"] for cell in json.loads(out)["cells"]}) == len(plans) == 2
+
+
+@pytest.mark.parametrize("words", [["torch"], ["--gpu", "A100"], ["--python", "3.12"], ["--driver", "580.65.06"]])
+def test_nothing_is_asked_beside_a_stored_plan(envcheck, sound, tmp_path, words):
+    stored = tmp_path / "plan.json"
+    stored.write_text(json.dumps(sound))
+    code, out, err = envcheck("ci", "--plan", str(stored), *words)
+    assert (code, out) == (2, "")
+    assert "--plan replays" in err
+
+
+@pytest.mark.parametrize("command", [["ci", "--plan"], ["verify", "image:1", "--plan"], ["resolve", "--plan"]])
+@pytest.mark.parametrize(("path", "value"), TAMPERED[:3] + TAMPERED[-3:], ids=lambda value: str(value)[:20])
+def test_every_command_that_takes_a_plan_refuses_a_tampered_one(envcheck, sound, tmp_path, command, path, value):
+    place = sound
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    stored = tmp_path / "plan.json"
+    stored.write_text(json.dumps(sound))
+    code, out, err = envcheck(*command, str(stored))
+    assert (code, out) == (2, "")
+    assert str(path[-1]) in err or "plan" in err

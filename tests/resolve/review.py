@@ -291,7 +291,7 @@ def _of_image(plan: Plan, rows: list[Build]) -> Iterator[str]:
     for row in rows:
         if row.glibc and system is not None and not versions.at_least(system.glibc, row.glibc):
             yield f"{system.os} has glibc {system.glibc}, and {row.full_version} needs {row.glibc}"
-    for need in plan.system:
+    for need in () if found[0].repository.startswith("nvcr.io/nvidia/l4t-") else plan.system:
         name = need.rstrip("0123456789.")
         held = f"cudnn{found[0].cudnn}" if name == "cudnn" else found[0].runtime
         if held != need and not held.startswith(f"{need}."):
