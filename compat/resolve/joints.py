@@ -133,8 +133,8 @@ class Joints:
                 yield Objection("system", _stem(item), item, other)
 
     def _direct(self, left: Option, right: Option) -> Iterator[Objection]:
-        """What one build requires of the other's package."""
-        for line in left.lines.get(right.package, ()):
+        """What one build requires of the other's package; a bare wish (``numpy``) is no package of that name."""
+        for line in left.lines.get(right.package, ()) if right.version else ():
             if not meets(line.spec, right.full):
                 asker = f"{left.package} {left.full}"
                 yield Objection("requires", right.package, line.spec, right.full, self._bits(left, line), asker)

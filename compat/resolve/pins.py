@@ -59,7 +59,7 @@ def _disputed(chosen: Sequence[Weighed], least: int) -> AbstractSet[str]:
     if len(chosen) < least:
         return frozenset()
     askers = Counter(name for weighed in chosen for name in weighed.option.lines)
-    inside = {weighed.option.package for weighed in chosen}
+    inside = {weighed.option.package for weighed in chosen if weighed.option.version}
     return {name for name, count in askers.items() if count >= least} - inside
 
 

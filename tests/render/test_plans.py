@@ -1,5 +1,6 @@
 """Plans told to people and to installers."""
 
+import dataclasses
 import sys
 
 import pytest
@@ -68,7 +69,17 @@ def test_a_citation_is_numbered_where_it_is_used_and_written_out_once():
 
 def test_explain_tells_what_lost_and_why():
     text = as_text(plan.Answer(status="plan", plan=PLAN), explain=True)
-    assert "runtime: cuda11.8 over cuda11.7: TensorFlow was built for it" in text
+    assert "runtime: cuda11.8, TensorFlow was built for it\n    - not cuda11.7" in text
+
+
+def test_an_order_that_several_choices_follow_is_told_once():
+    why = "native kernels first; the newest release"
+    both = tuple(plan.Choice(subject=name, chosen="1.0", rejected=("0.9: older",), why=why) for name in ("a", "b"))
+    text = as_text(plan.Answer(status="plan", plan=dataclasses.replace(PLAN, choices=both)), explain=True)
+    assert text.count("native kernels first") == 1
+    assert text.count("- not 0.9: older") == 2
+    assert "1. native kernels first" in text
+    assert "2. the newest release" in text
 
 
 def test_a_conflict_names_its_members_and_the_ways_out():

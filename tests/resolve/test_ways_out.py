@@ -182,3 +182,40 @@ def test_a_refusal_says_what_was_wrong(question: str, said: str, unsaid: str) ->
         ask(f"envcheck resolve {question}")
     assert said in str(refused.value)
     assert unsaid not in str(refused.value)
+
+
+@pytest.mark.parametrize("wish", ["numpy", "numpy>=1.20", "numpy<2"])
+def test_a_dependency_asked_for_by_name_keeps_the_bounds_of_the_builds(wish: str) -> None:
+    plan = answer(f"torch==1.12.1 '{wish}' --gpu sm_61 --driver 440.33").plan
+    assert plan is not None
+    (kept,) = [text for text in plan.constraints if text.startswith("numpy")]
+    assert "<2" in kept
+
+
+@pytest.mark.parametrize(
+    ("question", "subject", "lost"),
+    [
+        ("torch --gpu A100", "base image", "nvidia/cuda:.*: lost to the newest patch of the runtime"),
+        ("torch --gpu A100", "base image", "ubuntu:.*: lost to an image made for this runtime"),
+        ("torch --gpu 'RTX 3090' --driver 550.54.14", "base image", "nvidia/cuda:12.*: breaks NVIDIA driver 550"),
+        ("torch --gpu 'RTX 3090' --driver 550.54.14", "torch", r"2\.15\.0 cuda13\.2: breaks NVIDIA driver 550"),
+        ("torch --gpu A100", "python", "3.11: would be a standalone build"),
+    ],
+)
+def test_each_choice_tells_what_lost_to_it_and_why(question: str, subject: str, lost: str) -> None:
+    plan = answer(question).plan
+    assert plan is not None
+    (choice,) = [one for one in plan.choices if one.subject == subject]
+    assert any(re.fullmatch(lost + ".*", text) for text in choice.rejected), choice.rejected
+    assert not any("rocm" in text or "xpu" in text for text in choice.rejected)
+
+
+def test_builds_for_a_board_stay_among_themselves() -> None:
+    """A server's wheel beside a Jetson's would leave one of them without its GPU."""
+    plan = answer("torch tensorflow --arch aarch64 --prefer stable").plan
+    assert plan is not None
+    assert len({build.runtime for build in plan.builds}) == 1
+    assert any("Jetson" in text for text in plan.conditions)
+    single = answer("torch --arch aarch64").plan
+    assert single is not None
+    assert not any("Jetson" in text for text in single.conditions)
