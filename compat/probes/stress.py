@@ -12,6 +12,12 @@ from reporting import Failed, Report
 LAUNCHES = 200
 """Kernels between two comparisons: most of the time should go to the device, not to the copy back."""
 
+WORDS = 1 << 24
+"""Integers that each kernel writes, 64 MiB of them."""
+
+ROUNDS = 2
+"""The least that can be compared, however short the time."""
+
 
 def run(report: Report, subject: str, seconds: float) -> None:
     """Load one subject: ``cuda`` with integer kernels, ``torch`` with matrix products."""
@@ -32,12 +38,12 @@ def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
 
     Integers leave no room for rounding: one bit that differs is a fault of the device.
     """
-    device, count = Device(driver, ordinal), 1 << 24
-    module, out = device.load(PTX), device.allocate(4 << 24)
+    device, count = Device(driver, ordinal), WORDS
+    module, out = device.load(PTX), device.allocate(4 * WORDS)
     words = (ctypes.c_uint32(count), ctypes.c_uint32(0x1234ABCD))
     watch, before, rounds, wrong = Monitor(ordinal), Monitor(ordinal).read(), 0, 0
     first, until = b"", time.time() + seconds
-    while time.time() < until or rounds < 2:
+    while time.time() < until or rounds < ROUNDS:
         for _ in range(LAUNCHES):
             device.launch(module, "mix", count, out, *words)
         got = device.download(out, 4 * count)
@@ -63,7 +69,7 @@ def _products(seconds: float) -> Dict[str, Any]:
     left, right = (torch.randn(size, size, device=device) for _ in range(2))
     first, watch = left @ right, Monitor(0)
     before, rounds, wrong, until = watch.read(), 0, 0, time.time() + seconds
-    while time.time() < until or rounds < 2:
+    while time.time() < until or rounds < ROUNDS:
         for _ in range(10):
             got = left @ right
         wrong += not torch.equal(got, first)

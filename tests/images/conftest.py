@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,24 @@ def parsed():
 @pytest.fixture
 def unquoted():
     return words
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    """A folder with a libcuda.so.1 of our making."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler is installed")
+    folder = tmp_path_factory.mktemp("driver")
+    words = [
+        compiler,
+        "-shared",
+        "-fPIC",
+        "-O1",
+        "-o",
+        str(folder / "libcuda.so.1"),
+        str(Path(__file__).parent / "libcuda.c"),
+        "-lm",
+    ]
+    subprocess.run(words, check=True)
+    return folder

@@ -60,15 +60,17 @@ API cuModuleGetFunction(void **f, void *m, const char *name) {
 }
 API cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **args, void **extra) {
+  static int launched;
   uint64_t out = *(uint64_t *)args[0];
   uint32_t count = *(uint32_t *)args[1];
+  launched++;
   if (gx * bx < count || gy * gz * by * bz != 1 || shared || stream || extra) return 1;
   for (uint32_t i = 0; i < count; i++) {
     if (f == (void *)1) {
       uint32_t x = (i ^ *(uint32_t *)args[2]) * 0x9E3779B1u;
       x ^= x >> 15;
       x *= 0x85EBCA77u;
-      ((uint32_t *)(uintptr_t)out)[i] = x ^ (x >> 13) ^ (is("integer") && i == 77);
+      ((uint32_t *)(uintptr_t)out)[i] = x ^ (x >> 13) ^ ((is("integer") || (is("drift") && launched > 6)) && i == 77);
     } else {
       float *data = (float *)(uintptr_t)out, a = data[i], b = *(float *)args[2];
       data[i] = is("float") ? a * b * 1.00001f + a : fmaf(a, b, a);
