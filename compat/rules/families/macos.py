@@ -74,7 +74,7 @@ class MacosNoCuda(Rule):
             return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.", facts=("platform",))
         builds = host["builds"] or {}
         foreign = next((name for name in builds if builds[name].runtime.startswith(("cuda", "rocm"))), "")
-        if foreign:
+        if foreign and not signals.harmful:
             detail = f"{foreign} is a build for {builds[foreign].runtime}, which macOS does not have."
             return Found(detail=detail, facts=("platform", f"builds.{foreign}"))
         noted = signals.get("torch-no-gpu-generic")
