@@ -101,7 +101,8 @@ def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
         [("", topic.what), ("Fix", topic.fix)] if brief else [("", topic.what), ("Why", topic.why), ("Fix", topic.fix)]
     )
     for label, body in parts:
-        lines += pen.wrap(f"{label}: {body}" if label else body, "  ", "  ")
+        plain = body.replace("``", "`")  # docstrings mark code for the web page
+        lines += pen.wrap(f"{label}: {plain}" if label else plain, "  ", "  ")
     if not brief:
         lines += _typed(topic.commands, pen)
         lines += [pen("dim", line) for source in topic.sources for line in pen.wrap(source, "  - ", "    ")]

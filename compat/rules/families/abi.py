@@ -94,7 +94,10 @@ class PythonTagMismatch(Rule):
 
     area = "python"
     asks = ("python", "builds")
-    remedy = Fix("Reinstall the package with this interpreter; never copy site-packages between versions.")
+    remedy = Fix(
+        "Reinstall the package with this interpreter; never copy site-packages between versions.",
+        ("python -m pip install --force-reinstall <package>",),
+    )
 
     def check(self, python: str, builds: dict[str, object]) -> Outcome:
         """An installed build carries the tag of another interpreter."""

@@ -32,7 +32,7 @@ class TritonGpuTooOld(Rule):
     vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
     asks = ("gpus", "packages")
-    remedy = Fix("Run without torch.compile, or with backend='aot_eager'.")
+    remedy = Fix("Run without torch.compile, or with backend='aot_eager'.", ("export TORCHDYNAMO_DISABLE=1",))
     _FLOOR = (7, 0)  # torch/_inductor: "too old to be supported by the triton GPU compiler"
 
     def check(self, packages: dict[str, str], gpus: tuple[Gpu, ...]) -> Outcome:

@@ -132,7 +132,10 @@ class ArchSpecificTarget(Rule):
     vendors = ("nvidia",)
     requires = ("extension-arch-missing",)
     asks = ("gpus", "builds")
-    remedy = Fix("Rebuild the kernels for this GPU's own target or for a plain one.")
+    remedy = Fix(
+        "Rebuild the kernels for this GPU's own target or for a plain one.",
+        ('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>',),
+    )
 
     def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The only code of the build for this major has the suffix ``a`` (one capability) or ``f`` (one family)."""

@@ -177,7 +177,10 @@ class WrongVendorBuild(Rule):
 
     area = "framework"
     asks = ("gpus", "packages", "builds")
-    remedy = Fix("Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.")
+    remedy = Fix(
+        "Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.",
+        ("pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/<variant>",),
+    )
     _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:

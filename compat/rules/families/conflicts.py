@@ -133,7 +133,7 @@ class CudaMajorMixedInEnv(Rule):
     area = "framework"
     requires = ("frameworks-conflict", "library-mismatch", "library-missing")
     asks = ("packages",)
-    remedy = Fix("Reinstall all GPU packages for the same CUDA major.")
+    remedy = Fix("Reinstall all GPU packages for the same CUDA major.", ("pip list | grep -E -- '-cu[0-9]+'",))
 
     def check(self, packages: dict[str, str]) -> Outcome:
         """nvidia-* packages with the suffixes -cu11, -cu12 or -cu13 are installed side by side."""

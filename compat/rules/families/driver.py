@@ -149,7 +149,10 @@ class DriverDuplicateLibraries(Rule):
 
     area = "driver"
     requires = ("driver-library-mismatch", "wsl-linux-driver-installed")
-    remedy = Fix("Remove the stale driver packages or files, then rebuild the loader's cache.", ("sudo ldconfig",))
+    remedy = Fix(
+        "Remove the stale driver packages or files, then rebuild the loader's cache.",
+        ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", "sudo ldconfig"),
+    )
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """Libcuda or libnvidia-ml of more than one driver version can be loaded."""

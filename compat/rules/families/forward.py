@@ -130,7 +130,9 @@ class ForwardCompatAvailable(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
-    remedy = Fix("Add the package cuda-compat-<major>-<minor> to the image.")
+    remedy = Fix(
+        "Add the package cuda-compat-<major>-<minor> to the image.", ("apt-get install -y cuda-compat-<major>-<minor>",)
+    )
 
     def check(self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The driver is of an older CUDA major than the build, and the GPU is a data-center part."""

@@ -29,7 +29,9 @@ class PcieLinkDegraded(Rule):
     severity = "warning"
     area = "interconnect"
     asks = ("gpus",)
-    remedy = Fix("Reseat the card, or use a slot of full width.", ("nvidia-smi -q -d PERFORMANCE",))
+    remedy = Fix(
+        "Reseat the card, or use a slot of full width.", ("sudo lspci -vv -s <address> | grep -E 'LnkCap|LnkSta'",)
+    )
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The current width is below the highest that card and slot have in common."""
@@ -122,7 +124,7 @@ class NcclTopologyHidden(Rule):
     severity = "info"
     area = "interconnect"
     asks = ("gpus",)
-    remedy = Fix("Mount /sys properly, or supply NCCL_TOPO_FILE.")
+    remedy = Fix("Mount /sys properly, or supply NCCL_TOPO_FILE.", ("export NCCL_TOPO_FILE=<topology.xml>",))
 
     def check(
         self, signals: Hearing, gpus: tuple[Gpu, ...] | None = None, virtual_machine: bool | None = None

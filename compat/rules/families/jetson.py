@@ -28,7 +28,10 @@ class JetsonGenericWheel(Rule):
     area = "jetson"
     requires = ("cpu-only-build",)
     asks = ("jetpack", "l4t", "builds")
-    remedy = Fix("Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.")
+    remedy = Fix(
+        "Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.",
+        ("cat /etc/nv_tegra_release", "pip install --no-cache <address of the wheel>"),
+    )
 
     def check(self, l4t: str, host: Host, matrix: Matrix) -> Outcome:
         """The machine is a Jetson, and the framework's build is not one for it.
@@ -58,7 +61,7 @@ class JetsonJetpackMismatch(Rule):
     area = "jetson"
     requires = ("container-requires-newer-driver",)
     asks = ("l4t", "image")
-    remedy = Fix("Choose the image tag of the installed L4T release.")
+    remedy = Fix("Choose the image tag of the installed L4T release.", ("cat /etc/nv_tegra_release",))
 
     def check(self, l4t: str, image: str) -> Outcome:
         """The L4T release in the image's tag is not of the host's series."""

@@ -65,7 +65,10 @@ class DriverVfioBound(Rule):
     severity = "warning"
     area = "kernel-module"
     asks = ("gpus",)
-    remedy = Fix("Unbind the device from vfio-pci, or use the virtual machine that owns it.")
+    remedy = Fix(
+        "Unbind the device from vfio-pci, or use the virtual machine that owns it.",
+        ("lspci -nnk | grep -B2 vfio-pci", "echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind"),
+    )
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """A GPU is bound to vfio-pci."""

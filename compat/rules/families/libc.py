@@ -132,7 +132,7 @@ class MuslLibc(Rule):
 
     area = "platform"
     asks = ("libc",)
-    remedy = Fix("Use a glibc base image, such as debian:12-slim or ubuntu:22.04.")
+    remedy = Fix("Use a glibc base image, such as debian:12-slim or ubuntu:22.04.", ("FROM debian:12-slim",))
 
     def check(self, libc: str, host: Host, signals: Hearing, wishes: tuple[str, ...]) -> Outcome:
         """The system uses musl (Alpine), and a framework has wheels for glibc only."""

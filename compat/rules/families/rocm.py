@@ -72,7 +72,10 @@ class RocmKfdMissing(Rule):
     platforms = ("linux",)
     requires = ("rocm-no-driver", "rocm-container-flags")
     asks = ("device_nodes", "modules")
-    remedy = Fix("Use a kernel with CONFIG_HSA_AMD; in containers add --device /dev/kfd.")
+    remedy = Fix(
+        "Use a kernel with CONFIG_HSA_AMD; in containers add --device /dev/kfd.",
+        ("grep HSA_AMD /boot/config-$(uname -r)",),
+    )
 
     def check(
         self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], modules: tuple[str, ...], host: Host

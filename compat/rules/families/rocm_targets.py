@@ -38,7 +38,8 @@ class RocmGfxUnsupported(Rule):
     Why:
         ROCm builds carry code for listed targets only, and there is no intermediate form to compile from.
     Fix:
-        Use a build that lists the target; as a stopgap for a near sibling set HSA_OVERRIDE_GFX_VERSION.
+        Use a build that lists the target, or hide GPUs that no build serves; as a stopgap for a near sibling set
+        HSA_OVERRIDE_GFX_VERSION.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
         - https://llvm.org/docs/AMDGPUUsage.html

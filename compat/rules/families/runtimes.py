@@ -200,7 +200,13 @@ class PtxJitDisabled(Rule):
     vendors = ("nvidia",)
     requires = ("container-driver-capabilities",)
     asks = ("env", "libraries")
-    remedy = Fix("Unset CUDA_DISABLE_PTX_JIT; in containers set NVIDIA_DRIVER_CAPABILITIES=compute,utility.")
+    remedy = Fix(
+        "Unset CUDA_DISABLE_PTX_JIT; in containers set NVIDIA_DRIVER_CAPABILITIES=compute,utility.",
+        (
+            "unset CUDA_DISABLE_PTX_JIT",
+            "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
+        ),
+    )
     _OFF: Final = ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT")
 
     def check(self, env: dict[str, str], signals: Hearing) -> Outcome:

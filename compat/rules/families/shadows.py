@@ -72,7 +72,10 @@ class NcclVersionMixed(Rule):
     area = "libraries"
     requires = ("library-mismatch",)
     asks = ("libraries", "packages")
-    remedy = Fix("Keep one nvidia-nccl package, and remove the system's libnccl2.")
+    remedy = Fix(
+        "Keep one nvidia-nccl package, and remove the system's libnccl2.",
+        ("pip list | grep nccl", "ldconfig -p | grep libnccl", "unset LD_LIBRARY_PATH"),
+    )
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """libnccl.so.2 of more than one version can be loaded in one environment."""
