@@ -143,6 +143,12 @@ BREAKS: dict[str, tuple[str, tuple[str, ...], str, Callable[[str], str]]] = {
         "runtime",
         lambda line: line.replace("cuda12.1", "cuda12.9", 1),
     ),
+    "paired": (
+        "compat.toml",
+        ('versions = "2.3.', 'runtime = "cuda11.8"', 'index = "pytorch"'),
+        "runtime",
+        lambda line: line.replace("cuda11.8", "cuda12.2", 1),
+    ),
     "build-dates": (
         "compat.toml",
         ('versions = "2.4.1"', "date = ", 'index = "pytorch"'),

@@ -144,6 +144,7 @@ LAW = {
     "kernels-possible: vendor": ('kernels = "gfx1030", date', 'kernels = "sm_80", date', "has sm_80 in a rocm6.0 build"),
     "companions": ('requires = ["torch==2.0.0"]', 'requires = ["torch==2.0.9"]', "pins torch==2.0.9"),
     "followed": ('versions = "0.15.0 0.15.1", runtime = "cuda11.8"', 'versions = "0.15.0 0.15.1", runtime = "cuda12.8"', "torchvision 0.15.0 cuda12.8: runtime is cuda12.8"),
+    "paired": ('versions = "2.0.1", runtime = "cuda11.8"', 'versions = "2.0.0", runtime = "cuda12.8"', "for which wheels has no torchvision"),
     "build-dates": ('date = "2023-05-08"', 'date = "2023-01-08"', "torch 2.0.1 cuda11.8: date is 2023-01-08"),
 }  # fmt: skip
 

@@ -36,6 +36,7 @@ LAWS: Final[dict[str, Callable[[View], Iterator[Breach]]]] = {
     "python-dropped": builds.dropped_python_stays_dropped,
     "companions": builds.companions_exist,
     "followed": builds.followed_builds_exist,
+    "paired": builds.companions_are_paired,
     "build-dates": builds.build_dates_rise,
 }
 """Name -> law, in the order in which they are checked."""

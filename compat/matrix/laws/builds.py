@@ -10,7 +10,7 @@ from compat.matrix.laws.view import Breach, Placed
 from compat.names import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from compat.matrix.laws.view import View
 
@@ -156,6 +156,31 @@ def _unfollowed(item: Placed, framework: str, runtimes: dict[str, set[str]]) -> 
         if name == framework and have and item.row.runtime not in have:
             expected = f"one of {framework} {version}: {' '.join(sorted(have))}"
             yield Breach(item, "runtime", f"is {item.row.runtime}", expected)
+
+
+def companions_are_paired(view: View) -> Iterator[Breach]:
+    """An index that has a companion for a framework release has it for every runtime it has that release for."""
+    builds = view.builds()
+    for item in view.of("packages"):
+        framework = item.row.follows
+        have = _paired(builds.get(item.row.name, ()), framework) if framework else {}
+        for build in builds.get(framework, ()):
+            runtimes = have.get((build.row.version, build.row.index))
+            if runtimes and build.row.runtime not in runtimes:
+                what = f"is {build.row.runtime}, for which {build.row.index} has no {item.row.name}"
+                yield Breach(
+                    build, "runtime", what, f"one of {' '.join(sorted(runtimes))}, or a build of {item.row.name}"
+                )
+
+
+def _paired(builds: Iterable[Placed], framework: str) -> dict[tuple[str, str], set[str]]:
+    """Framework release and index, other than the default one -> runtimes in which a companion pinned to it comes."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for item in builds:
+        for name, version in _pins(item.row.requires) if item.row.index else ():
+            if name == framework:
+                found.setdefault((version.partition("+")[0], item.row.index), set()).add(item.row.runtime)
+    return found
 
 
 def build_dates_rise(view: View) -> Iterator[Breach]:
