@@ -44,7 +44,7 @@ def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, 
     for wish, bit in search.target.wishes:
         version = changes.get(wish.package, "") if bit in dropped else ""
         if version != "left out":
-            wishes.append(_requirement(wish, version) if version else wish.text)
+            wishes.append(_requirement(wish, version, plan) if version else wish.text)
     left = [device for device in search.target.devices if device.bit not in dropped]
     if len(left) < len(search.target.devices) and any(soft.kind == "host" and _is_gpu(soft) for soft in softs):
         options = [*_restated(search, left, dropped)]
@@ -135,12 +135,17 @@ def _is_typed(search: Search, soft: Soft, changes: Mapping[str, str]) -> bool:
     return soft.kind in {"wish", "option"} or soft.subject in {*_FLAGS, "runtime"} or left_out
 
 
-def _requirement(wish: Wish, version: str) -> str:
-    """A wish with its new version; what a shared dependency leaves room for is a requirement of its own."""
+def _requirement(wish: Wish, version: str, plan: Plan) -> str:
+    """A wish with its new version; what a shared dependency leaves room for is a requirement of its own.
+
+    Extras stay as they were asked for, unless the plan's build has others.
+    """
     if wish.shared:
         return version
-    extras = f"[{','.join(wish.extras)}]" if wish.extras else ""
-    return f"{wish.distribution or wish.package}{extras}=={version}"
+    built = next((set(build.extras) for build in plan.builds if build.version == version), set(wish.extras))
+    extras = wish.extras if built.issuperset(wish.extras) else tuple(sorted(built))
+    listed = f"[{','.join(extras)}]" if extras else ""
+    return f"{wish.distribution or wish.package}{listed}=={version}"
 
 
 def _typed(soft: Soft) -> str:

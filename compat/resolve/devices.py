@@ -78,7 +78,7 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
         device, inside = _device(gpu, product, machine), _is_integrated(gpu, product)
         if reason := _out_of_reach(gpu, device, product):
             found.idle.append(replace(device, idle=reason))
-        elif device.vendor in SERVED:
+        elif device.vendor in SERVED or not device.vendor:
             cards.append((device, inside))
     discrete = any(not inside for _, inside in cards)
     for device, inside in cards:

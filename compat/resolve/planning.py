@@ -151,6 +151,14 @@ def _without_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerd
         yield GpuVerdict(name=device.name, target=device.target, kernels=kernels, why=why)
 
 
+def _strange_extras(search: Search) -> Iterator[str]:
+    """Extras that choose no build: they are handed on to the installer, and nothing is known of them here."""
+    for wish, _ in search.target.wishes:
+        known = search.known.extras(wish.package) if wish.extras and not wish.shared else frozenset(wish.extras)
+        if strange := [extra for extra in wish.extras if extra not in known]:
+            yield f"{wish.package}[{','.join(strange)}] is asked for as it is: what the extra requires is not known"
+
+
 def _amd_driver(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     """The AMD driver that a plan's ROCm asks for, where the target does not say which it has or no range is known."""
     runtime = runtime_of(chosen)
@@ -228,6 +236,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     """
     target = search.target
     yield from target.conditions
+    yield from _strange_extras(search)
     yield from _jetpacks(search, chosen)
     yield from _no_code(search, chosen)
     if driver.minimum and not any(machine.number for machine in target.machines):

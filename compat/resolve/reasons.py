@@ -15,6 +15,7 @@ from compat.lazy import dataclass
 from compat.plan import Member
 from compat.resolve.images import has_musl
 from compat.resolve.options import ANY_PYTHON
+from compat.resolve.weighing import is_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,9 +53,9 @@ class Clash:
     @property
     def name(self) -> str:
         """The package with the versions asked for."""
-        return (
-            f"{self.variable.package} {', '.join(wish.spec for wish, _ in self.variable.wishes if wish.spec)}".rstrip()
-        )
+        extras = sorted({extra for wish, _ in self.variable.wishes for extra in wish.extras})
+        package = f"{self.variable.package}[{','.join(extras)}]" if extras else self.variable.package
+        return f"{package} {', '.join(wish.spec for wish, _ in self.variable.wishes if wish.spec)}".rstrip()
 
     @property
     def share(self) -> str:
@@ -153,6 +154,10 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
     that the device is not among it.
     """
     search, vendors = clash.search, {one.option.vendor for one in clash.named}
+    if sources := [one.option for one in clash.builds if is_below(one.option, device)]:
+        text = f"{sources[0].package} {sources[0].full} is compiled for {' '.join(sources[0].build.kernels)} and newer"
+        yield clash.row(f"{text}, and {device.label} is older", sources[0].build)
+        return
     if device.vendor not in vendors:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
         yield clash.row(text, clash.named[0].option.build)

@@ -104,7 +104,8 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     }
     is_old = any(soft.subject == "driver" and not branch_ended(search, soft) for soft in softs)
     prefer = "oldest-driver" if is_old and not anchors else "nearest"
-    plan = solve(_without(search.target, softs, bits), search, prefer, anchors)
+    loosened = _without(search.target, softs, bits)
+    plan = solve(loosened, search, prefer, anchors) or solve(_plain(loosened, bits), search, prefer, anchors)
     if plan is not None and (remedy := _told(search, softs, plan)):
         yield remedy
     if len(softs) == 1 and subject(softs[0]) == "gpu":
@@ -126,6 +127,14 @@ def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
         elif bit & bits:
             loosened = relaxing.with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
     return loosened
+
+
+def _plain(target: Situation, bits: int) -> Situation:
+    """The target with the wishes in ``bits`` without their extras, which may choose builds of one kind alone."""
+    for wish, bit in target.wishes:
+        if bit & bits and wish.extras:
+            target = relaxing.with_wish(target, bit, replace(wish, extras=()))
+    return target
 
 
 def _wish_bits(softs: Sequence[Soft]) -> int:

@@ -86,6 +86,13 @@ def _judging(target: Situation) -> tuple[object, ...]:
     return target.devices, target.machines, target.nothing, *facts
 
 
+def is_below(option: Option, device: Device) -> bool:
+    """Whether a device is older than the oldest that a source is compiled for, of which its row has the targets."""
+    number = sm(device.target) if option.vendor == "" else None
+    oldest = min(filter(None, map(sm, option.build.kernels)), default=None) if number else None
+    return number is not None and oldest is not None and (number.major, number.minor) < (oldest.major, oldest.minor)
+
+
 class Scale:
     """Weighs the builds of one situation; verdicts that many builds share are computed once."""
 
@@ -161,7 +168,8 @@ class Scale:
         """
         target = self._target
         if option.vendor in {"", "cpu"}:
-            return FITS, 0, 0
+            older = sum(device.bit for device in target.devices if is_below(option, device))
+            return (older,), 0, 0
         violations: Alternatives = (target.nothing,)
         level = 0
         for device in target.devices:

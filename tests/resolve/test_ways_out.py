@@ -219,3 +219,31 @@ def test_builds_for_a_board_stay_among_themselves() -> None:
     single = answer("torch --arch aarch64").plan
     assert single is not None
     assert not any("Jetson" in text for text in single.conditions)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "status"), [("T4", "conflict"), ("V100", "conflict"), ("A100", "plan"), ("L4", "plan")]
+)
+def test_a_source_is_not_compiled_for_gpus_older_than_it_is_made_for(gpu: str, status: str) -> None:
+    assert answer(f"flash-attn==2.8.3 torch==2.9.1 --gpu {gpu}").status == status
+
+
+def test_an_extra_that_chooses_no_build_is_said_to_be_unknown() -> None:
+    assert any("torch[foo]" in text for text in answer("'torch[foo]' --gpu A100").conditions)
+    assert not any("extra" in text for text in answer("'jax[cuda12]' --gpu A100").conditions)
+
+
+def test_an_extra_for_another_device_can_be_changed() -> None:
+    (command,) = commands_of(fix("'jax[tpu]' --gpu A100", "ask for jax"))
+    (reply,) = ask(command)
+    assert "tpu" not in command
+    assert reply.answer.status == "plan"
+
+
+@pytest.mark.parametrize("name", ["NVIDIA RTX 7090 Ultra", "some accelerator"])
+def test_a_gpu_of_no_known_name_is_unknown_and_not_absent(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "host.json"
+    path.write_text(f'{{"gpus": ["{name}"], "driver": "580.65.06"}}')
+    (reply,) = ask(f"envcheck resolve torch --host {path}")
+    assert reply.answer.status == "unknown"
+    assert any(name in text for text in reply.answer.conditions)
