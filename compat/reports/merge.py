@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _RUN: Final = re.compile(r"[-_.]+")
-_LOCAL_RUNTIME = re.compile(r"\+(?:(cpu)|cu(\d{2,3})|rocm(\d+\.\d+))\b")
+_LOCAL_RUNTIME = re.compile(r"\+(?:(cpu|xpu)|cu(\d{2,3})|rocm(\d+\.\d+))\b")
 _CONDA_NAMES: Final = {"pytorch": "torch", "pytorch-gpu": "torch", "jax-cuda": "jax"}
 _NOT_PYTHON = re.compile(
     r"^(?:_|lib|cuda|cudnn|nccl|mkl$|blas$|openssl|python$|pytorch-cuda$|pytorch-mutex$|magma-|gcc|gxx|ld_impl|ca-cert|mkl-|"

@@ -53,6 +53,7 @@ WRAPPED: Final = frozenset({
 _CHECKBOX = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)、])\s*(?:\[[ xX]?\]\s*)?")
 _COLUMNS = re.compile(r"\s{2,}")
 _WORDS = re.compile(r"\S+")
+_CELLS = re.compile(r"\s{0,40}\|\s*([^|\s][^|]{0,100})\|\s*([^|\s][^|]{0,400})\|\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,8 @@ class Page:
 
 def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str, bool]]:
     """The ways to part a line into label and value, likeliest first, and whether only blanks parted them."""
+    if "|" in text and (row := _CELLS.match(text)):
+        yield row.group(1), row.group(2), False  # a person's table of two columns; programs draw more
     colon = _colon(text)
     if 0 < colon <= LONGEST_LABEL:
         yield text[:colon], text[colon + 1 :], False

@@ -70,6 +70,7 @@ UNLOGGED = (
     "fastai",
     "jax_devices",
     "wsl",
+    "hand_table",
 )
 """Tables and lists that no program logs line by line, and logs that have prefixes of their own."""
 

@@ -83,3 +83,58 @@ VERSION = st.from_regex(r"[1-9]\d?\.\d{1,2}", fullmatch=True)
 def test_any_two_versions_are_read_as_written(cuda, cudnn, between):
     host = reports.read(f"CUDA {cuda}{between}cuDNN {cudnn}").host
     assert (host["cuda_toolkit"], host["cudnn"]) == (cuda, cudnn)
+
+
+OWN_SCRIPTS = {
+    "one device told by two frameworks": (
+        "Active GPU name: GTX 1650\n\nJAX\nActive GPU name: GTX 1650\n",
+        ["GTX 1650"],
+    ),
+    "a name without a number": ("Device Name : TITAN RTX\nCudnn Version : 7605\n", ["TITAN RTX"]),
+    "a computer's name": ("Device name: DESKTOP-4F2A\n", []),
+    "a processor": ("Device Name: AMD Ryzen 9 5900X\n", []),
+}
+
+
+@pytest.mark.parametrize("name", OWN_SCRIPTS)
+def test_the_device_that_a_script_of_ones_own_names(name):
+    text, names = OWN_SCRIPTS[name]
+    assert [gpu.name for gpu in reports.read(text).host["gpus"] or ()] == names
+
+
+FIELDS = {
+    "CUDA beside the card": ("GPU: RTX 3060, CUDA 11.2, cuDNN 8.1.1", {"cuda_toolkit": "11.2", "cudnn": "8.1.1"}),
+    "the driver beside the card": ("GPU: RTX 3060, driver 535.54.03", {"driver": "535.54.03", "cuda_toolkit": None}),
+    "the kind before the name": ("GPU： GPU型号GeForce GTX 1060，CUDA Version 10.1.120", {"cuda_toolkit": "10.1.120"}),
+    "Python beside the system": ("系统环境：windows10、Python3.8.6", {"os": "windows10", "python": "3.8.6"}),
+    "kernel and C library": (
+        "OS: Ubuntu 24.04 LTS, kernel 6.8.0-45-generic, glibc 2.39",
+        {"os": "ubuntu24.04", "kernel": "6.8.0-45-generic", "glibc": "2.39"},
+    ),
+    "packed": ("cudnn version: 90100", {"cudnn": "9.1.0"}),
+    "a table's row": ("| Python | 3.12.1 (uv) |", {"python": "3.12.1"}),
+    "a table of three": ("| Python | 3.12.1 | 3.11.2 |", {"python": None}),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_several_facts_in_one_field(name):
+    line, stated = FIELDS[name]
+    host = reports.read(f"{line}\n").host
+    assert {fact: host[fact] for fact in stated} == stated
+
+
+ROWS = [f"{name}  {version}" for name, version in zip("abcdefgh", ("1.2.3", "4.5.6") * 4, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "read"),
+    [
+        ([*ROWS, "numpy  1.26.4"], 9),
+        (ROWS, 0),  # nothing says that these are packages
+        ([*ROWS[:4], "numpy  1.26.4"], 1),  # few rows: known names alone
+        (["numpy  1.26", *[f"{name}  0.98" for name in "abcdefgh"]], 1),  # figures are no versions
+    ],
+)
+def test_a_list_cut_before_its_head(rows, read):
+    assert len(reports.read("\n".join(rows)).host["packages"] or {}) == read

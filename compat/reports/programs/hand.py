@@ -52,12 +52,24 @@ _DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{
 _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
+_KIND = re.compile(r"^(?:GPU|显卡)?\s*(?:型号|model)\s*:?\s*", re.IGNORECASE)
+_BESIDE: Final = (
+    ("python", re.compile(r"[,、;/ ]\s*python\s*:?\s*([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])", re.IGNORECASE)),
+    ("kernel", re.compile(r"\bkernel:?\s+(\d+\.\d+\.\d+\S*?)(?=[\s,;)]|$)", re.IGNORECASE)),
+    ("glibc", re.compile(r"\bglibc[ -]?(\d\.\d+)\b", re.IGNORECASE)),
+)
+"""What people add to the system's name in its own field."""
+
 _TF = re.compile(r"^\W*(?:v[\w.\-]+|unknown)['\",\s]+(\d+\.\d+(?:\.\d+)?[\w.]*)")
 
 
 def _os(pair: Pair) -> Iterator[Claim]:
-    """A distribution with its release; the word Linux before it says nothing more."""
-    value = _answer(pair)
+    """A distribution with its release, and what stands beside it; the word Linux before it says nothing more."""
+    answer = value = _answer(pair)
+    for fact, pattern in _BESIDE:
+        if found := pattern.search(answer):
+            yield Claim(fact, found.group(1), weight=Weight.HAND)
+            value = value[: found.start()].rstrip(" ,;、") or value
     trimmed = re.sub(r"^linux[ /,:-]+(?=[A-Za-z])", "", value, flags=re.IGNORECASE)
     if "Linux-" in value or "uname_result" in value:
         yield from values.platform_claims(value)
@@ -117,15 +129,30 @@ def _kernel(pair: Pair) -> Iterator[Claim]:
 
 
 def _cudnn(pair: Pair) -> Iterator[Claim]:
-    """A cuDNN version; archives name up to four parts."""
-    if found := re.search(r"(?<![\d.])v?(\d{1,2}(?:\.\d+){1,3})", _answer(pair)):
+    """A cuDNN version, or torch's packed number; archives name up to four parts."""
+    if packed := re.fullmatch(r"([5-9]\d{3}|9\d{4})", _answer(pair)):
+        yield Claim("cudnn", values.unpacked_cudnn(int(packed.group(1))), weight=Weight.HAND)
+    elif found := re.search(r"(?<![\d.])v?(\d{1,2}(?:\.\d+){1,3})", _answer(pair)):
         yield Claim("cudnn", found.group(1), weight=Weight.HAND)
 
 
 def _gpu(pair: Pair) -> Iterator[Claim]:
     """A card as people write it, with count, memory and driver around its name."""
-    if "[" not in pair.head:  # rocm-smi numbers its rows GPU[0]
-        yield from cards(re.sub(r"^GPU \d+: ?", "", _answer(pair)))
+    if "[" in pair.head:  # rocm-smi numbers its rows GPU[0]
+        return
+    value = _answer(pair)
+    yield from cards(re.sub(r"^GPU \d+: ?", "", _KIND.sub("", value)))
+    if not re.search(r"driver|驱动|nvidia-smi", value, re.IGNORECASE):  # beside a driver it would be the driver's CUDA
+        for fact, pattern in (("cuda_toolkit", _CUDA), ("cudnn", _CUDNN)):
+            if found := pattern.search(value):
+                yield Claim(fact, found.group(1), weight=Weight.HAND)
+
+
+def _active(pair: Pair) -> Iterator[Claim]:
+    """The device that a script of one's own says it uses; two frameworks that say so use the same."""
+    gpu = devices.device(pair.value)
+    if gpu and gpu.vendor in {"nvidia", "amd"} and not re.search(r"(?i)ryzen|epyc|threadripper|\bcpu\b", gpu.name):
+        yield Claim("gpus", gpu, key="0", weight=Weight.HAND)
 
 
 def cards(value: str) -> Iterator[Claim]:
@@ -193,6 +220,7 @@ _FRAMEWORKS: Final = {
     "numpy": ("numpy version",),
     "transformers": ("transformers version",),
     "vllm": ("vllm version",),
+    "triton-xpu": ("triton-xpu",),
     "onnxruntime": ("onnx runtime version", "onnx runtime version or commit id", "onnxruntime version"),
     "keras": ("keras version",),
     "mmcv": ("mmcv version",),
@@ -250,6 +278,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "显卡/gpu",
         "gpu hardware", "gpu used",
     ),
+    **_labels(_active, "device name", "gpu device name", "active gpu name", "cuda device name"),
     **{label: _framework(name) for name, labels in _FRAMEWORKS.items() for label in labels},
 }  # fmt: skip
 

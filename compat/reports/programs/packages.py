@@ -32,6 +32,7 @@ NAME: Final = "package list"
 _FROZEN = re.compile(r"^\s*(?:[+*-]\s+)?([A-Za-z][\w.\-]{0,80})==(\d[\w.+!-]*)\s*(?:;.*|#.*)?$")
 _DIRECT = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) @ \S*?/\1-(\d[\w.+%]*?)-(?:cp|py)\d", re.IGNORECASE)
 _ROW = re.compile(r"^\s*([A-Za-z_][\w.\-]{0,80})\s+v?(\d[\w.+!-]*)(?:\s+(\S+))?(?:\s+(\S+))?\s*$")
+_COLUMNS = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80})\s{2,}(\d[\w.+!-]*)\s*$")
 _OLD = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) \((\d[\w.+!-]*)\)\s*$")
 _CONDA_ROW = re.compile(
     r"^\s*(?:[+*-]\s)?([a-z_][\w.\-]{1,60})\s+(\d[\w.+!]*)\s+((?:\w+_)?(?:py\d\w*|h[0-9a-f]{6,8}|cuda[\w.]*|cpu[\w.]*|mkl|main|pypi)\w*(?:_\d+)?"
@@ -63,6 +64,9 @@ PIPS_OWN: Final = 40
 
 # Rows without a head that are taken at most.
 LOOSE: Final = 4000
+
+# Rows one after another that make a list of any names.
+_RUN: Final = 8
 
 
 def _virtual(pair: Pair) -> Iterator[Claim]:
@@ -121,6 +125,7 @@ def facts(view: View) -> Iterator[Claim]:
     yield from _frozen(view)
     yield from _tables(view)
     yield from _rows(view)
+    yield from _headless(view)
     yield from _shown(view)
     for index, line in view.lines('{"name": "'):
         yield from view.stamp(index, (_package(*found) for found in _JSON.findall(line)[:LONGEST]))
@@ -190,6 +195,21 @@ def _rows(view: View) -> Iterator[Claim]:
         elif found := _CONDA_ROW.match(text):
             taken += 1
             yield from view.stamp(index, _conda(*found.groups()))
+
+
+def _headless(view: View) -> Iterator[Claim]:
+    """A list cut before its head: many rows of two columns, with three-part versions and a known name among them."""
+    run: list[tuple[int, re.Match[str]]] = []
+    for index, line in enumerate((*view.page.lines[:LOOSE], None)):
+        text = line.text if line else ""
+        if found := _COLUMNS.match(text) if 5 < len(text) < 140 else None:
+            run.append((index, found))
+            continue
+        known = any(_KNOWN_ROW.match(row.string) for _, row in run) if len(run) >= _RUN else False
+        if known and sum(row.group(2).count(".") >= 2 for _, row in run) * 3 > len(run):
+            for at, row in run:
+                yield from view.stamp(at, [_package(row.group(1), row.group(2))])
+        run = []
 
 
 def _listed(found: re.Match[str], *, conda: bool) -> Iterator[Claim]:

@@ -67,6 +67,8 @@ def _torch(pair: Pair) -> Iterator[Claim]:
     yield from values.package("torch")(pair)
     if "+cpu" in pair.value:
         yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
+    elif "+xpu" in pair.value:
+        yield Claim("builds", Build(runtime="xpu"), key="torch")
     if found := _TORCHVISION.search(pair.value):
         yield Claim("packages", found.group(1), key="torchvision")
 
@@ -77,6 +79,12 @@ def _built_with_cuda(pair: Pair) -> Iterator[Claim]:
         yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
     elif claim := values.build_claim("cuda", pair.value):
         yield claim
+
+
+def _built_with_xpu(pair: Pair) -> Iterator[Claim]:
+    """The release of Intel's SYCL runtime as a date (``20250302``); such a build has no CUDA and is none for CPUs."""
+    if re.match(r"\d{4,8}\b", pair.value):
+        yield Claim("builds", Build(runtime="xpu"), key="torch")
 
 
 def _built_with_rocm(pair: Pair) -> Iterator[Claim]:
@@ -116,6 +124,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "vllm version": values.package("vllm"),
     "cuda used to build pytorch": _built_with_cuda,
     "rocm used to build pytorch": _built_with_rocm,
+    "xpu used to build pytorch": _built_with_xpu,
     "rocm sdk used to build pytorch": values.runtime("rocm"),
     "hip used to build pytorch": values.hip_version,
     "rocm version": values.silent,  # vLLM prints HIP's number under this label
