@@ -69,11 +69,12 @@ def from_file(name: str, matrix: Matrix) -> Host:
 
 
 def from_report(name: str, matrix: Matrix) -> tuple[Host, str]:
-    """Facts from a pasted report (``-`` for standard input), and its text."""
+    """Facts from a pasted report (``-`` for standard input), and what its text says beside them."""
     from compat import reports
 
     text = read_text(name)
-    return named(reports.read(text).host, matrix), text
+    reading = reports.read(text)
+    return named(reading.host, matrix), reading.rest(text)
 
 
 def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -> Host:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,26 @@ __all__ = ["Reading", "read"]
 # Notes about what could not be read; a damaged log could otherwise give one per line.
 MOST_NOTES: Final = 50
 
+# Characters of a line in which a sentence is looked for.
+_LONGEST: Final = 400
+
+# Words of which one stands in nearly every message of a fault, and in no line that merely states a version.
+_SPEAKS: Final = re.compile(
+    r"error|warn|fail|exception|traceback|cannot|can't|unable|undefined|no such|mismatch|insufficient|too old"
+    r"|not (?:compatible|supported|found|available|compiled)|incompatible|unsupported|invalid|illegal|killed|abort",
+    re.IGNORECASE,
+)
+
+_LACKS: Final = re.compile(
+    r"\W*(?:[\w .`()/-]{1,60}:)?\s*(?:module )?not (?:found|installed|available)\W*$", re.IGNORECASE
+)
+
+# A sentence, in words parted by blanks or in Chinese, Japanese or Korean letters; a Python prompt and what it answers.
+_PROSE: Final = re.compile(
+    r"^(?!\s*[=*-]{3}).{0,200}?(?:\b[A-Za-z'’]{1,20}[,;]? ){5}"
+    r"|[\u3040-\u9fff\uac00-\ud7af]{6}|^\W*>>> |\bis_available\b|^\s*False\s*$"
+)
+
 # Lines between two formats' marks within which one is taken for part of the other.
 NEAR: Final = 10
 
@@ -36,11 +57,24 @@ class Reading:
         host: the facts, each with program and line as its source.
         programs: names of the formats that were recognised.
         unread: what looked like a report but could not be read, and why.
+        own: numbers of the lines that are a report's own words (labels with their values, rows of lists), from 1.
     """
 
     host: Host = field(default_factory=Host)
     programs: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    own: frozenset[int] = frozenset()
+
+    def rest(self, text: str) -> str:
+        """What ``text`` says beside its reports: messages and sentences, in which alone a fault may be looked for.
+
+        The whole text if there is no report in it.
+        """
+        if not self.programs:
+            return text
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        beside = (line for number, line in enumerate(lines, 1) if number not in self.own)
+        return "\n".join(line for line in beside if _speaks(line) or _PROSE.search(line[:_LONGEST]))
 
 
 def read(text: str) -> Reading:
@@ -61,7 +95,19 @@ def read(text: str) -> Reading:
     host, disputed = merge(claims)
     spoke = {claim.program for claim in claims}
     names = tuple(p.NAME for p in PROGRAMS.values() if marks[p.NAME] or p.NAME in spoke)
-    return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]))
+    return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]), _own(page, found, claims))
+
+
+def _own(page: Page, found: Mapping[str, list[Pair]], claims: list[Claim]) -> frozenset[int]:
+    """Numbers of the lines with a known label or a stated fact, save those that tell of a fault."""
+    labels = {page.lines[pair.index].number for pairs in found.values() for pair in pairs}
+    faults = {line.number for line in page.lines if _speaks(line.text)}
+    return frozenset((labels | {claim.line for claim in claims}) - faults)
+
+
+def _speaks(line: str) -> bool:
+    """Whether a line may be a message; that an optional package is not there is none."""
+    return _SPEAKS.search(line) is not None and not _LACKS.match(line)
 
 
 def _shadowed(name: str, marks: Mapping[str, tuple[int, ...]]) -> bool:
