@@ -57,7 +57,11 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
     base = _base(plan)
     compiled = tuple(build.requirement for build in plan.builds if build.compile)
     # A plan may itself say that something has to be compiled; that joins what the person asked for.
-    settings = replace(settings, compile=tuple(dict.fromkeys((*compiled, *settings.compile))))
+    settings = replace(
+        settings,
+        compile=tuple(dict.fromkeys((*compiled, *settings.compile))),
+        compiler=settings.compiler or system.compiles_at_run_time(plan),
+    )
     faults = list(_faults(plan, base))
     if faults:
         raise InputErrors(faults)

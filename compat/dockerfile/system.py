@@ -31,6 +31,7 @@ _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
     "paddlepaddle": {"apt": "libgomp1", "dnf": "libgomp"},
     "paddlepaddle-gpu": {"apt": "libgomp1", "dnf": "libgomp"},
 }
+_SERVERS: Final = frozenset({"vllm", "sglang"})
 _VENDOR: Final = re.compile(r"(cuda|libcu|libnv|libnccl|libnpp|tensorrt|nsight).*")
 
 
@@ -67,6 +68,15 @@ def loose(plan: Plan, base: BaseImage, settings: Settings) -> list[str]:
         found += {"apt": ["gcc", "libc6-dev"], "dnf": ["gcc"]}.get(tool, [])
         found += _headers(plan, base, tool)
     return sorted({*found, *settings.apt})
+
+
+def compiles_at_run_time(plan: Plan) -> bool:
+    """Whether a build needs a C compiler to start at all, rather than only where the person's program asks for one.
+
+    vLLM and SGLang run Triton kernels from the first request on, and Triton compiles its launcher with the system's
+    compiler: https://github.com/vllm-project/vllm/issues/2997, https://github.com/sgl-project/sglang/issues/1067.
+    """
+    return any(build.name in _SERVERS for build in plan.builds)
 
 
 def _headers(plan: Plan, base: BaseImage, tool: str) -> list[str]:

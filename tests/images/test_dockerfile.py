@@ -297,3 +297,17 @@ def test_another_plan_finds_the_installer_in_the_build_cache(plan):
     one, other = (write(item).partition("FROM installer")[0] for item in (plan, replace(plan, builds=(build,))))
     body = [text.partition("ARG BASE=")[2] for text in (one, other)]
     assert body[0] == body[1] != ""
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "has"),
+    [("vllm", False, True), ("sglang", False, True), ("torch", False, False), ("torch", True, True)],
+)
+def test_a_server_that_cannot_start_without_a_compiler_gets_one(plan, parsed, name, asked, has):
+    """It is told why, and a framework that runs without stays without."""
+    base = replace(plan.base_image, os="ubuntu22.04", python_from="distribution")
+    build = replace(plan.builds[0], name=name)
+    text = write(replace(plan, base_image=base, builds=(build,)), Settings(compiler=asked))
+    step = next(rest for keyword, rest in parsed(text) if keyword == "RUN" and " install -" in rest)
+    assert (" gcc" in step, "-dev" in step) == (has, has)
+    assert ("Triton compiles its launcher" in text) == has
