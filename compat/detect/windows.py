@@ -1,4 +1,4 @@
-"""Windows: display adapters, the C++ runtime, long paths and the display watchdog, from the registry and System32.
+"""Windows: display adapters, processor, C++ runtime, two settings and CUDA toolkits, from the registry and disk.
 
 The registry is read directly: asking WMI starts a service and takes a second. Adapters are listed whether or not a
 vendor's library answers, so that a card without a working driver is seen here too.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "Windows"
-FACTS: Final = ("msvc", "long_paths", "tdr_delay")
+FACTS: Final = ("msvc", "long_paths", "tdr_delay", "cpu", "cuda_toolkits", "cuda_toolkit")
 SYSTEMS: Final = frozenset({"windows"})
 SOUGHT: Final = "registry, C:/Windows/System32"
 
@@ -30,6 +30,9 @@ _ADAPTERS: Final = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-
 _FILES: Final = r"SYSTEM\CurrentControlSet\Control\FileSystem"
 _DRIVERS: Final = r"SYSTEM\CurrentControlSet\Control\GraphicsDrivers"
 _RUNTIME: Final = r"SOFTWARE\Microsoft\VisualStudio\14.0\VC\Runtimes\X64"
+_PROCESSOR: Final = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
+_TOOLKITS: Final = "C:/Program Files/NVIDIA GPU Computing Toolkit/CUDA"  # where NVIDIA's installer puts them: v12.4
+_RELEASE: Final = re.compile(r"/v?([0-9]{1,2}\.[0-9]{1,2})$")
 _LIBRARY: Final = "C:/Windows/System32/msvcp140.dll"
 _VENDORS: Final = {"10de": "nvidia", "1002": "amd", "8086": "intel"}
 _IDS: Final = pattern(r"PCI\\VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})", re.IGNORECASE)
@@ -53,7 +56,32 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "msvc": _runtime(machine),
         "long_paths": _setting(machine, _FILES, "LongPathsEnabled", lambda value: value == 1),
         "tdr_delay": _watchdog(machine),
+        "cpu": _setting(
+            machine, _PROCESSOR, "ProcessorNameString", lambda value: str(value).strip() if value else None
+        ),
+        **_toolkits(machine),
     }
+
+
+def _toolkits(machine: Machine) -> dict[str, Reading]:
+    """CUDA toolkits where the installer puts them and where CUDA_PATH says; the one whose nvcc comes first on PATH."""
+    named = [
+        machine.env[name].replace("\\", "/").rstrip("/") for name in ("CUDA_PATH", "CUDA_HOME") if machine.env.get(name)
+    ]
+    folders = [*(f"{_TOOLKITS}/{name}" for name in machine.names(_TOOLKITS)), *named]
+    found = {
+        folder: version[1] if (version := _RELEASE.search(folder)) else ""
+        for folder in dict.fromkeys(folders)
+        if machine.exists(f"{folder}/bin/nvcc.exe")
+    }
+    compiler = machine.which("nvcc").replace("\\", "/")
+    first = next(
+        (version for folder, version in found.items() if compiler.lower().startswith(f"{folder.lower()}/")), ""
+    )
+    seen: Reading = Fact(first or None, compiler or "PATH")
+    if compiler and not first:
+        seen = Unknown("the folder of nvcc does not name its release", compiler)
+    return {"cuda_toolkits": Fact(found, _TOOLKITS), "cuda_toolkit": seen}
 
 
 def _adapters(machine: Machine) -> Iterator[Mapping[str, Any]]:

@@ -73,8 +73,8 @@ class CudaHomeBroken(Rule):
     def check(self, env: dict[str, str], cuda_toolkits: dict[str, str]) -> Outcome:
         """The variable is set, and no toolkit was found in that folder."""
         for name in ("CUDA_HOME", "CUDA_PATH"):
-            folder = env.get(name, "").rstrip("/")
-            if folder and folder not in {known.rstrip("/") for known in cuda_toolkits}:
+            folder = _plain(env.get(name, ""))
+            if folder and folder not in {_plain(known) for known in cuda_toolkits}:
                 fix = Fix(f"Correct or unset {name}.", (f"unset {name}",))
                 return Found(
                     detail=f"{name} is {folder}, where no toolkit was found.",
@@ -82,6 +82,12 @@ class CudaHomeBroken(Rule):
                     fix=fix,
                 )
         return None
+
+
+def _plain(folder: str) -> str:
+    """A folder in one spelling: Windows writes either slash, and does not tell capitals from small letters."""
+    slashed = folder.replace("\\", "/").rstrip("/")
+    return slashed.lower() if slashed[1:2] == ":" else slashed
 
 
 RULES = family(ToolkitMissing, CudaHomeBroken)
