@@ -46,14 +46,16 @@ def text(tables: Iterable[Table], *, pen: Ink | None = None, sources: bool = Fal
     """The tables one below the other.
 
     How lines are known stands beside them, or once below where all are known alike; with ``sources`` so do the ids of
-    their sources, and the citations follow.
+    their sources, and the citations follow. Where lines come from several files, each says from which.
     """
     pen = pen or Ink()
     lines: list[str] = []
     for item in tables:
         alike = len({(line.how, tuple(line.source)) for line in item.lines}) == 1
-        head = (*item.columns, *(() if alike else ("how", "source") if sources else ("how",)))
-        rows = [_row(line, len(head) - len(item.columns)) for line in item.lines]
+        known = () if alike else ("how", "source") if sources else ("how",)
+        files = ("file",) if len({line.origin for line in item.lines}) > 1 else ()
+        head = (*item.columns, *known, *files)
+        rows = [(*_row(line, len(known)), *(printable(line.origin) for _ in files)) for line in item.lines]
         lines += [pen("bold", item.title), "", *table(rows, pen, head=head, indent="  "), ""]
         lines += [pen("dim", f"  {item.lines[0].how}"), ""] if alike else []
         lines += _citations(item, pen) if sources else []

@@ -173,3 +173,14 @@ def test_own_builds_for_intel_are_taken_where_their_code_runs(tmp_path):
     ours = next(build for build in both.builds_of("torch", "2.9.1") if build.origin.endswith("mine.toml"))
     assert kernels_for("lnl-m", ours.kernels, both.families) == "native"
     assert kernels_for("pvc", ours.kernels, both.families) == "none"
+
+
+def test_a_table_that_is_merged_from_files_says_for_each_row_which(tmp_path):
+    from compat.render.tables import text
+
+    row = 'versions = "2.9.1", runtime = "cuda12.8", local = "cu128.corp1", python = "3.12", platforms = "linux_x86_64"'
+    path = overlay(tmp_path, "builds.torch", row)
+    lines = text(show(load([path], {}), "torch==2.9.1")[:1]).splitlines()
+    assert [line for line in lines if line.endswith(str(path))] == [line for line in lines if "corp1" in line] != []
+    assert all(line.endswith("compat.toml") for line in lines if "2.9.1+cu126" in line)
+    assert "compat.toml" not in text(show(matrix(), "torch==2.9.1")[:1])
