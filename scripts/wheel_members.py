@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,10 +73,10 @@ def _preferred(fitting: dict[str, File], before: dict[str, str]) -> File:
     return kept or next((file for name, file in fitting.items() if "-cp311-cp311-" in name), fitting[max(fitting)])
 
 
-def _look(index: Index, file: File, *, deep: bool) -> dict[str, str]:
-    facts = _facts(index, file)
+def _look(index: Index, file: File, *, deep: bool) -> dict[str, Any]:
+    facts: dict[str, Any] = dict(_facts(index, file))
     if deep and not facts.get("targets") and facts.get("cuda") != "cpu":
-        facts |= json.loads(index.derived(file, "kernels.json", lambda: _code(index, file)))
+        facts |= json.loads(index.derived(file, "code.json", lambda: _code(index, file)))
     return facts | {"file": file.name}
 
 
@@ -90,23 +90,46 @@ def _facts(index: Index, file: File) -> dict[str, str]:
 
 
 def _code(index: Index, file: File) -> bytes:
-    """Targets of the GPU code in a wheel as JSON; empty where it has none or where some of it could not be read."""
+    """Targets of the GPU code in a wheel as JSON; empty where it has none or where some of it could not be read.
+
+    Where a wheel has a library for each of several toolkits, of which one is loaded, also ``variants``: the targets of
+    each, by runtime.
+    """
     sys.path.insert(0, str(Path(__file__).parent.parent))
     from compat.kernels import inspect_file
-    from compat.kernels.values import ordered
     from compat.kernels.window import Stream, Window
 
     found = inspect_file(Window(Stream(index.open(file))), file.name)
-    images: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    by_runtime: dict[str, Counter[str]] = defaultdict(Counter)
     for code in found.objects:
-        images.update({target: count for target, count in code.images.items() if not target.startswith("lto_")})
-    if not images or not found.complete:
+        images = {target: count for target, count in code.images.items() if not target.startswith("lto_")}
+        every.update(images)
+        if images:
+            by_runtime[_runtime(code.path)].update(images)
+    if not every or not found.complete:
         return b"{}"
+    facts: dict[str, Any] = _told(every)
+    if len(by_runtime) > 1 and "" not in by_runtime:
+        facts["variants"] = {name: _told(images)["targets"] for name, images in by_runtime.items()}
+    return json.dumps(facts).encode()
+
+
+def _runtime(path: str) -> str:
+    """Runtime in the name of a library: ``cuda12.8`` of ``libexample_cuda128.so``; empty where there is none."""
+    found = re.search(r"_(cuda|rocm)(\d{1,2})(\d)(?=[_.])", path.rpartition("/")[2])
+    return f"{found[1]}{found[2]}.{found[3]}" if found else ""
+
+
+def _told(images: Counter[str]) -> dict[str, str]:
+    """Targets that nearly all kernels are built for, and the ``stray`` ones that a few are."""
+    from compat.kernels.values import ordered
+
     most = max(images.values())
     main = ordered(target for target, count in images.items() if count >= most * _LEAST[_kind(target)])
     stray = ordered(images.keys() - set(main))
     facts = {"targets": " ".join(_machine_first(main)), "stray": " ".join(_machine_first(stray))}
-    return json.dumps({key: text for key, text in facts.items() if text}).encode()
+    return {key: text for key, text in facts.items() if text}
 
 
 def _kind(target: str) -> str:

@@ -126,10 +126,36 @@ def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(monkeypatch, tmp
 
     import compat.kernels
 
-    found = SimpleNamespace(objects=[SimpleNamespace(images=images)], complete=complete)
+    found = SimpleNamespace(objects=[SimpleNamespace(images=images, path="demo.so")], complete=complete)
     monkeypatch.setattr(compat.kernels, "inspect_file", lambda *_: found)
     index = SimpleNamespace(open=lambda _: io.BytesIO(b"wheel"))
     assert json.loads(wheel_members._code(index, SimpleNamespace(name="demo.whl"))) == carried
+
+
+@pytest.mark.parametrize(
+    ("paths", "variants"),
+    [
+        (
+            {"a/lib_cuda118.so": {"sm_50": 9, "sm_80": 9}, "a/lib_cuda130_nocublaslt.so": {"sm_80": 9, "sm_120": 9}},
+            {"cuda11.8": "sm_50 sm_80", "cuda13.0": "sm_80 sm_120"},
+        ),
+        (
+            {"lib_cuda128.so": {"sm_80": 9}, "lib_rocm62.so": {"gfx90a": 9}, "lib_cpu.so": {}},
+            {"cuda12.8": "sm_80", "rocm6.2": "gfx90a"},
+        ),
+        ({"lib_cuda118.so": {"sm_50": 9}, "another.so": {"sm_80": 9}}, None),  # both are loaded
+        ({"lib_cuda118.so": {"sm_50": 9}}, None),
+    ],
+)
+def test_libraries_of_which_one_is_loaded_are_told_apart(monkeypatch, paths, variants):
+    import wheel_members
+
+    import compat.kernels
+
+    objects = [SimpleNamespace(images=images, path=path) for path, images in paths.items()]
+    monkeypatch.setattr(compat.kernels, "inspect_file", lambda *_: SimpleNamespace(objects=objects, complete=True))
+    index = SimpleNamespace(open=lambda _: io.BytesIO(b"wheel"))
+    assert json.loads(wheel_members._code(index, SimpleNamespace(name="demo.whl"))).get("variants") == variants
 
 
 def test_withdrawn_and_pre_releases_are_told_apart(site, run, wheel):
