@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _AGENT = "envcheck-refresh (measures wheel metadata; cached; a few requests at a time)"
 _BUSY = frozenset({429, 500, 502, 503, 504})
 _PIECE = 1 << 16
+_FIRST, _MOST = 1 << 17, 1 << 23
+"""Bytes of a file asked for at once: after a jump, and when it has long been read straight on."""
 _TAIL = 1 << 16
 """Bytes asked for from the end of a file: they hold the directory of most wheels, and their metadata, at once."""
 
@@ -158,6 +160,7 @@ class Remote(io.RawIOBase):
             raise UnreachableError(f"{shown(url)}: answers ranges with {reply.status}")
         self._size = reply.whole
         self._tail = reply.body if len(reply.body) > 1 else b""
+        self._held, self._held_at, self._next = b"", 0, _FIRST
 
     def readable(self) -> bool:
         """Yes."""
@@ -180,24 +183,33 @@ class Remote(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer as far as the file goes; the number of bytes."""
-        count = min(len(buffer), self._size - self._at)
-        if count <= 0:
+        """Fill a buffer as far as what is held goes; the number of bytes."""
+        if self._at >= self._size:
             return 0
         from_end = self._size - self._at
-        body = self._tail[len(self._tail) - from_end :][:count] if from_end <= len(self._tail) else self._fetch(count)
+        if from_end <= len(self._tail):
+            body = self._tail[len(self._tail) - from_end :][: len(buffer)]
+        else:
+            if not 0 <= self._at - self._held_at < len(self._held):
+                self._fetch()
+            start = self._at - self._held_at
+            body = self._held[start : start + len(buffer)]
         buffer[: len(body)] = body
         self._at += len(body)
         return len(body)
 
-    def _fetch(self, count: int) -> bytes:
+    def _fetch(self) -> None:
+        """Hold the bytes from here on: few after a jump, twice as many each time that reading goes straight on."""
+        straight_on = self._held and self._at == self._held_at + len(self._held)
+        self._next = min(self._next * 2, _MOST) if straight_on else _FIRST
+        count = min(self._next, self._size - self._at)
         self._left -= count
         if self._left < 0:
             raise UnreadableError("asks for more bytes than such a file needs")
         reply = self._client.get(self._url, span=f"{self._at}-{self._at + count - 1}", limit=count)
         if reply.status != 206 or reply.whole != self._size:
             raise UnreachableError(f"{shown(self._url)}: answers a range with {reply.status}, or changed meanwhile")
-        return reply.body
+        self._held, self._held_at = reply.body, self._at
 
 
 def shown(url: str) -> str:

@@ -85,7 +85,9 @@ def _options() -> argparse.ArgumentParser:
         "--kernels", action="store_true", help="also read what the wheels carry, where a member tells it"
     )
     parser.add_argument("--deep", action="store_true", help="for all other wheels read the GPU code itself (much more)")
-    parser.add_argument("--platforms", nargs="+", default=list(PLATFORMS), choices=list(PLATFORMS), help="of --deep")
+    parser.add_argument(
+        "--platform", action="append", choices=list(PLATFORMS), help="only this one for --deep; repeatable"
+    )
     parser.add_argument("--pause", type=float, default=0.0, help="seconds before each request")
     parser.add_argument("--wait", type=float, default=2.0, help="seconds before a second try, doubled for each more")
     parser.add_argument("--jobs", type=int, default=6)
@@ -149,7 +151,9 @@ def _carry(
     def look(version: Version) -> dict[str, Any] | UnreadableError:
         wheels, old = [file for file in files[version] if is_wheel(file)], releases[str(version)].get("carried", {})
         try:
-            found = measure(index, wheels, {} if options.again else old, options.platforms, deep=options.deep)
+            found = measure(
+                index, wheels, {} if options.again else old, options.platform or PLATFORMS, deep=options.deep
+            )
         except UnreadableError as error:
             return error
         carried: dict[str, Any] = old | found

@@ -34,8 +34,6 @@ _DIRECTORY = 64 << 20
 _MEMBER = 1 << 30
 """Most bytes of a page, of core metadata, of what an archive's directory may cost, and of a member: far above what is
 needed, and an end to what was made to exhaust its reader."""
-_BLOCK = 1 << 18  # bytes asked for at once inside a wheel, where little is needed
-_WIDE = 1 << 22  # and where a library is read from one end to the other
 _FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -108,7 +106,7 @@ class Index:
         return reply.body if reply.status == 200 and b"Metadata-Version:" in reply.body[:4096] else b""
 
     def _inside(self, file: File) -> bytes:
-        with self._archive(file, _BLOCK, _DIRECTORY) as wheel:
+        with self._archive(file, _DIRECTORY) as wheel:
             inside = [name for name in wheel.namelist() if re.fullmatch(r"(\./)?[^/]+\.dist-info/METADATA", name)]
             if not inside:
                 raise UnreadableError("no metadata in it")
@@ -118,7 +116,7 @@ class Index:
         """Names of the members of a wheel."""
 
         def ask() -> bytes:
-            with self._archive(file, _BLOCK, _DIRECTORY) as wheel:
+            with self._archive(file, _DIRECTORY) as wheel:
                 return "\n".join(wheel.namelist()).encode("utf-8", "replace")
 
         return self._cached(file, "names", ask).decode("utf-8", "replace").splitlines()
@@ -127,20 +125,20 @@ class Index:
         """One member of a wheel, read by ranges."""
 
         def ask() -> bytes:
-            with self._archive(file, _BLOCK, _MEMBER) as wheel:
+            with self._archive(file, _MEMBER) as wheel:
                 return _read(wheel, name, _MEMBER)
 
         return self._cached(file, name, ask)
 
-    def open(self, file: File, block: int = _WIDE, budget: int = 1 << 40) -> io.BufferedReader:
+    def open(self, file: File, budget: int = 1 << 40) -> io.BufferedReader:
         """The wheel as a file whose bytes are fetched as they are read."""
-        return io.BufferedReader(Remote(self.client, file.url, budget), block)
+        return io.BufferedReader(Remote(self.client, file.url, budget))
 
     @contextlib.contextmanager
-    def _archive(self, file: File, block: int, budget: int) -> Iterator[zipfile.ZipFile]:
+    def _archive(self, file: File, budget: int) -> Iterator[zipfile.ZipFile]:
         """The wheel as an archive; what is wrong with it is told in one way."""
         try:
-            with zipfile.ZipFile(self.open(file, block, budget)) as wheel:
+            with zipfile.ZipFile(self.open(file, budget)) as wheel:
                 yield wheel
         except UnreachableError:
             raise

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from collections import Counter, defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpu_code import counted, judge
 from wheel_facts import platforms
 
 if TYPE_CHECKING:
@@ -25,11 +23,6 @@ if TYPE_CHECKING:
 
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64")
 """Platforms of GPU builds."""
-_LEAST = {"sm": 0.5, "gfx": 0.5, "compute": 0.9}
-"""Kind of target -> share of the commonest target's images from which it counts.
-
-Below it, it is a stray kernel of some library; PTX helps a newer device only where nearly every kernel has it.
-"""
 _ARCH_LIST = re.compile(rb"(?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?)(?: (?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?))+\0")
 
 
@@ -76,7 +69,7 @@ def _preferred(fitting: dict[str, File], before: dict[str, str]) -> File:
 def _look(index: Index, file: File, *, deep: bool) -> dict[str, Any]:
     facts: dict[str, Any] = dict(_facts(index, file))
     if deep and not facts.get("targets") and facts.get("cuda") != "cpu":
-        facts |= json.loads(index.derived(file, "code.json", lambda: _code(index, file)))
+        facts |= judge(json.loads(index.derived(file, "images.json", lambda: counted(index, file))))
     return facts | {"file": file.name}
 
 
@@ -87,57 +80,6 @@ def _facts(index: Index, file: File) -> dict[str, str]:
         if member in names:
             facts |= {key: value for key, value in read(index.member(file, member)).items() if value}
     return facts
-
-
-def _code(index: Index, file: File) -> bytes:
-    """Targets of the GPU code in a wheel as JSON; empty where it has none or where some of it could not be read.
-
-    Where a wheel has a library for each of several toolkits, of which one is loaded, also ``variants``: the targets of
-    each, by runtime.
-    """
-    sys.path.insert(0, str(Path(__file__).parent.parent))
-    from compat.kernels import inspect_file
-    from compat.kernels.window import Stream, Window
-
-    found = inspect_file(Window(Stream(index.open(file))), file.name)
-    every: Counter[str] = Counter()
-    by_runtime: dict[str, Counter[str]] = defaultdict(Counter)
-    for code in found.objects:
-        images = {target: count for target, count in code.images.items() if not target.startswith("lto_")}
-        every.update(images)
-        if images:
-            by_runtime[_runtime(code.path)].update(images)
-    if not every or not found.complete:
-        return b"{}"
-    facts: dict[str, Any] = _told(every)
-    if len(by_runtime) > 1 and "" not in by_runtime:
-        facts["variants"] = {name: _told(images)["targets"] for name, images in by_runtime.items()}
-    return json.dumps(facts).encode()
-
-
-def _runtime(path: str) -> str:
-    """Runtime in the name of a library: ``cuda12.8`` of ``libexample_cuda128.so``; empty where there is none."""
-    found = re.search(r"_(cuda|rocm)(\d{1,2})(\d)(?=[_.])", path.rpartition("/")[2])
-    return f"{found[1]}{found[2]}.{found[3]}" if found else ""
-
-
-def _told(images: Counter[str]) -> dict[str, str]:
-    """Targets that nearly all kernels are built for, and the ``stray`` ones that a few are."""
-    from compat.kernels.values import ordered
-
-    most = max(images.values())
-    main = ordered(target for target, count in images.items() if count >= most * _LEAST[_kind(target)])
-    stray = ordered(images.keys() - set(main))
-    facts = {"targets": " ".join(_machine_first(main)), "stray": " ".join(_machine_first(stray))}
-    return {key: text for key, text in facts.items() if text}
-
-
-def _kind(target: str) -> str:
-    return next(kind for kind in _LEAST if target.startswith(kind))
-
-
-def _machine_first(names: Iterable[str]) -> list[str]:
-    return sorted(names, key=lambda name: name.startswith("compute_"))
 
 
 def _torch_version(body: bytes) -> dict[str, str]:

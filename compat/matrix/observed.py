@@ -80,7 +80,7 @@ def _package(old: dict[str, Release], new: dict[str, Release]) -> Iterator[tuple
 def _new(releases: dict[str, Release], previous: str, version: str) -> list[str]:
     """What a new release has that the one before it lacked, or that it is like that."""
     words = _facts(releases.get(previous, {}), releases[version])
-    return ["withdrawn"] * bool(releases[version].get("yanked")) + (words or [f"like {previous}"])
+    return ["withdrawn"] * bool(releases[version].get("yanked")) + (words or [f"like {previous}"] * bool(previous))
 
 
 def _changed(before: Release, after: Release) -> list[str]:

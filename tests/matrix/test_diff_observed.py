@@ -106,6 +106,10 @@ def test_a_first_document_tells_all_and_long_lists_are_counted(tmp_path):
     ]
 
 
+def test_a_first_release_of_which_nothing_is_told_is_like_no_other(told):
+    assert told({}, {"0.1": {"date": "2015-10-11", "wheels": []}}) == ["torch 0.1 measured: 2015-10-11"]
+
+
 def test_many_requirements_are_counted(told):
     before = release(*(f"p{number}==1" for number in range(20)))
     after = release(*(f"p{number}==2" for number in range(20)))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
-import json
-from types import SimpleNamespace
-
 import pytest
 
 pytest.importorskip("requests")
 pytest.importorskip("packaging")
 
+import gpu_code
 import wheel_facts
 
 BIG = 4 << 20
@@ -116,24 +113,27 @@ def test_both_layouts_of_tensorflow_build_info_are_read(site, run, text, wheel):
             {"targets": "sm_70 sm_80", "stray": "sm_87 compute_90"},
         ),
         ({"sm_80": 40, "sm_90": 40, "compute_90": 39, "lto_80": 9}, True, {"targets": "sm_80 sm_90 compute_90"}),
+        ({"sm_80": 40, "sm_90": 40, "compute_90": 30}, True, {"targets": "sm_80 sm_90", "stray": "compute_90"}),
         ({"gfx90a": 3, "gfx11-generic": 3}, True, {"targets": "gfx90a gfx11-generic"}),
+        (  # many kernels for one device alone do not make those for all others stray
+            {"sm_75": 230, "sm_80": 278, "sm_86": 278, "sm_89": 278, "sm_90a": 569, "sm_120a": 287},
+            True,
+            {"targets": "sm_75 sm_80 sm_86 sm_89 sm_90a sm_120a"},
+        ),
+        ({"sm_80": 300, "sm_90a": 900}, True, {"targets": "sm_80 sm_90a"}),
+        ({"sm_80": 300, "sm_90a": 18}, True, {"targets": "sm_80", "stray": "sm_90a"}),
+        ({"sm_90a": 300, "sm_100a": 290, "sm_120a": 9}, True, {"targets": "sm_90a sm_100a", "stray": "sm_120a"}),
+        ({"compute_70": 9}, True, {"targets": "compute_70"}),
         ({"sm_80": 40}, False, {}),  # something could not be read: an absence would be no fact
         ({}, True, {}),
     ],
 )
-def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(monkeypatch, tmp_path, images, complete, carried):
-    import wheel_members
-
-    import compat.kernels
-
-    found = SimpleNamespace(objects=[SimpleNamespace(images=images, path="demo.so")], complete=complete)
-    monkeypatch.setattr(compat.kernels, "inspect_file", lambda *_: found)
-    index = SimpleNamespace(open=lambda _: io.BytesIO(b"wheel"))
-    assert json.loads(wheel_members._code(index, SimpleNamespace(name="demo.whl"))) == carried
+def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(images, complete, carried):
+    assert gpu_code.judge({"complete": complete, "objects": {"demo.so": images}}) == carried
 
 
 @pytest.mark.parametrize(
-    ("paths", "variants"),
+    ("objects", "variants"),
     [
         (
             {"a/lib_cuda118.so": {"sm_50": 9, "sm_80": 9}, "a/lib_cuda130_nocublaslt.so": {"sm_80": 9, "sm_120": 9}},
@@ -147,15 +147,22 @@ def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(monkeypatch, tmp
         ({"lib_cuda118.so": {"sm_50": 9}}, None),
     ],
 )
-def test_libraries_of_which_one_is_loaded_are_told_apart(monkeypatch, paths, variants):
-    import wheel_members
+def test_libraries_of_which_one_is_loaded_are_told_apart(objects, variants):
+    assert gpu_code.judge({"complete": True, "objects": objects}).get("variants") == variants
 
-    import compat.kernels
 
-    objects = [SimpleNamespace(images=images, path=path) for path, images in paths.items()]
-    monkeypatch.setattr(compat.kernels, "inspect_file", lambda *_: SimpleNamespace(objects=objects, complete=True))
-    index = SimpleNamespace(open=lambda _: io.BytesIO(b"wheel"))
-    assert json.loads(wheel_members._code(index, SimpleNamespace(name="demo.whl"))).get("variants") == variants
+def test_the_gpu_code_of_a_wheel_is_counted_once_and_judged_at_will(site, run, wheel):
+    ptx = b".version 8.0\n.target sm_80\n.address_size 64\n"
+    name = "demo-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    site.add(name, wheel((), {"demo/kernels.ptx": ptx, "demo/big.bin": bytes(BIG)}))
+    run("--deep", "demo")
+    carried = run.read()["1.0"]["carried"]
+    assert carried == {"linux_x86_64": {"targets": "compute_80", "file": name}}
+    assert site.served[f"/files/{name}"] < BIG
+    site.served.clear()
+    run("--deep", "--again", "demo")
+    assert run.read()["1.0"]["carried"] == carried
+    assert set(site.served) == {"/simple/demo/"}
 
 
 def test_withdrawn_and_pre_releases_are_told_apart(site, run, wheel):
