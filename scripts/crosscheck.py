@@ -28,6 +28,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 from claims import Claim, Comparison, bare  # noqa: E402 - found through the line above
 from claims import load as claims  # noqa: E402
+from gpu_code import targets_of  # noqa: E402
+from library_check import LIBRARIES, libraries, pins  # noqa: E402
 from settlements import Difference, load, settle, tell  # noqa: E402
 
 from compat.matrix import Matrix, matrix  # noqa: E402 - found through the line above
@@ -109,13 +111,17 @@ def reach(beside: Comparison) -> list[str]:
 
 
 def differences(table: Matrix, packages: Iterable[str] = ()) -> Iterator[Difference]:
-    """All disagreements between the builds on the default index and the recorded measurements."""
+    """All disagreements between the recorded measurements and the builds on the default index, or libraries."""
     names = [name.removeprefix("builds.") for name in table.names() if name.startswith("builds.")]
     for package in [name for name in names if not packages or name in packages]:
         builds = [build for build in table.builds(package) if not build.index]
         for build in builds:
             yield from _of_build(build)
+            yield from pins(build, _releases)
         yield from _missing(package, builds)
+        yield from _variants(builds)
+    for name in [name for name in LIBRARIES if name in table.names() and (not packages or name in packages)]:
+        yield from libraries(table, name, _releases)
 
 
 def _of_build(build: Build) -> Iterator[Difference]:
@@ -138,8 +144,9 @@ def _of_build(build: Build) -> Iterator[Difference]:
             yield from _wheels(build, release, platform, groups, differs)
         yield from _requirements(build, platform, groups, differs)
         carried = release.get("carried", {}).get(platform, {})
-        if carried.get("targets") and build.kernels and build.package not in JOINED:
-            yield from differs("kernels", " ".join(build.kernels), carried["targets"])
+        targets = targets_of(carried, build.runtime)
+        if targets and build.kernels and build.package not in JOINED:
+            yield from differs("kernels", " ".join(build.kernels), targets)
         if carried.get("cuda", "cpu") != "cpu" and build.runtime.startswith("cuda"):
             yield from differs("runtime", build.runtime, "cuda" + ".".join(carried["cuda"].split(".")[:2]))
 
@@ -187,6 +194,19 @@ def _missing(package: str, builds: list[Build]) -> Iterator[Difference]:
     for version in _releases(package):
         if Version(version) > newest and ours:
             yield Difference(package, version, "release", "", "there")
+
+
+def _variants(builds: list[Build]) -> Iterator[Difference]:
+    """Runtimes for which a wheel has a library of its own, and the matrix no row."""
+    ours: dict[tuple[str, str, str], set[str]] = {}
+    for build in builds:
+        for platform in build.platforms:
+            key = (build.install_name, build.published or build.version, platform)
+            ours.setdefault(key, set()).add(build.runtime)
+    for (name, version, platform), runtimes in ours.items():
+        carried = _releases(name).get(version, {}).get("carried", {}).get(platform, {})
+        for runtime in carried.get("variants", {}).keys() - runtimes:
+            yield Difference(name, version, "runtime", "", f"{runtime} on {platform}")
 
 
 def expand(listed: Iterable[str], requires_python: str) -> set[str]:
