@@ -40,8 +40,8 @@ def counted(index: Index, file: File) -> bytes:
 def judge(counts: dict[str, Any]) -> dict[str, Any]:
     """Targets of counted images; nothing where there are none, or where some of the code could not be read.
 
-    Where a wheel has a library for each of several toolkits, of which one is loaded, also ``variants``: the targets of
-    each, by runtime.
+    Where a wheel has a library for each of several toolkits, of which one is loaded, ``variants`` instead: the targets
+    of each, by runtime.
     """
     every: Counter[str] = Counter()
     by_runtime: dict[str, Counter[str]] = defaultdict(Counter)
@@ -52,16 +52,26 @@ def judge(counts: dict[str, Any]) -> dict[str, Any]:
             by_runtime[_runtime(path)].update(code)
     if not every or not counts["complete"]:
         return {}
-    facts: dict[str, Any] = _told(every)
     if len(by_runtime) > 1 and "" not in by_runtime:
-        facts["variants"] = {name: _told(images)["targets"] for name, images in by_runtime.items()}
-    return facts
+        return {"variants": {name: _told(images)["targets"] for name, images in by_runtime.items()}}
+    return _told(every)
+
+
+def targets_of(carried: dict[str, Any], runtime: str) -> str:
+    """Recorded targets of the library that serves a runtime; empty if none was measured."""
+    variants = carried.get("variants")
+    found: str = variants.get(runtime, "") if variants else carried.get("targets", "")
+    return found
 
 
 def _runtime(path: str) -> str:
-    """Runtime in the name of a library: ``cuda12.8`` of ``libexample_cuda128.so``; empty where there is none."""
-    found = re.search(r"_(cuda|rocm)(\d{1,2})(\d)(?=[_.])", path.rpartition("/")[2])
-    return f"{found[1]}{found[2]}.{found[3]}" if found else ""
+    """Runtime in the name of a library: ``cuda12.8`` of ``libexample_cuda128.so``; empty where there is none.
+
+    CUDA's minor is one digit there, ROCm's major is one digit below 10: ``rocm72`` and ``rocm714`` are 7.2 and 7.14.
+    """
+    found = re.search(r"_(?:(cuda)(\d\d)(\d)|(rocm)(1\d|[2-9])(\d{1,2}))(?=[_.])", path.rpartition("/")[2])
+    name, major, minor = [part for part in found.groups() if part] if found else ("", "", "")
+    return f"{name}{major}.{minor}" if found else ""
 
 
 def _told(images: Counter[str]) -> dict[str, str]:

@@ -3,14 +3,17 @@
     python scripts/refresh.py --deep onnxruntime-gpu
     python scripts/lay_targets.py onnxruntime-gpu
 
-Rows of the default index only, each release and platform by its own wheel; a row is split where they differ. A row that
-states other targets than were measured is left alone: that is a disagreement, which ``scripts/crosscheck.py`` tells.
+Rows of the default index only, each release and platform by its own wheel; a row is split where they differ. Where a
+wheel has a library for each of several runtimes, the known ones without a row get one. A row that states other targets
+than were measured is left alone: that is a disagreement, which ``scripts/crosscheck.py`` tells. So is, without
+``--mixed``, a wheel with stray kernels: where NVIDIA's libraries are linked into it, they outnumber its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +23,11 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from observed_file import read  # noqa: E402 - found through the line above
+from gpu_code import targets_of  # noqa: E402 - found through the line above
+from observed_file import read  # noqa: E402
 from simple_index import write_whole  # noqa: E402
 
-from compat.matrix import canonical, store  # noqa: E402
+from compat.matrix import canonical, matrix, store  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,13 +44,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("packages", nargs="+")
     parser.add_argument("--matrix", type=Path, default=ROOT / "matrix")
     parser.add_argument("--source", default="gpu-code", help="id of the source of what was measured")
+    parser.add_argument("--mixed", action="store_true", help="also wheels in which some kernels have other targets")
     options = parser.parse_args(argv)
     left = set(options.packages)
     for path in sorted(options.matrix.glob("*.toml")):
         text = path.read_text("utf-8")
         document, comments = store.parse_toml(text, path.name), canonical.layout(text).comments
         for package in sorted(left & set(document.get("builds", {}))):
-            rows, moved = lay(document["builds"][package], package, options.matrix / "observed", options.source)
+            rows, moved = lay(document["builds"][package], package, options)
             table = f"builds.{package}"
             comments = {_moved(anchor, table, moved): lines for anchor, lines in comments.items()}
             told = sum(row not in document["builds"][package] for row in rows)
@@ -63,26 +68,40 @@ def _moved(anchor: canonical.Anchor, table: str, moved: dict[int, int]) -> canon
     return ("row", table, moved[anchor[2]]) if anchor[:2] == ("row", table) else anchor
 
 
-def lay(rows: list[Row], package: str, observed: Path, source: str) -> tuple[list[Row], dict[int, int]]:
+def lay(rows: list[Row], package: str, options: argparse.Namespace) -> tuple[list[Row], dict[int, int]]:
     """The rows with what was measured, and where each old row begins among the new ones."""
     found: list[Row] = []
     begins: dict[int, int] = {}
     for number, row in enumerate(rows):
         begins[number] = len(found)
-        path = observed / f"{canonicalize_name(row.get('distribution') or package)}.json"
-        releases = {} if row.get("index") else read(path)["releases"]
-        found += _split(row, releases, source)
+        measured = {} if row.get("index") else _measured(row.get("distribution") or package, options)
+        found += _split(row, measured, options.source)
+    own = [row for row in found if not row.get("index") and not row.get("distribution")]
+    found += _unnamed(own, _measured(package, options), options.source)
     return found, begins
 
 
-def _split(row: Row, releases: dict[str, Any], source: str) -> Iterator[Row]:
+def _measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Release -> platform -> what its wheel carries, as far as it may be laid into rows."""
+    releases = read(options.matrix / "observed" / f"{canonicalize_name(name)}.json")["releases"]
+    return {
+        version: {
+            platform: facts
+            for platform, facts in release.get("carried", {}).items()
+            if options.mixed or "stray" not in facts
+        }
+        for version, release in releases.items()
+    }
+
+
+def _split(row: Row, measured: dict[str, Any], source: str) -> Iterator[Row]:
     """A row as several: neighbouring releases whose wheels are alike on the same platforms share one."""
 
     def by_platform(version: str) -> list[tuple[Row, list[str]]]:
         """The row for each kind of wheel of a release, with the platforms that it is of."""
         kinds: list[tuple[Row, list[str]]] = []
         for platform in row["platforms"].split():
-            told = _told(row, releases.get(version, {}).get("carried", {}).get(platform, {}), source)
+            told = _told(row, measured.get(version, {}).get(platform, {}), source)
             same = next((platforms for other, platforms in kinds if other == told), None)
             if same is None:
                 kinds.append((told, [platform]))
@@ -97,17 +116,61 @@ def _split(row: Row, releases: dict[str, Any], source: str) -> Iterator[Row]:
 
 def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
     """The row with the targets that were measured in a wheel of it."""
-    variants = carried.get("variants")
-    targets = variants.get(row["runtime"], "") if variants else carried.get("targets", "")
+    targets = targets_of(carried, row["runtime"])
     stated, guessed = row.get("kernels", ""), row.get("note", "").startswith(GUESSED)
-    if not targets or stated not in {"", targets} or (stated and not guessed):
+    if not targets or row["runtime"] == "cpu" or stated not in {"", targets} or (stated and not guessed):
         return row
     sources = row["source"].split()
     told = row | {"kernels": targets, "source": " ".join([*sources, *({source} - set(sources))])}
     if guessed:
         del told["note"]
-        told["how"] = "measured" if row["how"] == "inferred" else row["how"]
+    if row["how"] == "inferred" and (guessed or "variants" in carried):  # a library of its own shows the runtime too
+        told["how"] = "measured"
     return told
+
+
+def _unnamed(rows: list[Row], measured: dict[str, Any], source: str) -> Iterator[Row]:
+    """Rows for runtimes that a wheel has a library for and no row: like the neighbour of another runtime."""
+    known = {
+        (version, platform, row["runtime"]): row
+        for row in rows
+        for version in row["versions"].split()
+        for platform in row["platforms"].split()
+    }
+    found: list[Row] = []
+    for (version, platform, runtime), row in known.items():
+        variants = measured.get(version, {}).get(platform, {}).get("variants", {})
+        if runtime != next((name for name in variants if (version, platform, name) in known), None):
+            continue
+        for name in (name for name in variants if (version, platform, name) not in known and _is_release(name)):
+            like = row | {"runtime": name, "kernels": variants[name], "how": "measured"}
+            like["source"] = " ".join(dict.fromkeys([*like["source"].split(), source]))
+            found.append(like | {"versions": version, "platforms": platform})
+    yield from _joined(found)
+
+
+@lru_cache
+def _is_release(runtime: str) -> bool:
+    """Whether the matrix knows the toolkit of a runtime: a library may be there for one that nobody published."""
+    tables = {
+        "cuda": [row.cuda for row in matrix().table("cuda")],
+        "rocm": [row.rocm for row in matrix().table("rocm")],
+    }
+    return any(f"{kind}{release}.".startswith(f"{runtime}.") for kind, listed in tables.items() for release in listed)
+
+
+def _joined(rows: list[Row]) -> Iterator[Row]:
+    """Rows that differ in nothing but the release as one."""
+    kinds: list[tuple[Row, list[str]]] = []
+    for row in rows:
+        same = next(
+            (versions for other, versions in kinds if {**other, "versions": ""} == {**row, "versions": ""}), None
+        )
+        if same is None:
+            kinds.append((row, [row["versions"]]))
+        else:
+            same.append(row["versions"])
+    yield from (row | {"versions": " ".join(versions)} for row, versions in kinds)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ def _platforms(file: File) -> set[str]:
 
 def _enough(before: dict[str, str], fitting: dict[str, File], *, deep: bool) -> bool:
     """Whether what was recorded is all that this look would find."""
-    told = bool(before.get("targets")) or before.get("cuda") == "cpu"
+    told = bool(before.get("targets") or before.get("variants")) or before.get("cuda") == "cpu"
     return before.get("file") in fitting and (told or not deep)
 
 

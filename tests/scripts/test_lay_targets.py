@@ -114,6 +114,25 @@ def laid(tmp_path):
             id="a library for each runtime tells that of its row",
         ),
         pytest.param(
+            [row("1.0 1.1", runtime="cuda11.8", how="inferred"), row("1.2", runtime="cuda11.8")],
+            {
+                "1.0": release(linux_x86_64={"variants": {"cuda11.8": "sm_50", "rocm7.2": "gfx942"}}),
+                "1.1": release(linux_x86_64={"variants": {"cuda11.8": "sm_50", "rocm7.2": "gfx942"}}),
+            },
+            [
+                row("1.0 1.1", runtime="cuda11.8", kernels="sm_50", source="s gpu-code", how="measured"),
+                row("1.2", runtime="cuda11.8"),
+                row("1.0 1.1", runtime="rocm7.2", kernels="gfx942", source="s gpu-code", how="measured"),
+            ],
+            id="a library that no row names gets one",
+        ),
+        pytest.param(
+            [row("1.0", runtime="cpu"), row("1.0")],
+            {"1.0": release(linux_x86_64="sm_80")},
+            [row("1.0", runtime="cpu"), row("1.0", kernels="sm_80", source="s gpu-code")],
+            id="the wheel of a release that is for a CPU was not the one looked into",
+        ),
+        pytest.param(
             [row("1.0", index="elsewhere")],
             {"1.0": release(linux_x86_64="sm_80")},
             [row("1.0", index="elsewhere")],
@@ -141,6 +160,13 @@ def test_a_second_time_changes_nothing_and_comments_stay_above_their_row(laid):
     text = laid.path.read_text()
     assert lay_targets.main(["demo", "--matrix", str(laid.path.parent)]) == 0
     assert laid.path.read_text() == text
+
+
+def test_a_wheel_with_stray_kernels_is_for_a_person_to_look_at(laid):
+    releases = {"1.0": release(linux_x86_64={"targets": "sm_80", "stray": "sm_90a"})}
+    assert laid([row("1.0")], releases) == [row("1.0")]
+    assert lay_targets.main(["demo", "--mixed", "--matrix", str(laid.path.parent)]) == 0
+    assert row("1.0", kernels="sm_80", source="s gpu-code") in laid.path.read_text()
 
 
 def test_a_package_without_a_table_is_said(tmp_path, capsys):

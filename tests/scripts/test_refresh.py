@@ -143,12 +143,18 @@ def test_a_few_stray_kernels_do_not_make_a_build_serve_a_device(images, complete
             {"lib_cuda128.so": {"sm_80": 9}, "lib_rocm62.so": {"gfx90a": 9}, "lib_cpu.so": {}},
             {"cuda12.8": "sm_80", "rocm6.2": "gfx90a"},
         ),
+        (
+            {"lib_rocm714.so": {"gfx1250": 9}, "lib_rocm72.so": {"gfx90a": 9}, "lib_rocm100.dll": {"gfx1200": 9}},
+            {"rocm7.14": "gfx1250", "rocm7.2": "gfx90a", "rocm10.0": "gfx1200"},
+        ),
         ({"lib_cuda118.so": {"sm_50": 9}, "another.so": {"sm_80": 9}}, None),  # both are loaded
         ({"lib_cuda118.so": {"sm_50": 9}}, None),
     ],
 )
 def test_libraries_of_which_one_is_loaded_are_told_apart(objects, variants):
-    assert gpu_code.judge({"complete": True, "objects": objects}).get("variants") == variants
+    facts = gpu_code.judge({"complete": True, "objects": objects})
+    assert facts.get("variants") == variants
+    assert ("targets" in facts) is (variants is None)
 
 
 def test_the_gpu_code_of_a_wheel_is_counted_once_and_judged_at_will(site, run, wheel):
