@@ -118,7 +118,7 @@ def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
     """The row with the targets that were measured in a wheel of it."""
     targets = targets_of(carried, row["runtime"])
     stated, guessed = row.get("kernels", ""), row.get("note", "").startswith(GUESSED)
-    if not targets or row["runtime"] == "cpu" or stated not in {"", targets} or (stated and not guessed):
+    if not targets or row["runtime"] == "cpu" or (stated and not guessed):
         return row
     sources = row["source"].split()
     told = row | {"kernels": targets, "source": " ".join([*sources, *({source} - set(sources))])}

@@ -94,6 +94,15 @@ def laid(tmp_path):
             id="a guess that is seen is a guess no more",
         ),
         pytest.param(
+            [row("1.0 1.1", kernels="sm_80", how="inferred", note="kernels as read in 1.1")],
+            {"1.0": release(linux_x86_64="sm_90a")},
+            [
+                row("1.0", kernels="sm_90a", how="measured", source="s gpu-code"),
+                row("1.1", kernels="sm_80", how="inferred", note="kernels as read in 1.1"),
+            ],
+            id="a guess gives way to what was seen",
+        ),
+        pytest.param(
             [row("1.0", kernels="sm_80", how="inferred", note="CUDA is a guess")],
             {"1.0": release(linux_x86_64="sm_80")},
             [row("1.0", kernels="sm_80", how="inferred", note="CUDA is a guess")],
