@@ -117,14 +117,17 @@ def _split(row: Row, measured: dict[str, Any], source: str) -> Iterator[Row]:
 def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
     """The row with the targets that were measured in a wheel of it."""
     targets = targets_of(carried, row["runtime"])
-    stated, guessed = row.get("kernels", ""), row.get("note", "").startswith(GUESSED)
+    stated = row.get("kernels", "")
+    noted, inferred = row.get("note", "").startswith(GUESSED), row.get("inferred", "").split()
+    guessed = noted or "kernels" in inferred
     if not targets or row["runtime"] == "cpu" or (stated and not guessed):
         return row
     sources = row["source"].split()
     told = row | {"kernels": targets, "source": " ".join([*sources, *({source} - set(sources))])}
-    if guessed:
-        del told["note"]
-    if row["how"] == "inferred" and (guessed or "variants" in carried):  # a library of its own shows the runtime too
+    told["inferred"] = " ".join(field for field in inferred if field != "kernels")
+    for key in [*(["note"] if noted else []), *([] if told["inferred"] else ["inferred"])]:
+        told.pop(key)
+    if row["how"] == "inferred" and (noted or "variants" in carried):  # a library of its own shows the runtime too
         told["how"] = "measured"
     return told
 
