@@ -11,7 +11,7 @@ _MANY = 50_000
 
 def main() -> int:
     """Run ``envcheck`` with the process's arguments and return its exit code."""
-    gc.set_threshold(_MANY)
+    collect_seldom()
     if sys.argv[1:] in (["--version"], ["-V"]):
         return _version()
     try:
@@ -24,6 +24,11 @@ def main() -> int:
         return 130
     finally:
         gc.freeze()  # else the interpreter looks through every object once more on its way out
+
+
+def collect_seldom() -> None:
+    """Let Python look for garbage less often, as whoever resolves many requests in one process may do too."""
+    gc.set_threshold(_MANY)
 
 
 def _version() -> int:

@@ -1,11 +1,12 @@
 """Measure the resolver in process: random requests on the real matrix, and on 4 and 16 times as many builds.
 
-    python scripts/bench_resolve.py [--requests 2000] [--scales 1,4,16] [--json FILE]
+    python scripts/bench_resolve.py [--requests 2000] [--scales 1,4,16] [--json FILE] [--collect-often]
 
 The sample is seeded: single and several frameworks, companions, pinned and open versions, one or two GPUs, drivers
 from the table of branches, some Pythons; satisfiable or not, conflicts and remedies included. Indexes that are built
 once per matrix are warmed by a first pass over the same requests with another seed; the first request of all is
-printed apart.
+printed apart. Memory is collected as seldom as the command does it; ``--collect-often`` leaves Python's own setting,
+under which passes over the whole matrix fall into single requests.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from compat import resources
+from compat.__main__ import collect_seldom
 from compat.errors import InputError
 from compat.matrix import Matrix, Store, matrix
 from compat.matrix.store import Live
@@ -144,7 +146,10 @@ def main() -> None:
     parser.add_argument("--scales", default="1,4,16")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--slow", action="store_true", help="name the slowest requests")
+    parser.add_argument("--collect-often", action="store_true", help="with Python's own garbage collection")
     options = parser.parse_args()
+    if not options.collect_often:
+        collect_seldom()
     real = matrix()
     requests = sample(options.requests, 1, real)
     report: dict[str, Any] = {}
