@@ -26,5 +26,5 @@ def cause(log: str, matrix: Matrix) -> tuple[str, ...]:
     from compat.rules import signals
 
     heard = signals.recognise(log, matrix)
-    said = (item.signal.meaning for item in heard.telling if item.signal.program != signals.WORDS)
+    said = (item.signal.meaning for item in heard.harmful if item.signal.program not in {signals.WORDS, signals.HINTS})
     return tuple(dict.fromkeys(said))[:3]

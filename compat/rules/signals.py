@@ -99,8 +99,8 @@ class Hearing:
 
     @property
     def telling(self) -> tuple[Heard, ...]:
-        """Harmful messages and words that mean something by themselves: hints do not."""
-        return tuple(item for item in self.harmful if item.signal.program != HINTS)
+        """Harmful messages and words that a rule may rest on: hints do not, and some tell of a build only."""
+        return tuple(item for item in self.harmful if item.signal.program != HINTS and item.signal.candidates)
 
 
 def recognise(text: str, matrix: Matrix) -> Hearing:

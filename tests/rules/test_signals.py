@@ -166,10 +166,20 @@ def test_cudnn_versions(packed, version):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.signal)
-def test_a_row_points_to_rules_that_exist_or_is_benign(row):
+def test_a_row_points_to_rules_that_exist_or_is_benign_or_tells_of_a_build(row):
     assert set(row.candidates) <= RULES.keys()
-    assert bool(row.candidates) != row.benign
+    of_a_build = row.signal.startswith("build-") and not row.candidates
+    assert [bool(row.candidates), row.benign, of_a_build].count(True) == 1
     assert row.meaning
+
+
+@pytest.mark.parametrize("text", ["toomanyrequests: pull rate limit", "E: Unable to locate package python3.12"])
+@pytest.mark.parametrize("error", ["", "CUDA error: no kernel image is available for execution on the device"])
+def test_what_tells_of_a_build_changes_no_answer_about_a_machine(text, error):
+    """Only the text of a message that a rule may rest on counts."""
+    alone, beside = (recognise(words, shipped()) for words in (error, f"{text}\n{error}\n{text}"))
+    assert [item.signal.signal for item in beside.telling] == [item.signal.signal for item in alone.telling]
+    assert len(beside.harmful) == len(alone.harmful) + 1
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.signal)

@@ -14,7 +14,8 @@ class Signal(Row):
         signal: short id, ``no-kernel-image``.
         pattern: regular expression (case-insensitive, linear-time: no nested repeats) with named groups for facts.
         program: who prints it: ``cuda``, ``torch``, ``docker``, ...
-        candidates: codes of the rules that it may point to, likeliest first when no fact decides.
+        candidates: codes of the rules that it may point to, likeliest first when no fact decides; none where it tells
+            why the build of an image failed (``build-...``), which no rule about a machine judges.
         benign: whether it is noise that harms nothing.
         meaning: what the message says, in our words.
     """
