@@ -55,6 +55,7 @@ GROUPS = (
     ["torch", "numpy"],
 )
 VENDORS = {"nvidia": "cuda", "amd": "rocm", "intel": "xpu"}
+BOARDS = "nvcr.io/nvidia/l4t-"
 OLD, RECENT = Sm(0, 0), Sm(6, 0)
 _PREFERENCES = ("proven", "proven", "newest", "smallest", "oldest-driver", "stable")
 
@@ -257,7 +258,14 @@ def _of_driver(host: Host, plan: Plan) -> Iterator[str]:
     elif plan.runtime.startswith("cuda"):
         floor = real().cuda(plan.runtime.removeprefix("cuda"))
         lowest = floor and (floor.family_linux or floor.driver_linux)
-        if host["platform"] != "windows" and lowest and not versions.at_least(plan.driver.minimum or "0", lowest):
+        image = plan.base_image.image if plan.base_image else ""
+        is_board = image.startswith(BOARDS)  # a Jetson's driver is its system's, and has numbers of its own
+        if (
+            host["platform"] != "windows"
+            and not is_board
+            and lowest
+            and not versions.at_least(plan.driver.minimum or "0", lowest)
+        ):
             yield f"{plan.runtime} needs driver {lowest}, and the plan says {plan.driver.minimum or 'nothing'}"
 
 
@@ -291,7 +299,7 @@ def _of_image(plan: Plan, rows: list[Build]) -> Iterator[str]:
     for row in rows:
         if row.glibc and system is not None and not versions.at_least(system.glibc, row.glibc):
             yield f"{system.os} has glibc {system.glibc}, and {row.full_version} needs {row.glibc}"
-    for need in () if found[0].repository.startswith("nvcr.io/nvidia/l4t-") else plan.system:
+    for need in () if found[0].repository.startswith(BOARDS) else plan.system:
         name = need.rstrip("0123456789.")
         held = f"cudnn{found[0].cudnn}" if name == "cudnn" else found[0].runtime
         if held != need and not held.startswith(f"{need}."):
