@@ -22,6 +22,16 @@ def test_the_breadth_that_is_promised():
     promised = {"cuda": 70, "capabilities": 24, "rocm": 55, "gfx": 35, "gpus": 650, "drivers": 30, "systems": 45}
     promised |= {"cudnn": 70, "nccl": 40, "tensorrt": 40, "jetpack": 30, "accelerators": 150, "images": 1000}
     assert {name for name, floor in promised.items() if counts[name] < floor} == set()
+
+
+def test_three_hundred_products_have_ids_memory_bandwidth_and_a_rate():
+    whole = [
+        row
+        for row in MATRIX.table("gpus")
+        if row.pci and row.memory_gib and row.bandwidth_gbs and (row.fp32_tflops or row.fp16_tflops)
+    ]
+    assert len(whole) >= 300
+    assert {row.vendor for row in whole} == {"nvidia", "amd", "intel"}
     assert sum(len(image.references()) for image in MATRIX.select("images", repository="nvidia/cuda")) > 1500
 
 
