@@ -103,13 +103,14 @@ def _unknown(device: Device) -> str:
 def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
     """A GPU with its product's brand and segment; what the host states wins over the product's row.
 
-    A bare kernel target is no product: data-center and consumer cards share many a target, so that its class is open.
+    A bare kernel target is no product: data-center and consumer cards share many a target, so that its class and its
+    brand are open.
     """
     target = gpu.target or (product.target if product else "")
     vendor = gpu.vendor or (product.vendor if product else "") or vendor_of(target)
     brand, segment, arch = (product.brand, product.segment, product.arch) if product else ("", "", "")
     if is_target(gpu.name) and not gpu.pci:
-        segment = ""
+        brand = segment = ""
     name = gpu.name or (product.name if product else "") or target
     return Device(name, vendor.lower(), target, brand, segment, machine, arch=arch)
 

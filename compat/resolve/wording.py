@@ -69,6 +69,7 @@ def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> Iterator[Membe
     if len(asked) > 1:
         found += _of_pairs(search, asked, bits, place) or _of_pairs(search, [*asked, *leaders], bits, place)
     found = found or _of_pairs(search, [*asked, *leaders], bits, place)
+    found = found or [*_of_images(search, softs, [*asked, *leaders], bits, place)]
     yield from found or [one for variable in asked for one in _lone_reason(search, variable)]
 
 
@@ -90,6 +91,19 @@ def _of_facts(
     facts = [soft for soft in softs if soft.kind != "wish"]
     for soft, variable in product(facts, packages):
         yield from fact_reasons(search, soft, variable, bits, place)
+
+
+def _of_images(
+    search: Search, softs: Sequence[Soft], packages: Sequence[Variable], bits: int, place: str
+) -> Iterator[Member]:
+    """That the images which hold what builds take from the system do not start with a driver (NVIDIA_REQUIRE_CUDA)."""
+    drivers = [soft.text for soft in softs if soft.subject == "driver"]
+    needy = (one for variable in packages for one in _kept(search, variable, bits, place) if one.option.build.system)
+    one = next(needy, None) if drivers else None
+    if one is not None:
+        held = " and ".join(one.option.build.system)
+        text = f"{_name(one)} takes {held} from the image, and no image of these starts with {drivers[0]}"
+        yield Member("matrix", text, search.known.matrix.cite(one.option.build))
 
 
 def _of_pairs(search: Search, packages: Sequence[Variable], bits: int, place: str) -> list[Member]:

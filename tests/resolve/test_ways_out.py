@@ -247,3 +247,12 @@ def test_a_gpu_of_no_known_name_is_unknown_and_not_absent(name: str, tmp_path: P
     (reply,) = ask(f"envcheck resolve torch --host {path}")
     assert reply.answer.status == "unknown"
     assert any(name in text for text in reply.answer.conditions)
+
+
+def test_an_image_that_a_driver_cannot_start_is_named() -> None:
+    said = facts("tensorflow==2.13.1 --gpu 'RTX 3090' --driver 465.19.01")
+    assert any("no image of these starts with NVIDIA driver 465" in text for text in said)
+
+
+def test_a_bare_target_has_no_brand_that_an_image_could_refuse() -> None:
+    assert answer("tensorflow==2.13.1 --gpu sm_80 --driver 450.80.02").status == "plan"
