@@ -233,4 +233,6 @@ _SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
     "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
     "indexes": _of("indexes", "Package indexes", "name, url"),
     "signals": _of("signals", "Messages of programs", "signal, program, meaning"),
+    "terms": _of("terms", "Words of reports", "term, pattern"),
+    "phrases": _of("phrases", "Phrases of reports", "phrase, terms, meaning"),
 }

@@ -158,6 +158,8 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "cuda": MINOR, "os": OS, "capabilities": MINOR},
     rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
     rows.Signal: {"signal": NAME},
+    rows.Term: {"term": NAME},
+    rows.Phrase: {"phrase": NAME, "terms": NAME, "unless": NAME},
 }
 """Row type -> field -> spelling of each of its items; an empty text states nothing and fits everywhere."""
 

@@ -14,6 +14,7 @@ from compat.findings import RANK, SURENESS, Evidence, Finding, Report, Unchecked
 from compat.lazy import dataclass
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
+from compat.rules.prose import heeded
 from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.signals import WORDS, Hearing, recognise
@@ -95,6 +96,7 @@ def judge_with(
     """
     signals = recognise("\n".join((error, *statements(host))), matrix)
     host = prepared(host, signals, matrix, tuple(commands))
+    signals = heeded(signals, host, matrix)
     case = Case(host, matrix, signals, tuple(wishes), tuple(commands))
     asked = [_ask(code, rule, layer, case) for layer, (code, rule) in enumerate(rules.items())]
     wanted, unwanted = frozenset(select), frozenset(ignore)

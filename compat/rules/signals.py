@@ -41,7 +41,7 @@ WORDS: Final = "words"
 HINTS: Final = "hints"
 """Program of the rows that say nothing alone: a rule may take them as a reason to suspect what its facts allow."""
 
-_MERE: Final = frozenset((WORDS, HINTS))
+MERE: Final = frozenset((WORDS, HINTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Hearing:
     def pointing(self, code: str) -> Heard | None:
         """The most specific message (fewest candidates) that has ``code`` among its candidates; no mere words."""
         found = self.hinting(code)
-        return found if found and found.signal.program not in _MERE else None
+        return found if found and found.signal.program not in MERE else None
 
     def hinting(self, code: str) -> Heard | None:
         """The same, mere words of the field included."""
@@ -115,8 +115,8 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
         lowered = _lowered(text)
         words = Vocabulary.of(lowered)
     heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered, words)))
-    if any(item.signal.program not in _MERE and (item.signal.candidates or item.signal.benign) for item in heard):
-        heard = tuple(item for item in heard if item.signal.program not in _MERE)
+    if any(item.signal.program not in MERE and (item.signal.candidates or item.signal.benign) for item in heard):
+        heard = tuple(item for item in heard if item.signal.program not in MERE)
     return Hearing(heard, facts_of([item.values for item in heard], text), text)
 
 

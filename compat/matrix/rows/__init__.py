@@ -12,7 +12,7 @@ from typing import Final
 from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Command, Jetpack, Product, System
-from compat.matrix.rows.signals import Signal
+from compat.matrix.rows.signals import Phrase, Signal, Term
 from compat.matrix.rows.software import Application, Build, Index, Package
 from compat.matrix.rows.toolkits import (
     Capability,
@@ -44,12 +44,14 @@ __all__ = [
     "Jetpack",
     "LibraryRelease",
     "Package",
+    "Phrase",
     "Product",
     "Requirement",
     "RocmRelease",
     "Row",
     "Signal",
     "System",
+    "Term",
     "row_type",
 ]
 
@@ -78,6 +80,8 @@ TABLES: Final[dict[str, type[Row]]] = {
     "jetpack": Jetpack,
     "accelerators": Accelerator,
     "signals": Signal,
+    "terms": Term,
+    "phrases": Phrase,
 }
 """Table name -> row type; ``builds.<package>`` tables hold :class:`Build` rows."""
 
@@ -102,6 +106,8 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Jetpack: ("jetpack", "l4t"),
     Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),
     Signal: ("signal",),
+    Term: ("term",),
+    Phrase: ("phrase",),
 }
 """Fields that tell two rows of a table apart; an overlay's row with the same key replaces ours."""
 

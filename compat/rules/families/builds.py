@@ -9,7 +9,7 @@ import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, installed, packages_of
+from compat.rules.stack import Installed, installed, on_platform, packages_of
 from compat.versions import major
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ class CpuOnlyBuild(Rule):
         heard = signals.pointing("cpu-only-build")
         items = installed(host, matrix)
         cpu = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
+        if signals.hinting("cpu-only-build"):
+            cpu = cpu or next((item for item in items if _never_gpu(item, host, matrix)), None)
         cpu = cpu or _bare_jax(host, items, heard=bool(heard))
         both = {"onnxruntime", "onnxruntime-gpu"} <= packages_of(host).keys()
         if both and heard and heard.signal.program == "onnxruntime":
@@ -128,6 +130,12 @@ class CpuOnlyBuild(Rule):
 
         silent = not heard and (host["packages"] or host["builds"]) and not host.known("gpus")
         return Unsure("neither the framework's build nor a message tells") if heard or silent else None
+
+
+def _never_gpu(item: Installed, host: Host, matrix: Matrix) -> bool:
+    """Whether a release has CPU builds alone on this platform, so that whichever was installed is one."""
+    here = [row for row in matrix.builds_of(item.name, item.version) if on_platform(row, host)] if item.version else []
+    return bool(here) and bool(host["platform"]) and all(row.runtime == "cpu" for row in here)
 
 
 def _overwritten() -> Found:

@@ -59,6 +59,8 @@ class ContainerRequiresNewerDriver(Rule):
                 facts=facts,
             )
         have = driver_cuda or cuda_of_driver(matrix, driver, host["platform"])
+        if not image_env and have and signals.text:
+            image_env = _published(host["image"] or "", matrix)
         if not image_env or not have:
             return _newer_board(host)
         return self._judged(image_env, {"driver_cuda": have, "driver": driver or ""}, facts)
@@ -76,6 +78,20 @@ class ContainerRequiresNewerDriver(Rule):
             if verdict.satisfied is False:
                 return Found(detail=f"The image's condition is not met: {verdict.why}.", facts=(*facts, "image_env"))
         return Fits("the host's driver meets the image's condition") if stated else None
+
+
+def _published(image: str, matrix: Matrix) -> dict[str, str]:
+    """The environment that a published image is known to state, where only its name was told."""
+    repository = image.partition(":")[0].removeprefix("docker.io/")
+    rows = matrix.select("images", repository=repository) if repository else ()
+    wanted = f"{repository}:{image.partition(':')[2]}"
+    row = next((row for row in rows if row.require and _is_tag(wanted, row.references())), None)
+    return {"NVIDIA_REQUIRE_CUDA": row.require} if row else {}
+
+
+def _is_tag(wanted: str, references: tuple[str, ...]) -> bool:
+    """Whether a reference is one of these, or the short form of one without its system."""
+    return any(name == wanted or name.startswith(f"{wanted}-ubuntu") for name in references)
 
 
 def _newer_board(host: Host) -> Outcome:

@@ -99,6 +99,11 @@ def admitted(specifier: str, version: str) -> bool:
     )
 
 
+def _made_for(wheel: str, here: str) -> bool:
+    """Whether the file name of a wheel names this very system and processor: then they are not what refuses it."""
+    return bool(here) and wheel.removesuffix(".whl").rpartition("-")[2].startswith(here)
+
+
 class PlatformUnsupported(Rule):
     """There is no build for this operating system and processor architecture.
 
@@ -216,7 +221,7 @@ class PlatformUnsupported(Rule):
             if open_ended:
                 return None
             return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host['platform']}")
-        if usual or not signals.get(*_NOTHING_FITS):
+        if usual or not signals.get(*_NOTHING_FITS) or _made_for(signals.value("wheel"), here):
             return None
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")

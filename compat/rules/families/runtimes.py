@@ -101,7 +101,7 @@ class DriverTooOldForRuntime(Rule):
         """PTX of a newer toolkit met this driver."""
         if not signals.get("ptx-toolchain", "ptx-version", "no-kernel-image"):
             return None
-        if "ptx-version" in signals:
+        if "ptx-version" in signals and "ptx-version-file" not in signals:
             have, need = signals.value("ptx_have"), signals.value("ptx_need")
             detail = f"The driver compiles PTX up to {have}; the code is PTX {need}, from a newer toolkit."
             return Found(detail=detail, facts=tuple(name for name in ("driver", "cuda_toolkit") if host[name]))
@@ -124,8 +124,8 @@ class DriverTooOldForRuntime(Rule):
 
     @staticmethod
     def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, host: Host, matrix: Matrix) -> Outcome:
-        """No build is known, a program sees no GPU, and the toolkit beside it is newer than the driver."""
-        told = signals.pointing("driver-too-old-for-runtime")
+        """No build is known, something is said of the driver, and the toolkit beside it is newer than the driver."""
+        told = signals.hinting("driver-too-old-for-runtime")
         if not told or supported(matrix, toolkit or "", driver or "", host["platform"]) != "none":
             return None
         detail = f"Driver {driver} is too old for programs of CUDA {toolkit}, the toolkit that is installed."
@@ -134,7 +134,7 @@ class DriverTooOldForRuntime(Rule):
     @staticmethod
     def _unread(signals: Hearing, driver: str | None, driver_cuda: str | None) -> Outcome:
         """The message itself says that the driver is too old."""
-        if not signals.get("driver-too-old", "ptx-version"):
+        if not signals.get("driver-too-old", "ptx-version") or "ptx-version-file" in signals:
             return None
         which = driver or (f"of CUDA {driver_cuda}" if driver_cuda else "in use")
         return Found(detail=f"CUDA itself says that the driver {which} is too old.")
