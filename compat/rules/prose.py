@@ -1,9 +1,9 @@
 """What a person wrote where no program spoke: which things a sentence names, and what such sentences mostly mean.
 
-The table ``terms`` has the field's words (a GPU, a container, a negation) in the languages that reports are written in;
-the table ``phrases`` says what a sentence that names several of them may point to. What a fact tells counts as said: who
-reports from inside a container does not repeat it. Phrases suggest, they never prove: a finding that rests on one
-alone is at most a possible warning.
+The table ``terms`` has the field's words (a GPU, a container, a negation) in the languages that reports are written
+in; the table ``phrases`` says what a sentence that names several of them may point to. What a fact tells counts as
+said: who reports from inside a container does not repeat it. Words of one sentence mean more than words that are far
+apart. Phrases suggest, they never prove: a finding that rests on one alone is at most a possible warning.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LONGEST: Final = 20_000
 """Characters up to which a text is read as prose: a long issue; what is longer is a log, and logs hold messages."""
 
+_ANYTHING: Final = 7  # candidates of a message that leaves everything open
 _WHOLE: Final = 600  # characters up to which a text is one thought, whatever its sentences
 _SENTENCE: Final = re.compile(r"[\n。！？；]+|[.!?;]+(?=\s|$)")
 
@@ -35,30 +36,47 @@ _SENTENCE: Final = re.compile(r"[\n。！？；]+|[.!?;]+(?=\s|$)")
 def heeded(signals: Hearing, host: Host, matrix: Matrix) -> Hearing:
     """The hearing with what the prose suggests, where no message was recognised.
 
-    Sentences of several terms stand before mere words, those of one after them, each group in the table's order.
+    Words that mean one thing only stand first, then sentences of several terms, then words that may mean several.
     """
-    if len(signals.text) > LONGEST or any(item.signal.program not in MERE for item in signals):
+    if len(signals.text) > LONGEST or any(_tells(item) for item in signals):
         return signals
     found = list(_phrases(signals.text, host, matrix))
     sharp = tuple(_heard(row, line) for row, line in found if len(row.terms) > 1)
     vague = tuple(_heard(row, line) for row, line in found if len(row.terms) == 1)
-    return replace(signals, heard=(*sharp, *signals.heard, *vague))
+    plain = tuple(item for item in signals if len(item.signal.candidates) == 1)
+    rest = tuple(item for item in signals if len(item.signal.candidates) != 1)
+    return replace(signals, heard=(*plain, *sharp, *rest, *vague))
+
+
+def _tells(item: Heard) -> bool:
+    """Whether a program said more than that it sees no GPU, which may mean nearly anything."""
+    return item.signal.program not in MERE and len(item.signal.candidates) < _ANYTHING
 
 
 def _phrases(text: str, host: Host, matrix: Matrix) -> Iterator[tuple[Phrase, str]]:
-    """Each phrase that a sentence (or a short text as a whole) makes, with that sentence."""
+    """Each phrase that a sentence makes, with that sentence; then those that a short text makes as a whole."""
     given = _given(host)
-    units = [unit.strip() for unit in _SENTENCE.split(text) if unit.strip()]
-    units += [text.strip()] if len(text) <= _WHOLE and len(units) > 1 else []
-    named = [
-        (unit, {row.term for row in matrix.table("terms") if _compiled(row).search(unit.lower())}) for unit in units
-    ]
-    for row in matrix.table("phrases"):
-        for unit, terms in named:
-            said = terms & set(row.terms)
-            if said and set(row.terms) <= terms | given and not terms & set(row.unless):
+    sentences = [unit.strip() for unit in _SENTENCE.split(text) if unit.strip()]
+    told: set[str] = set()
+    for units in (sentences, [text.strip()] if len(text) <= _WHOLE else []):
+        named = [(unit, _named(unit, matrix)) for unit in units]
+        for row in matrix.table("phrases"):
+            unit = next((unit for unit, terms in named if _made(row, terms, given)), "")
+            if unit and row.phrase not in told:
+                told.add(row.phrase)
                 yield row, unit[:400]
-                break
+
+
+def _named(unit: str, matrix: Matrix) -> set[str]:
+    """The terms that a sentence names."""
+    lowered = unit.lower()
+    return {row.term for row in matrix.table("terms") if _compiled(row).search(lowered)}
+
+
+def _made(row: Phrase, terms: set[str], given: set[str]) -> bool:
+    """Whether terms make a phrase: all are there, by word or by fact, at least one by word, and none that it bars."""
+    needed = set(row.terms)
+    return bool(terms & needed) and needed <= terms | given and not terms & set(row.unless)
 
 
 def _given(host: Host) -> set[str]:

@@ -83,8 +83,8 @@ class Hearing:
 
     def pointing(self, code: str) -> Heard | None:
         """The most specific message (fewest candidates) that has ``code`` among its candidates; no mere words."""
-        found = self.hinting(code)
-        return found if found and found.signal.program not in MERE else None
+        fits = [item for item in self.harmful if code in item.signal.candidates and item.signal.program not in MERE]
+        return min(fits, key=lambda item: len(item.signal.candidates), default=None)
 
     def hinting(self, code: str) -> Heard | None:
         """The same, mere words of the field included."""

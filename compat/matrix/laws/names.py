@@ -37,7 +37,7 @@ def _repeated(items: Iterable[Placed], names: Callable[[Placed], Iterable[object
 
 
 def names_exist(view: View) -> Iterator[Breach]:
-    """Every index, package, toolkit, system, target and library version that a row names has a row."""
+    """Every index, package, toolkit, system, target, library version and term that a row names has a row."""
     for table, naming in _NAMING.items():
         for item in view.of(table):
             yield from naming(view, item)
@@ -192,6 +192,15 @@ def _jetpack_names(view: View, item: Placed) -> Iterator[Breach]:
         yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
 
 
+def _phrase_names(view: View, item: Placed) -> Iterator[Breach]:
+    """The terms that a phrase is made of."""
+    known = {term.row.term for term in view.of("terms")}
+    for key in ("terms", "unless"):
+        for name in getattr(item.row, key):
+            if name not in known:
+                yield Breach(item, key, f"{name} is not in terms", "a term")
+
+
 _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
     "packages": _package_names,
     "images": _image_names,
@@ -204,6 +213,7 @@ _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
     "nccl": _library_names,
     "tensorrt": _library_names,
     "jetpack": _jetpack_names,
+    "phrases": _phrase_names,
 }
 
 
