@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,13 +52,15 @@ def main() -> int:
     known, counts = matrix(), Counter[str]()
     forms: dict[str, str] = {}
     families: dict[str, Plan] = {}
+    processors: dict[str, str] = {}
     for plan in plans(options.frameworks, known, counts):
         families.setdefault(form(write(plan)), plan)
     for plan in families.values():
         for text in texts(plan):
             forms.setdefault(form(text), text)
+            processors.setdefault(text, plan.arch)
     print(f"{counts['plan']} plans, {counts['refused']} refused; {len(families)} families, {len(forms)} forms")
-    return int(any([outside(forms), own(forms, known)]))
+    return int(any([outside(forms), own(forms, processors, known)]))
 
 
 def plans(frameworks: list[str], known: Matrix, counts: Counter[str]) -> Iterator[Plan]:
@@ -119,11 +122,12 @@ def outside(forms: dict[str, str]) -> bool:
     return bad
 
 
-def own(forms: dict[str, str], known: Matrix) -> bool:
-    """What our own lint finds; an old base is meant where nothing else fits."""
+def own(forms: dict[str, str], processors: dict[str, str], known: Matrix) -> bool:
+    """What our own lint finds, told the processor; an old base is meant where nothing else fits."""
     found: Counter[str] = Counter()
     for text in forms.values():
-        codes = {item.code for item in judge(sources.read(text, "Dockerfile"), known).findings}
+        ask = replace(sources.read(text, "Dockerfile"), arch=processors[text])
+        codes = {item.code for item in judge(ask, known).findings}
         found.update(codes - {"base-tag-eol"})
     print(f"envcheck lint: {dict(found) or 'clean'}")
     return bool(found)

@@ -23,12 +23,13 @@ _DEPTH: Final = 5
 
 
 def lint_files(
-    names: Sequence[str], matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    names: Sequence[str], matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequence[str] = (), arch: str = ""
 ) -> Report:
-    """Findings of all files together, worst first.
+    """Findings of all files together, worst first; ``arch`` is the processor of what does not say its own.
 
     Raises:
-        InputError: if a file cannot be read, its kind cannot be told, or a code to select or ignore is none.
+        InputError: if a file cannot be read, its kind cannot be told, a code to select or ignore is none, or ``arch``
+            is no architecture.
     """
     from compat.app.doctor import codes
     from compat.rules import RULES as OTHERS
@@ -37,13 +38,19 @@ def lint_files(
     only_once(names)
     for prefixes in (select, ignore):
         codes(prefixes, {**RULES, **OTHERS})
-    asks = _asks(names)
+    asks = [replace(ask, arch=_spelt(arch)) for ask in _asks(names)]
     reports = [lint(ask, matrix, select=select, ignore=ignore) for ask in asks]
     return Report(
         ranked(finding for report in reports for finding in report.findings),
         (),
         tuple(item for report in reports for item in report.unchecked),
     )
+
+
+def _spelt(arch: str) -> str:
+    from compat.resolve.target import architecture
+
+    return architecture(arch) if arch else ""
 
 
 def _asks(names: Sequence[str]) -> list[Ask]:

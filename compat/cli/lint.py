@@ -19,6 +19,9 @@ def command(
     fail_on: Annotated[
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",
+    arch: Annotated[
+        str, typer.Option(metavar="ARCH", help="Processor of what names none: x86_64 (the default) or aarch64.")
+    ] = "",
     fix: Annotated[bool, typer.Option("--fix", help="Make the safe edits first; shown as a diff on stderr.")] = False,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     knowledge: Knowledge,
@@ -34,6 +37,6 @@ def command(
     threshold, matrix = level(fail_on), load(knowledge.matrix)
     if fix:
         typer.echo(fix_files(files, matrix), nl=False, err=True)
-    found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()))
+    found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()), arch=arch)
     speech.say(render.report(found, facts.Host(), speech.format, colored=speech.colored, title="envcheck lint"))
     return int(found.fails(threshold))

@@ -79,7 +79,7 @@ def from_options(
     elif os:
         readings["os"] = Fact(_os(matrix, os), "--os")
     if arch:
-        readings["arch"] = Fact(_arch(arch), "--arch")
+        readings["arch"] = Fact(architecture(arch), "--arch")
     return driver_settled(Host(readings), matrix)
 
 
@@ -233,8 +233,12 @@ def _os(matrix: Matrix, text: str) -> str:
     )
 
 
-def _arch(text: str) -> str:
-    """An architecture in the spelling of wheel tags."""
+def architecture(text: str) -> str:
+    """An architecture in the spelling of wheel tags.
+
+    Raises:
+        InputError: if it is none for which builds are published.
+    """
     if text not in ARCHES:
         raise InputError(f"unknown architecture {text[:40]!r}", where="--arch", expected=" or ".join(ARCHES[:2]))
     return {"arm64": "aarch64", "amd64": "x86_64"}.get(text, text)

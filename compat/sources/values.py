@@ -158,6 +158,7 @@ class Ask:
         file: its name as given.
         kind: what it is.
         python: Python that it asks for, as written (``3.10``, ``>=3.9``).
+        arch: processor that it is built for where somebody said so: ``x86_64`` or ``aarch64``.
         files: other files that it builds from, relative to its folder.
         gpu: whether it says by itself that a GPU is meant.
         unread: parts that could not be understood, with the reason.
@@ -168,6 +169,7 @@ class Ask:
     stages: tuple[Stage, ...] = ()
     services: tuple[Service, ...] = ()
     python: str = ""
+    arch: str = ""
     files: tuple[str, ...] = ()
     gpu: bool = False
     unread: tuple[str, ...] = ()

@@ -134,7 +134,8 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
 
 def _no_python(item: Taken, scene: Scene) -> Finding:
     """A release that has no wheel for the stage's Python, with those that it has."""
-    builds = [b for b in scene.matrix.builds(item.request.name) if b.version == item.request.exact.partition("+")[0]]
+    version, here = item.request.exact.partition("+")[0], {"any", scene.platform}
+    builds = [b for b in scene.matrix.builds(item.request.name) if b.version == version and here & {*b.platforms}]
     pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""

@@ -90,6 +90,11 @@ class Scene:
     own: tuple[Taken, ...] = field(default=())
 
     @property
+    def platform(self) -> str:
+        """The platform whose wheels are installed here."""
+        return _platform(self.base, self.arch)
+
+    @property
     def builds(self) -> tuple[Taken, ...]:
         """Requests whose build is known, the last one per package: a later install replaces an earlier one."""
         latest = {item.request.name: item for item in self.taken if item.build}
@@ -158,7 +163,7 @@ def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, 
     Steps are walked in the order of the file, because each may change the Python of those that follow.
     """
     steps = [(step, part is stage) for part in chain for step in part.installs]
-    arch = "aarch64" if (base and base.kind == "jetson") or "arm64" in stage.platform else "x86_64"
+    arch = _arch(ask, stage, base)
     commands = tuple(command for part in chain for command in part.commands)
     glibc = bases.glibc_of(base, matrix) if base else ""
     others = _brings_pythons(commands)
@@ -184,6 +189,13 @@ def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, 
         has_python=_has_python(chain, base, commands), conda=tuple(conda), apt=tuple(apt), commands=commands,
         final=stage is ask.final, arch=arch, glibc=glibc,
     )  # fmt: skip
+
+
+def _arch(ask: Ask, stage: Stage, base: Base | None) -> str:
+    """The processor of a stage: what the file says, then what the person says, else that of most machines."""
+    if (base and base.kind == "jetson") or "arm64" in stage.platform:
+        return "aarch64"
+    return "x86_64" if "amd64" in stage.platform else ask.arch or "x86_64"
 
 
 def _platform(base: Base | None, arch: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from compat.findings import Severity
     from compat.matrix import Matrix
-    from compat.rules.lint.scene import Scene
+    from compat.rules.lint.scene import Scene, Taken
     from compat.sources.values import Ask, Service
 
 _QUERY: Final = re.compile(r"(?:.*/)?(?:nvidia-smi|rocm-smi|rocminfo|amd-smi|deviceQuery|nvidia-debugdump)")
@@ -139,14 +139,21 @@ def jetson(scene: Scene) -> Iterator[Finding]:
     if scene.gpu != "jetson":
         return
     for item in scene.own:
-        generic = item.origins[0].index is not None and not item.origins[0].mirror
-        if item.request.name in _TEGRA and not item.request.url and generic:
-            detail = f"{item.request.text} of the default index has no code for Jetson's integrated GPU."
+        if item.request.name in _TEGRA and not item.request.url and (place := _generic(item)):
+            detail = f"{item.request.text} of {place} has no code for Jetson's integrated GPU."
             fix = "Take the wheel that is built for this JetPack."
             sure = scene.base is not None and scene.base.repository.startswith("nvcr.io/nvidia/l4t")
             level: Severity = "error" if sure else "warning"  # other makers' images set an index of their own
             yield finding("jetson-generic-wheel", scene, item.request.line, detail, severity=level, fix=fix)
             return
+
+
+def _generic(item: Taken) -> str:
+    """The index for all machines that a request is met from; empty if it is one for Jetson boards, or not known."""
+    place = item.outcome.origin or (item.origins[0] if len(item.origins) == 1 else None)
+    if place is None or place.index is None or place.mirror or "jetson" in place.index:
+        return ""
+    return place.url or "the default index"
 
 
 def root_user(scene: Scene) -> Iterator[Finding]:
