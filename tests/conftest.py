@@ -1,4 +1,4 @@
-"""Settings for all tests: properties have no wall-clock deadline, because machines are shared and clocks lie."""
+"""Settings for all tests: no wall-clock deadline for properties, since clocks of shared machines lie; who runs what."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -7,8 +7,14 @@ settings.register_profile("steady", deadline=None, suppress_health_check=[Health
 settings.load_profile("steady")
 
 
-def pytest_collection_modifyitems(config, items):
-    """With ``--dist loadgroup`` a file keeps its fixtures in one worker, and the engine is used by one worker alone."""
-    for item in items if config.pluginmanager.hasplugin("xdist") else ():
-        group = "engine" if "engine" in item.path.parts else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With ``-n`` a file stays with one process, which keeps its fixtures, and the engine is used by one alone."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return "engine" if nodeid.startswith("tests/engine/") else nodeid.partition("::")[0]
+
+    config.option.loadscopereorder = False  # the engine's tests take longest, though they are few
+    return ByFile(config, log)

@@ -126,7 +126,7 @@ class Knowledge:
             self._meeting[key] = tuple(
                 option
                 for option in self.published(wish.package, place, cpu)
-                if wanted.issubset(option.build.extras)
+                if wanted.issubset((*option.build.extras, *option.build.also))
                 and (not option.build.yanked or wish.spec.startswith("=="))
                 and wish.names(option)
             )
@@ -223,7 +223,7 @@ class Knowledge:
     def extras(self, package: str) -> frozenset[str]:
         """Extras that choose a variant of a package."""
         if package not in self._extras:
-            found = {extra for option in self.options(package) for extra in option.build.extras}
+            found = {one for option in self.options(package) for one in (*option.build.extras, *option.build.also)}
             self._extras[package] = frozenset(found)
         return self._extras[package]
 

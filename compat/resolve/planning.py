@@ -97,7 +97,7 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
         runtime=option.runtime,
         index=matrix.index_url(build),
         links=bool(build.index) and indexes[build.index].links,
-        extras=tuple(sorted({*build.extras, *extra})),
+        extras=tuple(sorted({*build.extras, *extra}.difference(build.also))),
         pins=build.pins,
         cuda_from=_cuda_from(weighed),
         module=row.module,

@@ -81,7 +81,8 @@ def _wish(text: str, parsed: Requirement, known: Knowledge, beside: tuple[str, .
     """
     name = normalise(parsed.name)
     row = known.matrix.package(name)
-    bare = Wish(text.strip(), name, _specifier(parsed), tuple(sorted(parsed.extras)), str(parsed.marker or ""))
+    extras = tuple(sorted(map(normalise, parsed.extras)))
+    bare = Wish(text.strip(), name, _specifier(parsed), extras, str(parsed.marker or ""))
     if row is None:
         if not any(name in known.line_names(package) for package in beside) and name not in known.shared_names:
             raise _unknown(parsed.name, known)

@@ -148,7 +148,7 @@ def _is_lacking(search: Search, extra: str, named: Sequence[Option]) -> bool:
     return (
         bool(named)
         and extra in search.known.extras(named[0].package)
-        and all(extra not in one.build.extras for one in named)
+        and all(extra not in (*one.build.extras, *one.build.also) for one in named)
     )
 
 

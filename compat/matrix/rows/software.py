@@ -83,6 +83,7 @@ class Build(Row):
         driver: driver floor that the project itself states, where it is above CUDA's.
         requires: Requires-Dist lines that decide (frameworks, triton, numpy, protobuf, nvidia-*), PEP 508 with markers.
         extras: extras to ask for to get this variant (``cuda12``, ``and-cuda``).
+        also: extras of which each alone asks for the same (``cuda`` beside ``cuda12``).
         pins: requirements installed beside it to get this variant (``jax-cuda12-plugin==0.4.30``).
         cpu: processor features it needs (``avx``).
         abi: ``1`` or ``0``, libstdc++'s new string ABI, where it matters to extensions.
@@ -115,6 +116,7 @@ class Build(Row):
     driver: str = ""
     requires: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
     cpu: tuple[str, ...] = ()
     abi: str = ""
@@ -138,6 +140,10 @@ class Build(Row):
         """The version to install, with its local tag: ``2.0.1+cu118``."""
         plain = self.published or self.version
         return f"{plain}+{self.local}" if self.local else plain
+
+    def is_asked_by(self, extras: frozenset[str]) -> bool:
+        """Whether a requirement with these extras, in normalised spelling, brings this variant."""
+        return {*self.extras} <= extras or bool({*self.also} & extras)
 
     @property
     def install_name(self) -> str:

@@ -127,10 +127,10 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         return _by_address(request, matrix, package.name)
     if any(item.index is None for item in places) or specifiers(request.spec) is None or "===" in request.spec:
         return Outcome("unknown", why="place")
-    asked = {normalise(name) for name in request.extras}
+    asked = frozenset(normalise(name) for name in request.extras)
     named = [build for build in matrix.builds(package.name) if build.install_name == request.name]
-    everything = [build for build in named if {normalise(name) for name in build.extras} <= asked]
-    broken = [build for build in matrix.failing(package.name) if {normalise(name) for name in build.extras} <= asked]
+    everything = [build for build in named if build.is_asked_by(asked)]
+    broken = [build for build in matrix.failing(package.name) if build.is_asked_by(asked)]
     if not everything:
         return Outcome("unknown", why="package")
     pre = "--pre" in step.options or "--prerelease=allow" in step.options
