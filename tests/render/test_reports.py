@@ -196,8 +196,10 @@ def test_fail_on(threshold, fails):
 EVIL = "x\x1b[31m\u202e\n## Head\n<script>alert(1)</script>|a|```\r\n::error file=x::pwn\n✓ all is well\n]]>"
 
 
+@pytest.mark.parametrize("width", range(60, 111, 5))
 @pytest.mark.parametrize("format_", render.REPORT_FORMATS)
-def test_what_a_machine_says_of_itself_stays_a_value(format_):
+def test_what_a_machine_says_of_itself_stays_a_value(format_, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
     finding = Finding(
         code="c",
         severity="error",
@@ -213,7 +215,7 @@ def test_what_a_machine_says_of_itself_stays_a_value(format_):
     lines = [line.strip() for line in text.splitlines()]
     assert not any(line.startswith("::error file=x") for line in lines)
     if format_ == "text":
-        assert sum(line.startswith("✓") for line in lines) == 1
+        assert sum(line.startswith("✓") for line in text.splitlines()) == 1
     if format_ in {"html", "markdown"}:
         assert "\u202e" not in text
     if format_ == "html":
