@@ -33,6 +33,8 @@ from compat.resolve.options import (
 from compat.resolve.specs import holds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.matrix import Matrix
     from compat.matrix.rows import Image, System
     from compat.resolve.images import Need, Stand
@@ -70,6 +72,7 @@ class Knowledge:
         self._joints: dict[tuple[object, ...], dict[int, int]] = {}
         self._verdicts: dict[tuple[object, ...], Verdicts] = {}
         self._anchors: dict[tuple[str, str, str], int] = {}
+        self._named: dict[tuple[object, ...], tuple[Option, ...]] = {}
         self._alike: dict[object, int] = {}
         self._numbers = count()
         self._in_kits: dict[tuple[Option, ...], tuple[tuple[Option, ...], ...]] = {}
@@ -134,7 +137,7 @@ class Knowledge:
 
     def frameworks_of(self, wish: Wish, place: str) -> tuple[str, ...]:
         """The frameworks that the newest release a wish names for a place requires there, with the extras asked for."""
-        newest = next((one for one in self.options(wish.package) if is_at(one, place) and wish.names(one)), None)
+        newest = next((one for one in self.named(wish.package, (wish,)) if is_at(one, place)), None)
         lines = self._framework_lines(newest) if newest else ()
         return tuple(dict.fromkeys(one.name for one in lines if self.applies(one, place, wish.extras)))
 
@@ -180,9 +183,19 @@ class Knowledge:
         if key not in self._anchors:
             if len(self._anchors) > _KEPT:
                 self._anchors.clear()
-            ranks = (option.rank for option in self.options(wish.package) if wish.names(option))
-            self._anchors[key] = min(ranks, default=0)
+            self._anchors[key] = min((option.rank for option in self.named(wish.package, (wish,))), default=0)
         return self._anchors[key]
+
+    def named(self, package: str, wishes: Iterable[Wish]) -> tuple[Option, ...]:
+        """The builds of a package that each of some wishes names, for whatever place."""
+        wishes = tuple(wishes)
+        key = (package, *((wish.spec, wish.distribution) for wish in wishes))
+        if key not in self._named:
+            if len(self._named) > _KEPT:
+                self._named.clear()
+            fitting = [one for one in self.options(package) if all(wish.names(one) for wish in wishes)]
+            self._named[key] = tuple(fitting)
+        return self._named[key]
 
     def verdicts(self, judging: tuple[object, ...]) -> Verdicts:
         """The verdicts on builds for targets that are equal in all that judges them; filled by who weighs."""

@@ -249,12 +249,8 @@ def _nothing(clash: Clash) -> Iterator[Member]:
 def _place(clash: Clash) -> Iterator[Member]:
     """The places that what was named is published for, if the target's is not among them."""
     search, variable = clash.search, clash.variable
-    wanted = [wish for wish, _ in variable.wishes]
-    found = [
-        option
-        for option in search.known.options(variable.package)
-        if option.vendor != "cpu" and all(wish.names(option) for wish in wanted)
-    ]
+    named = search.known.named(variable.package, (wish for wish, _ in variable.wishes))
+    found = [option for option in named if option.vendor != "cpu"]
     places = sorted({place for option in found for place in option.build.platforms})
     if places and not {search.target.place, "any"}.intersection(places):
         yield clash.row(f"{clash.name} is published for {', '.join(places)}", found[0].build)

@@ -146,7 +146,7 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
     wrong, else the newest.
     """
     options = known.options(wish.package)
-    if any(wish.names(option) for option in options) or is_beyond(wish, known):
+    if known.named(wish.package, (wish,)) or is_beyond(wish, known):
         return
     if is_void((wish.spec,)):
         raise InputError(

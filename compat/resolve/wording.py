@@ -125,11 +125,7 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     It shows what exists, so that the difference to the target is plain.
     """
     place = search.target.place
-    named = [
-        option
-        for option in search.known.options(variable.package)
-        if all(wish.names(option) for wish, _ in variable.wishes)
-    ]
+    named = search.known.named(variable.package, (wish for wish, _ in variable.wishes))
     if lacking := [extra for wish, _ in variable.wishes for extra in wish.extras if _is_lacking(search, extra, named)]:
         row = next((option.build for option in named if option.build.note), named[0].build)
         text = f"no build of {variable.package} {named[0].version} is known that has the extra {' and '.join(lacking)}"
