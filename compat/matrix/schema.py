@@ -186,13 +186,15 @@ def row_faults(table: str, raw: Any) -> Iterator[Fault]:
     if not isinstance(raw, dict):
         yield Fault("", f"a row is {raw!r:.60}", "a table of keys and values")
         return
-    parts = _fields(cast("Any", rows.row_type(table)))
-    for key in parts.keys() - raw.keys():
-        if parts[key].default is MISSING:
-            yield Fault(key, "is missing", f"one of {parts[key].type}" if key == "how" else "")
+    shape = rows.row_type(table)
+    parts = _fields(cast("Any", shape))
+    for key, part in parts.items():
+        if part.default is MISSING and key not in raw:
+            spelling = _spelling(key, shape)
+            yield Fault(key, "is missing", spelling.rule if spelling else "")
     for key, value in raw.items():
         if key in parts:
-            yield from _value_faults(parts[key], value, rows.row_type(table))
+            yield from _value_faults(parts[key], value, shape)
         elif key != "origin":
             yield Fault(key, "is not a key of this table", f"one of {', '.join(sorted(parts))}")
 
@@ -233,9 +235,14 @@ def _list_faults(key: str, value: Any, shape: type[rows.Row]) -> Iterator[Fault]
         yield Fault(key, f"is {value!r:.60}", "words in one text")
 
 
+def _spelling(key: str, shape: type[rows.Row]) -> Spelling | None:
+    """How the values of a field are written; None where anything goes."""
+    return SPELLINGS[rows.Row].get(key) or SPELLINGS.get(shape, {}).get(key)
+
+
 def _spelling_faults(key: str, items: tuple[str, ...], shape: type[rows.Row]) -> Iterator[Fault]:
     """Items that do not fit the spelling of their field."""
-    spelling = SPELLINGS[rows.Row].get(key) or SPELLINGS.get(shape, {}).get(key)
+    spelling = _spelling(key, shape)
     for item in items:
         if spelling is not None and not spelling.fits(item):
             yield Fault(key, f"is {item!r:.60}", spelling.rule)

@@ -31,6 +31,14 @@ def test_each_table_asks_for_its_key_its_source_and_its_strength(table):
     assert key in missing
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_what_is_missing_is_told_in_the_order_of_the_fields_with_what_it_may_be(table):
+    faults = list(schema.row_faults(table, {}))
+    order = list(rows.row_type(table).__dataclass_fields__)
+    assert [fault.key for fault in faults] == sorted((fault.key for fault in faults), key=order.index)
+    assert {fault.key: fault.expected for fault in faults}["how"] == "measured or documented or inferred"
+
+
 def test_every_spelling_belongs_to_a_field():
     for shape, spellings in schema.SPELLINGS.items():
         assert set(spellings) <= set(shape.__dataclass_fields__), shape
