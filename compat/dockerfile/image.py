@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import compat.dockerfile.steps as steps
 import compat.dockerfile.system as system
-from compat import resources
+from compat import resources, versions
 from compat.dockerfile.commands import Commands
 from compat.dockerfile.settings import SECRETS, demand, demand_requirement
 from compat.errors import InputError, InputErrors
@@ -94,7 +94,7 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
         InputError: if something is to be installed and nobody knows with what.
     """
     loose = system.loose(plan, base, settings)
-    uses_uv = _uses_uv(base, settings)
+    uses_uv = _uses_uv(plan, base, settings)
     needs_manager = bool(loose) or base.python_from == "distribution"
     if needs_manager and not system.manager(base):
         raise InputError(
@@ -116,7 +116,7 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
 
 def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
     """Commands, mounts and reasons of the ``RUN`` steps."""
-    uses_uv = _uses_uv(base, settings)
+    uses_uv = _uses_uv(plan, base, settings)
     loose = system.loose(plan, base, settings)
     commands = Commands(settings, uses_uv=uses_uv, forget_vendor=_forgets_vendor(base, loose))
     installs = steps.installs(plan, compiler=settings.compiler)
@@ -185,10 +185,16 @@ def _install(commands: Commands, base: BaseImage, packages: list[str]) -> list[s
     return commands.apt_install(packages) if system.manager(base) == "apt" else commands.dnf_install(packages)
 
 
-def _uses_uv(base: BaseImage, settings: Settings) -> bool:
-    """Whether uv installs; it makes no wheels to hand over, so a stage that compiles is pip's."""
+def _uses_uv(plan: Plan, base: BaseImage, settings: Settings) -> bool:
+    """Whether uv installs: it makes no wheels to hand over, so a stage that compiles is pip's.
+
+    Into a Python too old for a pip that fills other environments uv alone installs: ``pip --python`` came with 22.3,
+    which wants Python 3.7 (pip's news), and uv works with 3.6 too (uv's "Python support").
+    """
     if settings.compile:
         return False
+    if not versions.at_least(plan.python.rstrip("t"), "3.7"):
+        return True
     return settings.installer == "uv" or (settings.installer == "auto" and base.python_from == "uv")
 
 

@@ -60,7 +60,7 @@ class Hardware:
         key = (cudnn.partition(".")[0], cuda)
         if key not in self._ceilings:
             rows = [row for row in self._matrix.table("cudnn") if _is_cudnn(row, *key)]
-            told = [versions.release(row.last_cc) for row in rows if row.last_cc]
+            told = [(*versions.release(row.last_cc), 0)[:2] for row in rows if row.last_cc]  # 9.0 is read as (9,)
             release = self._matrix.cuda(cuda) if cuda and not told else None
             told += [(one.major, one.minor) for one in map(sm, release.targets if release else ()) if one]
             self._ceilings[key] = max(told, default=())

@@ -135,7 +135,8 @@ class Images:
         search for the optimum takes the one that violates nothing, the enumeration of corrections all of them.
         """
         if not need.place.startswith("linux"):
-            pythons = self._pythons(need)
+            asked = self._target.python
+            pythons = [text for text in self._pythons(need) if text == asked or not text.startswith("2.")]
             settled = [text for text in pythons if text in self._settled]
             yield from (Footing(python, None, FITS) for python in (settled or pythons)[:1])
             return
@@ -167,6 +168,7 @@ class Images:
         The rank follows the order that the module states. The reference comes last in it, so that no two images tie.
         """
         arch = need.place.removeprefix("linux_")
+        pythons = tuple(text for text in pythons if self.is_ready(text))
         if not pythons:
             return
         for row, flavour, purpose, why in self._suitable(need):
@@ -174,6 +176,8 @@ class Images:
             if arch not in row.arch or row.status not in _STATUS or not _carries_glibc(system, need.glibc):
                 continue
             python, source = self._python(row, system, pythons)
+            if not python:
+                continue
             reference = f"{row.repository}:{row.tag.replace('{flavour}', flavour)}"
             image = BaseImage(
                 image=reference,
@@ -197,7 +201,8 @@ class Images:
     def _python(self, row: Image, system: System | None, pythons: tuple[str, ...]) -> tuple[str, str]:
         """The Python an image runs, and where it comes from: the image, its distribution, or a standalone build.
 
-        A standalone one is the newest that some distribution has as its own: newer ones lack wheels of much else.
+        A standalone one is the newest that some distribution has as its own: newer ones lack wheels of much else. Both
+        are empty where the image has none of the Pythons and no standalone build of them is published.
         """
         if row.python in pythons:
             return row.python, "image"
@@ -207,8 +212,18 @@ class Images:
         packaged = [text for text in pythons if text in ready]
         if packaged:
             return packaged[0], "distribution"
-        settled = [text for text in pythons if text in self._settled]
-        return (settled or pythons)[0], "uv"
+        alone = [text for text in pythons if self._interpreters.get(text, not self._interpreters)]
+        settled = [text for text in alone if text in self._settled]
+        return next(iter(settled or alone), ""), "uv" if alone else ""
+
+    def is_ready(self, python: str) -> bool:
+        """Whether an image can install into a Python at all; a matrix that lists none is taken at its word."""
+        return not self._interpreters or python in self._interpreters
+
+    @cached_property
+    def _interpreters(self) -> dict[str, bool]:
+        """The Pythons that an image can install into, and whether each is published as a standalone build."""
+        return {row.python: row.standalone for row in self._known.matrix.table("pythons")}
 
     @cached_property
     def _settled(self) -> frozenset[str]:

@@ -192,13 +192,18 @@ def _code_text(search: Search, device: Device, one: Weighed) -> str:
 
 
 def _python(clash: Clash) -> Iterator[Member]:
-    """The Pythons that there are wheels for, if the one asked for is not among them."""
-    bits = 0
+    """The Pythons that there are wheels for, or where the one asked for is among them, that no image can have it."""
+    target, bits = clash.search.target, 0
     for one in clash.builds:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
         minors = ", ".join(sorted(clash.search.known.pythons(bits), key=_by_minor))
         yield clash.row(f"{clash.share} wheels for Python {minors}", clash.builds[0].option.build)
+    elif clash.place.startswith("linux") and not clash.search.images.is_ready(target.python):
+        rows = clash.search.known.matrix.table("pythons")
+        oldest = min(rows, key=lambda row: versions.release(row.python.rstrip("t")))
+        text = f"no image can be made with Python {target.python}: the oldest that one can install into is"
+        yield clash.row(f"{text} {oldest.python}", oldest)
 
 
 def _by_minor(python: str) -> tuple[tuple[int, ...], str]:

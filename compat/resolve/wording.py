@@ -10,10 +10,12 @@ from __future__ import annotations
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.plan import Conflict, Member
 from compat.resolve.corrections import conflicts
-from compat.resolve.options import fixes_minor, split_runtime
+from compat.resolve.options import fixes_minor, is_at, split_runtime
 from compat.resolve.reasons import fact_reasons
+from compat.resolve.weighing import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -131,12 +133,43 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
         text = f"no build of {variable.package} {named[0].version} is known that has the extra {' and '.join(lacking)}"
         yield Member("matrix", f"{text} ({row.note})" if row.note else text, search.known.matrix.cite(row))
         return
+    if said := _imageless(search, variable):
+        yield said
+        return
     kinds = sorted({option.runtime or "no GPU code" for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})
     if named:
         name = f"{variable.package} {named[0].version}"
-        text = f"{name} is published as {', '.join(kinds)} for {', '.join(places)}, and the plan is for {place}"
+        text = f"{name} is published as {', '.join(kinds)} for {', '.join(places)}"
+        here = {option.runtime for option in named if is_at(option, place)}
+        if here and search.target.cpu and "cpu" not in here:
+            text = f"{name} is published for {place} as {', '.join(sorted(here))}, and a CPU build is asked for"
+        elif here == {"cpu"} and not search.target.cpu:
+            text = f"{name} is published for {place} as a CPU build alone, which is chosen only with --cpu"
+        elif not here:
+            text += f", and the plan is for {place}"
         yield Member("matrix", text, search.known.matrix.cite(named[0].build))
+
+
+def _imageless(search: Search, variable: Variable) -> Member | None:
+    """That the image which a build needs does not exist (any more), where builds fit the target in all else."""
+    place, matrix = search.target.place, search.known.matrix
+    one = next((weighed.option for weighed in search.domain(variable, place) if weighed.violations == FITS), None)
+    if one is None or not place.startswith("linux"):
+        return None
+    name = f"{one.package} {one.full}"
+    if not one.build.system:
+        minors = ", ".join(sorted(search.known.pythons(one.pythons), key=versions.release))
+        return Member(
+            "matrix",
+            f"no image can be made with a Python that {name} has wheels for ({minors})",
+            matrix.cite(one.build),
+        )
+    held = " and ".join(one.build.system)
+    gone = next((row for row in matrix.table("images") if row.runtime == one.runtime and row.status == "gone"), None)
+    cites = "; ".join(matrix.cite(row) for row in (one.build, gone) if row)
+    end = f"the images that held {one.runtime} were removed" if gone else f"no image with {held} is known"
+    return Member("matrix", f"{name} takes {held} from the image, and {end}", cites)
 
 
 def _is_lacking(search: Search, extra: str, named: Sequence[Option]) -> bool:

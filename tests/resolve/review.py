@@ -207,6 +207,7 @@ def _of_plan(given: Request, plan: Plan) -> Iterator[str]:
             yield from _of_build(given, build, row, host)
     yield from _of_driver(host, plan)
     yield from _of_image(plan, [row for _, row in rows if row is not None])
+    yield from of_python(plan, host)
     yield from _of_constraints(plan)
     yield from _of_doctor(host, plan)
     yield from _of_hints(given, plan)
@@ -219,15 +220,23 @@ def _place(plan: Plan, host: Host) -> str:
     return f"{prefix}_{arch.get(system or '', plan.arch)}"
 
 
-def row_of(build: PlannedBuild, plan: Plan, host: Host) -> Build | None:
-    """The matrix row of a planned build, published for the plan's place and Python."""
+@cache
+def _rows() -> dict[tuple[str, str, str, str], list[Build]]:
+    """The rows of all builds by what a plan says of them."""
+    found: dict[tuple[str, str, str, str], list[Build]] = {}
     for package in real().packages:
         for row in real().builds(package):
-            names = (row.install_name, row.full_version, row.runtime, real().index_url(row))
-            is_it = names == (build.name, build.version, build.runtime, build.index)
-            is_here = {_place(plan, host), "any"} & {*row.platforms} and (not row.python or plan.python in row.python)
-            if is_it and is_here and set(row.extras) <= set(build.extras):
-                return row
+            key = (row.install_name, row.full_version, row.runtime, real().index_url(row))
+            found.setdefault(key, []).append(row)
+    return found
+
+
+def row_of(build: PlannedBuild, plan: Plan, host: Host) -> Build | None:
+    """The matrix row of a planned build, published for the plan's place and Python."""
+    for row in _rows().get((build.name, build.version, build.runtime, build.index), ()):
+        is_here = {_place(plan, host), "any"} & {*row.platforms} and (not row.python or plan.python in row.python)
+        if is_here and set(row.extras) <= set(build.extras):
+            return row
     return None
 
 
@@ -304,6 +313,24 @@ def _of_image(plan: Plan, rows: list[Build]) -> Iterator[str]:
         held = f"cudnn{found[0].cudnn}" if name == "cudnn" else found[0].runtime
         if held != need and not held.startswith(f"{need}."):
             yield f"{plan.base_image.image} holds {held}, and the plan needs {need}"
+
+
+def of_python(plan: Plan, host: Host) -> Iterator[str]:
+    """The Python must be in the image, packaged by its system, or published as a standalone build; and one to install into."""
+    image, ready = plan.base_image, {row.python: row.standalone for row in real().table("pythons")}
+    if plan.python.startswith("2.") and host["python"] != plan.python:
+        yield f"Python {plan.python} that nobody asked for"
+    if image is None:
+        return
+    system = real().system(image.os)
+    (row, *_) = [row for row in real().table("images") if image.image in row.references()] or [None]
+    places = {
+        "image": row is not None and row.python == plan.python,
+        "distribution": system is not None and plan.python in {system.python, *system.pythons},
+        "uv": ready.get(plan.python, False),
+    }
+    if plan.python not in ready or not places.get(image.python_from, False):
+        yield f"Python {plan.python} cannot come from the {image.python_from} of {image.image}"
 
 
 def _of_constraints(plan: Plan) -> Iterator[str]:

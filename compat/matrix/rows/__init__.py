@@ -11,7 +11,7 @@ from typing import Final
 
 from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
-from compat.matrix.rows.machines import Accelerator, Command, Jetpack, Product, System
+from compat.matrix.rows.machines import Accelerator, Command, Interpreter, Jetpack, Product, System
 from compat.matrix.rows.signals import Phrase, Signal, Term
 from compat.matrix.rows.software import Application, Build, Index, Package
 from compat.matrix.rows.toolkits import (
@@ -41,6 +41,7 @@ __all__ = [
     "Image",
     "Index",
     "Intel",
+    "Interpreter",
     "Jetpack",
     "LibraryRelease",
     "Package",
@@ -73,6 +74,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "drivers": DriverBranch,
     "forward": Forward,
     "systems": System,
+    "pythons": Interpreter,
     "commands": Command,
     "cudnn": LibraryRelease,
     "nccl": LibraryRelease,
@@ -101,6 +103,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     DriverBranch: ("branch",),
     Forward: ("cuda",),
     System: ("os",),
+    Interpreter: ("python",),
     Command: ("deed", "system"),
     LibraryRelease: ("version", "cuda"),
     Jetpack: ("jetpack", "l4t"),

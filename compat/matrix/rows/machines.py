@@ -70,6 +70,20 @@ class System(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter(Row):
+    """A Python minor for which a virtual environment can be made and filled (table ``pythons``).
+
+    Attributes:
+        python: ``3.11``, free-threaded ``3.13t``.
+        standalone: whether uv brings a final release of it to any Linux with glibc, on x86_64 and aarch64; the others
+            have to come from an image or its distribution.
+    """
+
+    python: str
+    standalone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command(Row):
     """What is typed for a deed on a distribution (table ``commands``).
 
