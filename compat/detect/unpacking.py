@@ -1,8 +1,7 @@
 """Compressed layers of images as plain streams: gzip and ZSTD, with a bound on what a few bytes may grow to.
 
-ZSTD comes with Python from 3.14 on (``compression.zstd``) and from the package backports.zstd before; both are imported
-only where a layer needs them. A layer of zeros shrinks ten-thousandfold: what claims to be gigabytes and is not is
-refused while it is unpacked, before it has cost minutes.
+What unpacks ZSTD (:mod:`compat.kernels.zstd`) is imported only where a layer needs it. A layer of zeros shrinks
+ten-thousandfold: what claims to be gigabytes and is not is refused while it is unpacked, before it has cost minutes.
 
 Sources: RFC 1952 (gzip) and RFC 8878 (ZSTD), the numbers that their frames begin with; OCI image specification 1.1,
 media types of layers.
@@ -10,7 +9,6 @@ media types of layers.
 
 from __future__ import annotations
 
-import importlib
 import io
 from typing import IO, TYPE_CHECKING, Any, Final, cast
 
@@ -52,12 +50,12 @@ def _zstd() -> Callable[[io.BufferedReader], IO[bytes]]:
     Raises:
         OSError: if neither this Python nor an installed package does.
     """
-    for name in ("compression.zstd", "backports.zstd"):
-        try:
-            return cast("Callable[[io.BufferedReader], IO[bytes]]", importlib.import_module(name).ZstdFile)
-        except ImportError:
-            continue
-    raise OSError("it is compressed with ZSTD, which this Python cannot unpack: pip install backports.zstd")
+    from compat.kernels import zstd
+
+    known = zstd.library()
+    if known is None:
+        raise OSError(f"it is {zstd.MISSING}")
+    return cast("Callable[[io.BufferedReader], IO[bytes]]", known.ZstdFile)
 
 
 class _Rejoined(io.RawIOBase):

@@ -12,8 +12,8 @@ import zlib
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import compat.kernels.zstd as zstd
 from compat.kernels.window import CutShortError, Memory, Window
+from compat.kernels.zstd import head
 from compat.lazy import pattern
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def targets(window: Window, problems: Problems) -> Iterator[list[str]]:
         try:
             found, size = _read(window.part(at, window.size))
             yield list(_named(found, where, problems))
-        except (CutShortError, zlib.error, zstd.ZstdError) as error:
+        except (CutShortError, zlib.error) as error:
             problems.add(f"{where} could not be read: {error}")
         if size > window.size - at:
             problems.add(f"{where} claims {size} bytes, of which not all are there")
@@ -131,7 +131,7 @@ def _read_compressed(window: Window) -> tuple[list[str], int]:
     if header.method == _ZLIB:
         plain = zlib.decompressobj().decompress(body.head(_BODY), _BODY)
     elif header.method == _ZSTD:
-        plain = zstd.head(body, _BODY)
+        plain = head(body, _BODY)
     else:
         raise CutShortError(f"compression method {header.method} is none that clang had")
     inner = Window(Memory(plain))
