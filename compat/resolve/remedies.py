@@ -105,7 +105,9 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     is_old = any(soft.subject == "driver" and not branch_ended(search, soft) for soft in softs)
     prefer = "oldest-driver" if is_old and not anchors else "nearest"
     loosened = _without(search.target, softs, bits)
-    plan = solve(loosened, search, prefer, anchors) or solve(_plain(loosened, bits), search, prefer, anchors)
+    plan = solve(loosened, search, prefer, anchors)
+    if plan is None and (plain := _plain(loosened, bits)) is not loosened:
+        plan = solve(plain, search, prefer, anchors)
     if plan is not None and (remedy := _told(search, softs, plan)):
         yield remedy
     if len(softs) == 1 and subject(softs[0]) == "gpu":
@@ -221,9 +223,8 @@ def _per_gpu(search: Search, sets: Sequence[int]) -> list[Remedy]:
     if len(devices) < 2 or len(devices) != len(search.target.devices):
         return []
     every = sum(device.bit for device in devices)
-    plans = [solve(relaxing.relaxed(search.target, every & ~device.bit), search, "proven") for device in devices]
-    whole = tuple(plan for plan in plans if plan)
-    if len(whole) < len(devices):
+    whole = _plans(search, [every & ~device.bit for device in devices])
+    if not whole:
         return []
     told = ", ".join(f"{plan.runtime} for {device.label}" for plan, device in zip(whole, devices, strict=True))
     commands = tuple(gpu_command(search, {device: ""}) for device in devices)
@@ -245,19 +246,31 @@ def _split(search: Search) -> list[Remedy]:
     if len(packages) < 2:
         return []
     everything = sum(variable.bits for variable in packages)
+    tried: set[int] = set()
     for apart in reversed(packages):
         companions = sum(variable.bits for variable in packages if variable.package in apart.followers)
         alone = apart.bits | companions
-        if alone == everything or any(apart.package in one.followers for one in packages):
+        if everything & ~alone in {0, *tried} or any(apart.package in one.followers for one in packages):
             continue
+        tried.add(alone)
         dropped = (alone, everything & ~alone)
-        plans = [solve(relaxing.relaxed(search.target, bits), search, "proven") for bits in dropped]
-        if plans[0] and plans[1]:
-            halves = [", ".join(build.requirement for build in plan.builds if build.asked) for plan in plans if plan]
+        if plans := _plans(search, dropped):
+            halves = [", ".join(build.requirement for build in plan.builds if build.asked) for plan in plans]
             text = f"split into two images: {halves[0]} in one, {halves[1]} in the other"
             commands = tuple(half_command(search, bits) for bits in dropped)
-            return [Remedy(text=text, changes={"images": "2"}, commands=commands, plans=(plans[0], plans[1]))]
+            return [Remedy(text=text, changes={"images": "2"}, commands=commands, plans=plans)]
     return []
+
+
+def _plans(search: Search, dropped: Sequence[int]) -> tuple[Plan, ...]:
+    """One plan without each set of constraints; none at all as soon as one set has no plan."""
+    found: list[Plan] = []
+    for bits in dropped:
+        plan = solve(relaxing.relaxed(search.target, bits), search, "proven")
+        if plan is None:
+            return ()
+        found.append(plan)
+    return tuple(found)
 
 
 def _cpu(search: Search) -> list[Remedy]:
