@@ -68,12 +68,12 @@ class _Enumeration:
         self._domains = [self._grouped(variable) for variable in self._variables]
         self._chosen: list[Weighed] = []
         self._present: set[str] = set()
-        self._going: dict[tuple[object, ...], list[tuple[int, list[Weighed]]]] = {}
+        self._going: dict[tuple[int, ...], list[tuple[int, list[Weighed]]]] = {}
         self.found = found
 
     def _grouped(self, variable: Variable) -> list[tuple[int, list[Weighed]]]:
         """A package's builds by what they violate and by runtime, cheapest first; of builds alike in all joints one."""
-        groups: dict[tuple[int, object], dict[object, Weighed]] = {}
+        groups: dict[tuple[int, int], dict[object, Weighed]] = {}
         for weighed in self._search.domain(variable, self._place):
             for bits in weighed.violations:
                 group = groups.setdefault((bits, weighed.option.lane), {})
@@ -114,7 +114,7 @@ class _Enumeration:
 
     def _groups(self, depth: int) -> list[tuple[int, list[Weighed]]]:
         """The groups whose runtime goes with those of the builds chosen so far."""
-        key = (depth, *((weighed.option.package, weighed.option.lane) for weighed in self._chosen))
+        key = (depth, *(weighed.option.lane for weighed in self._chosen))
         if key not in self._going:
             goes, chosen = self._joints.goes, self._chosen
             self._going[key] = [

@@ -55,7 +55,7 @@ class Joints:
     def __init__(self, known: Knowledge, place: str, *, kin: bool = False) -> None:
         self._known, self._place, self._kin = known, place, kin
         self._pairs = {} if kin else known.pairs.setdefault(place, {})
-        self._lanes = {} if kin else known.lanes
+        self._going = {} if kin else known.going
 
     def pythons(self, left: Option, right: Option) -> int:
         """The Pythons that two builds can share; 0 if none.
@@ -79,27 +79,23 @@ class Joints:
         return bits
 
     def goes(self, left: Option, right: Option) -> bool:
-        """Whether the runtimes of two builds go together: the question that settles most pairs.
+        """Whether the runtimes of two builds go together: the question that settles most pairs."""
+        key = (left.lane, right.lane)
+        goes = self._going.get(key)
+        if goes is None:
+            goes = self._going[key] = self._fits(left, right)
+        return goes
+
+    def _fits(self, left: Option, right: Option) -> bool:
+        """Whether two runtimes go together, of builds that stand for all of their lanes.
 
         A twin of a build for Jetson boards comes from the same index: elsewhere the same CUDA means a server's, and a
         build whose code is for other GPUs alone goes with no board.
         """
+        twins = self._is_twin(left, right) or self._is_twin(right, left)
         if (left.on_board or right.on_board) and left.build.index != right.build.index:
-            is_apart = self._is_twin(left, right) or self._is_twin(right, left)
-            return not (is_apart or self._misses_boards(left) or self._misses_boards(right)) and fits_runtime(
-                left, right, twins=False
-            )
-        key = (left.package, left.lane, right.package, right.lane)
-        goes = self._lanes.get(key)
-        if goes is None:
-            twins = self._is_twin(left, right) or self._is_twin(right, left)
-            goes = self._lanes[key] = fits_runtime(left, right, twins)
-        return goes
-
-    def _misses_boards(self, option: Option) -> bool:
-        """Whether a build carries code, and none for a Jetson board."""
-        code = option.build.kernels
-        return bool(code) and code != ("-",) and self._known.matrix.families.integrated.isdisjoint(code)
+            return not (twins or left.off_board or right.off_board) and fits_runtime(left, right, twins=False)
+        return fits_runtime(left, right, twins)
 
     def objections(self, left: Option, right: Option) -> Iterator[Objection]:
         """Everything that stands between two builds, the cheapest questions first."""
@@ -121,7 +117,7 @@ class Joints:
         row = self._known.matrix.packages.get(companion.package)
         if row is None or row.follows != leader.package:
             return False
-        return self._kin or self._known.shares_index(companion.package, leader.package) or companion.lane[3]
+        return self._kin or self._known.shares_index(companion.package, leader.package) or companion.has_minors
 
     @staticmethod
     def _systems(left: Option, right: Option) -> Iterator[Objection]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Image, System
     from compat.resolve.images import Need, Stand
-    from compat.resolve.options import Lane, Line
+    from compat.resolve.options import Line
     from compat.resolve.request import Wish
     from compat.resolve.weighing import Verdict
 
@@ -68,7 +68,7 @@ class Knowledge:
         self.standing: dict[Need, tuple[Stand, ...]] = {}
         self.ranks: dict[int, tuple[int, ...]] = {}
         self.pairs: dict[str, dict[tuple[int, int], int]] = {}
-        self.lanes: dict[tuple[str, Lane, str, Lane], bool] = {}
+        self.going: dict[tuple[int, int], bool] = {}
         self._joints: dict[tuple[object, ...], dict[int, int]] = {}
         self._verdicts: dict[tuple[object, ...], Verdicts] = {}
         self._anchors: dict[tuple[str, str, str], int] = {}
@@ -88,6 +88,7 @@ class Knowledge:
         self._shares: dict[tuple[str, str], bool] = {}
         self._interned: dict[tuple[Line, ...], tuple[Line, ...]] = {}
         self._kits: dict[tuple[object, ...], int] = {}
+        self._lanes: dict[tuple[object, ...], int] = {}
         self._markers: dict[tuple[str, str, tuple[str, ...], int], int] = {}
         self._systems: dict[str, System | None] = {}
         self._images: dict[str, tuple[Image, ...]] = {}
@@ -287,6 +288,10 @@ class Knowledge:
         self._count += 1
         row = self.matrix.packages.get(package)
         kit = (build.runtime, build.kernels, build.driver, build.cudnn, build.glibc, build.cpu)
+        boards = self.matrix.families.integrated
+        on_board = bool(build.kernels) and boards.issuperset(build.kernels)
+        off_board = build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels)
+        lane = (package, build.runtime, fixes_minor(build), has_minors, build.index, on_board, off_board)
         return Option(
             build=build,
             package=package,
@@ -300,10 +305,12 @@ class Knowledge:
             rank=rank,
             lines={name: self._interned.setdefault(found, found) for name, found in lines.items()},
             uid=self._count,
-            lane=(kind, number, fixes_minor(build), has_minors),
+            lane=self._lanes.setdefault(lane, len(self._lanes)),
             kit=self._kits.setdefault(kit, len(self._kits)),
+            has_minors=has_minors,
             is_framework=row is not None and row.kind == "framework",
-            on_board=bool(build.kernels) and self.matrix.families.integrated.issuperset(build.kernels),
+            on_board=on_board,
+            off_board=off_board,
         )
 
     @cached_property

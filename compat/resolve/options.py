@@ -50,9 +50,6 @@ class Line:
     text: str = ""
 
 
-Lane = tuple[str, str, bool, bool]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Option:
     """One build as the search sees it.
@@ -64,11 +61,13 @@ class Option:
         rank: 0 for the newest release.
         lines: requirement lines by name; equal lines are one object.
         uid: number within the index, for caches only.
-        lane: what decides whether its runtime goes with another build's: kind, number, whether it comes from the
-            system, and whether the release has builds for several minors.
+        lane: number of the set of properties that decide whether its runtime goes with another build's: package,
+            runtime, whether that comes from the system, index, and whether its code is for boards, others, or unknown.
         kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
+        has_minors: whether the release has builds for several minors of its runtime's major.
         is_framework: whether its package is a framework rather than a companion.
         on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
+        off_board: whether it carries code, and none for a Jetson board.
     """
 
     build: Build
@@ -83,10 +82,12 @@ class Option:
     rank: int
     lines: dict[str, tuple[Line, ...]]
     uid: int = 0
-    lane: Lane = ("", "", False, False)
+    lane: int = 0
     kit: int = 0
+    has_minors: bool = False
     is_framework: bool = False
     on_board: bool = False
+    off_board: bool = False
 
     @property
     def runtime(self) -> str:

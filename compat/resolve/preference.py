@@ -202,6 +202,16 @@ class Preference:
         number = (*versions.release(text), 0, 0)[:3]
         return number[0] * 1_000_000 + number[1] * 1000 + number[2]
 
+    def is_below(self, owns: Sequence[Key], key: Key) -> bool:
+        """Whether :meth:`joint` of some measures is less than ``key``: most are decided by one of the first."""
+        place = 0
+        for is_worst, column in zip(self._worst, zip(*owns, strict=True), strict=True):
+            for value in (max(column),) if is_worst else column:
+                if value != key[place]:
+                    return bool(value < key[place])
+                place += 1
+        return False
+
     def joint(self, owns: Sequence[Key]) -> Key:
         """The measures of a plan from those of its builds."""
         key: list[int] = []

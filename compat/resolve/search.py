@@ -118,14 +118,11 @@ class Search:
             published = known.published(variable.package, place, variable.cpu)
             options, others = tuple(option for option in published if not option.build.yanked), []
         for group in known.in_kits(options):
-            verdicts = self.scale.verdicts(group[0], place)
-            level, strain = next(((level, strain) for bits, level, strain in verdicts if bits == FITS), (-1, 0))
-            if level >= 0:
-                yield from (
-                    Weighed(option, FITS, level, strain)
-                    for option in group
-                    if not others or all(option in other for other in others)
-                )
+            if served := self.scale.served(group[0], place):
+                level, strain = served
+                for option in group:
+                    if not others or all(option in other for other in others):
+                        yield Weighed(option, FITS, level, strain)
 
     def joints(self, place: str) -> Joints:
         """Objections between builds at a place."""
@@ -274,7 +271,7 @@ class _Descent:
             self._close(pythons)
             return
         last = depth + 1 == len(self._domains)
-        going: dict[object, bool] = {}
+        going: dict[int, bool] = {}
         for own, weighed in self._domains[depth]:
             lane = weighed.option.lane
             goes = going.get(lane)
@@ -283,7 +280,7 @@ class _Descent:
             if not goes:
                 continue
             self._owns[depth] = own
-            if self.found is not None and self._preference.joint(self._owns) >= self.found.key:
+            if self.found is not None and not self._preference.is_below(self._owns, self.found.key):
                 continue
             bits = self._common(weighed, pythons)
             if bits and (last or self._has_future(weighed, depth)):

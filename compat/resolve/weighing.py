@@ -123,6 +123,17 @@ class Scale:
             if forward[0] != plain[0]:
                 yield forward
 
+    def served(self, option: Option, place: str) -> tuple[int, int] | None:
+        """Level of the kernels and strain of a build that violates nothing, by cuda-compat if not without; or None."""
+        violations, level, strain = self.verdict(option, place)
+        if violations == FITS:
+            return level, strain
+        if self.may_forward and option.kind == "cuda" and place == FORWARD_PLACE:
+            violations, level, strain = self.verdict(option, place, forward=True)
+            if violations == FITS:
+                return level, strain
+        return None
+
     @cached_property
     def may_forward(self) -> bool:
         """Whether some machine's driver is known and may have a newer user-space driver beside it."""
