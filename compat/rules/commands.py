@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 _ENGINES: Final = pattern(r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b")
 _KUBERNETES: Final = pattern(r"\bkubectl\b|\bhelm\b")
 _SNUG: Final = pattern(r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b")
+_STARTS: Final = pattern(
+    r"\b(?:docker|podman|nerdctl)\b[^\n|;&]{0,12}?\b(?:container )?run\b|"
+    r"\b(?:singularity|apptainer)\b[^\n|;&]{0,40}?\b(?:run|exec|shell)\b"
+)
+_SHORTENED: Final = ("...", "\u2026", " [", "compose", "$ARGS", "$@")
+_AMD_NODES: Final = ("/dev/kfd", "/dev/dri")
+_JOINED: Final = pattern(
+    r"--privileged|--group-add[ =](?!video\b)\S|keep-groups|--user[ =](?:0|root)\b|-u[ =](?:0|root)\b"
+)
 _COMPILES: Final = pattern(
     r"setup\.py|\bmake\b|\bcmake\b|\bnvcc\b|\bhipcc\b|--no-build-isolation|--no-binary|make\.sh|build_ext|"
     r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
@@ -45,6 +54,27 @@ def asks_for_gpu(command: str) -> bool:
         "--rocm",
     )
     return any(mark in command for mark in marks)
+
+
+def starts_blind(commands: Sequence[str]) -> bool:
+    """Whether a whole command line starts a container and hands over nothing that could be a GPU.
+
+    A line that its writer shortened says nothing of what it left out, and a compose file stands elsewhere.
+    """
+    return any(
+        _STARTS.search(command)
+        and not asks_for_gpu(command)
+        and not any(mark in command for mark in (*_SHORTENED, "--device", "--privileged", "--nvccli"))
+        for command in commands
+    )
+
+
+def lacks_group(commands: Sequence[str]) -> bool:
+    """Whether a container gets AMD's device nodes, but not the group render, to which they belong on newer systems."""
+    return any(
+        _ENGINES.search(command) and any(node in command for node in _AMD_NODES) and not _JOINED.search(command)
+        for command in commands
+    )
 
 
 def builds_image(commands: Sequence[str]) -> bool:

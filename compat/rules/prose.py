@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from compat.errors import InputError
 from compat.matrix.rows import Signal
 from compat.rules.signals import MERE, WORDS, Heard, Hearing
-from compat.rules.stack import packages_of
+from compat.rules.stack import packages_of, vendors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,9 @@ LONGEST: Final = 20_000
 
 _ANYTHING: Final = 7  # candidates of a message that leaves everything open
 _WHOLE: Final = 600  # characters up to which a text is one thought, whatever its sentences
+_VENDORS: Final = frozenset({"amd"})
+"""Terms that a fact says as well as a word does: who states an AMD card need not write so, and no phrase forgets it."""
+
 _SENTENCE: Final = re.compile(r"[\n。！？；]+|[.!?;]+(?=\s|$)")
 
 
@@ -76,14 +79,17 @@ def _named(unit: str, matrix: Matrix) -> set[str]:
 def _made(row: Phrase, terms: set[str], given: set[str]) -> bool:
     """Whether terms make a phrase: all are there, by word or by fact, at least one by word, and none that it bars."""
     needed = set(row.terms)
-    return bool(terms & needed) and needed <= terms | given and not terms & set(row.unless)
+    barred = terms | (given & _VENDORS)
+    return bool(terms & needed) and needed <= terms | given and not barred & set(row.unless)
 
 
 def _given(host: Host) -> set[str]:
     """Terms that the facts say already."""
     packages = packages_of(host)
     frameworks = {term for term in ("torch", "tensorflow", "jax", "onnxruntime") for name in packages if term in name}
-    return frameworks | ({"container"} if host["container"] else set())
+    vendors = vendors_of(host)
+    named = set(vendors) if len(vendors) == 1 else set()
+    return frameworks | (named & _VENDORS) | ({"container"} if host["container"] else set())
 
 
 def _heard(row: Phrase, line: str) -> Heard:

@@ -49,6 +49,45 @@ def test_whether_a_command_hands_over_a_gpu(command, asks):
 
 
 @pytest.mark.parametrize(
+    ("command", "blind"),
+    [
+        ("docker run -it x", True),
+        ("singularity shell nemo.sif", True),
+        ("apptainer exec image.sif python x.py", True),
+        ("podman container run ubuntu", True),
+        ("singularity exec --nv image.sif python x.py", False),
+        ("docker run --gpus all x", False),
+        ("docker run --device nvidia.com/gpu=all x", False),
+        ("docker run --privileged x", False),
+        ("docker run ... x", False),  # its writer left out what matters
+        ("docker compose run app", False),  # the compose file tells
+        ("docker build .", False),
+        ("pip install docker", False),
+    ],
+)
+def test_whether_a_command_starts_a_container_without_a_gpu(command, blind):
+    assert commands.starts_blind((command,)) is blind
+
+
+@pytest.mark.parametrize(
+    ("command", "lacks"),
+    [
+        ("docker run --device=/dev/kfd --device=/dev/dri rocm/pytorch", True),
+        ("docker run --device /dev/kfd --group-add video rocm/pytorch", True),
+        ("docker run --device=/dev/kfd --group-add video --group-add render rocm/pytorch", False),
+        ("docker run --device=/dev/kfd --group-add=109 rocm/pytorch", False),
+        ("podman run --device=/dev/kfd --group-add keep-groups rocm/pytorch", False),
+        ("docker run --privileged --device=/dev/kfd rocm/pytorch", False),
+        ("docker run --device=/dev/kfd --user root rocm/pytorch", False),
+        ("docker run --gpus all image", False),
+        ("ls /dev/kfd", False),
+    ],
+)
+def test_whether_a_container_gets_the_nodes_without_their_group(command, lacks):
+    assert commands.lacks_group((command,)) is lacks
+
+
+@pytest.mark.parametrize(
     ("command", "compiles"),
     [
         ("python setup.py install", True),

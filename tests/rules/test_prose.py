@@ -29,7 +29,14 @@ WRITTEN = [
     ("where should tensorflow look, which LD_LIBRARY_PATH?", {}, "library-missing"),
     ("flash attn和vllm，torch版本不兼容", {}, "framework-pair-mismatch"),
     ("no wheels for arm, only for x86_64", {}, "platform-unsupported"),
+    ("Will the RX 6700 XT be supported?", {}, "rocm-gfx-unsupported"),
+    ("Does it support AMD GPUs?", {}, "rocm-gfx-unsupported"),
     # the same words beside other facts
+    (
+        "will this GPU be supported?",
+        {"gpus": [{"name": "AMD Radeon RX 6800M", "vendor": "amd"}]},
+        "rocm-gfx-unsupported",
+    ),
     ("No GPU found", {"container": "docker"}, "container-no-gpu"),
     ("the GPU is not found", {"packages": {"tensorflow": "2.9.1"}}, "library-missing"),
     ("the GPU is not found", {"packages": {"tensorflow": "2.17.0"}, "platform": "windows"}, "cpu-only-build"),

@@ -220,7 +220,7 @@ class WrongVendorBuild(Rule):
     def _blind(signals: Hearing) -> bool:
         """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
         spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
-        return not spoken and bool(signals.get("found-no-driver", "no-cuda-gpus", "insufficient-35"))
+        return not spoken and bool(signals.get("found-no-driver", "no-cuda-gpus", "insufficient-35", "vllm-no-device"))
 
     @staticmethod
     def _amd(host: Host) -> bool:

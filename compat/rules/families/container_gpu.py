@@ -128,12 +128,19 @@ class ContainerNoGpu(Rule):
                 facts=("container", "device_nodes"),
                 fix=self._run_fix(host),
             )
-        vague = blind and blind.signal.signal in _VAGUE
-        if blind and not vague and device_nodes is None and (not host["driver"] or blind.signal.signal in _BARE):
+        vague = blind is not None and blind.signal.signal in _VAGUE
+        bare = vague and told.starts_blind(commands)
+        if (
+            blind
+            and (bare or not vague)
+            and device_nodes is None
+            and (not host["driver"] or blind.signal.signal in _BARE)
+        ):
             return Found(
                 detail="The program in the container sees no GPU.",
                 facts=("container",),
                 confidence="likely",
+                severity="warning" if bare else None,  # a machine without any GPU says the same
                 fix=self._run_fix(host),
             )
         return Fits("the container has GPU device nodes") if nodes else None

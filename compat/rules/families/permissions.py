@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import compat.rules.commands as told
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import installed
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 
 from compat.rules.families.rocm import amd_cards
+
+_SHUT: Final = ("hip-no-device", "hsa-out-of-resources", "hsa-number-4104", "no-cuda-gpus", "torch-no-gpu-generic")
+"""Messages of programs that may not open AMD's nodes, or that see no GPU for another reason."""
 
 
 class DevicePermission(Rule):
@@ -44,11 +48,16 @@ class DevicePermission(Rule):
     )
 
     def check(
-        self, host: Host, matrix: Matrix, signals: Hearing, device_nodes_denied: tuple[str, ...] | None = None
+        self,
+        host: Host,
+        matrix: Matrix,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        device_nodes_denied: tuple[str, ...] | None = None,
     ) -> Outcome:
         """A device node exists, and opening it is refused."""
         if device_nodes_denied is None:
-            return self._suspected(host, matrix, signals)
+            return self._without_group(commands, signals) or self._suspected(host, matrix, signals)
         denied = [node for node in device_nodes_denied if not re.search(r"/dev/dri/card", node)]
         if host["container"] and host["selinux"] == "enforcing" and host["user_id"] == 0:
             return None  # no group helps root: it is SELinux that says no
@@ -65,6 +74,22 @@ class DevicePermission(Rule):
             detail=f"{', '.join(denied[:3])} may not be opened.",
             facts=("device_nodes_denied", "device_groups") if host["device_groups"] else ("device_nodes_denied",),
             fix=fix,
+        )
+
+    @staticmethod
+    def _without_group(commands: tuple[str, ...], signals: Hearing) -> Outcome:
+        """A container with AMD's nodes and without their group, in which a program sees no GPU."""
+        if not signals.get(*_SHUT) or not told.lacks_group(commands):
+            return None
+        return Found(
+            detail="The container gets AMD's device nodes, but not the group render that owns them.",
+            facts=(),
+            confidence="likely",
+            severity="warning",
+            fix=Fix(
+                "Pass the numeric id of the nodes' group into the container.",
+                ("docker run --device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd) IMAGE",),
+            ),
         )
 
     @staticmethod

@@ -33,6 +33,9 @@ _BESIDE: Final = {"tensorflow-cpu": "tensorflow"}
 _LOCAL: Final = pattern(r"\+[\w.]+")
 """The local part of a version, which a public release never carries (PEP 440)."""
 
+_OF_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-(?:nvcc|toolkit|version)|nvidia-[a-z]{2,12}-cu\d\d)\b")
+"""Packages of NVIDIA's own libraries, which conda's channels do not have for macOS."""
+
 _REFUSED: Final = (
     "pip-none-found",
     "unsupported-wheel",
@@ -189,8 +192,13 @@ class PlatformUnsupported(Rule):
     @staticmethod
     def _nvidia_only(platform: str, signals: Hearing) -> Outcome:
         """A package whose name says that it is made for CUDA is not found on macOS, which has none."""
+        if platform != "darwin":
+            return None
         name = next((text for item in signals if (text := item.values.get("requirement", ""))), "")
-        if platform != "darwin" or not re.search(r"^[\w-]+-(?:gpu|cu\d+|cuda\w*)(?![\w-])", name):
+        if not re.search(r"^[\w-]+-(?:gpu|cu\d+|cuda\w*)(?![\w-])", name):
+            found = _OF_CUDA.search(signals.text) if signals.get("conda-unsatisfiable", "no-version-of") else None
+            name = found[0] if found else ""
+        if not name:
             return None
         return Found(detail=f"{name} is made for CUDA, which macOS does not have.", facts=("platform",))
 
