@@ -14,10 +14,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.facts import Fact, Reading, Unknown
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from compat.detect.machine import Machine
 
@@ -33,31 +34,51 @@ _LIBCUDA: Final = pattern(r"libcuda\.so\.(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)")
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """One file: the qualified ``devices`` it defines and the ``driver`` whose libraries it mounts."""
+    """One file: its qualified ``devices``, the ``driver`` whose libraries it mounts; or ``why`` it may not be read."""
 
     path: str
-    kind: str
     devices: tuple[str, ...] = ()
     driver: str = ""
+    why: str = ""
 
 
 def specifications(machine: Machine) -> tuple[Specification, ...]:
-    """Every specification in the two standard folders that names a kind."""
+    """Every specification in the two standard folders that names a kind, and those that may not be read."""
     return tuple(_all(machine))
 
 
+def readings(found: Sequence[Specification]) -> dict[str, Reading]:
+    """Devices and driver of all specifications; where none tells them, a closed file means that nobody knows."""
+    where = ", ".join(each.path for each in found) or ", ".join(FOLDERS)
+    devices = tuple(name for each in found for name in each.devices)
+    driver = next((each.driver for each in found if each.driver), None)
+    closed = next((Unknown(each.why, each.path) for each in found if each.why), None)
+    return {
+        "cdi_devices": closed if closed and not devices else Fact(devices, where),
+        "cdi_driver": closed if closed and not driver else Fact(driver, where),
+    }
+
+
 def _all(machine: Machine) -> Iterator[Specification]:
-    """Each readable specification of both folders."""
+    """The specifications of both folders."""
     for folder in FOLDERS:
         for name in machine.names(folder):
             if name.endswith((".yaml", ".yml", ".json")):
-                path = f"{folder}/{name}"
-                text = machine.text(path, _LIMIT)
-                kind, devices = _of_json(text) if text.startswith("{") else _of_yaml(text)
-                if kind:
-                    driver = _LIBCUDA.search(text)
-                    qualified = tuple(f"{kind}={each}" for each in dict.fromkeys(devices))
-                    yield Specification(path, kind, qualified, driver[1] if driver else "")
+                yield from _one(machine, f"{folder}/{name}")
+
+
+def _one(machine: Machine, path: str) -> Iterator[Specification]:
+    """The specification in a file, unless it names no kind."""
+    reading = machine.read(path, _LIMIT)
+    if isinstance(reading, Unknown):
+        yield Specification(path, why=reading.why)
+        return
+    text = (reading.value or "").strip()
+    kind, devices = _of_json(text) if text.startswith("{") else _of_yaml(text)
+    if kind:
+        driver = _LIBCUDA.search(text)
+        qualified = tuple(f"{kind}={each}" for each in dict.fromkeys(devices))
+        yield Specification(path, qualified, driver[1] if driver else "")
 
 
 def _of_yaml(text: str) -> tuple[str, list[str]]:

@@ -41,6 +41,7 @@ SOUGHT: Final = "sockets of Docker and Podman, PATH"
 
 _DAEMON_FILE: Final = "/etc/docker/daemon.json"
 _VERSION: Final = pattern(r"(\d{1,3}\.\d{1,3}(?:\.\d{1,3})?)")
+_CDI_GPUS: Final = ("nvidia.com/gpu=", "amd.com/gpu=", "intel.com/gpu=")  # kinds that the vendors' generators write
 # What Docker's --gpus calls when it starts a container; it may be there without any runtime being registered
 _HOOKS: Final = ("nvidia-container-runtime-hook", "nvidia-container-toolkit")
 
@@ -75,15 +76,8 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
     The toolkit, specifications and control groups are facts of the machine and are told without an engine as well.
     """
     engine = _find(machine)
-    specifications = cdi.specifications(machine)
-    devices = tuple(name for each in specifications for name in each.devices)
-    driver = next((each.driver for each in specifications if each.driver), None)
-    shared = {
-        "container_toolkit": _toolkit(machine),
-        "cdi_devices": Fact(devices, ", ".join(each.path for each in specifications) or ", ".join(cdi.FOLDERS)),
-        "cdi_driver": Fact(driver, ", ".join(each.path for each in specifications) or ", ".join(cdi.FOLDERS)),
-        "cgroup": _cgroup(machine, engine),
-    }
+    devices = cdi.readings(cdi.specifications(machine))
+    shared = {"container_toolkit": _toolkit(machine), **devices, "cgroup": _cgroup(machine, engine)}
     if engine is None:
         absent = Fact(None, SOUGHT)
         return {**shared, "engine": absent, "engine_status": absent, "engine_flavour": absent, "gpu_runtime": absent}
@@ -93,7 +87,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "engine": Fact(label, engine.socket or "PATH"),
         "engine_status": Fact(engine.status, engine.socket or "PATH") if engine.status else _daemonless(engine),
         "engine_flavour": _flavour(machine, engine),
-        "gpu_runtime": _gpu_runtime(machine, engine, devices),
+        "gpu_runtime": _gpu_runtime(machine, engine, devices["cdi_devices"]),
     }
 
 
@@ -220,35 +214,40 @@ def _podman_rootless(machine: Machine, engine: Engine) -> bool:
         return False
 
 
-def _gpu_runtime(machine: Machine, engine: Engine, devices: tuple[str, ...]) -> Reading:
+def _gpu_runtime(machine: Machine, engine: Engine, devices: Reading) -> Reading:
     """A registered runtime, CDI specifications, or the hook that ``--gpus`` calls; absent if none of them is there."""
     # The daemon knows what is in force; its configuration file is only what would be after the next start
     runtimes = engine.info.get("Runtimes") if engine.info else None
-    names, source = (set(runtimes), f"{engine.socket}/info") if isinstance(runtimes, dict) else _configured(machine)
+    told = Fact(runtimes, f"{engine.socket}/info") if isinstance(runtimes, dict) else _configured(machine)
+    names = told.value if isinstance(told, Fact) else {}
     for name in ("nvidia", "amd"):
         if name in names or f"{name}-container-runtime" in names:
-            return Fact(name, source)
-    for kind, vendor in (("nvidia.com/gpu=", "cdi"), ("amd.com/gpu=", "cdi"), ("intel.com/gpu=", "cdi")):
-        if any(device.startswith(kind) for device in devices):
-            return Fact(vendor, ", ".join(cdi.FOLDERS))
+            return Fact(name, told.source)
+    if isinstance(devices, Fact) and any(device.startswith(_CDI_GPUS) for device in devices.value):
+        return Fact("cdi", ", ".join(cdi.FOLDERS))
     if engine.name == "docker" and (hook := next((path for name in _HOOKS if (path := machine.which(name))), "")):
         return Fact("nvidia", f"{hook}, the hook behind --gpus; no runtime is registered")
-    # Nothing found in files is no proof while the daemon, which may be configured otherwise, could not be asked
+    # Nothing found is no proof while a file is closed, or the daemon, which may be configured otherwise, is not asked
+    if closed := next((each for each in (told, devices) if isinstance(each, Unknown)), None):
+        return closed
     if engine.status in {"denied", "unreachable"} and not names:
-        return Unknown(f"the engine is {engine.status} and its configuration names no GPU runtime", source)
-    return Fact(None, source)
+        return Unknown(f"the engine is {engine.status} and its configuration names no GPU runtime", told.source)
+    return Fact(None, told.source)
 
 
-def _configured(machine: Machine) -> tuple[set[str], str]:
-    """Names of runtimes in Docker's configuration file, for an engine that does not answer."""
+def _configured(machine: Machine) -> Reading:
+    """Runtimes by name in Docker's configuration file, for an engine that does not answer."""
     import json
 
+    reading = machine.read(_DAEMON_FILE)
+    if isinstance(reading, Unknown):
+        return reading
     try:
-        found = json.loads(machine.text(_DAEMON_FILE) or "{}")
+        found = json.loads(reading.value or "{}")
     except (ValueError, RecursionError):
-        return set(), f"{_DAEMON_FILE}, which is not JSON"
+        return Fact({}, f"{_DAEMON_FILE}, which is not JSON")
     runtimes = found.get("runtimes") if isinstance(found, dict) else None
-    return set(runtimes) if isinstance(runtimes, dict) else set(), _DAEMON_FILE
+    return Fact(runtimes if isinstance(runtimes, dict) else {}, _DAEMON_FILE)
 
 
 def _toolkit(machine: Machine) -> Reading:

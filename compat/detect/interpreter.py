@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 _NAMES: Final = ("python3", "python")
+# where the interpreter lies in an environment's folder: venv's two schemes, and Windows' own and conda's
+_PROGRAMS: Final = ("bin/python3", "bin/python", "Scripts/python.exe", "python.exe")
 _CONFIG: Final = pattern(r"^\s*([\w-]+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 _VERSION: Final = pattern(r"\d+\.\d+(?:\.\d+)?")
 _ASK: Final = "import sys; print('%d.%d.%d' % sys.version_info[:3]); print(sys.prefix); print('\\n'.join(sys.path))"
@@ -117,8 +119,7 @@ def at(machine: Machine, path: str, chosen: str, *, ask: bool = True) -> Environ
         return Environment(python=path, chosen=chosen, why=f"nothing is at {path}")
     if entry.kind == "folder":
         prefix = path.rstrip("/")
-        python = next((each for name in _NAMES if machine.exists(each := f"{prefix}/bin/{name}")), "")
-        python = python or (f"{prefix}/python.exe" if machine.exists(f"{prefix}/python.exe") else "")
+        python = next((each for name in _PROGRAMS if machine.exists(each := f"{prefix}/{name}")), "")
     else:
         python, prefix = path, path.rsplit("/", 2)[0] if path.count("/") > 1 else "/usr"
     if python and _INTERPRETER.fullmatch(python.replace("\\", "/").rsplit("/", 1)[-1]) is None:

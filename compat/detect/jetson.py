@@ -8,10 +8,10 @@ Source: NVIDIA Jetson Linux developer guide; JetPack installation notes (meta pa
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
+from compat.detect.system_packages import versions
 from compat.facts import Fact, Gpu, Reading, Unknown
 from compat.lazy import pattern
 
@@ -39,13 +39,14 @@ def present(machine: Machine) -> bool:
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """L4T from its release file, JetPack from its meta package, the board's model as the GPU's name."""
     found = _L4T.search(machine.text(_RELEASE))
-    packaged = _package(machine, "nvidia-l4t-core")
+    packages = versions(machine)
+    packaged = packages.get("nvidia-l4t-core", "")
     l4t: Reading = Unknown("neither the release file nor a package names it", _RELEASE)
     if found:
         l4t = Fact(f"{found[1]}.{found[2]}", _RELEASE)
     elif packaged:
         l4t = Fact(packaged.split("-")[0], _DPKG)
-    jetpack = _package(machine, "nvidia-jetpack").split("-")[0]
+    jetpack = packages.get("nvidia-jetpack", "").split("-")[0]
     absent = Unknown("the package nvidia-jetpack is not installed; L4T tells the release", _DPKG)
     return {"l4t": l4t, "jetpack": Fact(jetpack, _DPKG) if jetpack else absent, "gpus": _gpu(machine)}
 
@@ -54,10 +55,3 @@ def _gpu(machine: Machine) -> Reading:
     """The board's model stands for its GPU, whose own name (``Orin``) is shared by several modules."""
     model = machine.text("/proc/device-tree/model", 4096).strip("\0 ")
     return Fact((Gpu(name=model, vendor="nvidia", integrated=True),), "/proc/device-tree/model")
-
-
-def _package(machine: Machine, name: str) -> str:
-    """Version of an installed package in dpkg's status file; empty if there is none."""
-    text = machine.text(_DPKG, 32 << 20)
-    found = re.search(rf"^Package: {name}\n(?:[^\n]+\n){{0,30}}?Version: (\S+)", text, re.MULTILINE)
-    return found[1] if found else ""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from compat.detect.root import LIMIT, Entry, Interpreter, Root, System
 from compat.facts import Fact, Reading, Unknown
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from compat.run import Outcome, Runner
 
 T = TypeVar("T")
+
+_WINDOWS_FOLDER: Final = pattern(r"[A-Za-z]:[\\/]|\\\\")  # of a drive, or of another machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,10 @@ class Machine:
         return (reading.value or "").strip() if isinstance(reading, Fact) else ""
 
     def number(self, path: str) -> int | None:
-        """The whole number that a file holds, as sysfs writes them; ``None`` for anything else (cgroups' ``max``)."""
+        """The whole number of at most 64 bits that a file of sysfs holds; ``None`` for anything else (``max``)."""
         text = self.text(path, 64)
-        return int(text) if text.isascii() and text.isdigit() else None
+        number = int(text) if text.isascii() and text.isdigit() else -1
+        return number if 0 <= number < 1 << 64 else None
 
     def data(self, path: str, limit: int = LIMIT) -> bytes:
         """The bytes at ``path``; empty if there are none or they may not be read."""
@@ -138,14 +141,19 @@ class Machine:
 
     def which(self, program: str) -> str:
         """Path of a program on ``PATH``; empty if it is not there. Relative folders of ``PATH`` are not trusted."""
-        windows = self.system.name == "windows"
-        name = f"{program}.exe" if windows else program
-        for folder in self.env.get("PATH", "").split(";" if windows else ":"):
+        name = f"{program}.exe" if self.system.name == "windows" else program
+        for folder in self.folders("PATH"):
             path = f"{folder.rstrip('/')}/{name}"
-            entry = self.entry(path) if windows or folder.startswith("/") else None
+            entry = self.entry(path)
             if entry is not None and entry.kind == "file" and entry.mode & 0o111:
                 return path
         return ""
+
+    def folders(self, variable: str) -> list[str]:
+        """Folders that a variable such as ``PATH`` lists, the relative ones left out: they may be anybody's."""
+        windows = self.system.name == "windows"
+        parts = self.env.get(variable, "").split(";" if windows else ":")
+        return [part for part in parts if (_WINDOWS_FOLDER.match(part) if windows else part.startswith("/"))]
 
     def ask(self, argv: Sequence[str], env: Mapping[str, str] | None = None) -> Outcome:
         """Run a program within what is left of the deadline."""

@@ -123,9 +123,7 @@ def _installed(machine: Machine) -> Installed:
 
 def _sites(machine: Machine) -> tuple[str, ...]:
     """PYTHONPATH, then the environment's own folders, then the person's (site.py's order, user before system)."""
-    chosen = environment(machine)
-    extra = [part for part in machine.env.get("PYTHONPATH", "").split(":") if part.startswith("/")]
-    return tuple(dict.fromkeys((*extra, *chosen.sites)))
+    return tuple(dict.fromkeys((*machine.folders("PYTHONPATH"), *environment(machine).sites)))
 
 
 def _distributions(machine: Machine, site: str) -> Iterator[tuple[str, str, str]]:

@@ -81,7 +81,7 @@ def _next_container(window: Window, at: int) -> int:
     section is searched, once, front to back.
     """
     at = -(-at // _ALIGN) * _ALIGN
-    if window.head(len(MAGIC), at) == MAGIC:
+    if window.head(len(MAGIC), at) == MAGIC:  # nearly always: four bytes are read, and not the padding too
         return at if at + _CONTAINER.size <= window.size else -1
     gap = window.head(_PADDING, at)
     skip = len(gap) - len(gap.lstrip(b"\0"))

@@ -5,23 +5,23 @@ The index is the one that the person names, else the one that their installer is
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from html import unescape
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import Final
 from urllib.parse import urljoin, urlsplit
 
 from compat import run
 from compat.errors import CannotCheckError, InputError
 from compat.names import normalise
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _ACCEPT: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _LINK: Final = re.compile(r"<a\s[^>]{0,2000}?href=[\"']([^\"']{1,2000})[\"']", re.IGNORECASE)
 _LARGEST: Final = 64 << 20  # bytes of one page; the largest have some ten
+_PART: Final = 1 << 20
 _PIP_DEFAULT: Final = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 _VARIABLES: Final = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
 
@@ -40,11 +40,10 @@ def wheel(name: str, version: str, *, index: str = "", tag: str = "manylinux", a
         InputError: if the index has no such wheel.
         CannotCheckError: if the index cannot be reached, or none is configured.
     """
-    page = urljoin((index or configured()).rstrip("/") + "/", normalise(name) + "/")
+    page = _joined((index or configured()).rstrip("/") + "/", normalise(name) + "/")
     found = [url for url in _links(page) if _fits(url, version, tag, arch)]
     if not found:
-        hint = "its versions are on the page" if urlsplit(page).netloc else ""
-        raise InputError(f"no wheel of {name} {version} for {arch}", where=page, hint=hint)
+        raise InputError(f"no wheel of {name} {version} for {arch}", where=page, hint="its versions are on the page")
     return found[-1]
 
 
@@ -66,17 +65,34 @@ def configured(runner: run.Runner = run.run) -> str:
     raise CannotCheckError("no package index is configured", hint="name one with --index")
 
 
-def _links(page: str) -> Iterable[str]:
+def _joined(page: str, link: str) -> str:
+    """Where a link of a page leads; to nothing if it is no address (``http://[``)."""
+    try:
+        return urljoin(page, link)
+    except ValueError:
+        return ""
+
+
+def _links(page: str) -> list[str]:
     """Addresses of the files on a page, in either of its forms."""
-    answer = _get(page)
-    if "json" in answer.headers.get("Content-Type", ""):
-        files = answer.json().get("files", ())
-        return [urljoin(page, str(item.get("url", ""))) for item in files if isinstance(item, dict)]
-    return [urljoin(page, unescape(link)) for link in _LINK.findall(answer.text[:_LARGEST])]
+    kind, body = _get(page)
+    links = _listed(body) if "json" in kind else map(unescape, _LINK.findall(body.decode("utf-8", "replace")))
+    return [_joined(page, link) for link in links]
 
 
-def _get(page: str) -> Any:
-    """A page of an index.
+def _listed(body: bytes) -> list[str]:
+    """The links of a page in JSON (PEP 691); none where it is something else."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return []
+    files = document.get("files") if isinstance(document, dict) else None
+    rows = files if isinstance(files, list) else []
+    return [str(row.get("url", "")) for row in rows if isinstance(row, dict)]
+
+
+def _get(page: str) -> tuple[str, bytes]:
+    """Content type and body of a page, of which no more is read than the largest has.
 
     Raises:
         InputError: if the index answers that it has none.
@@ -85,13 +101,14 @@ def _get(page: str) -> Any:
     import requests
 
     try:
-        answer = requests.get(page, headers={"Accept": _ACCEPT}, timeout=(10.0, 60.0))
-        answer.raise_for_status()
+        with requests.get(page, headers={"Accept": _ACCEPT}, timeout=(10.0, 60.0), stream=True) as answer:
+            answer.raise_for_status()
+            parts = islice(answer.iter_content(_PART), _LARGEST // _PART)
+            return answer.headers.get("Content-Type", ""), b"".join(parts)
     except requests.HTTPError as error:
         raise InputError(f"the index answered {error.response.status_code}", where=page) from None
-    except requests.RequestException as error:
+    except (requests.RequestException, ValueError) as error:  # ValueError: an address that is none
         raise CannotCheckError(f"the index could not be reached: {type(error).__name__}") from None
-    return answer
 
 
 def _fits(url: str, version: str, tag: str, arch: str) -> bool:

@@ -6,6 +6,7 @@ blocks, because a wheel's directory is read in many small pieces.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -35,10 +36,10 @@ class Remote:
         self._url, self._session = url, requests.Session()
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         answer, _ = self._ask(0, 0)
-        total = answer.headers.get("Content-Range", "").rpartition("/")[2]
-        if answer.status_code != requests.codes.partial_content or not total.isdigit():
+        total = re.fullmatch(r"bytes 0-\d+/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
+        if answer.status_code != requests.codes.partial_content or total is None:
             raise InputError("its server does not serve parts of files", where=url, hint="download it first")
-        self.size = int(total)
+        self.size = int(total[1])
 
     def _ask(self, first: int, last: int) -> tuple[Any, bytes]:
         """A part of the file, never more than was asked for, whatever the server sends."""

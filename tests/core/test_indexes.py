@@ -22,15 +22,36 @@ HTML = "<html>" + "".join(f'<a href="../files/{name}#sha256=0">{name}</a>' for n
 JSON = '{"files": [' + ",".join(f'{{"url": "../files/{name}"}}' for name in FILES) + "]}"
 
 
+GOOD = '<a href="thing-1.0-cp311-cp311-manylinux_2_28_x86_64.whl">'
+RUBBISH = {
+    "json-none": b"",
+    "json-cut": b'{"files": [{"url": "thing-1.0',
+    "json-list": b"[1]",
+    "json-number": b'{"files": 7}',
+    "json-rows": b'{"files": [null, 7, {}, {"url": null}, {"url": ["x"]}]}',
+    "json-deep": b"[" * 100_000,
+    "html-none": b"",
+    "html-bytes": bytes(range(256)),
+    "html-unclosed": b'<a href="' * 5000,
+}
+ODD = {
+    "html-address": f'<a href="http://[">{GOOD}',
+    "html-latin": f'<a href="caf\xe9.whl">{GOOD}',
+    "json-address": '{"files": [{"url": "http://[::1/x.whl"}, {"url": "thing-1.0-py3-none-any.whl"}]}',
+}
+
+
 class Page(BaseHTTPRequestHandler):
     def do_GET(self):
         kind, name = self.path.strip("/").split("/")
         if name != "thing":
             self.send_error(404)
             return
-        body = (JSON if kind == "json" else HTML).encode()
+        odd = RUBBISH | {key: text.encode("latin-1") for key, text in ODD.items()}
+        body = odd.get(kind, (JSON if kind == "json" else HTML).encode())
         self.send_response(200)
-        self.send_header("Content-Type", "application/vnd.pypi.simple.v1+json" if kind == "json" else "text/html")
+        json_kind = "application/vnd.pypi.simple.v1+json"
+        self.send_header("Content-Type", json_kind if kind.startswith("json") else "text/html")
         self.end_headers()
         self.wfile.write(body)
 
@@ -41,7 +62,7 @@ class Page(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def server():
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{httpd.server_port}"
     httpd.shutdown()
     httpd.server_close()
@@ -75,6 +96,31 @@ def test_the_wheel_for_the_platform_is_found(server, form, version, arch, end):
 def test_what_is_not_there_is_said(server, name, version, words):
     with pytest.raises(InputError, match=words):
         indexes.wheel(name, version, index=f"{server}/html")
+
+
+@pytest.mark.parametrize("kind", RUBBISH)
+def test_a_page_of_rubbish_lists_nothing(server, kind):
+    with pytest.raises(InputError, match=r"no wheel of thing 1\.0"):
+        indexes.wheel("thing", "1.0", index=f"{server}/{kind}")
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_link_does_not_hide_the_others(server, kind):
+    assert "/thing-1.0-" in indexes.wheel("thing", "1.0", index=f"{server}/{kind}")
+
+
+@pytest.mark.parametrize("index", ["http://[", "no address", "file:///etc", "ftp://mirror.example/simple"])
+def test_an_address_that_is_none_is_told(index):
+    with pytest.raises(CannotCheckError, match="could not be reached"):
+        indexes.wheel("thing", "1.0", index=index)
+
+
+def test_no_more_of_a_page_is_read_than_the_largest_has(server, monkeypatch):
+    monkeypatch.setattr(indexes, "_LARGEST", 400)
+    monkeypatch.setattr(indexes, "_PART", 50)
+    with pytest.raises(InputError, match="no wheel"):
+        indexes.wheel("thing", "3.0", index=f"{server}/html")  # it stands behind the first 400 bytes
+    assert indexes.wheel("thing", "1.0", index=f"{server}/html")
 
 
 def test_an_unreachable_index_is_no_fault_of_the_input():

@@ -21,6 +21,9 @@ def wheel():
     return out.getvalue()
 
 
+ODD = {"/star": "bytes 0-0/*", "/two": "bytes 0-0/\xb2", "/digits": f"bytes 0-0/{'9' * 5000}", "/items": "items 0-0/9"}
+
+
 class Ranged(BaseHTTPRequestHandler):
     data = wheel()
     asked = 0
@@ -36,7 +39,8 @@ class Ranged(BaseHTTPRequestHandler):
         self.send_response(200 if self.path.startswith("/whole") else 206)
         self.send_header("Content-Length", str(len(body)))
         if not self.path.startswith("/whole"):
-            self.send_header("Content-Range", f"bytes {first}-{last}/{len(self.data)}")
+            told = f"bytes {first}-{last}/{len(self.data)}"
+            self.send_header("Content-Range", ODD.get(self.path.partition("/x")[0], told))
         self.end_headers()
         try:
             self.wfile.write(body)
@@ -51,7 +55,7 @@ class Ranged(BaseHTTPRequestHandler):
 def server():
     Ranged.asked = 0
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Ranged)
-    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{httpd.server_port}"
     httpd.shutdown()
     httpd.server_close()
@@ -69,6 +73,33 @@ def test_only_the_members_that_matter_travel(server):
 def test_a_server_that_cannot_help_is_named(server, path, words):
     with pytest.raises(InputError, match=words):
         ranges.inspect(server + path)
+
+
+@pytest.mark.parametrize("path", ODD)
+def test_a_size_that_is_none_is_no_size(server, path):
+    with pytest.raises(InputError, match="does not serve parts"):
+        ranges.inspect(f"{server}{path}/x.whl")
+
+
+def test_a_file_that_ends_before_its_size_is_told(server, monkeypatch):
+    """The server promises more than it has: what is missing is said, and nothing hangs."""
+    monkeypatch.setattr(Ranged, "data", wheel()[:-30])
+    found = ranges.inspect(f"{server}/thing-1.0-py3-none-any.whl")
+    assert found.targets == ()
+    assert not found.complete
+
+
+def test_a_block_is_asked_for_once_while_it_is_kept(server, monkeypatch):
+    remote = ranges.Remote(f"{server}/x.whl")
+    monkeypatch.setattr(ranges, "_KEPT", 2)
+    data, block = Ranged.data, ranges._BLOCK
+    for offset, count in ((0, 10), (5, block), (block, 1), (0, 0), (2 * block - 1, 2), (len(data) - 3, 3)):
+        assert remote.read_at(offset, count) == data[offset : offset + count]
+    before = Ranged.asked
+    assert remote.read_at(len(data) - 9, 9) == data[-9:]
+    assert Ranged.asked == before  # the last block is among the two kept
+    remote.read_at(0, 1)
+    assert Ranged.asked == before + block  # and the first one is not any more
 
 
 def test_an_unreachable_server_is_not_a_fault_of_the_input():

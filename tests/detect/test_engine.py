@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from compat.detect import cdi, sockets
 from compat.detect.root import Root
+from compat.facts import Unknown
 
 INFO = {"Runtimes": {"runc": {}}, "CgroupDriver": "systemd", "SecurityOptions": [], "DockerRootDir": "/var/lib/docker"}
 
@@ -117,6 +118,35 @@ def test_flavour_is_told_by_the_daemon_itself(recorded, info, flavour):
 )
 def test_way_to_a_gpu_is_found(recorded, info, files, runtime):
     assert recorded(docker(info, files=files))["gpu_runtime"] == runtime
+
+
+NVIDIA_YAML = 'kind: nvidia.com/gpu\ndevices:\n- name: "0"\n  libcuda.so.550.54.14\n'
+NO_RUNTIME = {"/etc/docker/daemon.json": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("said", "fact", "told"),
+    [
+        ({"sockets": {"/var/run/docker.sock": "refused"}, "files": NO_RUNTIME}, "gpu_runtime", None),
+        ({"sockets": {"/var/run/docker.sock": "refused"}, "files": {}}, "gpu_runtime", None),
+        (
+            {"sockets": {"/var/run/docker.sock": "refused"}, "denied": ["/etc/docker/daemon.json"]},
+            "gpu_runtime",
+            "/etc/docker/daemon.json: Permission denied",
+        ),
+        (docker({}, denied=["/etc/cdi/x.yaml"]), "gpu_runtime", "/etc/cdi/x.yaml: Permission denied"),
+        (docker({}, denied=["/etc/cdi/x.yaml"]), "cdi_devices", "/etc/cdi/x.yaml: Permission denied"),
+        (docker({}, denied=["/var/run/cdi/x.json"]), "cdi_driver", "/var/run/cdi/x.json: Permission denied"),
+        (docker({}, denied=["/etc/cdi/x.yaml"], files={"/etc/cdi/y.yaml": NVIDIA_YAML}), "gpu_runtime", "cdi"),
+        (docker({}, denied=["/etc/cdi/x.yaml"], files={"/etc/cdi/y.yaml": NVIDIA_YAML}), "cdi_driver", "550.54.14"),
+        (docker({"Runtimes": {"nvidia": {}}}, denied=["/etc/cdi/x.yaml"]), "gpu_runtime", "nvidia"),
+        ({"denied": ["/etc/cdi/x.yaml"]}, "cdi_devices", "/etc/cdi/x.yaml: Permission denied"),
+    ],
+)
+def test_a_file_that_may_not_be_read_is_a_reason_and_no_absence(recorded, said, fact, told):
+    """Told as absent, it would have somebody set up again what is set up: a file of root's is common there."""
+    reading = recorded(said).reading(fact)
+    assert (reading.why if isinstance(reading, Unknown) else reading.value) == told
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,26 @@ def test_l4t_package_counts_where_the_release_file_is_missing(seen):
     assert seen("jetson", files=files)["l4t"].value == "36.4.0"
 
 
+@pytest.mark.parametrize(("status", "jetpack"), [("install ok installed", "6.1"), ("deinstall ok config-files", None)])
+def test_jetpack_that_was_removed_is_not_told(seen, status, jetpack):
+    """dpkg keeps the paragraph of a package whose configuration files are left, with its version."""
+    files = {
+        "/etc/nv_tegra_release": "# R36 (release), REVISION: 4.0, GCID: 1\n",
+        "/var/lib/dpkg/status": DPKG.format("nvidia-jetpack", status, "6.1+b123-1"),
+    }
+    reading = seen("jetson", files=files)["jetpack"]
+    assert (reading.value.partition("+")[0] if isinstance(reading, Fact) else None) == jetpack
+
+
+@pytest.mark.parametrize("text", ["9" * 60, "-1", "max", "1e9", "0x10", "٣", "18446744073709551616"])
+def test_memory_that_no_card_has_is_not_told(seen, text):
+    """The kernel's numbers have 64 bits; a document with others could not be read back."""
+    node = "/sys/class/kfd/kfd/topology/nodes/1/properties"
+    files = {node: "simd_count 4\ngfx_target_version 110000\nlocation_id 256\n", f"{BUS}/mem_info_vram_total": text}
+    (gpu,) = seen("amd", files=files)["gpus"].value
+    assert gpu.memory_mib is None
+
+
 NODES = {"/dev/nvidia0": "0 666", "/dev/nvidiactl": "44 660", "/dev/kfd": "109 660", "/dev/dri/card0": "44 660"}
 
 

@@ -74,6 +74,28 @@ def test_kind_of_environment_is_told_by_its_marks(recorded, given, kind):
     assert (host["python"], host["python_environment"]) == ("3.11.9", kind)
 
 
+@pytest.mark.parametrize("program", ["bin/python3", "bin/python", "Scripts/python.exe", "python.exe"])
+def test_interpreter_of_an_environment_is_found_in_each_layout(recorded, program):
+    files = {"/ml/pyvenv.cfg": "version = 3.11.9\n", f"/ml/{program}": ""}
+    assert recorded({"files": files}, python="/ml")["python_path"] == f"/ml/{program}"
+
+
+@pytest.mark.parametrize(
+    ("system", "path", "version"),
+    [
+        ("linux", "/extra:relative:", "1.0"),
+        ("linux", "relative:C:extra", "2.0"),
+        ("windows", "relative;C:/extra", "1.0"),
+        ("windows", "C:/none;C:\\extra", "2.0"),
+    ],
+)
+def test_copy_on_pythonpath_comes_before_the_environments(recorded, system, path, version):
+    folders = {"linux": "/extra", "windows": "/C:/extra"}
+    said = site({f"{folders[system]}/numpy-1.0.dist-info/METADATA": ""}, **{"numpy-2.0.dist-info/METADATA": ""})
+    host = recorded(said | {"system": system, "env": {"PYTHONPATH": path}}, python="/venv")
+    assert host["packages"]["numpy"] == version
+
+
 def test_missing_interpreter_is_a_reason(recorded):
     host = recorded({}, python="/nowhere/python")
     assert "nothing is at" in host.reading("packages").why

@@ -106,6 +106,22 @@ def test_programs_in_relative_folders_are_not_run(seen):
     assert seen("tools", files={"/desk/gcc": ""}, env={"PATH": ".:desk:"})["gcc"].value is None
 
 
+@pytest.mark.parametrize(
+    ("path", "version"),
+    [
+        ("C:/Windows;C:/tools", "3.30.1"),
+        ("C:\\Windows;C:/tools/", "3.30.1"),
+        ("/tools;tools;.;;C:tools", None),
+        ("C:/Windows:C:/tools", None),
+    ],
+)
+def test_programs_of_windows_are_run_from_full_paths_alone(seen, path, version):
+    """A ``cmake.exe`` in the folder that somebody stands in, or on whatever drive that is, may be anybody's."""
+    files = dict.fromkeys(("/C:/tools/cmake.exe", "/tools/cmake.exe", "/cmake.exe", "/C:tools/cmake.exe"), "")
+    said = {"files": files, "commands": {"cmake.exe --version": "cmake version 3.30.1\n"}}
+    assert seen("tools", system="windows", env={"PATH": path}, **said)["cmake"].value == version
+
+
 PARAGRAPH = "Package: {}\nStatus: {}\nPriority: optional\nVersion: {}\nDescription: x\n .\n more\n\n"
 
 

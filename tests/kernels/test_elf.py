@@ -71,6 +71,11 @@ def test_runpath_hides_rpath(make):
     assert linkage.read(elf.read(make.window(make.elf(rpath=["/old"])))).rpath == ("/old",)
 
 
+def test_search_paths_are_taken_apart_in_the_loaders_order(make):
+    data = make.elf(runpath=["$ORIGIN:$ORIGIN/../../nvidia/cudnn/lib:", ":/last"])
+    assert linkage.read(elf.read(make.window(data))).rpath == ("$ORIGIN", "$ORIGIN/../../nvidia/cudnn/lib", "/last")
+
+
 def test_version_needs_that_lead_in_circles_end(make):
     """Every record is a need whose versions are all the records after it: walking them all would take the square."""
     count = 1 << 12

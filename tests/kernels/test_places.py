@@ -151,6 +151,32 @@ def test_a_wheel_without_one_of_its_headers_is_told(tmp_path, cuda, change):
     assert not found.complete
 
 
+@pytest.mark.parametrize(
+    ("place", "value", "said"),
+    [(6, 1, "an encrypted member"), (8, 99, "compression method 99"), (42, 1 << 20, "could not be read")],
+)
+def test_a_member_that_cannot_be_unpacked_says_why(tmp_path, cuda, place, value, said):
+    """The fields of the directory's record, APPNOTE.TXT 4.3.12: flags, method, offset of the local header."""
+    raw = bytearray(wheel(tmp_path / "k.whl", {"k/_C.so": cuda}).read_bytes())
+    at = raw.rindex(b"PK\1\2") + place + 2 * (place < 40)
+    raw[at : at + 2 + 2 * (place > 40)] = value.to_bytes(2 + 2 * (place > 40), "little")
+    (tmp_path / "odd.whl").write_bytes(raw)
+    (code,) = inspect(tmp_path / "odd.whl").objects
+    assert (code.path, code.targets) == ("k/_C.so", ())
+    assert said in code.unread[0]
+
+
+@pytest.mark.parametrize(("mode", "read"), [(0o755, True), (0o100, True), (0o010, True), (0o001, True), (0o644, False)])
+def test_a_program_in_a_layer_is_known_by_any_right_to_run_it(tmp_path, cuda, mode, read):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        member = tarfile.TarInfo("usr/bin/tool")
+        member.size, member.mode = len(cuda), mode
+        archive.addfile(member, io.BytesIO(cuda))
+    (tmp_path / "layer.tar").write_bytes(out.getvalue())
+    assert bool(inspect(tmp_path / "layer.tar").targets) is read
+
+
 def test_overlapping_members_are_not_read_over_and_over(tmp_path, cuda):
     raw = wheel(tmp_path / "k.whl", {"a.so": cuda}).read_bytes()
     start = raw.rindex(b"PK\1\2")
@@ -231,6 +257,19 @@ def test_a_folder_without_a_record_serves_too(tmp_path, cuda):
     assert targets(inspect_package("torch", tmp_path)) == {"lib/libtorch_cuda.so": ("sm_80", "compute_90")}
     with pytest.raises(InputError, match="not installed"):
         inspect_package("jax", tmp_path)
+
+
+def test_a_record_may_have_empty_lines_and_names_files_that_are_no_binaries(tmp_path, cuda):
+    install(
+        tmp_path, "k", "1", {"k/_C.so": cuda, "k/notes.txt": cuda, "k/kernel.ptx": b".version 8.0\n.target sm_90\n"}
+    )
+    record = tmp_path / "k-1.dist-info" / "RECORD"
+    record.write_text("\n\n" + record.read_text().replace("\n", "\n\n"))
+    found = inspect_package("k", tmp_path)
+    assert (targets(found), found.scanned) == (
+        {"k/_C.so": ("sm_80", "compute_90"), "k/kernel.ptx": ("compute_90",)},
+        2,
+    )
 
 
 def test_a_record_cannot_lead_outside(tmp_path, cuda):

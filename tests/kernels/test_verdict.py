@@ -133,6 +133,10 @@ def test_files_for_other_targets_are_no_lack(form):
     assert judge(Inspection(path="library", objects=tuple(files)), "gfx1030", FAMILIES).kernels == "none"
 
 
+def test_as_much_machine_code_as_ptx_is_native():
+    assert judge(carrying(("compute_80", 3), ("sm_120", 3)), "sm_120", FAMILIES).kernels == "native"
+
+
 def test_mostly_ptx_is_ptx():
     assert judge(carrying(("compute_80", 9), ("sm_120", 1)), "sm_120", FAMILIES).kernels == "ptx"
 
