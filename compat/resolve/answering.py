@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.plan import Plan
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.request import Wish
     from compat.resolve.search import Assignment
     from compat.resolve.situation import Situation
+    from compat.resolve.wishes import Wish
 
 
 def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str) -> Answer:
@@ -68,10 +68,11 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
         if certain is None:
             return Answer(status="unknown" if is_open(plan) else "plan", plan=plan, conditions=plan.conditions)
         search, uncounted = certain, tuple(f"{gpu.why}: it does not count" for gpu in plan.gpus if gpu.why)
+    from compat.resolve.corrections import corrections
     from compat.resolve.remedies import remedies
     from compat.resolve.wording import told
 
-    sets = search.corrections()
+    sets = corrections(search)
     return Answer(
         status="conflict",
         conflicts=told(search, sets),

@@ -10,10 +10,10 @@ from itertools import combinations, islice
 from typing import TYPE_CHECKING, Final
 
 from compat.plan import Choice
+from compat.resolve.alternatives import FITS
 from compat.resolve.pins import agreed
 from compat.resolve.preference import MEASURES
 from compat.resolve.search import need_of
-from compat.resolve.weighing import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

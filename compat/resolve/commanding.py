@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from compat.plan import Plan
     from compat.resolve.devices import Device
-    from compat.resolve.request import Wish
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
+    from compat.resolve.wishes import Wish
 
 _FLAGS: Final = {"driver": "--driver", "amdgpu": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
 """Facts that an option states, by name; the driver of a machine whose GPUs are all AMD's is AMD's."""

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.resolve.alternatives import either
 from compat.resolve.options import ANY_PYTHON
-from compat.resolve.weighing import either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

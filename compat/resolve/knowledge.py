@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
     from compat.matrix import Matrix
     from compat.matrix.rows import Image, System
-    from compat.resolve.images import Need, Stand
+    from compat.resolve.alternatives import Verdict
+    from compat.resolve.needs import Need, Stand
     from compat.resolve.options import Line
-    from compat.resolve.request import Wish
-    from compat.resolve.weighing import Verdict
+    from compat.resolve.wishes import Wish
 
 _KEPT: Final = 4096
 """Answers about requests that are kept; a long-lived process must not grow with what it is asked."""

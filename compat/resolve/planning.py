@@ -12,11 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat.plan import NO_CODE, BaseImage, GpuVerdict, Plan, PlannedBuild
+from compat.resolve.alternatives import FITS
 from compat.resolve.driving import driver_need, forward_env, forward_package
 from compat.resolve.options import is_unread
 from compat.resolve.pins import constraints
 from compat.resolve.search import runtime_of
-from compat.resolve.weighing import FITS, FORWARD, LEVELS
+from compat.resolve.weighing import FORWARD, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,8 +13,8 @@ from compat.resolve.devices import Device, vendor_of
 from compat.resolve.situation import driver_number
 
 if TYPE_CHECKING:
-    from compat.resolve.request import Wish
     from compat.resolve.situation import Machine, Situation
+    from compat.resolve.wishes import Wish
 
 
 def relaxed(target: Situation, bits: int) -> Situation:

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.errors import InputError
-from compat.lazy import dataclass
 from compat.names import normalise
 from compat.resolve.specs import is_void, meets
+from compat.resolve.wishes import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,41 +21,9 @@ if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.options import Option
 
 _LONGEST = 500
 """Characters of one requirement that are read; real ones stay far below it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """One requirement.
-
-    Attributes:
-        text: as it was typed.
-        package: canonical name of the matrix, or of a shared dependency.
-        spec: version specifier, ``==2.0.1+cu118``; empty for any version.
-        extras: extras asked for.
-        marker: environment marker; empty if it always applies.
-        cpu: whether it names a CPU build itself (``+cpu``, ``tensorflow-cpu``).
-        shared: whether it is about a dependency such as numpy and not about a package with builds.
-        distribution: distribution named, where it is one of several of its package (``paddlepaddle-gpu``).
-    """
-
-    text: str
-    package: str
-    spec: str = ""
-    extras: tuple[str, ...] = ()
-    marker: str = ""
-    cpu: bool = False
-    shared: bool = False
-    distribution: str = ""
-
-    def names(self, option: Option) -> bool:
-        """Whether a build is of the distribution named and of a release, or a version published for it, that fits."""
-        if self.distribution and option.build.install_name != self.distribution:
-            return False
-        return meets(self.spec, option.full) or (option.build.published != "" and meets(self.spec, option.version))
 
 
 def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:

@@ -1,9 +1,8 @@
-"""The search: the best assignment that violates nothing, and all smallest sets of constraints to drop where none does.
+"""The search: the best assignment that violates nothing; where none does, :mod:`compat.resolve.corrections` goes on.
 
 Variables are the packages asked for (and the frameworks that companions need), values their builds, and *absent*,
 which violates the package's own wishes. Unary verdicts come weighed; pairs are asked of :mod:`compat.resolve.joints`;
-image and Python close an assignment. Both searches are depth-first with a bound: the best key so far for the optimum,
-the sets found so far for the corrections.
+image and Python close an assignment. The search is depth-first, and its bound is the best key so far.
 
 Two reductions keep the descent small. Of builds that are alike in everything another package or the image can feel,
 only those are kept that no other one matches or beats in every measure; and a build is skipped as soon as its runtime
@@ -19,21 +18,23 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lazy import dataclass
-from compat.resolve.images import Footing, Images, Need
+from compat.resolve.alternatives import FITS
+from compat.resolve.images import Footing, Images
 from compat.resolve.joints import Joints
+from compat.resolve.needs import Need
 from compat.resolve.options import ANY_PYTHON, Line
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
 from compat.resolve.variables import Variable, variables
-from compat.resolve.weighing import FITS, FORWARD, Scale, Weighed
+from compat.resolve.weighing import FORWARD, Scale, Weighed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
-    from compat.resolve.request import Wish
     from compat.resolve.situation import Situation
+    from compat.resolve.wishes import Wish
 
 
 ANY_GLIBC: Final = "2.0"
@@ -234,14 +235,6 @@ class Search:
     def footings(self, chosen: Sequence[Weighed], place: str, pythons: int) -> tuple[Footing, ...]:
         """Images on which chosen builds stand, with a Python on which all their shared dependencies agree."""
         return self.images.footings(need_of(chosen, place, agreed(chosen, pythons, place, self.known)))
-
-    # --- corrections ---
-
-    def corrections(self) -> tuple[int, ...]:
-        """All smallest sets of constraints whose dropping leaves a plan, as bit sets; ``(0,)`` if there is one."""
-        from compat.resolve.corrections import corrections
-
-        return corrections(self)
 
 
 class _Descent:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.request import Wish
+    from compat.resolve.wishes import Wish
 
 ENDLESS: Final = 10**9
 """Stands for the newest release of a driver branch that is named by its number alone (``525``)."""

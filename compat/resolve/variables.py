@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.request import Wish
     from compat.resolve.situation import Situation
+    from compat.resolve.wishes import Wish
 
 
 @dataclass(frozen=True, slots=True)

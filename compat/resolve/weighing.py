@@ -1,7 +1,6 @@
 """One build against the target: which soft constraints it violates, and how well it runs where it runs.
 
-Violations are alternatives: machine code that only a newer driver could compile breaks with *this driver or this GPU*,
-so that dropping either one mends it. Each alternative is a bit set, and the smallest ones are kept.
+What it violates is told as :mod:`compat.resolve.alternatives`: this driver *or* this GPU.
 
 A build is weighed alone: whether two builds go together is another module's question. The verdict depends only on the
 properties in its *kit* (runtime, kernels, driver and cuDNN, C library, processor features), so that the hundreds of
@@ -18,24 +17,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.resolve.alternatives import FITS, both, either
 from compat.targets import sm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
+    from compat.resolve.alternatives import Alternatives, Verdict
     from compat.resolve.devices import Device
     from compat.resolve.hardware import Floor
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
     from compat.resolve.situation import Machine, Situation
 
-Alternatives = tuple[int, ...]
-"""Bit sets, any one of which dropped makes the thing fit; ``(0,)`` fits as it is, ``()`` never does."""
-
-Verdict = tuple[Alternatives, int, int]
-"""Violations, level of the kernels, strain on the drivers."""
-
-FITS: Final[Alternatives] = (0,)
 LEVELS: Final = {"native": 0, "ptx": 1, "unknown": 2, "none": 3}
 NEVER: Final = 3
 FORWARD: Final = 2
@@ -56,25 +50,6 @@ class Weighed:
     violations: Alternatives
     level: int
     strain: int
-
-
-def either(*choices: Iterable[int]) -> Alternatives:
-    """The smallest bit sets among several alternatives."""
-    found = sorted({bits for choice in choices for bits in choice}, key=lambda bits: (bits.bit_count(), bits))
-    kept: list[int] = []
-    for bits in found:
-        if not any(small & bits == small for small in kept):
-            kept.append(bits)
-    return tuple(kept)
-
-
-def both(left: Alternatives, right: Alternatives) -> Alternatives:
-    """What must be dropped so that two things hold."""
-    if left == FITS:
-        return right
-    if right == FITS:
-        return left
-    return either(one | other for one in left for other in right)
 
 
 def _judging(target: Situation) -> tuple[object, ...]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.plan import Conflict, Member
+from compat.resolve.alternatives import FITS
 from compat.resolve.corrections import conflicts
 from compat.resolve.options import fixes_minor, is_at, split_runtime
 from compat.resolve.reasons import fact_reasons
-from compat.resolve.weighing import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -17,7 +17,7 @@ from smt import Encoding
 from worlds import Question, forward_question, random_question
 
 from compat.errors import InputError
-from compat.resolve.corrections import conflicts
+from compat.resolve.corrections import conflicts, corrections
 from compat.resolve.knowledge import knowledge
 from compat.resolve.request import read
 from compat.resolve.search import Search
@@ -82,7 +82,7 @@ def by_brute_force(question: Question, found: Search) -> Iterator[str]:
     elif best is not None and oracle.key(*rows_of(oracle, found), found.prefer) != wanted:
         yield "brute force: another plan is preferred"
     elif best is None:
-        cores = {named(question, found, bits) for bits in conflicts(found.corrections())}
+        cores = {named(question, found, bits) for bits in conflicts(corrections(found))}
         if cores != oracle.conflicts():
             yield "brute force: other cores"
 
@@ -106,7 +106,7 @@ def by_z3(question: Question, found: Search, z3: Any) -> Iterator[str]:
 
 
 def _cores(question: Question, found: Search, encoding: Encoding, everything: frozenset[Soft]) -> Iterator[str]:
-    sets = found.corrections()
+    sets = corrections(found)
     for bits in conflicts(sets):
         core = named(question, found, bits)
         if encoding.satisfiable(core):

@@ -12,6 +12,7 @@ from worlds import Rows, build, common_tables, package
 
 from compat.errors import InputError
 from compat.matrix import Matrix
+from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.corrections import conflicts, singles
 from compat.resolve.joints import fits_runtime
 from compat.resolve.knowledge import Knowledge
@@ -19,7 +20,6 @@ from compat.resolve.options import ANY_PYTHON, line, split_runtime
 from compat.resolve.pins import tightened
 from compat.resolve.preference import MEASURES, ORDERS, order
 from compat.resolve.specs import clashes, environment, holds, meets
-from compat.resolve.weighing import FITS, both, either
 
 BITS = st.integers(0, 2**6 - 1)
 SETS = st.lists(BITS, min_size=1, max_size=5).map(tuple)
