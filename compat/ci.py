@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from compat.plan import Plan
 
 SCHEMA: Final = "envcheck.ci/1"
-FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake", "text")
+FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def slug(*words: str) -> str:
 
 def write(grid: Grid, format: str) -> str:  # noqa: A002
     """The grid in one of :data:`FORMATS`."""
-    writers = {"json": document, "github": github, "gitlab": gitlab, "bake": bake, "workflow": workflow, "text": text}
+    writers = {"json": document, "github": github, "gitlab": gitlab, "bake": bake, "workflow": workflow}
     return writers[format](grid)
 
 
@@ -125,16 +125,6 @@ def bake(grid: Grid) -> str:
     groups = {"default": {"targets": list(targets)}}
     return (
         json.dumps({"variable": {"IMAGE": {"default": "envcheck"}}, "group": groups, "target": targets}, indent=2)
-        + "\n"
-    )
-
-
-def text(grid: Grid) -> str:
-    """The grid for people."""
-    lines = [f"✓ {cell.name}: {cell.plan.runtime}, Python {cell.plan.python}" for cell in grid.cells]
-    lines += [f"- {item.name}: left out: {item.why}" for item in grid.excluded]
-    return (
-        "\n".join([*lines, f"{len(grid.cells)} cell{'s' * (len(grid.cells) != 1)}, {len(grid.excluded)} left out"])
         + "\n"
     )
 

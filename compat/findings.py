@@ -20,6 +20,7 @@ Confidence = Literal["certain", "likely", "possible"]
 
 RANK: Final = {"error": 0, "warning": 1, "info": 2}
 SURENESS: Final = {"certain": 0, "likely": 1, "possible": 2}
+_UNKNOWN: Final = " is unknown"  # ends the reason where a fact is wanting
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,21 @@ class Unchecked:
     what: str
     why: str
 
+    @classmethod
+    def wanting(cls, fact: str, codes: Iterable[str]) -> Unchecked:
+        """The checks that could not run because a fact is not known, told together."""
+        return cls(", ".join(codes), fact + _UNKNOWN)
+
+    @property
+    def fact(self) -> str:
+        """The fact that is wanting; empty where there is another reason."""
+        return self.why.removesuffix(_UNKNOWN) if self.why.endswith(_UNKNOWN) else ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was not judged, one by one: the codes of checks that want the same fact, or the one thing."""
+        return tuple(self.what.split(", ")) if self.fact else (self.what,)
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -109,6 +125,11 @@ class Report:
     def ok(self) -> bool:
         """Whether nothing is in error."""
         return self.count("error") == 0
+
+    @property
+    def checked(self) -> bool:
+        """Whether anything was judged at all, or there was nothing to judge: only then may silence be called fine."""
+        return bool(self.findings or self.fine) or not self.unchecked
 
     def fails(self, threshold: Threshold) -> bool:
         """Whether a finding reaches ``--fail-on``."""

@@ -232,6 +232,8 @@ def load(document: Any, where: str) -> Answer:
             expected=repr(SCHEMA),
             hint="make it with `envcheck resolve --format json`",
         )
+    if "status" not in document and "runtime" not in document:
+        raise InputError("holds no plan", where=where, expected="what `envcheck resolve --format json` prints")
     body = {"status": "plan", "plan": document} if "runtime" in document else document
     answer: Answer = _build(Answer, body, where, "")
     return answer

@@ -85,8 +85,10 @@ def _json(text: str, name: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InputError(f"not valid JSON: {error.msg}", where=f"{name}:{error.lineno}:{error.colno}") from None
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"not usable JSON: {error}", where=name) from None
+    except RecursionError:
+        raise InputError("not usable JSON: nested too deep", where=name) from None
+    except ValueError:  # the interpreter's bound on digits, told in its own terms
+        raise InputError("not usable JSON: a number has thousands of digits", where=name) from None
 
 
 def _toml(text: str, name: str) -> Any:

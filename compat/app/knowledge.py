@@ -76,7 +76,8 @@ def _paths(files: Sequence[str]) -> list[Path]:
     paths = [Path(name) for name in files] or sorted(resources.matrix_dir().glob("*.toml"))
     missing = next((path for path in paths if not path.is_file()), None)
     if missing:
-        raise InputError("no such file", where=str(missing))
+        what = "is a folder" if missing.is_dir() else "is no plain file" if missing.exists() else "no such file"
+        raise InputError(what, where=str(missing), expected="a matrix file, *.toml")
     return paths
 
 

@@ -36,8 +36,14 @@ def application(names: Iterable[str]) -> typer.Typer:
         if hasattr(module, "COMMANDS"):
             app.add_typer(_group(module), name=name)
         else:
-            app.command(name, cls=Command)(expanded(module.command))
+            app.command(name, cls=Command, short_help=_in_short(module))(expanded(module.command))
     return app
+
+
+def _in_short(module: ModuleType) -> str:
+    """What a command does, in the few words of its module's first line: the overview must not cut it off."""
+    said = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
+    return said[:1].upper() + said[1:]
 
 
 def _group(module: ModuleType) -> typer.Typer:

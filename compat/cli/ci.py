@@ -23,7 +23,7 @@ def command(
     gpu: Annotated[Texts, typer.Option(metavar="NAME", help="GPU that every image must serve (repeatable).")] = None,
     driver: Annotated[str, typer.Option(metavar="V", help="Driver that every image must run on.")] = "",
     plan: Annotated[Texts, typer.Option(metavar="FILE", help="Stored plans, a cell each (repeatable).")] = None,
-    speech: Annotated[Speech, Formats("text", *(name for name in FORMATS if name != "text"))],
+    speech: Annotated[Speech, Formats("text", *FORMATS)],
     knowledge: Knowledge,
 ) -> int:
     """Expand a matrix of images into the cells that can work, with the reason for each that cannot.
@@ -47,7 +47,13 @@ def command(
     else:
         base = axes_of(requirements) if requirements else axes_from(config)
         grid = grid_of(base.over(**given), load(knowledge.matrix))
-    for left in grid.excluded:
-        speech.note(f"left out {left.name}: {left.why}")
-    speech.say(ci.write(grid, speech.format))
+    if speech.format == "text":
+        from compat.render import ink
+        from compat.render.grid import text
+
+        speech.say(text(grid.cells, grid.excluded, pen=ink.ink(colored=speech.colored)))
+    else:
+        for left in grid.excluded:  # a pipeline has no room for what is not in it
+            speech.note(f"left out {left.name}: {left.why}")
+        speech.say(ci.write(grid, speech.format))
     return 0 if grid.cells else 1

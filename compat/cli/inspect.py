@@ -22,7 +22,9 @@ def command(
         Texts, typer.Option(metavar="NAME", help="GPU to judge, by name, sm_XX or gfxNNN (repeatable).")
     ] = None,
     python: Annotated[str, typer.Option(metavar="PATH", help="Interpreter or environment that has the package.")] = "",
-    index: Annotated[str, typer.Option(metavar="URL", help="Index of a published wheel; the configured one.")] = "",
+    index: Annotated[
+        str, typer.Option(metavar="URL", help="Index of a published wheel.  [default: the configured one]")
+    ] = "",
     speech: Annotated[Speech, Formats("text", "json")],
     knowledge: Knowledge,
 ) -> int:

@@ -28,9 +28,11 @@ def list_(
     from compat.matrix import listing
 
     if not subject:
-        _plain(
-            speech, {"schema": "envcheck.matrix/1", "subjects": list(listing.subjects())}, "\n".join(listing.subjects())
-        )
+        from compat.render import ink
+
+        known = listing.subjects()
+        told = "\n".join(ink.table(list(known.items()), ink.ink(colored=speech.colored)))
+        _plain(speech, {"schema": "envcheck.matrix/1", "subjects": list(known)}, told)
         return 0
     _say((listing.list_table(load(knowledge.matrix), subject),), speech, sources=sources)
     return 0
@@ -62,7 +64,7 @@ def check(
     fix: Annotated[bool, typer.Option("--fix", help="Rewrite the files in their canonical spelling first.")] = False,
     speech: Annotated[Speech, FORMATS],
 ) -> int:
-    """Validate matrix files: schema, laws, spelling; every fault is told at once.
+    """Check matrix files: schema, laws, spelling. Every fault is told at once.
 
     Example: envcheck matrix check my-rows.toml
     """

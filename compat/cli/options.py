@@ -40,16 +40,17 @@ def format_option(formats: Formats) -> Any:
     return Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(formats.names)}.")]
 
 
-def finite(seconds: float) -> float:
+_LONGEST_WAIT: Final = 30 * 24 * 3600  # seconds; longer ones overflow the clocks of some systems
+
+
+def finite(option: typer.CallbackParam, seconds: float) -> float:
     """A number of seconds to wait.
 
     Raises:
-        InputError: for infinity and for what is no number: neither is a deadline.
+        InputError: for infinity, for what is no number, and for months: none of them is a deadline.
     """
-    from math import isfinite
-
-    if not isfinite(seconds):
-        raise InputError(f"{seconds} seconds", where="a deadline", expected="a number, such as 30")
+    if not seconds <= _LONGEST_WAIT:
+        raise InputError(f"{seconds:g} seconds", where=f"--{option.name}", expected="at most 30 days, such as 30")
     return seconds
 
 
@@ -214,7 +215,9 @@ class ProbeOptions:
     framework: Annotated[
         Texts,
         typer.Option(
-            "--framework", metavar="MODULE", help="torch, tensorflow, jax or paddle (repeatable); those installed."
+            "--framework",
+            metavar="MODULE",
+            help="torch, tensorflow, jax or paddle (repeatable).  [default: those installed]",
         ),
     ] = None
     expect: Annotated[str, typer.Option(metavar="RUNTIME", help="Planned runtime, such as cuda12.6 or cpu.")] = ""

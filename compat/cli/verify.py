@@ -16,7 +16,9 @@ def command(
     image: Annotated[str, typer.Argument(metavar="IMAGE", help="Name or id of a local image.")],
     *,
     gpus: Annotated[str, typer.Option(metavar="GPUS", help="all, none, or device ids with commas.")] = "all",
-    plan: Annotated[str, typer.Option(metavar="FILE", help="Stored plan to prove; the image's own label.")] = "",
+    plan: Annotated[
+        str, typer.Option(metavar="FILE", help="Stored plan to prove.  [default: the image's own label]")
+    ] = "",
     memory: Annotated[int, typer.Option(metavar="MIB", min=64, help="Memory limit of the container.")] = 8192,
     probing: ProbeOptions,
     speech: Annotated[Speech, FORMATS],

@@ -121,7 +121,8 @@ def _check_head(file: str, document: store.Raw, layout: canonical.Layout, book: 
     """The schema line and the sources."""
     if document.get("schema") != canonical.SCHEMA:
         line = layout.lines.get(("schema",), 0)
-        book.add(file, line, f"schema is {document.get('schema')!r:.60}", f'schema = "{canonical.SCHEMA}"')
+        said = f"schema is {document['schema']!r:.60}" if "schema" in document else "schema is missing"
+        book.add(file, line, said, f'schema = "{canonical.SCHEMA}"')
     sources = document.get("sources", {})
     if not isinstance(sources, dict):
         book.add(file, 0, f"sources is {sources!r:.60}", "a table of id and citation")

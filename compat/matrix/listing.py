@@ -66,9 +66,17 @@ def line(row: Row, *cells: str) -> Line:
     return Line(cells, row.how, row.source, row.origin, row.note)
 
 
-def subjects() -> tuple[str, ...]:
-    """What can be listed, in the order of the help."""
-    return tuple(_SUBJECTS)
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something that can be listed: its title, and what makes its table."""
+
+    title: str
+    make: Callable[[Matrix], Table]
+
+
+def subjects() -> dict[str, str]:
+    """What can be listed, with its title, in the order of the help."""
+    return {name: subject.title for name, subject in _SUBJECTS.items()}
 
 
 def list_table(matrix: Matrix, subject: str) -> Table:
@@ -79,11 +87,10 @@ def list_table(matrix: Matrix, subject: str) -> Table:
     """
     if subject not in _SUBJECTS:
         raise InputError(f"{subject[:60]!r} is not a subject", expected=f"one of {', '.join(_SUBJECTS)}")
-    make = _SUBJECTS[subject]
-    return make(matrix)
+    return _SUBJECTS[subject].make(matrix)
 
 
-def _of(name: str, title: str, columns: str) -> Callable[[Matrix], Table]:
+def _of(name: str, title: str, columns: str) -> Subject:
     """A listing of one table; ``columns`` are fields, each with a heading where its own name would not do."""
     pairs = [tuple(column.split(": ")) for column in columns.split(", ")]
 
@@ -91,7 +98,7 @@ def _of(name: str, title: str, columns: str) -> Callable[[Matrix], Table]:
         lines = [line(row, *(cell(getattr(row, pair[-1])) for pair in pairs)) for row in matrix.table(name)]
         return table(matrix, title, (pair[0] for pair in pairs), lines)
 
-    return make
+    return Subject(title, make)
 
 
 def cell(value: Any) -> str:
@@ -105,7 +112,7 @@ def cell(value: Any) -> str:
     return str(value)
 
 
-def _packages(kind: str, title: str) -> Callable[[Matrix], Table]:
+def _packages(kind: str, title: str) -> Subject:
     """A listing of the packages of one kind."""
 
     def make(matrix: Matrix) -> Table:
@@ -113,7 +120,7 @@ def _packages(kind: str, title: str) -> Callable[[Matrix], Table]:
         lines = [line(package, package.name, *_summary(matrix.builds(package.name))) for package in chosen]
         return table(matrix, title, ("package", "releases", "oldest", "newest", "runtimes"), lines)
 
-    return make
+    return Subject(title, make)
 
 
 def _summary(builds: Sequence[Build]) -> tuple[str, str, str, str]:
@@ -183,11 +190,11 @@ def _images(matrix: Matrix) -> Table:
     return table(matrix, "Base and framework images", columns, lines)
 
 
-_SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
+_SUBJECTS: Final[dict[str, Subject]] = {
     "frameworks": _packages("framework", "Frameworks"),
     "companions": _packages("companion", "Companions of frameworks"),
     "libraries": _packages("library", "Libraries"),
-    "cuda": _cuda,
+    "cuda": Subject("CUDA releases", _cuda),
     "drivers": _of(
         "drivers",
         "NVIDIA driver branches",
@@ -212,7 +219,7 @@ _SUBJECTS: Final[dict[str, Callable[[Matrix], Table]]] = {
     ),
     "intel": _of("intel", "Intel targets", "target: intel, architecture, runs code for: runs, features"),
     "gpus": _of("gpus", "GPU products", "name, target, GiB: memory_gib, GB/s: bandwidth_gbs, segment, year, PCI: pci"),
-    "images": _images,
+    "images": Subject("Base and framework images", _images),
     "systems": _of(
         "systems",
         "Operating systems",

@@ -52,7 +52,7 @@ def show(matrix: Matrix, text: str) -> tuple[Table, ...]:
         expected="a package, a release, a target, a GPU, an accelerator, an image or a system",
         hint=f"near it: {', '.join(near[:4])}"
         if near
-        else f"`envcheck matrix list` shows {', '.join(subjects()[:4])}, ...",
+        else f"`envcheck matrix list` shows {', '.join([*subjects()][:4])}, ...",
     )
 
 

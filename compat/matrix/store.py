@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Raw = dict[str, Any]
+_LIMIT: Final = 64 * 1024 * 1024  # bytes; the largest shipped file has one of them
 
 
 def read_toml(path: Path) -> Raw:
@@ -38,7 +39,11 @@ def read_text(path: Path) -> str:
         InputError: naming the file, if it cannot be read or is not UTF-8.
     """
     try:
-        return path.read_text("utf-8")
+        with path.open("rb") as stream:  # a device or a pipe has no end to wait for
+            raw = stream.read(_LIMIT + 1)
+        if len(raw) > _LIMIT:
+            raise InputError(f"is larger than {_LIMIT // 1024 // 1024} MiB", where=str(path))
+        return raw.decode("utf-8").replace("\r\n", "\n")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError as error:

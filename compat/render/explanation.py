@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from compat.lazy import dataclass
-from compat.render.ink import Ink
+from compat.render.ink import Ink, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,8 @@ def text(told: Explanation, *, pen: Ink | None = None) -> str:
     pen = pen or Ink()
     lines: list[str] = []
     for message in told.messages:
-        noise = pen("green", "  harmless") if message.benign else ""
-        lines += (
-            [*pen.wrap(f"{message.program}: {message.meaning}"), noise]
-            if noise
-            else pen.wrap(f"{message.program}: {message.meaning}")
-        )
+        lines += pen.wrap(f"{message.program}: {message.meaning}")
+        lines += [pen("green", "  harmless")] if message.benign else []
         if len(message.candidates) > 1:
             lines += pen.wrap(
                 "It may point to several causes; `envcheck doctor --error TEXT` weighs them with the facts.", "  "
@@ -81,8 +77,7 @@ def text(told: Explanation, *, pen: Ink | None = None) -> str:
 def listing(told: Explanation, *, pen: Ink | None = None) -> str:
     """A line per code with its title."""
     pen = pen or Ink()
-    widest = max((len(topic.code) for topic in told.topics), default=0)
-    return "\n".join(f"{pen('bold', topic.code.ljust(widest))}  {topic.title}" for topic in told.topics)
+    return "\n".join(table([(topic.code, topic.title) for topic in told.topics], pen))
 
 
 def _typed(blocks: tuple[Typed, ...], pen: Ink) -> list[str]:
@@ -96,7 +91,7 @@ def _typed(blocks: tuple[Typed, ...], pen: Ink) -> list[str]:
 
 def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
     """One code's page; a brief one leaves out why it matters, the commands and the sources."""
-    lines = [pen("bold", topic.title) + pen("dim", f"  {topic.code} {topic.severity}".rstrip())]
+    lines = [pen("bold", topic.title) + pen("dim", f"  {topic.code} ({topic.severity})".removesuffix(" ()"))]
     parts = (
         [("", topic.what), ("Fix", topic.fix)] if brief else [("", topic.what), ("Why", topic.why), ("Fix", topic.fix)]
     )

@@ -6,7 +6,7 @@ import html
 from typing import TYPE_CHECKING, Final
 
 from compat.render.ink import one_line
-from compat.render.text import summary_of, value_of
+from compat.render.text import NOTHING, UNCHECKED, summary_of, unchecked_of, value_of
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -31,9 +31,9 @@ def report(found: Report, host: Host) -> str:
     It loads nothing and runs nothing, so it may be opened from an untrusted build's artifacts, also without a network.
     """
     body = [f"<h1>envcheck</h1><p>{escape(summary_of(host))}</p>"]
-    body += [_finding(finding) for finding in found.findings] or ["<p>Nothing was found that does not fit.</p>"]
+    body += [_finding(finding) for finding in found.findings] or [f"<p>{NOTHING if found.checked else UNCHECKED}</p>"]
     body.append(_list("What fits", list(found.fine)))
-    body.append(_list("Not checked", [f"{item.what}: {item.why}" for item in found.unchecked]))
+    body.append(_list("Not checked", unchecked_of(found)))
     head = f'<meta charset="utf-8"><title>envcheck report</title><style>{_STYLE}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>'
 

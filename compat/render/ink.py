@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import textwrap
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass
@@ -34,10 +36,18 @@ def _no_command(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """Draws text: ``ink("red bold", "no")``; without colour it returns the text as it is."""
+    """Draws text: ``ink("red bold", "no")``; without colour it returns the text as it is.
+
+    Attributes:
+        colored: whether to colour.
+        width: of the paper for running text, in columns.
+        columns: of the terminal, to which tables are folded; 0 where no terminal reads, for then a row stays one line
+            that ``grep`` finds whole.
+    """
 
     colored: bool = False
     width: int = 100
+    columns: int = 0
 
     def __call__(self, style: str, text: str) -> str:
         """The text in a style of words from bold, dim, red, green, yellow, blue, cyan."""
@@ -63,18 +73,64 @@ class Ink:
 
 def ink(*, colored: bool = False) -> Ink:
     """Ink for the terminal at hand: its width, held between 60 and 110 columns for a comfortable line."""
-    return Ink(colored, max(60, min(110, shutil.get_terminal_size((100, 24)).columns)))
+    columns = shutil.get_terminal_size((100, 24)).columns
+    return Ink(colored, max(60, min(110, columns)), columns if sys.stdout.isatty() else 0)
 
 
 def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = (), indent: str = "") -> list[str]:
-    """Columns as wide as their widest cell; the last one runs free."""
-    everything = [head, *rows] if head else rows
+    """Columns as wide as their widest cell, folded where the terminal is narrower than the table.
+
+    Where even single words do not fit beside each other, each row becomes a block with a line per column.
+    """
+    everything = [head, *rows] if head else list(rows)
     if not everything:
         return []
-    widths = [max(len(row[column]) for row in everything) for column in range(len(everything[0]))]
-    lines = []
-    for number, row in enumerate(everything):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        line = (indent + "  ".join(cells)).rstrip()
-        lines.append(pen("bold", line) if head and number == 0 else line)
+    room = pen.columns - len(indent) if pen.columns else 0
+    for gap in ("  ", " "):
+        if widths := _widths(everything, room, gap):
+            break
+    else:
+        if head:
+            return _blocks(rows, pen, head, indent)
+        widths = _widths(everything, 0, gap)
+    drawn = [[(indent + line).rstrip() for line in _row(row, widths, gap)] for row in everything]
+    if head:
+        drawn[0] = [pen("bold", line) for line in drawn[0]]
+    return [line for lines in drawn for line in lines]
+
+
+def _widths(rows: Sequence[tuple[str, ...]], room: int, gap: str) -> list[int]:
+    """The width of each column, the widest narrowed until all fit into ``room`` (0 for no bound); [] if they cannot."""
+    columns = list(zip(*rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    least = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
+    while room and sum(widths) + len(gap) * (len(widths) - 1) > room:
+        narrower = [(width, at) for at, width in enumerate(widths) if width > least[at]]
+        if not narrower:
+            return []
+        widths[max(narrower)[1]] -= 1
+    return widths
+
+
+def _row(row: tuple[str, ...], widths: list[int], gap: str) -> list[str]:
+    """One row's lines: its cells side by side, each within its column."""
+    cells = [
+        [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    return [
+        gap.join(part.ljust(width) for part, width in zip(parts, widths, strict=True))
+        for parts in zip_longest(*cells, fillvalue="")
+    ]
+
+
+def _blocks(rows: Sequence[tuple[str, ...]], pen: Ink, head: tuple[str, ...], indent: str) -> list[str]:
+    """Each row below the other, a line per column that has something to say."""
+    label = max(map(len, head))
+    lines: list[str] = []
+    for number, row in enumerate(rows):
+        lines += [""] if number else []
+        for name, cell in zip(head, row, strict=True):
+            said = Ink(width=pen.columns).wrap(cell, f"{indent}{name.ljust(label)}  ", indent + " " * (label + 2))
+            lines += said if cell else []
     return lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat.render.ink import one_line
 
 if TYPE_CHECKING:
-    from compat.findings import Finding, Report, Unchecked
+    from compat.findings import Finding, Report
 
 
 def report(found: Report, name: str = "envcheck") -> str:
@@ -17,9 +17,11 @@ def report(found: Report, name: str = "envcheck") -> str:
     Source: the elements ``testsuite`` and ``testcase`` as Jenkins, GitLab and GitHub's report readers take them;
     there is no standard beyond that use.
     """
-    cases = [_case(finding) for finding in found.findings] + [_skipped(item) for item in found.unchecked]
+    cases = [_case(finding) for finding in found.findings]
+    skipped = [_skipped(name, item.why) for item in found.unchecked for name in item.names]
+    cases += skipped
     cases += [f"  <testcase classname={quoteattr(name)} name={quoteattr(_clean(text))}/>" for text in found.fine]
-    counts = f'tests="{len(cases)}" failures="{found.count("error")}" skipped="{len(found.unchecked)}"'
+    counts = f'tests="{len(cases)}" failures="{found.count("error")}" skipped="{len(skipped)}"'
     return "\n".join(
         [
             '<?xml version="1.0" encoding="UTF-8"?>',
@@ -39,10 +41,10 @@ def _case(finding: Finding) -> str:
     return f"{head}<system-out>{body}</system-out></testcase>"
 
 
-def _skipped(item: Unchecked) -> str:
+def _skipped(name: str, why: str) -> str:
     """What nobody checked, as skipped with its reason: green would claim that it fits."""
-    name, why = quoteattr(_clean(item.what)), quoteattr(_clean(item.why))
-    return f'  <testcase classname="envcheck" name={name}><skipped message={why}/></testcase>'
+    said = f"<skipped message={quoteattr(_clean(why))}/>"
+    return f'  <testcase classname="envcheck" name={quoteattr(_clean(name))}>{said}</testcase>'
 
 
 def _clean(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.render.ink import one_line
-from compat.render.text import summary_of, value_of
+from compat.render.text import NOTHING, UNCHECKED, summary_of, unchecked_of, value_of
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -22,12 +22,12 @@ def report(found: Report, host: Host) -> str:
     """
     lines = [f"**{escape(summary_of(host))}**" if summary_of(host) else "", ""]
     if not found.findings:
-        lines += ["Nothing was found that does not fit.", ""]
+        lines += [NOTHING if found.checked else UNCHECKED, ""]
     for finding in found.findings:
         lines += _finding(finding)
     if found.unchecked:
         lines += ["<details><summary>Not checked</summary>", ""]
-        lines += [f"- {escape(item.what)}: {escape(item.why)}" for item in found.unchecked]
+        lines += [f"- {escape(text)}" for text in unchecked_of(found)]
         lines += ["", "</details>"]
     return "\n".join(lines).strip()
 
@@ -48,7 +48,8 @@ def _finding(finding: Finding) -> list[str]:
         commands = [one_line(command) for command in finding.fix.commands]
         lines += [f"{_fence(commands)}sh", *commands, _fence(commands), ""]
     lines += [f"- hence: {escape(item.title)} (`{item.code}`)" for item in finding.consequences]
-    return [*lines, f"<sub>`{finding.code}` {escape('; '.join(finding.sources))}</sub>", ""]
+    cited = " ".join([f"`{finding.code}`", escape("; ".join(finding.sources))]).rstrip()
+    return [*lines, f"<sub>{cited}</sub>", ""]
 
 
 def _fence(lines: list[str]) -> str:
@@ -57,11 +58,17 @@ def _fence(lines: list[str]) -> str:
 
 
 _MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]#"} | {mark: f"&#{ord(mark)};" for mark in "<>|@"})
+_ADDRESS: Final = re.compile(r"(https?://[A-Za-z0-9._~:/?#%&=+,-]*[A-Za-z0-9/])")
 
 
 def escape(text: str) -> str:
-    """Text with what Markdown and HTML would act on made harmless: facts come from other people's machines."""
-    return one_line(text).translate(_MARKS)
+    """Text with what Markdown and HTML would act on made harmless: facts come from other people's machines.
+
+    Addresses stay as they are, where no mark in them could end them: GitHub links them, and a backslash would be part
+    of the link.
+    """
+    parts = _ADDRESS.split(one_line(text))
+    return "".join(part if number % 2 else part.translate(_MARKS) for number, part in enumerate(parts))
 
 
 def code(text: str) -> str:

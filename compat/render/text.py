@@ -9,7 +9,7 @@ from compat.render.ink import Ink, one_line
 
 if TYPE_CHECKING:
     from compat.facts import Host
-    from compat.findings import Finding, Report, Unchecked
+    from compat.findings import Finding, Report
 
 _FRAMEWORKS: Final = (
     "torch",
@@ -21,6 +21,8 @@ _FRAMEWORKS: Final = (
     "onnxruntime-gpu",
     "vllm",
 )
+NOTHING: Final = "Nothing found that does not fit."
+UNCHECKED: Final = "Nothing could be checked: too little is known."
 _MARKS: Final = {"error": ("red bold", "✗"), "warning": ("yellow bold", "!"), "info": ("blue", "i")}
 
 
@@ -90,23 +92,16 @@ def _sources(finding: Finding, most: int = 3) -> str:
     return "; ".join(cited[:most]) + more
 
 
+def unchecked_of(found: Report) -> list[str]:
+    """What was not judged, an entry each: facts that nobody knows in one, everything else with its own reason."""
+    said = [one_line(f"{item.what}: {item.why}") for item in found.unchecked if not item.fact]
+    facts = {item.fact: len(item.names) for item in found.unchecked if item.fact}
+    return [*said, *([f"{_number(sum(facts.values()), 'check')} for want of {', '.join(facts)}"] if facts else [])]
+
+
 def _unchecked(found: Report, pen: Ink) -> list[str]:
-    """What was not judged: facts that nobody knows in one paragraph, everything else with its own reason."""
-    missing = [item for item in found.unchecked if item.why.endswith(" is unknown")]
-    facts = dict.fromkeys(item.why.removesuffix(" is unknown") for item in missing)
-    rules = sum(map(_checks, missing))
-    lines = ["Not checked:"]
-    for item in found.unchecked:
-        lines += pen.wrap(one_line(f"{item.what}: {item.why}"), "  ? ", "    ") if item not in missing else []
-    if missing:
-        asked = f"{_number(rules, 'check')} for want of {', '.join(facts)}"
-        lines += pen.wrap(asked, "  ? ", "    ")
-    return lines
-
-
-def _checks(item: Unchecked) -> int:
-    """How many checks an item stands for: those that want the same fact are told together."""
-    return item.what.count(",") + 1 if item.why.endswith(" is unknown") else 1
+    """The same under a heading, on the terminal's paper."""
+    return ["Not checked:", *(line for said in unchecked_of(found) for line in pen.wrap(said, "  ? ", "    "))]
 
 
 def machine(host: Host, pen: Ink) -> list[str]:
@@ -222,10 +217,8 @@ def _closing(found: Report, pen: Ink) -> str:
     """One line that says what it amounts to; that nothing was found is no praise where nothing could be checked."""
     errors, warnings = found.count("error"), found.count("warning")
     if not errors and not warnings:
-        unsure = f" {sum(map(_checks, found.unchecked))} could not be checked." if found.unchecked else ""
-        if found.unchecked and not found.fine and not found.findings:
-            return pen("yellow", "Nothing could be checked: too little is known.")
-        return pen("green", "Nothing found that does not fit.") + unsure
+        unsure = f" {sum(len(item.names) for item in found.unchecked)} could not be checked." if found.unchecked else ""
+        return pen("green", NOTHING) + unsure if found.checked else pen("yellow", UNCHECKED)
     parts = [_number(errors, "error")] * bool(errors) + [_number(warnings, "warning")] * bool(warnings)
     codes = [finding.code for finding in found.findings if finding.severity != "info"]
     return pen("bold", ", ".join(parts) + ".") + pen("dim", f"  More: envcheck explain {codes[0]}")

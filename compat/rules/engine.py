@@ -370,5 +370,5 @@ def _unjudged(asked: Sequence[Asked]) -> tuple[Unchecked, ...]:
     for item in asked:
         if isinstance(item.answer, Missing):
             waiting.setdefault(item.answer.names[0], []).append(item.code)
-    missing = [Unchecked(", ".join(codes), f"{name} is unknown") for name, codes in waiting.items()]
+    missing = [Unchecked.wanting(name, codes) for name, codes in waiting.items()]
     return (*missing, *(Unchecked(item.code, item.answer.why) for item in asked if isinstance(item.answer, Unsure)))

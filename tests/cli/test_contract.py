@@ -33,6 +33,32 @@ def test_the_overview_lists_every_command_and_the_exit_codes(envcheck):
     assert "130 interrupted" in out
 
 
+def test_the_overview_cuts_no_sentence_off(envcheck, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for words in (["--help"], ["matrix", "--help"]):
+        lines = envcheck(*words)[1].splitlines()
+        told = lines[lines.index("Commands:") + 1 :]
+        told = told[: told.index("")] if "" in told else told
+        assert len(told) == (len(cli.COMMANDS) if words == ["--help"] else 4)
+        assert all(line.endswith(".") and not line.endswith("...") for line in told), told
+
+
+def test_left_out_cells_are_told_once(envcheck):
+    words = ["ci", "torch==2.9.1", "jax==0.6.2", "--runtime", "cuda12.6", "--python", "3.12"]
+    code, out, err = envcheck(*words)
+    assert (code, err) == (0, "")
+    assert "jax-0-6-2-cuda12-6-py3-12: left out" in out
+    _, out, err = envcheck(*words, "--format", "github")
+    assert "jax" not in out
+    assert "left out jax-0-6-2-cuda12-6-py3-12: " in err
+
+
+def test_the_subjects_of_the_matrix_come_with_their_titles(envcheck):
+    lines = dict(line.split(maxsplit=1) for line in envcheck("matrix", "list")[1].splitlines())
+    assert lines["cuda"] == "CUDA releases"
+    assert lines["gpus"] == "GPU products"
+
+
 def test_version_is_answered_without_importing_the_command_line():
     script = "import sys; sys.argv=['envcheck','--version']; from compat.__main__ import main; main(); print(sorted(set(sys.modules) & {'typer','json','dataclasses'}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -12,7 +12,15 @@ REFUSED = [
     (["doctor", "--report="], "--report: an empty value"),
     (["resolve", "torch", "--gpu", " "], "--gpu: an empty value"),
     (["inspect", ""], "an empty value"),
-    (["doctor", "--timeout", "inf"], "inf seconds"),
+    (["doctor", "--timeout", "inf"], "--timeout: inf seconds"),
+    (["doctor", "--timeout", "1e18"], "at most 30 days"),
+    (["host", "--timeout", "2592001"], "at most 30 days"),
+    (["probe", "--seconds", "1e300"], "--seconds: 1e+300 seconds"),
+    (["matrix", "check", "."], ".: is a folder"),
+    (["matrix", "check", "/dev/null"], "/dev/null: is no plain file"),
+    (["matrix", "list", "cuda", "--matrix", "/dev/zero"], "larger than 64 MiB"),
+    (["matrix", "list", "cuda", "--matrix", "/dev/null"], "schema is missing"),
+    (["resolve", "--plan", "/dev/null"], "holds no plan; expected what `envcheck resolve --format json` prints"),
     (["doctor", "--host", "a.toml", "--python", "b"], "--python and --host name two machines"),
     (["doctor", "--report", "a.md", "--image", "b"], "--report and --image name two machines"),
     (["doctor", "--report", "-", "--log", "-"], "read only once"),
@@ -78,6 +86,23 @@ def test_a_link_as_output_stays_a_link(envcheck, tmp_path):
     code, _, err = envcheck("matrix", "list", "--output", str(loop))
     assert code == 2
     assert "circle" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a":' * 50_000, "nested too deep"),
+        ('{"memory_mib": ' + "9" * 5000 + "}", "a number has thousands of digits"),
+        ('{"a": 1,}', "not valid JSON"),
+    ],
+)
+def test_json_that_the_parser_cannot_take_is_told_in_plain_words(envcheck, tmp_path, text, message):
+    path = tmp_path / "host.json"
+    path.write_text(text)
+    code, out, err = envcheck("doctor", "--host", str(path))
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "sys." not in err
 
 
 def test_standard_input_is_named_in_messages(envcheck, monkeypatch):

@@ -120,23 +120,6 @@ def test_a_bake_file_holds_dockerfiles_that_bake_leaves_as_they_are():
     assert inline.count("%%{") == 1
 
 
-@pytest.mark.parametrize(
-    ("grid", "last"),
-    [
-        (ci.Grid(()), "0 cells, 0 left out"),
-        (ci.Grid((cell(),)), "1 cell, 0 left out"),
-        (GRID, "2 cells, 1 left out"),
-    ],
-)
-def test_people_are_told_how_many_cells_there_are(grid, last):
-    assert ci.text(grid).splitlines()[-1] == last
-
-
-def test_people_are_told_what_was_left_out_and_why():
-    assert "- three: left out: no build for it\n" in ci.text(GRID)
-    assert "✓ one: cuda12.8, Python 3.12\n" in ci.text(GRID)
-
-
 def test_a_cell_without_a_base_image_says_none():
     bare = plan.Plan(runtime="metal", python="3.12")
     grid = ci.Grid((ci.Cell(name="mac", requirements=(), plan=bare, dockerfile=""),))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.facts import Gpu
-from compat.findings import Evidence, Finding, Fix, Place, Report, plain, ranked
+from compat.findings import Evidence, Finding, Fix, Place, Report, Unchecked, plain, ranked
 
 SEVERITIES = ("error", "warning", "info")
 CONFIDENCES = ("certain", "likely", "possible")
@@ -115,3 +115,31 @@ def test_the_document_of_a_finding_is_json_with_records_spelled_short():
 def test_a_finding_of_a_file_says_where():
     assert plain(finding(place=Place("Dockerfile", 3, 4)))["place"] == {"file": "Dockerfile", "line": 3, "end_line": 4}
     assert plain(finding(place=Place("Dockerfile")))["place"] == {"file": "Dockerfile", "line": 0, "end_line": 0}
+
+
+@pytest.mark.parametrize(
+    ("item", "fact", "names"),
+    [
+        (Unchecked.wanting("env", ["a", "b"]), "env", ("a", "b")),
+        (Unchecked.wanting("gpus", ["a"]), "gpus", ("a",)),
+        (Unchecked("x, y", "nobody asked"), "", ("x, y",)),
+        (Unchecked("x", "whether it is unknown is not known"), "", ("x",)),
+    ],
+)
+def test_what_was_not_checked_knows_the_fact_that_is_wanting(item, fact, names):
+    assert (item.fact, item.names) == (fact, names)
+
+
+@pytest.mark.parametrize(
+    ("report", "checked"),
+    [
+        (Report(), True),
+        (Report((), ("a",)), True),
+        (Report((finding(),)), True),
+        (Report((), (), (Unchecked("a", "b"),)), False),
+        (Report((), ("a",), (Unchecked("a", "b"),)), True),
+        (Report((finding(),), (), (Unchecked("a", "b"),)), True),
+    ],
+)
+def test_silence_is_fine_only_where_something_was_judged(report, checked):
+    assert report.checked is checked

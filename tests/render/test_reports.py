@@ -90,6 +90,56 @@ def test_where_nothing_was_checked_nothing_is_said_to_fit():
     assert "does not fit" not in text
 
 
+@pytest.mark.parametrize("format_", ["text", "markdown", "html"])
+def test_where_nothing_was_checked_no_format_calls_it_fine(format_):
+    nothing = Report((), (), (Unchecked("driver.load", "there is no GPU on this machine"),))
+    said = render.report(nothing, facts.Host(), format_)
+    assert "Nothing could be checked: too little is known." in said
+    assert "does not fit" not in said
+    for known in (Report(), Report((), ("a fits",), nothing.unchecked)):
+        assert "Nothing found that does not fit." in render.report(known, facts.Host(), format_)
+
+
+WANTING = Report((), ("a",), (Unchecked.wanting("env", ["one", "two"]), Unchecked.wanting("gpus", ["three"])))
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "html"])
+def test_facts_that_are_wanting_are_told_in_one_entry(format_):
+    said = " ".join(render.report(WANTING, facts.Host(), format_).split())
+    assert "3 checks for want of env, gpus" in said
+    assert "is unknown" not in said
+
+
+def test_junit_skips_each_check_by_its_own_name():
+    suite = ET.fromstring(render.report(WANTING, facts.Host(), "junit"))
+    skipped = {case.get("name"): case[0].get("message") for case in suite.findall("testcase") if len(case)}
+    assert skipped == {"one": "env is unknown", "two": "env is unknown", "three": "gpus is unknown"}
+    assert suite.get("skipped") == "3"
+    assert suite.get("tests") == "4"
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("see https://example.org/a_b#part, or c_d", "see https://example.org/a_b#part, or c\\_d"),
+        ("(https://example.org/a_(b))", "(https://example.org/a\\_(b))"),
+        ("https://example.org/<b>", "https://example.org/&#60;b&#62;"),
+        ("https://a.b/`x`", "https://a.b/\\`x\\`"),
+        ("*https://a.b/c*", "\\*https://a.b/c\\*"),
+        ("no_link #1 @team", "no\\_link \\#1 &#64;team"),
+    ],
+)
+def test_addresses_stay_links_and_all_else_is_text(text, markdown):
+    from compat.render.markdown import escape
+
+    assert escape(text) == markdown
+
+
+def test_a_finding_without_sources_ends_with_its_code():
+    finding = Finding(code="root-user", severity="info", title="t", detail="d")
+    assert render.report(Report((finding,)), facts.Host(), "markdown").endswith("<sub>`root-user`</sub>")
+
+
 def test_a_bare_machine_is_told_what_to_ask_next():
     text = render.report(Report((), ("a",)), facts.host("t", gpus=[], packages={"pip": "24.0"}), "text")
     assert "--python PATH" in text
