@@ -117,7 +117,9 @@ class TargetOptions:
     rocm: Annotated[str, typer.Option("--rocm", metavar="X.Y", help="Only this ROCm runtime.")] = ""
     cpu: Annotated[bool, typer.Option("--cpu", help="A CPU build, on purpose.")] = False
     python: Annotated[str, typer.Option("--python", metavar="X.Y", help="Only this Python.")] = ""
-    os: Annotated[str, typer.Option("--os", metavar="OS", help="Operating system, as in ubuntu22.04.")] = ""
+    os: Annotated[
+        str, typer.Option("--os", metavar="OS", help="System, as in ubuntu22.04; or wsl2, windows, macos.")
+    ] = ""
     arch: Annotated[str, typer.Option("--arch", metavar="ARCH", help="x86_64 or aarch64.")] = ""
     prefer: Annotated[
         str, typer.Option("--prefer", metavar="RULE", help="proven, newest, smallest, oldest-driver or stable.")

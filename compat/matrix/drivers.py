@@ -113,6 +113,16 @@ def driver_branch(matrix: Matrix, driver: str, platform: Platform = "linux") -> 
     return by_number[max(below)] if below else None
 
 
+def branch_number(matrix: Matrix, driver: str, platform: Platform = "linux") -> int:
+    """The number of a driver's branch: its own first one, and on Windows (582.28 is R580) that of the branch it is of.
+
+    Raises:
+        ValueError: if ``driver`` is not a dotted number.
+    """
+    branch = driver_branch(matrix, driver, platform)
+    return int(branch.branch.removeprefix("R")) if branch else versions.major(driver)
+
+
 def driver_cuda(matrix: Matrix, driver: str, platform: Platform = "linux") -> str:
     """The CUDA version that a driver reports by itself (``570.124.06`` -> ``12.8``); empty if not known."""
     branch = driver_branch(matrix, driver, platform)
@@ -134,12 +144,12 @@ def forward_package(matrix: Matrix, cuda: str, driver: str) -> str:
     return f"cuda-compat-{minor.replace('.', '-')}"
 
 
-def serves(matrix: Matrix, driver: str, target: str) -> bool | None:
+def serves(matrix: Matrix, driver: str, target: str, platform: Platform = "linux") -> bool | None:
     """Whether a driver still serves a device (``sm_70`` ended with R580); ``None`` if the matrix cannot say."""
     row = matrix.capability(target) if target.startswith("sm_") else None
     if row is None:
         return None
-    return not row.last_driver or versions.major(driver) <= int(row.last_driver.removeprefix("R"))
+    return not row.last_driver or branch_number(matrix, driver, platform) <= int(row.last_driver.removeprefix("R"))
 
 
 def board_cudas(matrix: Matrix, l4t: str) -> frozenset[str]:

@@ -95,9 +95,8 @@ def _wish(case: Case) -> Change:
 def branch_ended(search: Search, soft: Soft) -> str:
     """The last driver branch, ``R580``, of a GPU that a machine's driver is too new for; empty if none is."""
     for device in search.target.devices:
-        machine = search.target.machines[device.machine]
-        _, last = search.scale.driver_span(device, search.target.place)
-        if soft.bit & machine.bit and last and machine.number and machine.number[0] > last:
+        last = search.scale.past_branch(device, search.target.place)
+        if soft.bit & search.target.machines[device.machine].bit and last:
             return f"R{last}"
     return ""
 
@@ -105,10 +104,12 @@ def branch_ended(search: Search, soft: Soft) -> str:
 def _driver(case: Case) -> Change | None:
     """The lowest driver of the plan; on workstation GPUs, of which NVIDIA supports some, cuda-compat is named too."""
     version, runtime = case.plan.driver.minimum, case.plan.runtime
+    is_windows = case.search.scale.is_windows(case.search.target.place)
+    side = " of Windows" if is_windows else ""
     if ended := branch_ended(case.search, case.soft):
         row = next((row for row in case.search.known.matrix.table("drivers") if row.branch == ended), None)
-        newest = row and (row.latest or row.first)
-        text = f"go back to an NVIDIA driver of branch {ended}, the last that serves this GPU"
+        newest = row and (row.windows if is_windows else row.latest or row.first)
+        text = f"go back to an NVIDIA driver{side} of branch {ended}, the last that serves this GPU"
         return Change(text, "driver", newest) if newest else None
     if not version:
         return None
@@ -117,7 +118,7 @@ def _driver(case: Case) -> Change | None:
     package = case.search.known.hardware.forward_package(runtime.removeprefix("cuda"), old) if "cuda" in runtime else ""
     forward = f" (or, on a workstation that NVIDIA certifies for it, put {package} into the image)" if package else ""
     forward = forward if segments == {"workstation"} else ""
-    return Change(f"update the NVIDIA driver to {version} or later{forward}", "driver", version)
+    return Change(f"update the NVIDIA driver{side} to {version} or later{forward}", "driver", version)
 
 
 def _amdgpu(case: Case) -> Change | None:

@@ -43,7 +43,7 @@ class Hardware:
         self._floors: dict[tuple[str, str], Floor | None] = {}
         self._products: dict[tuple[str, str, str], Product | None] = {}
         self._forward: dict[tuple[str, str], str] = {}
-        self._admits: dict[tuple[str, str, str, str], bool] = {}
+        self._admits: dict[tuple[str, str, str, str, bool], bool] = {}
 
     def kernels(self, device: str, code: tuple[str, ...]) -> Kernels:
         """How a device runs code of these targets."""
@@ -141,19 +141,19 @@ class Hardware:
                 return rows[0]
         return None
 
-    def admits(self, require: str, driver: str, brand: str, target: str) -> bool:
+    def admits(self, require: str, driver: str, brand: str, target: str, windows: bool = False) -> bool:
         """Whether an image's NVIDIA_REQUIRE_CUDA lets it start on a host; what is not known counts as satisfied.
 
         The toolkit asks NVML for the brand and the driver's CUDA version; here both come from the matrix, by product
-        and by driver branch.
+        and by driver branch; ``windows`` is whether the driver's number is one of Windows.
         """
         from compat.matrix.require import satisfies_require
 
-        key = (require, driver, brand, target)
+        key = (require, driver, brand, target, windows)
         if key not in self._admits:
             arch = f"{target[3:-1]}.{target[-1]}" if target.startswith("sm_") else ""
             check = satisfies_require(
-                require, driver=driver, driver_cuda=self.driver_cuda(driver), brand=brand, arch=arch
+                require, driver=driver, driver_cuda=self.driver_cuda(driver, windows), brand=brand, arch=arch
             )
             self._admits[key] = check.satisfied is not False
         return self._admits[key]
@@ -174,6 +174,12 @@ class Hardware:
                 self._forward.clear()
             self._forward[key] = forward_package(self._matrix, cuda, driver)
         return self._forward[key]
+
+    def branch_number(self, driver: str, windows: bool = False) -> int:
+        """The number of a driver's branch, 580 for 580.65.06 on Linux and for 582.28 on Windows."""
+        from compat.matrix.drivers import branch_number
+
+        return branch_number(self._matrix, driver, "windows" if windows else "linux")
 
     def driver_cuda(self, driver: str, windows: bool = False) -> str:
         """The CUDA version that a driver reports; empty if not known."""

@@ -303,7 +303,7 @@ class Images:
         for device in target.devices:
             machine = target.machines[device.machine]
             if machine.number and not self._known.hardware.admits(
-                row.require, machine.driver, device.brand, device.target
+                row.require, machine.driver, device.brand, device.target, target.wsl
             ):
                 violations = both(violations, either((machine.bit,), (device.bit,)))
         return violations

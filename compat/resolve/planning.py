@@ -241,7 +241,8 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     yield from _jetpacks(search, chosen)
     yield from _no_code(search, chosen)
     if driver.minimum and not any(machine.number for machine in target.machines):
-        yield f"the host has NVIDIA driver {driver.minimum} or later (no driver version is known)"
+        side = " of Windows" if target.wsl else ""
+        yield f"the host has NVIDIA driver {driver.minimum}{side} or later (no driver version is known)"
     yield from _amd_driver(search, chosen)
     if driver.note and any(weighed.strain for weighed in chosen):
         yield driver.note

@@ -137,12 +137,12 @@ def _gpu(clash: Clash) -> Iterator[Member]:
     """What excludes a device: its driver does not know it (any more), or no build has code for it."""
     search = clash.search
     device = next(device for device in search.target.devices if device.bit == clash.soft.bit)
-    first, last = search.scale.driver_span(device, clash.place)
+    first, _ = search.scale.driver_span(device, clash.place)
     driver = search.target.machines[device.machine].number
     row = search.known.matrix.capability(device.target) if device.target.startswith("sm_") else None
     if row and driver and first and driver < versions.release(first):
         yield clash.row(f"{device.label} is known to drivers from {first} on", row)
-    if row and driver and last and driver[0] > last:
+    if row and (last := search.scale.past_branch(device, clash.place)):
         yield clash.row(f"{device.label} is served by drivers up to branch R{last}", row)
     yield from _code(clash, device)
 

@@ -81,6 +81,7 @@ class Situation:
         flags: processor features, or ``None`` if not known.
         runtime: runtime asked for by option, ``cuda11.8``.
         unknowns: why no verdict is possible at all.
+        wsl: whether it is Windows' subsystem for Linux: a Linux with the NVIDIA driver of Windows, and its numbers.
     """
 
     wishes: tuple[tuple[Wish, int], ...] = ()
@@ -103,6 +104,7 @@ class Situation:
     cpu: bool = False
     conditions: tuple[str, ...] = ()
     unknowns: tuple[str, ...] = ()
+    wsl: bool = False
 
     @property
     def place(self) -> str:
@@ -172,15 +174,23 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
         cpu=cpu,
         conditions=tuple(dict.fromkeys(builder.conditions)),
         unknowns=tuple(dict.fromkeys(builder.unknowns)),
+        wsl=_is_wsl(first),
     )
 
 
 def may_share(one: Situation, other: Situation) -> bool:
     """Whether one plan can be for two machines at all: builds and a Python are for one platform and one minor version.
 
-    Machines that do not say which Python they have take the plan's.
+    Machines that do not say which Python they have take the plan's. One driver floor speaks for all machines, so that
+    WSL, whose drivers have the numbers of Windows, is apart from other Linux.
     """
-    return one.place == other.place and (one.python == other.python or not (one.python and other.python))
+    pythons = one.python == other.python or not (one.python and other.python)
+    return one.place == other.place and one.wsl == other.wsl and pythons
+
+
+def _is_wsl(host: Host) -> bool:
+    """Whether a host is Windows' subsystem for Linux in the version that has GPUs."""
+    return bool(host["platform"] == "wsl2")
 
 
 def _telling(hosts: Sequence[Host], name: str) -> Host:
@@ -283,7 +293,9 @@ def _places(hosts: Sequence[Host], devices: Sequence[Device], builder: _Builder)
         builder.conditions.append(f"the machine's architecture is assumed to be {usual}")
     arch_bit = builder.fact("arch", arch, f"architecture {arch}", host.source("arch")) if host["arch"] else 0
     platform_bit = 0
-    if platform != "linux":
+    if _is_wsl(stated) and stated.source("platform").startswith("--"):
+        builder.fact("platform", "wsl2", "platform wsl2", stated.source("platform"))  # only ever repeated, never broken
+    elif platform != "linux":
         platform_bit = builder.fact("platform", platform, f"platform {platform}", stated.source("platform"))
     places = {_tag(platform, arch): 0}
     for other, cost in (
@@ -352,7 +364,8 @@ def _machine(host: Host, builder: _Builder, cpu: bool) -> Machine:
         number = driver_number(text)
         if number[-1] == ENDLESS:
             builder.conditions.append(f"driver {text} is read as the newest release of branch {text}")
-        bit = builder.fact("driver", text, f"NVIDIA driver {text}", host.source("driver"))
+        side = " of Windows" if _is_wsl(host) else ""
+        bit = builder.fact("driver", text, f"NVIDIA driver {text}{side}", host.source("driver"))
         machine = Machine(text, number, bit)
     text = host["amdgpu"]
     if text and versions.is_release(text):

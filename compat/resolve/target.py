@@ -28,6 +28,7 @@ IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
 """Facts of a host that a container's image replaces."""
 
 _DESKTOPS = pattern(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
+_WSL = pattern(r"wsl[ _-]?2?")
 _PYTHON = pattern(r"[0-9]\.[0-9]{1,2}t?")
 
 
@@ -53,7 +54,8 @@ def from_options(
         rocm: ROCm release of the runtime wanted, ``6.4``.
         cpu: whether CPU builds are asked for.
         python: minor version, ``3.11``.
-        os: system of the image, ``ubuntu22.04``; or a platform without containers, ``macos14``, ``windows11``.
+        os: system of the image, ``ubuntu22.04``; a platform without containers, ``macos14``, ``windows11``; or
+            ``wsl2``, a Linux whose NVIDIA driver is that of Windows.
         arch: ``x86_64`` or ``aarch64``.
 
     Raises:
@@ -73,7 +75,9 @@ def from_options(
             readings[name] = Fact(_number(value, option), option)
     if python:
         readings["python"] = Fact(_python(python), "--python")
-    if os and (platform := _platform(os)):
+    if os and _WSL.fullmatch(os.strip().lower()):
+        readings["platform"] = Fact("wsl2", "--os")
+    elif os and (platform := _platform(os)):
         readings["platform"] = Fact(platform, "--os")
         readings["os"] = Fact(os, "--os")
     elif os:

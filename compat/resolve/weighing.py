@@ -58,7 +58,7 @@ def _judging(target: Situation) -> tuple[object, ...]:
     A question that has no plan is solved some ten times, each time with other wishes or another Python let go.
     """
     facts = (target.glibc, target.glibc_bit, target.flags, target.flags_bit, target.runtime, target.runtime_bit)
-    return target.devices, target.machines, target.nothing, *facts
+    return target.devices, target.machines, target.nothing, target.wsl, *facts
 
 
 def is_below(option: Option, device: Device) -> bool:
@@ -233,7 +233,7 @@ class Scale:
             return False
         if floor.exact:
             return machine.number >= versions.release(floor.exact)
-        reported = self._known.hardware.driver_cuda(machine.driver, place.startswith("win"))
+        reported = self._known.hardware.driver_cuda(machine.driver, self.is_windows(place))
         return bool(reported) and versions.release(reported) >= versions.release(option.number)
 
     def _served(self, device: Device, place: str) -> Alternatives:
@@ -241,10 +241,24 @@ class Scale:
         machine = self._target.machines[device.machine]
         if not machine.number or device.vendor != "nvidia":
             return FITS
-        first, last = self.driver_span(device, place)
-        if (first and machine.number < versions.release(first)) or (last and machine.number[0] > last):
+        first, _ = self.driver_span(device, place)
+        if (first and machine.number < versions.release(first)) or self.past_branch(device, place):
             return either((device.bit,), (machine.bit,))
         return FITS
+
+    def past_branch(self, device: Device, place: str) -> int:
+        """The last driver branch that serves a device, where its machine's driver is of a later one; else 0."""
+        machine, (_, last) = self._target.machines[device.machine], self.driver_span(device, place)
+        if not last or not machine.number:
+            return 0
+        return last if self._known.hardware.branch_number(machine.driver, self.is_windows(place)) > last else 0
+
+    def is_windows(self, place: str) -> bool:
+        """Whether the numbers of NVIDIA's drivers are those of Windows: there, and in WSL, whose driver is Windows'.
+
+        Source: NVIDIA, "CUDA on WSL": the driver of Windows is the only one, and reports its own version inside.
+        """
+        return place.startswith("win") or self._target.wsl
 
     def driver_span(self, device: Device, place: str) -> tuple[str, int]:
         """The first driver version and the last driver branch that serve a device; empty and 0 where unbounded."""
@@ -253,7 +267,7 @@ class Scale:
         )
         if row is None or row.integrated:
             return "", 0
-        floor = self._known.hardware.floor(row.first_cuda, place.startswith("win"))
+        floor = self._known.hardware.floor(row.first_cuda, self.is_windows(place))
         return floor.exact if floor else "", int(row.last_driver.removeprefix("R") or 0)
 
     def _driver(self, option: Option, machine: Machine, place: str, *, forward: bool) -> tuple[Alternatives, int]:
@@ -303,4 +317,4 @@ class Scale:
 
     def floor(self, option: Option, place: str) -> Floor | None:
         """Driver floors of a CUDA build's runtime."""
-        return self._known.hardware.floor(option.number, place.startswith("win")) if option.kind == "cuda" else None
+        return self._known.hardware.floor(option.number, self.is_windows(place)) if option.kind == "cuda" else None

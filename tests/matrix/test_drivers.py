@@ -114,6 +114,21 @@ def test_devices_that_newer_drivers_dropped():
 
 
 @pytest.mark.parametrize(
+    ("driver", "platform", "served"),
+    [
+        ("580.95.05", "linux", True),
+        ("582.28", "linux", False),  # no such driver on Linux; one numbered so would be of a later branch
+        ("581.57", "windows", True),
+        ("582.28", "wsl2", True),
+        ("591.59", "windows", False),
+        ("591.59", "wsl2", False),
+    ],
+)
+def test_on_windows_a_branch_goes_over_several_numbers(driver, platform, served):
+    assert serves(MATRIX, driver, "sm_61", platform) is served
+
+
+@pytest.mark.parametrize(
     ("exact", "family", "lowest"),
     [
         ("570.26", "525.60.13", "525.60.13"),

@@ -93,6 +93,7 @@ class Oracle:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.tables = question.tables
+        self.side = "windows" if question.wsl else "linux"
         self.rows = {
             name: [Row(name, raw) for raw in self.tables[f"builds.{name}"]] for name in ("alpha", "beta", "gamma")
         }
@@ -169,7 +170,8 @@ class Oracle:
         if driver is None:
             return True
         kin = [target for target in self.question.gpus if target.startswith("sm_")]
-        return self.question.servers and bool(kin) and f"R{number(driver)[0]}" in FORWARD.get(series, ())
+        allowed = self.question.servers and not self.question.wsl
+        return allowed and bool(kin) and f"R{number(driver)[0]}" in FORWARD.get(series, ())
 
     def cuda(self, series: str) -> dict[str, str]:
         return next(row for row in self.tables["cuda"] if row["cuda"].startswith(f"{series}."))
@@ -180,7 +182,7 @@ class Oracle:
         if row.kind != "cuda":
             return any(self._vendor(target) == row.vendor for target in self.question.gpus)
         release = self.cuda(row.series)
-        floors = [release["driver_linux"], release["family_linux"]]
+        floors = [release[f"driver_{self.side}"], release[f"family_{self.side}"]]
         return any(floor and number(driver) >= number(floor) for floor in floors)
 
     @staticmethod
@@ -212,12 +214,18 @@ class Oracle:
             return False
         if driver is None or device.startswith("gfx"):
             return True
-        if level == 1 and not newer and number(driver) < number(self.cuda(row.series)["driver_linux"]):
+        if level == 1 and not newer and number(driver) < number(self.cuda(row.series)[f"driver_{self.side}"]):
             return False
         known = next(one for one in self.tables["capabilities"] if one["cc"] == f"{device[3]}.{device[4]}")
-        first = self.cuda(known["first_cuda"])["driver_linux"]
+        first = self.cuda(known["first_cuda"])[f"driver_{self.side}"]
         last = known.get("last_driver", "R999")[1:]
-        return number(driver) >= number(first) and number(driver)[0] <= int(last)
+        return number(driver) >= number(first) and self._branch(driver) <= int(last)
+
+    def _branch(self, driver: str) -> int:
+        """The branch of a driver: the first number on Linux, on Windows the highest branch that is not above it."""
+        own = number(driver)[0]
+        branches = [int(row["branch"][1:]) for row in self.tables["drivers"]]
+        return max(one for one in branches if one <= own) if self.question.wsl else own
 
     def _together(self, rows: tuple[Row, ...]) -> bool:
         versions = {row.package: row.versions for row in rows}
@@ -304,10 +312,9 @@ class Oracle:
         )
         return image["runtime"] == next(item for item in needed if item.startswith("cuda1")) and has_cudnn
 
-    @staticmethod
-    def _admits(driver: str) -> bool:
-        """The one condition of these tables: ``cuda>=11.8`` or a driver of branch 460."""
-        return number(driver)[0] in {460, 520, 530, 590}
+    def _admits(self, driver: str) -> bool:
+        """The one condition of these tables: ``cuda>=11.8``, which the driver reports, or a driver of the number 460."""
+        return self._branch(driver) >= 520 or number(driver)[0] == 460
 
     # --- conflicts and optimum ---
 
@@ -364,12 +371,12 @@ class Oracle:
         if row.kind != "cuda":
             return (0, 0, 0)
         release = self.cuda(row.series)
-        return (*number(release["family_linux"] or release["driver_linux"]), 0, 0)[:3]
+        return (*number(release[f"family_{self.side}"] or release[f"driver_{self.side}"]), 0, 0)[:3]
 
     def _strain(self, row: Row, driver: str | None) -> bool:
         if driver is None or row.kind != "cuda":
             return False
-        return number(driver) < number(self.cuda(row.series)["driver_linux"])
+        return number(driver) < number(self.cuda(row.series)[f"driver_{self.side}"])
 
     @staticmethod
     def _series(row: Row) -> int:

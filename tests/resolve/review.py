@@ -105,7 +105,7 @@ def request(seed: int) -> Request:
         _machine(rng, options)
     for name, likely, values in (
         ("python", 0.2, ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14t")),
-        ("os", 0.1, ("ubuntu22.04", "ubuntu20.04", "debian12", "rocky9", "windows11", "macos15")),
+        ("os", 0.1, ("ubuntu22.04", "ubuntu20.04", "debian12", "rocky9", "windows11", "macos15", "wsl2")),
         ("arch", 0.08, ("x86_64", "aarch64")),
     ):
         if rng.random() < likely:
@@ -266,15 +266,12 @@ def _of_driver(host: Host, plan: Plan) -> Iterator[str]:
         yield from _of_forward(host, plan)
     elif plan.runtime.startswith("cuda"):
         floor = real().cuda(plan.runtime.removeprefix("cuda"))
-        lowest = floor and (floor.family_linux or floor.driver_linux)
+        linux, windows = ("family_linux", "driver_linux"), ("family_windows", "driver_windows")
+        names = windows if host["platform"] in {"windows", "wsl2"} else linux
+        lowest = next(filter(None, (getattr(floor, name) for name in names)), "") if floor else ""
         image = plan.base_image.image if plan.base_image else ""
         is_board = image.startswith(BOARDS)  # a Jetson's driver is its system's, and has numbers of its own
-        if (
-            host["platform"] != "windows"
-            and not is_board
-            and lowest
-            and not versions.at_least(plan.driver.minimum or "0", lowest)
-        ):
+        if not is_board and lowest and not versions.at_least(plan.driver.minimum or "0", lowest):
             yield f"{plan.runtime} needs driver {lowest}, and the plan says {plan.driver.minimum or 'nothing'}"
 
 
@@ -352,7 +349,7 @@ def machine_of(host: Host, plan: Plan) -> Host:
         "builds": {build.module or build.name: {"runtime": build.runtime} for build in plan.builds if build.runtime},
     }
     if image:
-        facts |= {"platform": "linux", "os": image.os}
+        facts |= {"platform": "wsl2" if host["platform"] == "wsl2" else "linux", "os": image.os}
     if system and system.glibc:
         facts["glibc"] = system.glibc
     if plan.driver.package:

@@ -41,6 +41,8 @@ def covers(machines: list[dict[str, Any]]) -> list[tuple[tuple[int, ...], Any]]:
         ([A100, GH200], [(0,), (1,)]),
         ([A100, RTX4090], [(0,), (1,)]),
         ([{**A100, "python": "3.11"}, {**RTX5090, "python": "3.12"}], [(0,), (1,)]),
+        ([A100, {**A100, "platform": "wsl2", "driver": "581.15"}], [(0,), (1,)]),
+        ([{**RTX5090, "platform": "wsl2"}, {**A100, "platform": "wsl2", "driver": "581.15"}], [(0, 1)]),
         ([{**A100, "python": "3.11"}, RTX5090], [(0, 1)]),
         ([RTX5090, {**A100, "python": "3.11"}], [(0, 1)]),
         ([{"gpus": ["NVIDIA A100"]}, {"gpus": ["NVIDIA GH200 480GB"]}], [(0,), (1,)]),

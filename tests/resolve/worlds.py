@@ -26,12 +26,17 @@ DRIVERS = ("450.50", "460.10", "520.10", "530.20", "530.20", "590.10", "590.10")
 SPECS = ("", "<2", ">=2", "==1", "==3", "<=3", ">=1,<3", ">=3")
 """Specifiers on shared dependencies, so made that two of them meet on the line exactly if they meet on 1, 2, 3, 4."""
 
+WINDOWS_DRIVERS = ("450.40", "452.50", "463.10", "521.10", "522.10", "526.10", "527.60", "531.30", "585.10", "591.10")
+"""Drivers as Windows numbers them, where a branch goes over several numbers: 585.10 is of R580, and 527.60 of R520."""
+
 CUDA = (
     {"cuda": "11.0.1", "driver_linux": "450.36", "family_linux": "450.30"},
     {"cuda": "11.8.0", "driver_linux": "520.05", "family_linux": "450.30"},
     {"cuda": "12.1.0", "driver_linux": "530.15", "family_linux": "525.10"},
     {"cuda": "10.2.0", "driver_linux": "440.10", "family_linux": ""},
 )
+WINDOWS = {"11.0.1": ("451.10", "451.05"), "11.8.0": ("522.05", "451.05"), "12.1.0": ("531.15", "527.50")}
+"""The same on Windows: driver and family floor by CUDA release; one that is not here has those of Linux."""
 CAPABILITIES = (
     {"cc": "7.0", "architecture": "a", "first_cuda": "10.2", "last_driver": "R580"},
     {"cc": "8.0", "architecture": "b", "first_cuda": "11.0"},
@@ -77,12 +82,16 @@ class Question:
     facts: dict[str, Any] = field(default_factory=dict)
     servers: bool = False
     """Whether its NVIDIA GPUs are products of the data-center line; else nothing is known of their class."""
+    wsl: bool = False
+    """Whether the target is Windows' subsystem for Linux, whose driver is that of Windows."""
 
     def matrix(self) -> Matrix:
         return Matrix(Rows(self.tables))
 
     def host(self) -> Host:
         readings = {name: Fact(value, "--os" if name == "os" else "test") for name, value in self.facts.items()}
+        if self.wsl:
+            readings["platform"] = Fact("wsl2", "test")
         if self.gpus:
             kind = "Server" if self.servers else "card"
             found = tuple(Gpu(name=f"{kind} {target}", target=target) for target in self.gpus)
@@ -148,10 +157,10 @@ def common_tables() -> dict[str, list[dict[str, Any]]]:
     forward = [{"cuda": cuda, "branches": " ".join(branches)} for cuda, branches in FORWARD.items()]
     drivers = [
         {"branch": f"R{branch}", "cuda": cuda}
-        for branch, cuda in ((450, "11.0"), (460, "11.2"), (520, "11.8"), (530, "12.1"), (590, "13.1"))
+        for branch, cuda in ((450, "11.0"), (460, "11.2"), (520, "11.8"), (530, "12.1"), (580, "13.0"), (590, "13.1"))
     ]
     return {
-        "cuda": list(CUDA),
+        "cuda": [_with_windows(row) for row in CUDA],
         "capabilities": list(CAPABILITIES),
         "systems": list(SYSTEMS),
         "images": images,
@@ -160,6 +169,11 @@ def common_tables() -> dict[str, list[dict[str, Any]]]:
         "gpus": servers,
         "gfx": [{"gfx": "gfx900", "architecture": "x"}, {"gfx": "gfx1100", "architecture": "y"}],
     }
+
+
+def _with_windows(row: dict[str, str]) -> dict[str, str]:
+    exact, family = WINDOWS.get(row["cuda"], (row["driver_linux"], row["family_linux"]))
+    return {**row, "driver_windows": exact, "family_windows": family}
 
 
 def random_question(seed: int) -> Question:
@@ -176,6 +190,11 @@ def random_question(seed: int) -> Question:
     requirements = [_random_wish(rng, name, tables) for name in wanted]
     question = Question(tables, requirements)
     _random_target(rng, question)
+    side = random.Random(f"side {seed}")
+    if side.random() < 0.25:
+        question.wsl = True
+        if "driver" in question.facts:
+            question.facts["driver"] = side.choice(WINDOWS_DRIVERS)
     return question
 
 
@@ -187,6 +206,7 @@ def forward_question(seed: int) -> Question:
             if row["runtime"].startswith("cuda") and not row.get("system") and rng.random() < 0.8:
                 row["runtime"] = "cuda12.1"
                 row["kernels"] = rng.choice(("sm_70 sm_80 sm_90", "sm_70 sm_80", "compute_70"))
+    question.wsl = False
     question.gpus = rng.sample(["sm_70", "sm_80", "sm_86"], rng.choice((1, 1, 2)))
     question.servers = rng.random() < 0.9
     question.facts["driver"] = rng.choice(("450.50", "460.10", "520.10"))

@@ -39,6 +39,7 @@ FAULTY = [
     ("driver-open-module-required", {"driver_branch": "proprietary", "gpus": BLACKWELL}),
     ("driver-open-module-unsupported-gpu", {"driver_branch": "open", "gpus": PASCAL}),
     ("driver-gpu-unsupported-by-branch", {"driver": "550.54", "gpus": [card("Tesla K80", "sm_37")]}),
+    ("driver-gpu-unsupported-by-branch", {"platform": "wsl2", "driver": "591.59", "gpus": PASCAL}),
     ("driver-device-count-mismatch", {"driver": "550.54", "gpus": [card(), card(lost=True)]}),
     ("uvm-not-ready", {"device_nodes": ["/dev/nvidiactl", "/dev/nvidia0"], "gpus": ADA}),
     ("device-permission", {"device_nodes_denied": ["/dev/kfd"], "gpus": NAVI}),

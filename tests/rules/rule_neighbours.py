@@ -13,6 +13,8 @@ SOUND = [
     ("driver-open-module-required", {"driver_branch": "open", "gpus": BLACKWELL}),
     ("driver-open-module-unsupported-gpu", {"driver_branch": "open", "gpus": ADA}),
     ("driver-gpu-unsupported-by-branch", {"driver": "470.57.02", "gpus": [card("Tesla K80", "sm_37")]}),
+    ("driver-gpu-unsupported-by-branch", {"platform": "windows", "driver": "582.28", "gpus": PASCAL}),
+    ("driver-gpu-unsupported-by-branch", {"platform": "wsl2", "driver": "581.57", "gpus": PASCAL}),
     ("uvm-not-ready", {"device_nodes": ["/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm"], "gpus": ADA}),
     ("uvm-not-ready", {"device_nodes": ["/dev/nvidiactl"], "l4t": "35.4.1"}),
     ("device-permission", {"device_nodes_denied": [], "device_nodes": ["/dev/kfd"]}),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.matrix.drivers import serves
-from compat.rules.knowledge import is_version
+from compat.rules.knowledge import driver_platform, is_version
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.targets import sm
 
@@ -126,11 +126,14 @@ class DriverGpuUnsupportedByBranch(Rule):
             else self.remedy
         )
 
-    def check(self, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing) -> Outcome:
+    def check(
+        self, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, platform: str | None = None
+    ) -> Outcome:
         """The branch has dropped the GPU's architecture, or is older than it."""
         if not is_version(driver):
             return None
-        dropped = next((gpu for gpu in gpus if serves(matrix, driver, gpu.target) is False), None)
+        side = driver_platform(platform)
+        dropped = next((gpu for gpu in gpus if serves(matrix, driver, gpu.target, side) is False), None)
         if dropped is None:
             return None
         row = matrix.capability(dropped.target)
