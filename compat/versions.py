@@ -24,13 +24,18 @@ def release(text: str) -> tuple[int, ...]:
     Raises:
         ValueError: if ``text`` does not start with a number.
     """
-    found = _DOTTED.match(text.strip().removeprefix("v"))
-    if found is None:
-        raise ValueError(f"{text!r} is not a dotted version number")
-    parts = [int(part) for part in found.group().split(".")]
+    parts = _numbers(text)
     while len(parts) > 1 and parts[-1] == 0:
         parts.pop()
     return tuple(parts)
+
+
+def _numbers(text: str) -> list[int]:
+    """The leading dotted number, every part of it."""
+    found = _DOTTED.match(text.strip().removeprefix("v"))
+    if found is None:
+        raise ValueError(f"{text!r} is not a dotted version number")
+    return [int(part) for part in found.group().split(".")]
 
 
 @lru_cache(maxsize=8192)
@@ -54,6 +59,15 @@ def at_least(version: str, floor: str) -> bool:
     (True, False)
     """
     return release(version) >= release(floor)
+
+
+def up_to(version: str, last: str) -> bool:
+    """Whether ``version`` comes no later than ``last`` and its own patch releases: 6.0.2, but not 6.1, for ``6.0``.
+
+    ``last`` counts as exactly as it is written, its zeros too.
+    """
+    bound = tuple(_numbers(last))
+    return release(version)[: len(bound)] <= bound
 
 
 def major(version: str) -> int:

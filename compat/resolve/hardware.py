@@ -90,12 +90,7 @@ class Hardware:
         neighbours; the answer only ever excludes targets, for builds whose own kernels are not known.
         """
         if rocm not in self._rocm_targets:
-            number = versions.release(rocm)
-            told = [
-                row
-                for row in self._matrix.table("rocm")
-                if row.targets and versions.release(row.rocm)[: len(number)] <= number
-            ]
+            told = [row for row in self._matrix.table("rocm") if row.targets and versions.up_to(row.rocm, rocm)]
             newest = max(told, key=lambda row: versions.release(row.rocm), default=None)
             self._rocm_targets[rocm] = newest.targets if newest else ()
         return self._rocm_targets[rocm]

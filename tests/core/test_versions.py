@@ -89,6 +89,32 @@ def test_the_whole_text_must_be_a_dotted_number(text, whole):
     assert versions.is_release(text) is whole
 
 
+@pytest.mark.parametrize(
+    ("version", "last", "holds"),
+    [
+        ("6.0.2", "6.0", True),
+        ("6.0", "6.0", True),
+        ("6.1.0", "6.0", False),
+        ("5.7.1", "6.0", True),
+        ("6.4", "6", True),
+        ("7.0", "6", False),
+        ("6.2.4", "6.2", True),
+        ("6.2.4", "6.2.0", False),
+        ("6", "6.0.0", True),
+        ("10.0.0", "7.0", False),
+    ],
+)
+def test_a_bound_takes_in_its_own_patch_releases_and_no_more(version, last, holds):
+    assert versions.up_to(version, last) is holds
+
+
+@given(dotted, dotted)
+def test_what_is_no_later_than_a_bound_is_below_it_or_begins_with_it(version, last):
+    written = [*map(int, version.split(".")), *[0] * 9][: last.count(".") + 1]
+    below = versions.release(version) < versions.release(last)
+    assert versions.up_to(version, last) == (below or written == [*map(int, last.split("."))])
+
+
 def test_release_zero_is_a_release():
     assert versions.release("0.0.0") == (0,)
     assert versions.release("0") == (0,)

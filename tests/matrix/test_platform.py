@@ -9,6 +9,7 @@ from compat import targets, versions
 from compat.matrix import matrix
 from compat.matrix.products import find_gpu
 from compat.matrix.rows import TABLES
+from compat.resolve.hardware import Hardware
 
 MATRIX = matrix()
 
@@ -90,6 +91,14 @@ def test_rocm_has_two_numberings():
     assert rocm["7.14.0"].stream == rocm["10.0.0"].stream == "core-sdk"
     classic = [versions.release(row.rocm) for row in rocm.values() if row.stream == "classic"]
     assert max(classic) == (7, 2, 4)
+
+
+@pytest.mark.parametrize("minor", sorted({versions.minor(row.rocm) for row in MATRIX.table("rocm") if row.targets}))
+def test_libraries_of_a_rocm_minor_are_those_of_its_last_patch_and_of_no_later_minor(minor):
+    """``6.0`` is no shorter way to write ``6``: code for cards that 6.4 came to serve is not in it."""
+    patches = [row for row in MATRIX.table("rocm") if versions.minor(row.rocm) == minor and row.targets]
+    newest = max(patches, key=lambda row: versions.release(row.rocm))
+    assert Hardware(MATRIX).rocm_targets(minor) == newest.targets
 
 
 def test_rocm_targets_by_release():

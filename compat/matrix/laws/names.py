@@ -173,7 +173,7 @@ def _library_names(view: View, item: Placed) -> Iterator[Breach]:
     minors, majors = set(view.toolkits), {name.partition(".")[0] for name in view.toolkits}
     for cuda in item.row.cuda:
         if cuda not in minors | majors and not _below(cuda, minors):
-            yield Breach(item, "cuda", f"CUDA {cuda} is not in cuda", "a major or minor of cuda")
+            yield Breach(item, "cuda", f"{cuda} is not in cuda", "a major or minor of cuda")
     for key in ("first_cc", "last_cc"):
         cc = getattr(item.row, key)
         if cc and f"sm_{cc.replace('.', '')}" not in view.capabilities:

@@ -91,7 +91,7 @@ def capabilities_agree_with_toolkits(view: View) -> Iterator[Breach]:
                 what = f"{'has' if name in have else 'lacks'} {name}"
                 yield Breach(item, "targets", what, f"{row.first_cuda} to {row.last_cuda or 'now'} as in capabilities")
         for name in sorted(have - view.capabilities):
-            if _plain(name) not in have:
+            if _plain(name) not in have - {name}:
                 yield Breach(item, "targets", f"has {name}", "a capability's target, or a variant of one listed here")
 
 
@@ -105,8 +105,8 @@ def branches_drop_what_ended(view: View) -> Iterator[Breach]:
         for architecture, number in last.items():
             dropped = architecture in item.row.drops
             if dropped != (_number(item.row.branch) > number):
-                does = "drops" if dropped else "does not drop"
-                yield Breach(item, "drops", f"{does} {architecture}", f"R{number} is the last that serves it")
+                does = "names" if dropped else "lacks"
+                yield Breach(item, "drops", f"{does} {architecture}", f"R{number} as the last that serves it")
 
 
 def rocm_targets_are_official(view: View) -> Iterator[Breach]:
@@ -126,7 +126,7 @@ def rocm_drivers_are_in_order(view: View) -> Iterator[Breach]:
     """The lowest driver that a ROCm release accepts is not above the highest."""
     for item in view.of("rocm"):
         drivers = item.row.drivers
-        if len(drivers) > 2 or (drivers and not _up_to(drivers[0], drivers[-1])):
+        if len(drivers) > 2 or (drivers and not versions.up_to(drivers[0], drivers[-1])):
             yield Breach(item, "drivers", f"is {' '.join(drivers)}", "the lowest, then the highest")
 
 
@@ -198,13 +198,7 @@ def _within(version: str, first: str, last: str) -> bool:
 
 def _official(version: str, first: str, last: str) -> bool:
     """Whether a ROCm release lies within the official life of a target."""
-    return bool(first) and versions.at_least(version, first) and (not last or _up_to(version, last))
-
-
-def _up_to(version: str, last: str) -> bool:
-    """Whether ``version`` lies below or within ``last``, which takes in its own patch releases."""
-    bound = versions.release(last)
-    return versions.release(version)[: len(bound)] <= bound
+    return bool(first) and versions.at_least(version, first) and (not last or versions.up_to(version, last))
 
 
 def _plain(target: str) -> str:
