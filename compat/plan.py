@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get
 
 from compat.errors import InputError
 from compat.lazy import dataclass
+from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,6 +161,16 @@ class Plan:
     choices: tuple[Choice, ...] = ()
     conditions: tuple[str, ...] = ()
     matrix: str = ""
+
+    def versions(self) -> dict[str, str]:
+        """Distribution, spelled as indexes do -> the exact version that is to be installed; pins included."""
+        found = {normalise(build.name): build.version for build in self.builds}
+        for build in self.builds:
+            for pin in build.pins:
+                name, _, version = pin.partition("==")
+                if version and ";" not in version and "*" not in version:
+                    found[normalise(name.partition("[")[0].strip())] = version.strip()
+        return found
 
 
 @dataclass(frozen=True, slots=True)

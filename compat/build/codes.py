@@ -122,6 +122,19 @@ CODES: Final[Mapping[str, Advice]] = {
             Fix("The message is the program's own; `envcheck explain` may know its text."),
         ),
         Advice(
+            "image-not-as-planned",
+            "The image does not hold what its plan says",
+            "error",
+            "The Python, the processor or a version of a package in the image is another than the plan's.",
+            "What was checked to fit together is what the plan names. A later step, an install on top, or "
+            "the plan of another image: what is tested then is not what was planned.",
+            Fix(
+                "Build the image from this plan (later steps must respect its constraints), or verify "
+                "it with the plan that it was built from."
+            ),
+            ("https://packaging.python.org/en/latest/specifications/recording-installed-packages/",),
+        ),
+        Advice(
             "image-without-python",
             "The image has no Python that can be started",
             "error",

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from compat.plan import Plan
 
 FOLDER: Final = Path(__file__).resolve().parent.parent / "probes"
 """Where the scripts are, in a checkout and in a wheel."""
@@ -26,10 +29,18 @@ _START: Final = (
 )
 
 
-def words(level: str, *, expect: str, frameworks: Sequence[str], timeout: float, seconds: float) -> list[str]:
+def words(
+    level: str, *, expect: str, frameworks: Sequence[str], timeout: float, seconds: float, plan: Plan | None = None
+) -> list[str]:
     """What follows the interpreter: unpack the scripts into the temporary folder and become ``run.py``."""
     rest = options(level, expect=expect, frameworks=frameworks, timeout=timeout, seconds=seconds)
-    return ["-c", _START, packed(), *rest]
+    return ["-c", _START, packed(), *rest, *(["--plan", agreed(plan)] if plan else [])]
+
+
+def agreed(plan: Plan) -> str:
+    """What an image must agree with, as ``plan_checks.py`` reads it; free-threaded Pythons state a plain version."""
+    python = plan.python.removesuffix("t")
+    return json.dumps({"python": python, "machine": plan.arch, "versions": plan.versions()}, sort_keys=True)
 
 
 def options(level: str, *, expect: str, frameworks: Sequence[str], timeout: float, seconds: float) -> list[str]:

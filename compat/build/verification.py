@@ -52,7 +52,8 @@ def verify(
 ) -> Verification:
     """Run the probes in a fresh container of an image, and leave nothing of it behind.
 
-    What the image should be is the ``plan``, else that of its label; ``expect`` and ``frameworks`` win over both.
+    What the image should be is the ``plan``, else that of its label: its Python, processor and versions are compared
+    with it, whatever the level. ``expect`` and ``frameworks`` win over both where it comes to what is computed.
 
     Args:
         image: name or id of a local image.
@@ -77,7 +78,7 @@ def verify(
         plan = plan or planned(found.labels or {})
         runtime = expect or (plan.runtime.replace(NO_CODE, "") if plan else "")
         modules = tuple(frameworks) or _modules(plan)
-        words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds)
+        words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds, plan=plan)
         limits = {**engine.confinement(memory), **engine.devices(client, runtime, gpus)}
         lines, status = _in_container(client, found, words, limits, timeout + seconds * (level == "stress"))
         probes = _concluded(lines, status, timeout)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
 from compat.lazy import dataclass
-from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -90,20 +89,9 @@ def reason(step: Install, plan: Plan) -> str:
     return "The default index."
 
 
-def pinned(plan: Plan) -> dict[str, str]:
-    """Distribution -> exact version that the image must hold."""
-    found = {normalise(build.name): build.version for build in plan.builds}
-    for build in plan.builds:
-        for pin in build.pins:
-            name, _, version = pin.partition("==")
-            if version and ";" not in version and "*" not in version:
-                found[normalise(name.partition("[")[0].strip())] = version.strip()
-    return found
-
-
 def constraints(plan: Plan) -> tuple[str, ...]:
     """Lines of the constraints file: every planned version, then what keeps shared dependencies within all builds."""
-    return (*(f"{name}=={version}" for name, version in pinned(plan).items()), *plan.constraints)
+    return (*(f"{name}=={version}" for name, version in plan.versions().items()), *plan.constraints)
 
 
 def toolkit_copies(plan: Plan) -> int:
@@ -138,7 +126,7 @@ def expectations(plan: Plan, *, imports: bool) -> dict[str, Any]:
     return {
         "python": plan.python.removesuffix("t"),
         "machine": plan.arch,
-        "versions": pinned(plan),
+        "versions": plan.versions(),
         "copies": toolkit_copies(plan),
         "builds": dict(_imports(plan)) if imports else {},
         **({"files": files} if (files := _files(plan)) else {}),

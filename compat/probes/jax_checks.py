@@ -1,24 +1,9 @@
 """JAX, whose every operation is compiled by XLA."""
 
-import os
-import sys
 from typing import Any, List
 
 from array_checks import Adapter
-
-
-def release(name: str) -> str:
-    """Version of an installed distribution by its metadata folder, empty if there is none.
-
-    ``importlib.metadata`` would tell, but came with Python 3.8, and jaxlib had GPU builds for 3.7.
-    """
-    wanted = name.replace("-", "_").lower()
-    for folder in sys.path:
-        for entry in os.listdir(folder) if os.path.isdir(folder) else ():
-            stem, _, version = entry[: -len(".dist-info")].partition("-")
-            if entry.endswith(".dist-info") and stem.replace("-", "_").lower() == wanted:
-                return version
-    return ""
+from plan_checks import releases
 
 
 class Jax(Adapter):
@@ -37,10 +22,11 @@ class Jax(Adapter):
         JAX's GPU code comes as packages named after the runtime (``jax-cuda12-plugin``) since 0.4.2x, and as a local
         version tag of jaxlib before that.
         """
+        found = releases()
         for name in ("cuda13", "cuda12", "rocm7", "rocm60", "rocm"):
-            if release("jax-%s-plugin" % name):
+            if "jax-%s-plugin" % name in found:
                 return name.rstrip("0") if name == "rocm60" else name
-        local = release("jaxlib").partition("+")[2]
+        local = found.get("jaxlib", "").partition("+")[2]
         return local.split(".")[0] if local else "cpu"
 
     def devices(self) -> List[str]:

@@ -2,7 +2,7 @@
 """Runs the probes of a level, each group in a child process with a deadline, and prints JSON lines.
 
 Usage: ``python3 run.py --level driver|framework|bench|stress [--expect cuda12.6] [--frameworks torch,jax]
-[--timeout 300] [--seconds 60]``. Exit status: 0 all passed or were skipped with a reason, 1 something failed.
+[--timeout 300] [--seconds 60] [--plan JSON]``. Exit status: 0 all passed or were skipped with a reason, 1 something failed.
 """
 
 import argparse
@@ -106,7 +106,8 @@ def main(argv: List[str]) -> int:
     if options.group:
         return child(options)
     chosen = [name for name in options.frameworks.split(",") if name] or installed()
-    names = groups(options.level, options.expect, chosen)
+    names = ["plan"] * bool(options.plan) + groups(options.level, options.expect, chosen)
+    options.seconds /= max(1, sum(name.startswith("stress-") for name in names))
     say({"event": "begin", "level": options.level, "python": sys.version.split()[0], "groups": names})
     if not drivers_of(options.expect):
         why = "the plan needs no GPU" if options.expect else "there is no GPU on this machine"
@@ -125,6 +126,7 @@ def _options(argv: List[str]) -> Any:
     parser.add_argument("--frameworks", default="", help="names with commas; those that are installed if not given")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds for each group")
     parser.add_argument("--seconds", type=float, default=60.0, help="length of the stress level")
+    parser.add_argument("--plan", default="", help="what should be installed, as JSON")
     parser.add_argument("--group", default="", help=argparse.SUPPRESS)
     return parser.parse_args(argv)
 
@@ -152,6 +154,8 @@ def _group(name: str, report: Report, options: Any) -> None:
     kind, _, subject = name.partition("-")
     if kind in ("bench", "stress"):
         importlib.import_module(kind).run(report, subject, options.seconds)
+    elif kind == "plan":
+        importlib.import_module("plan_checks").run(report, options.plan)
     elif kind in ("cuda", "hip"):
         importlib.import_module(kind + "_driver").run(report)
     elif kind == "torch":
@@ -168,7 +172,7 @@ def supervise(name: str, options: Any) -> int:
     A session of its own lets one signal reach whatever the framework started (compiler workers, data loaders).
     """
     words = [sys.executable, os.path.abspath(__file__), "--group", name, "--expect", options.expect]
-    words += ["--seconds", str(options.seconds)]
+    words += ["--seconds", str(options.seconds), "--plan", options.plan]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     limit = options.timeout + (options.seconds if options.level == "stress" else 0)
     hurry = True

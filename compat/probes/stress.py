@@ -2,7 +2,7 @@
 
 import ctypes
 import time
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List, Tuple
 
 from cuda_driver import PTX, Device, Driver
 from nvml import Monitor
@@ -10,7 +10,10 @@ from reporting import Failed, Report
 
 
 LAUNCHES = 200
-"""Kernels between two comparisons: most of the time should go to the device, not to the copy back."""
+"""Most kernels between two comparisons: most of the time should go to the device, not to the copy back."""
+
+PRODUCTS = 10
+"""The same for matrix products, each of which is far longer."""
 
 WORDS = 1 << 24
 """Integers that each kernel writes, 64 MiB of them."""
@@ -41,18 +44,36 @@ def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
     device, count = Device(driver, ordinal), WORDS
     module, out = device.load(PTX), device.allocate(4 * WORDS)
     words = (ctypes.c_uint32(count), ctypes.c_uint32(0x1234ABCD))
-    watch, before, rounds, wrong = Monitor(ordinal), Monitor(ordinal).read(), 0, 0
-    first, until = b"", time.time() + seconds
-    while time.time() < until or rounds < ROUNDS:
-        for _ in range(LAUNCHES):
-            device.launch(module, "mix", count, out, *words)
+    watch, first = Monitor(ordinal), []  # type: Any, List[bytes]
+
+    def right() -> bool:
         got = device.download(out, 4 * count)
-        first = first or got
-        wrong += got != first
-        rounds += 1
+        first.extend([] if first else [got])
+        return got == first[0]
+
+    before = watch.read()
+    done = _rounds(lambda: device.launch(module, "mix", count, out, *words), right, seconds, LAUNCHES)
     device.free(out)
     device.close()
-    return _concluded(rounds, wrong, before, watch.read())
+    return _concluded(done, before, watch.read())
+
+
+def _rounds(work: Callable[[], None], right: Callable[[], bool], seconds: float, most: int) -> Tuple[int, int, int]:
+    """Work and compare by turns until the time is up; how many rounds, how many of them wrong, how often it worked.
+
+    The clock is asked after each piece of work, which the device has then finished: on a slow device a round ends early
+    instead of the run ending late. Beyond the time there is at most one piece of work in each round that is still owed.
+    """
+    until, rounds, wrong, pieces = time.monotonic() + seconds, 0, 0, 0
+    while rounds < ROUNDS or time.monotonic() < until:
+        for _ in range(most):
+            work()
+            pieces += 1
+            if time.monotonic() >= until:
+                break
+        wrong += not right()
+        rounds += 1
+    return rounds, wrong, pieces
 
 
 def _products(seconds: float) -> Dict[str, Any]:
@@ -67,22 +88,25 @@ def _products(seconds: float) -> Dict[str, Any]:
     size = 8192 if device == "cuda" else 512
     torch.manual_seed(0)
     left, right = (torch.randn(size, size, device=device) for _ in range(2))
-    first, watch = left @ right, Monitor(0)
-    before, rounds, wrong, until = watch.read(), 0, 0, time.time() + seconds
-    while time.time() < until or rounds < ROUNDS:
-        for _ in range(10):
-            got = left @ right
-        wrong += not torch.equal(got, first)
-        rounds += 1
-    return dict(_concluded(rounds, wrong, before, watch.read()), device=device, size=size)
+    got, first, watch = torch.empty_like(left), left @ right, Monitor(0)
+
+    def work() -> None:
+        torch.matmul(left, right, out=got)
+        if device == "cuda":
+            torch.cuda.synchronize()  # products are queued: without this the clock would be asked about nothing
+
+    before = watch.read()
+    done = _rounds(work, lambda: torch.equal(got, first), seconds, PRODUCTS)
+    return dict(_concluded(done, before, watch.read()), device=device, size=size)
 
 
-def _concluded(rounds: int, wrong: int, before: Dict[str, Any], after: Dict[str, Any]) -> Dict[str, Any]:
+def _concluded(done: Tuple[int, int, int], before: Dict[str, Any], after: Dict[str, Any]) -> Dict[str, Any]:
     """The figures, or the failure that they show; a wrong result outweighs what the sensors say.
 
     Counters of memory errors run since the driver was loaded: only what this load added is its finding.
     """
-    figures = {"rounds": rounds, "wrong": wrong, "before": before, "after": after}
+    rounds, wrong, pieces = done
+    figures = {"rounds": rounds, "wrong": wrong, "launches": pieces, "before": before, "after": after}
     if wrong:
         raise Failed("probe-kernel-wrong-result", "%d of %d rounds differ from the first" % (wrong, rounds), **figures)
     grown = after.get("ecc_uncorrected", 0) - before.get("ecc_uncorrected", 0)

@@ -31,7 +31,7 @@ def test_a_child_that_ends_without_a_word_is_a_finding(tmp_path, monkeypatch, ca
     stub.chmod(0o755)
     run = load("run")
     monkeypatch.setattr(sys, "executable", str(stub))
-    options = SimpleNamespace(expect="", seconds=1.0, timeout=30.0, level="driver")
+    options = SimpleNamespace(expect="", seconds=1.0, timeout=30.0, level="driver", plan="")
     assert run.supervise("cuda", options) == 1
     found, begun = outcome.read(capsys.readouterr().out.splitlines())
     assert begun == ""

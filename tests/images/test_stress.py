@@ -14,20 +14,35 @@ from compat.build import outcome, parcel
 SCRIPTS = parcel.FOLDER
 
 
+COUNTED = """
+import sys; sys.path.insert(0, sys.argv[1])
+from types import SimpleNamespace
+import cuda_driver, reporting, stress
+
+launches, rounds, seconds, speed = (float(word) for word in sys.argv[2:6])
+done = [0]
+
+class Counting(cuda_driver.Device):
+    def launch(self, *args):
+        done[0] += 1
+        super().launch(*args)
+
+# the clock of a device that makes `speed` launches a second
+stress.Device, stress.time = Counting, SimpleNamespace(monotonic=lambda: done[0] / speed)
+stress.LAUNCHES, stress.WORDS, stress.ROUNDS = int(launches), 1 << 16, int(rounds)
+report = reporting.Report("stress", lambda text: "probe-failed")
+report.check("kernels", stress._kernels, cuda_driver.Driver(), 0, seconds)
+"""
+
+
 @pytest.fixture
 def loaded(driver):
-    """The stress probe on a few launches of a small kernel: how often it compares is its rule, not its size."""
+    """The stress probe over a small kernel, by a clock that counts launches: what it compares is its rule, not its size."""
 
-    def run(fault, *, launches, rounds=2):
-        script = (
-            "import sys; sys.path.insert(0, sys.argv[1])\n"
-            "import cuda_driver, reporting, stress\n"
-            f"stress.LAUNCHES, stress.WORDS, stress.ROUNDS = {launches}, 1 << 16, {rounds}\n"
-            "report = reporting.Report('stress', lambda text: 'probe-failed')\n"
-            "report.check('kernels', stress._kernels, cuda_driver.Driver(), 0, 0.0)\n"
-        )
+    def run(fault="", *, launches, rounds=2, seconds=0.0, speed=1.0):
+        numbers = [str(item) for item in (launches, rounds, seconds or launches * rounds / speed, speed)]
         env = {**os.environ, "LD_LIBRARY_PATH": str(driver), "ENVCHECK_FAULT": fault}
-        words = [sys.executable, "-c", script, str(SCRIPTS)]
+        words = [sys.executable, "-c", COUNTED, str(SCRIPTS), *numbers]
         done = subprocess.run(words, capture_output=True, text=True, env=env, check=False)
         return outcome.read(done.stdout.splitlines())[0][-1]
 
@@ -55,6 +70,22 @@ def test_a_device_that_goes_wrong_under_load_is_counted_by_rounds(loaded, launch
     assert (found.status, found.code) == (("fail", "probe-kernel-wrong-result") if wrong else ("pass", ""))
 
 
+@pytest.mark.parametrize(
+    ("speed", "seconds", "launches", "rounds"),
+    [
+        (1.0, 10.0, 11, 2),  # a round takes the time that there is, and one more launch is owed to compare with
+        (1.0, 1.0, 2, 2),
+        (0.01, 60.0, 2, 2),  # each launch outlasts the time: two of them, not two rounds of two hundred
+        (7.0, 60.0, 420, 3),  # 200, 200, and 20 until the time is up
+        (20.0, 60.0, 1200, 6),
+    ],
+)
+def test_the_time_is_kept_on_a_device_of_any_speed(loaded, speed, seconds, launches, rounds):
+    found = loaded(launches=200, seconds=seconds, speed=speed)
+    assert (found.figures["launches"], found.figures["rounds"]) == (launches, rounds)
+    assert found.figures["launches"] / speed <= seconds + 2 / speed
+
+
 SENSORS = [
     ({}, {}, 0, ""),
     ({}, {}, 3, "probe-kernel-wrong-result"),
@@ -74,7 +105,8 @@ def test_the_gravest_of_what_a_load_shows_is_its_finding(before, after, wrong, c
         "import json, sys; sys.path.insert(0, sys.argv[1])\n"
         "import reporting, stress\n"
         "report = reporting.Report('stress', lambda text: 'probe-failed')\n"
-        "report.check('load', lambda: stress._concluded(9, *json.loads(sys.argv[2])))\n"
+        "wrong, *sensors = json.loads(sys.argv[2])\n"
+        "report.check('load', lambda: stress._concluded((9, wrong, 90), *sensors))\n"
     )
     words = [sys.executable, "-c", script, str(SCRIPTS), json.dumps([wrong, before, after])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
