@@ -114,6 +114,20 @@ CODES: Final[Mapping[str, Advice]] = {
             Fix("See which probe was under way; give it longer with --timeout if the device is merely slow."),
         ),
         Advice(
+            "probe-memory-short",
+            "The probes have too little memory",
+            "error",
+            "A probe was killed, could not get main memory, or made no way because a memory limit left no room for its "
+            "program, which then is read from the disk again and again.",
+            "What does not fit the memory limit of a container is killed by the kernel, or stands still; the limit "
+            "counts the program's own files as well as its data.",
+            Fix(
+                "Give the container more (`envcheck verify --memory MIB`); outside one, end what holds the memory, or "
+                "add memory or swap."
+            ),
+            ("https://docs.kernel.org/admin-guide/cgroup-v2.html",),
+        ),
+        Advice(
             "probe-failed",
             "A probe failed",
             "error",

@@ -246,7 +246,7 @@ def _concluded(lines: Sequence[str], status: int, timeout: float) -> tuple[Probe
     endings = {
         124: ("probe-timeout", f"no end within {timeout:g} s"),
         127: ("image-without-python", "none of " + ", ".join(_PYTHONS) + " can be started"),
-        137: ("host-memory-low", "it was killed: the memory limit was reached, or somebody stopped it"),
+        137: ("probe-memory-short", "it was killed: the memory limit was reached, or somebody stopped it"),
     }
     code, why = endings.get(status, ("probe-failed", f"the scripts ended with status {status}"))
     return (*probes, Probe(begun or "container", "fail", why, {}, code))

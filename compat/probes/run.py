@@ -22,6 +22,10 @@ FRAMEWORKS = ("torch", "tensorflow", "jax", "paddle")
 LEVELS = ("driver", "framework", "bench", "stress")
 
 _TEXTS = (
+    ("DefaultCPUAllocator", "probe-memory-short"),
+    ("MemoryError", "probe-memory-short"),
+    ("bad_alloc", "probe-memory-short"),
+    ("Cannot allocate memory", "probe-memory-short"),
     ("no kernel image is available", "arch-too-new-for-build"),
     ("invalid device function", "arch-too-new-for-build"),
     ("out of memory", "out-of-memory"),
@@ -43,7 +47,7 @@ _TEXTS = (
 _SIGNALS = {
     "SIGILL": ("cpu-instructions-missing", "the processor lacks an instruction that the build uses"),
     "SIGBUS": ("shm-too-small", "shared memory ran out"),
-    "SIGKILL": ("host-memory-low", "the process was killed, as a rule because memory ran out"),
+    "SIGKILL": ("probe-memory-short", "the process was killed, as a rule because memory ran out"),
     "SIGSEGV": ("library-mismatch", "a library crashed"),
     "SIGABRT": ("library-mismatch", "a library gave up"),
 }
@@ -182,10 +186,40 @@ def supervise(name: str, options: Any) -> int:
     finally:
         _end(process, hurry)
     if state["late"]:
-        _verdict(name, state, "probe-timeout", "no answer within %g s" % limit)
+        starved = crowded()
+        code = "probe-memory-short" if starved else "probe-timeout"
+        _verdict(name, state, code, "no answer within %g s%s" % (limit, starved and ": " + starved))
     elif process.returncode not in (0, 1) or state["open"] or (process.returncode and not state["failed"]):
         _verdict(name, state, *_crash(process.returncode))
     return 1 if state["failed"] or state["late"] or process.returncode else 0
+
+
+def crowded(root: str = "/sys/fs/cgroup") -> str:
+    """How the container's memory limit explains a silence; empty where it does not, or does not tell.
+
+    A program whose file pages find no room is not killed: the kernel drops them and reads them again, on and on. It
+    counts them (kernel documentation, "Control Group v2", ``workingset_refault_file``, in pages; version 1 has the same
+    with other names). As much as the whole limit, read again while the limit is reached, is no start-up any more.
+    """
+    for folder, most, now, counter in (
+        (root, "memory.max", "memory.current", "workingset_refault_file"),
+        (
+            os.path.join(root, "memory"),
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_workingset_refault_file",
+        ),
+    ):
+        limit, used = _line(folder, most), _line(folder, now)
+        again = dict(line.partition(" ")[::2] for line in _line(folder, "memory.stat").split("\n")).get(counter, "")
+        if limit.isdigit() and used.isdigit() and again.isdigit() and int(used) > 0.95 * int(limit):
+            read = int(again) * os.sysconf("SC_PAGE_SIZE")
+            if read > int(limit):
+                return "the memory limit of %d MiB is reached, and %d MiB that found no room in it were read again" % (
+                    int(limit) // 2**20,
+                    read // 2**20,
+                )
+    return ""
 
 
 def _follow(process: Any, deadline: float) -> Dict[str, Any]:

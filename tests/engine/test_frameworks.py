@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+from dataclasses import replace
 
 import pytest
 
 from compat.build import verify
 from compat.dockerfile import Settings
-from compat.plan import PlannedBuild
+from compat.plan import Answer, PlannedBuild, dump
 
 crossed = pytest.mark.skipif(
     not os.environ.get("ENVCHECK_ENGINE_ALL"),
@@ -27,7 +31,7 @@ def statuses(result):
 
 
 @pytest.mark.parametrize("how", BUILDERS)
-def test_jax_builds_and_computes(made, slim, jax, how, client):
+def test_jax_builds_and_computes(made, slim, jax, how, client, tmp_path):
     built = made(slim(jax), "jax", wish=Settings(**how))
     assert built.ok, built.why
     result = verify(built.tag)
@@ -38,6 +42,23 @@ def test_jax_builds_and_computes(made, slim, jax, how, client):
     config = client.images.get(built.tag).attrs["Config"]
     assert config["User"] == "10001:10001"
     assert config["Labels"]["org.opencontainers.image.title"] == "jax 0.10.2"
+    stored = tmp_path / "plan.json"
+    stored.write_text(json.dumps(dump(Answer(status="plan", plan=slim(jax)))))
+    as_planned = ["verify", built.tag, "--plan", str(stored), "--level", "driver", "--format", "json"]
+    status, said = answer(as_planned)
+    assert (status, {probe["name"] for probe in said["probes"] if probe["status"] == "pass"}) == (
+        0, {"plan.python", "plan.machine", "plan.packages"}
+    )  # fmt: skip
+    stored.write_text(json.dumps(dump(Answer(status="plan", plan=slim(replace(jax, version="0.9.0", pins=()))))))
+    status, said = answer(as_planned)
+    assert (status, [finding["code"] for finding in said["findings"]]) == (1, ["image-not-as-planned"])
+    assert "jax is 0.10.2, planned 0.9.0" in said["findings"][0]["detail"]
+
+
+def answer(words):
+    """Exit status and document of a command."""
+    done = subprocess.run([sys.executable, "-m", "compat", *words], capture_output=True, text=True, check=False)
+    return done.returncode, json.loads(done.stdout)
 
 
 def test_torch_comes_from_the_index_that_is_named(made, slim, index):

@@ -20,7 +20,7 @@ FAULTS = [
     ("import os\nos.kill(os.getpid(), 4)", "cpu-instructions-missing", "SIGILL"),
     ("import os\nos.kill(os.getpid(), 11)", "library-mismatch", "SIGSEGV"),
     ("import os\nos._exit(3)", "probe-failed", "exit status 3"),
-    ("held = bytearray(10**9)\nfor i in range(0, 10**9, 4096):\n    held[i] = 1", "host-memory-low", "SIGKILL"),
+    ("held = bytearray(10**9)\nfor i in range(0, 10**9, 4096):\n    held[i] = 1", "probe-memory-short", "SIGKILL"),
     ("raise ImportError('libcudnn.so.9: cannot open shared object file')", "library-missing", "libcudnn.so.9"),
     ("raise ImportError('/lib/libc.so.6: version `GLIBC_2.38` not found')", "glibc-too-old", "GLIBC_2.38"),
     (
@@ -120,7 +120,7 @@ def test_a_container_that_somebody_kills_is_told_as_killed(impostor, client):
             assert not waiting.done()
         running[0].kill()
         result = waiting.result(timeout=60)
-    assert [finding.code for finding in result.findings] == ["host-memory-low"]
+    assert [finding.code for finding in result.findings] == ["probe-memory-short"]
     assert "somebody stopped it" in result.findings[0].detail
 
 

@@ -55,3 +55,36 @@ def test_the_runtime_of_jax_is_read_from_what_is_installed(tmp_path, monkeypatch
     adapter = load("jax_checks").Jax
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "missing")])
     assert adapter.runtime(None) == expected
+
+
+LIMIT = 112 * 2**20
+V2 = ("", "memory.max", "memory.current", "workingset_refault_file")
+V1 = ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_workingset_refault_file")
+
+
+@pytest.mark.parametrize("names", [V2, V1], ids=["v2", "v1"])
+@pytest.mark.parametrize(
+    ("limit", "used", "again", "told"),
+    [
+        (str(LIMIT), LIMIT - 4096, 76634, "112 MiB is reached, and 299 MiB"),  # seen: jax in 108 MiB, killed in the end
+        (str(LIMIT), LIMIT - 4096, 9541, ""),  # seen: jax in 160 MiB, which passes
+        (str(LIMIT), LIMIT // 2, 76634, ""),
+        ("max", LIMIT, 76634, ""),
+        ("9223372036854771712", LIMIT, 76634, ""),
+        ("", LIMIT, 76634, ""),
+        (str(LIMIT), LIMIT, "odd", ""),
+    ],
+)
+def test_memory_that_is_read_again_and_again_explains_a_silence(tmp_path, names, limit, used, again, told):
+    folder, most, now, counter = names
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / most).write_text(f"{limit}\n")
+    (tmp_path / folder / now).write_text(f"{used}\n")
+    (tmp_path / folder / "memory.stat").write_text(f"cache 1\n{counter} {again}\npgmajfault 7\n")
+    said = load("run").crowded(str(tmp_path))
+    assert told in said
+    assert bool(said) == bool(told)
+
+
+def test_a_machine_without_limits_explains_nothing(tmp_path):
+    assert load("run").crowded(str(tmp_path / "none")) == ""
