@@ -58,6 +58,8 @@ class ContainerRequiresNewerDriver(Rule):
                 detail=f"The image demands {asked or 'a newer driver'}, which the host's driver does not meet.",
                 facts=facts,
             )
+        if release := signals.value("release"):
+            return Found(detail=f"The image was built for driver {release} or later.", facts=facts)
         have = driver_cuda or cuda_of_driver(matrix, driver, host["platform"])
         if not image_env and have and signals.text:
             image_env = _published(host["image"] or "", matrix)

@@ -10,7 +10,8 @@ import compat.rules.requirements as requirements
 import compat.versions as versions
 from compat.findings import Fix
 from compat.lazy import pattern
-from compat.rules.knowledge import cite
+from compat.names import normalise
+from compat.rules.knowledge import cite, is_version
 from compat.rules.offered import left_behind
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import installed, on_platform, packages_of, plain, platform_tag, row_of
@@ -35,6 +36,8 @@ _LOCAL: Final = pattern(r"\+[\w.]+")
 
 _OF_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-(?:nvcc|toolkit|version)|nvidia-[a-z]{2,12}-cu\d\d)\b")
 """Packages of NVIDIA's own libraries, which conda's channels do not have for macOS."""
+
+_QUESTION: Final = 300  # characters up to which a text is a question about what it names, not a report of much else
 
 _REFUSED: Final = (
     "pip-none-found",
@@ -90,9 +93,19 @@ def published(matrix: Matrix, name: str) -> tuple[rows.Build, ...]:
 def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
     """Rows of the releases that a specifier admits, of the variant alone that a local tag such as ``+cu118`` names."""
     plain_specifier = _LOCAL.sub("", specifier)
-    rows = [row for row in published(matrix, name) if not specifier or admitted(plain_specifier, row.version)]
+    known = published(matrix, name)
+    rows = [row for row in known if admitted(plain_specifier, row.version)] if specifier else _lately(known)
     tag = specifier.rpartition("+")[2] if specifier.startswith("==") and "+" in specifier else ""
     return [row for row in rows if tag and row.local == tag] or rows
+
+
+def _lately(rows: tuple[rows.Build, ...]) -> list[rows.Build]:
+    """Rows without those for any system, if every newer release is for certain systems only: old sources serve none."""
+    dated = [row for row in rows if is_version(row.version)]
+    free = [versions.release(row.version) for row in dated if "any" in row.platforms]
+    bound = [row for row in dated if row.platforms and "any" not in row.platforms]
+    newest = max((versions.release(row.version) for row in bound), default=())
+    return bound if free and newest > max(free) else list(rows)
 
 
 def admitted(specifier: str, version: str) -> bool:
@@ -155,6 +168,7 @@ class PlatformUnsupported(Rule):
             or self._variant(host, matrix, commands)
             or self._nvidia_only(platform, signals)
             or self._wsl(platform, signals, wheel=any(item.rocm for item in installed(host, matrix)))
+            or self._spoken(host, matrix, signals)
             or self._refused(host, matrix, signals, asked)
         )
 
@@ -196,7 +210,7 @@ class PlatformUnsupported(Rule):
             return None
         name = next((text for item in signals if (text := item.values.get("requirement", ""))), "")
         if not re.search(r"^[\w-]+-(?:gpu|cu\d+|cuda\w*)(?![\w-])", name):
-            found = _OF_CUDA.search(signals.text) if signals.get("conda-unsatisfiable", "no-version-of") else None
+            found = _OF_CUDA.search(signals.text) if signals.get("conda-unsatisfiable", "conda-not-found", "no-version-of") else None
             name = found[0] if found else ""
         if not name:
             return None
@@ -211,6 +225,22 @@ class PlatformUnsupported(Rule):
         detail = "WSL has neither the amdgpu module nor /dev/kfd; ROCm's packages for WSL serve a few GPUs only."
         page = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
         return Found(detail=detail, facts=("platform",), confidence="likely", sources=(page,))
+
+    @staticmethod
+    def _spoken(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+        """A short text asks about the system and names a package that nobody publishes for it."""
+        if "word-platform" not in signals or len(signals.text) > _QUESTION:
+            return None
+        words = dict.fromkeys(re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,30}", signals.text))
+        rows = {name: _lately(published(matrix, name)) for name in map(normalise, words)}
+        found = next(
+            (name for name, all_ in rows.items() if all_ and not any(on_platform(row, host) for row in all_)), ""
+        )
+        if not found:
+            return None
+        platforms = ", ".join(sorted({item for row in rows[found] for item in row.platforms}))
+        detail = f"{found} is published for {platforms}; this is {platform_tag(host).rstrip('_')}."
+        return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
 
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:
