@@ -33,6 +33,9 @@ _WHOLE: Final = 600  # characters up to which a text is one thought, whatever it
 _VENDORS: Final = frozenset({"amd"})
 """Terms that a fact says as well as a word does: who states an AMD card need not write so, and no phrase forgets it."""
 
+_RARE: Final = frozenset(("aarch64", "arm64", "ppc64le", "riscv64"))
+"""Processors that a report on a missing package is mostly about, whether it names them or not."""
+
 _SENTENCE: Final = re.compile(r"[\n。！？；]+|[.!?;]+(?=\s|$)")
 
 
@@ -89,7 +92,9 @@ def _given(host: Host) -> set[str]:
     frameworks = {term for term in ("torch", "tensorflow", "jax", "onnxruntime") for name in packages if term in name}
     vendors = vendors_of(host)
     named = set(vendors) if len(vendors) == 1 else set()
-    return frameworks | (named & _VENDORS) | ({"container"} if host["container"] else set())
+    rare = host["arch"] in _RARE or host["platform"] == "darwin"
+    told = {"container": bool(host["container"]), "system": rare}
+    return frameworks | (named & _VENDORS) | {term for term, stated in told.items() if stated}
 
 
 def _heard(row: Phrase, line: str) -> Heard:

@@ -119,6 +119,7 @@ class ArchTooNewForBuild(Rule):
             or self._elsewhere(matrix, signals, gpus)
             or _all_covered(host, matrix, gpus)
             or _suspected(gpus, _young, matrix, signals)
+            or _other_age(gpus, too_old, matrix)
         )
 
     @staticmethod
@@ -306,7 +307,7 @@ class ArchTooOldForBuild(Rule):
         """A message says that code is missing for an old GPU, and there is one; or a hint is all there is."""
         heard = signals.pointing("arch-too-old-for-build")
         if not heard:
-            return _suspected(gpus, too_old, matrix, signals)
+            return _suspected(gpus, too_old, matrix, signals) or _other_age(gpus, recent, matrix)
         old = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if too_old(matrix, gpu.target)), None)
         if floor := asked_floor(signals, matrix):
             old = next((card for card in nvidia_cards(gpus) if (card[1].major, card[1].minor) < floor), None)
@@ -355,6 +356,11 @@ def _suspected(
             cited = cite(matrix, matrix.capability(device.capability))
             return Found(detail=detail, facts=("gpus",), confidence="likely", severity="warning", sources=cited)
     return None
+
+
+def _other_age(gpus: tuple[Gpu, ...], of_age: Callable[[Matrix, str], bool], matrix: Matrix) -> Outcome:
+    """All GPUs are of the other end: the newest are nowhere dropped, and what is dropped is nowhere too new."""
+    return Fits("") if all(of_age(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus)) else None
 
 
 def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:

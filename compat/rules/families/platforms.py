@@ -100,12 +100,12 @@ def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
 
 
 def _lately(rows: tuple[rows.Build, ...]) -> list[rows.Build]:
-    """Rows without those for any system, if every newer release is for certain systems only: old sources serve none."""
-    dated = [row for row in rows if is_version(row.version)]
-    free = [versions.release(row.version) for row in dated if "any" in row.platforms]
-    bound = [row for row in dated if row.platforms and "any" not in row.platforms]
-    newest = max((versions.release(row.version) for row in bound), default=())
-    return bound if free and newest > max(free) else list(rows)
+    """Rows without those for any system, if later series are for certain systems only: old sources serve none."""
+    dated = [(versions.release(row.version)[:2], row) for row in rows if is_version(row.version)]
+    free = [series for series, row in dated if "any" in row.platforms]
+    bound = [(series, row) for series, row in dated if row.platforms and "any" not in row.platforms]
+    newest = max((series for series, _ in bound), default=())
+    return [row for _, row in bound] if free and newest > max(free) else list(rows)
 
 
 def admitted(specifier: str, version: str) -> bool:
@@ -210,7 +210,11 @@ class PlatformUnsupported(Rule):
             return None
         name = next((text for item in signals if (text := item.values.get("requirement", ""))), "")
         if not re.search(r"^[\w-]+-(?:gpu|cu\d+|cuda\w*)(?![\w-])", name):
-            found = _OF_CUDA.search(signals.text) if signals.get("conda-unsatisfiable", "conda-not-found", "no-version-of") else None
+            found = (
+                _OF_CUDA.search(signals.text)
+                if signals.get("conda-unsatisfiable", "conda-not-found", "no-version-of")
+                else None
+            )
             name = found[0] if found else ""
         if not name:
             return None
