@@ -71,6 +71,7 @@ UNLOGGED = (
     "jax_devices",
     "wsl",
     "hand_table",
+    "uv_pip_tree",
 )
 """Tables and lists that no program logs line by line, and logs that have prefixes of their own."""
 

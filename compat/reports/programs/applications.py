@@ -48,7 +48,7 @@ _ENUMERATED = re.compile(
     r"Library:(\w+)\} Name:\S* Description:(.+?) FilterID:.{0,300}?ComputeMajor:(\d+) ComputeMinor:(\d+)"
     r" DriverMajor:(\d+) DriverMinor:(\d+)"
 )
-_MAP = re.compile(r'env="?map\[([^\]]*)\]')
+_MAP = re.compile(r'env="?map\[([^\]]*)(\]?)')
 _MAPPED = re.compile(r"([A-Z][A-Z0-9_]+):(\S*)")
 _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
 _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
@@ -186,9 +186,12 @@ def _ollama(line: str) -> Iterator[Claim]:
 
 
 def _mapped(line: str) -> Iterator[Claim]:
-    """Ollama prints its configuration as a Go map; only variables with a value count."""
+    """Ollama prints its configuration as a Go map; only variables with a value count, and none that a cut touched."""
     found = _MAP.search(line)
-    for name, value in _MAPPED.findall(found.group(1)) if found else ():
+    if found is None:
+        return
+    inside, closed = found.groups()
+    for name, value in _MAPPED.findall(inside if closed else inside.rpartition(" ")[0]):
         if value and name.startswith(STEERING):
             yield Claim("env", value, key=name)
 

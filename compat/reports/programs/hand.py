@@ -206,8 +206,8 @@ def _answer(pair: Pair) -> str:
 
 
 def _labels(reader: values.Reader, *labels: str) -> dict[str, values.Reader]:
-    """The same reader under several labels."""
-    return dict.fromkeys(labels, reader)
+    """The same reader under several labels, each with "version" shortened as people do it too."""
+    return dict.fromkeys((*labels, *(label.replace("version", "ver") for label in labels)), reader)
 
 
 _FRAMEWORKS: Final = {
@@ -228,6 +228,8 @@ _FRAMEWORKS: Final = {
                      "paddlepaddle版本"),
     "cupy": ("cupy version",),
     "deepspeed": ("deepspeed version",),
+    "bitsandbytes": ("bitsandbytes version",),
+    "accelerate": ("accelerate version",),
     "xformers": ("xformers version",),
     "tensorrt": ("tensorrt version",),
 }  # fmt: skip
@@ -279,7 +281,11 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "gpu hardware", "gpu used",
     ),
     **_labels(_active, "device name", "gpu device name", "active gpu name", "cuda device name"),
-    **{label: _framework(name) for name, labels in _FRAMEWORKS.items() for label in labels},
+    **{
+        label: reader
+        for name, labels in _FRAMEWORKS.items()
+        for label, reader in _labels(_framework(name), *labels).items()
+    },
 }  # fmt: skip
 
 

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "system tools"
 
-_UNAME = re.compile(r"\bLinux \S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b")
+_UNAME = re.compile(
+    r"\bLinux (?!release )\S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"
+)
 # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
 _JETSON: Final = (
     ("REVISION: ", re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"), "l4t"),

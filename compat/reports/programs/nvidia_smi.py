@@ -10,7 +10,7 @@ The table has come in two widths, and names that do not fit are cut with three d
 
     GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
 
-The driver is the field "Driver Version": on WSL it differs from the tool's own number.
+The driver is the field "Driver Version", since release 610 "KMD Version": on WSL it differs from the tool's own number.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "nvidia-smi"
 
-_DRIVER = re.compile(r"Driver Version\s*:\s*(\d{3}(?:\.\d+)+)")
+_DRIVER = re.compile(r"(?:Driver|KMD) Version\s*:\s*(\d{3}(?:\.\d+)+)")
 _CUDA = re.compile(r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)")
 _ROW = re.compile(
     r"\|?\s*(\d{1,3})\s+(\S.*?)\s+(?:(On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*)?\|?\s*"
@@ -134,9 +134,10 @@ def facts(view: View) -> Iterator[Claim]:
 def _heads(view: View) -> Iterator[Claim]:
     """The head line of the table, whole or in parts, and the kernel module's own version line."""
     marks = set(view.marks[NAME])
-    for index, line in view.lines("Driver Version"):
-        if found := _DRIVER.search(line):
-            yield from view.stamp(index, [Claim("driver", found.group(1))])
+    for needle in ("Driver Version", "KMD Version"):
+        for index, line in view.lines(needle):
+            if found := _DRIVER.search(line):
+                yield from view.stamp(index, [Claim("driver", found.group(1))])
     for needle in ("CUDA Version", "CUDA UMD Version"):
         for index, line in view.lines(needle):
             near = index in marks or "Driver Version" in line or line.strip().startswith("|")

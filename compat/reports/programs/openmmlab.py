@@ -91,13 +91,14 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "driver version": values.number("driver"),
     "cuda driver version": values.number("driver"),
     "rocm driver version": values.number("amdgpu"),
+    "torch_cuda_arch_list": values.env,
 }
 
 # Labels of detectron2's table, which only blanks part from their values.
 COLUMNS: Final = (
     "sys.platform", "python", "numpy", "detectron2", "detectron2 arch flags", "detectron2_env_module", "pytorch",
     "pytorch debug build", "gpu available", "gpu #", "driver version", "cuda_home", "torchvision", "pillow",
-    "cuda compiler", "compiler", "fvcore",
+    "cuda compiler", "compiler", "fvcore", "torch_cuda_arch_list",
 )  # fmt: skip
 
 

@@ -9,6 +9,8 @@
     torch==2.2.0+cu121                          numpy @ file:///build/numpy-1.26.4-cp310-cp310-linux_x86_64.whl
      + jax==0.6.1                               Successfully installed torch-1.13.1
 
+    Requirement already satisfied: torch in /venv/lib/python3.10/site-packages (from timm) (2.4.0+cu124)
+
 Rows without a head, as ``grep`` leaves them, are taken when the name is one that matters here or the third column is a
 conda build string. ``conda info`` adds the virtual packages ``__cuda`` (what the driver supports) and ``__glibc``.
 """
@@ -49,6 +51,8 @@ _KNOWN_ROW = re.compile(
 _PIP_HEAD = re.compile(r"^\s*Package\s+Version\b")
 _CONDA_HEAD = re.compile(r"^\s*#\s*Name\s+Version\s+Build\b|^\s*#? ?packages in environment at ")
 _INSTALLED = re.compile(r"Successfully installed (.+)")
+_SATISFIED = re.compile(r"Requirement already satisfied: ([A-Za-z][\w.\-]{0,80})")
+_AT_END = re.compile(r"\((\d[\w.+!]{0,60})\)\s*$")
 _WHEEL = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d[\w.+!]*)")
 _DPKG = re.compile(r"^\s*i[iHU]\s+(\S+?)(?::\w+)?\s+(\S+)\s+(?:amd64|arm64|all|ppc64el|i386)\b")
 _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
@@ -56,6 +60,10 @@ _CPYTHON = re.compile(r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)")
 _JSON = re.compile(r'\{"name": "([A-Za-z][\w.\-]{0,80})", "version": "(\d[\w.+!-]{0,60})"')
 _SHOWN = re.compile(r"^\s*Name:\s*([A-Za-z][\w.\-]*)\s*$")
 _VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
+# What installers say of what they did or found.
+_INSTALLERS: Final = (
+    "Successfully installed ", "packages in environment at", "Uninstalling ", "Using CPython", "already satisfied: ",
+)  # fmt: skip
 # Rows of one list at most.
 LONGEST: Final = 1500
 
@@ -109,7 +117,13 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
         page,
         found,
         ("virtual packages", "conda version", "active environment", "base environment"),
-        ("Successfully installed ", "packages in environment at", "Uninstalling ", "Using CPython"),
+        (
+            "Successfully installed ",
+            "packages in environment at",
+            "Uninstalling ",
+            "Using CPython",
+            "already satisfied: ",
+        ),
     )
     heads = [i for needle in ("Package ", "# Name", "Name") for i in page.find(needle) if _head(page.lines[i].text)]
     shown = [index + 1 for index in page.find("Name:") if _SHOWN.match(page.lines[index].text)]
@@ -133,6 +147,10 @@ def facts(view: View) -> Iterator[Claim]:
         if found := _INSTALLED.search(line):
             pairs = [_WHEEL.fullmatch(word) for word in found.group(1).split()[:LONGEST]]
             yield from view.stamp(index, (_package(*pair.groups()) for pair in pairs if pair))
+    for index, line in view.lines("Requirement already satisfied: "):
+        found, version = _SATISFIED.search(line), _AT_END.match(line, max(0, line.rfind("(")))
+        if found and version:
+            yield from view.stamp(index, [_package(found.group(1), version.group(1))])
     for index, line in view.lines("Using "):
         if found := _CPYTHON.search(line):
             yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])

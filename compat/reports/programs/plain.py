@@ -34,17 +34,21 @@ LABELS: Final[Mapping[str, values.Reader]] = {}
 # Lines between two items of one list, and between a system's name and the output that it is about.
 NEAR: Final = 3
 
+# The same between two items of one list with bullets, among which people set commands and explanations.
+APART: Final = 12
+
 # Characters of a line that can be such a list.
 WIDEST: Final = 160
 
 _KINDS: Final = (
     "python", "cuda", "cudnn", "pytorch", "torch", "torchvision", "torchaudio", "tensorflow", "tensorflow-gpu", "tf",
     "paddle", "paddle-gpu", "paddlepaddle", "paddlepaddle-gpu", "keras", "jax", "jaxlib", "transformers", "driver",
-    "vllm", "mmcv", "mmcv-full", "mmdet", "numpy", "xformers",
+    "vllm", "mmcv", "mmcv-full", "mmdet", "numpy", "xformers", "bitsandbytes", "deepspeed", "accelerate", "triton",
+    "onnxruntime", "onnxruntime-gpu", "flash-attn", "flash_attn", "sglang", "diffusers", "tensorrt", "cupy",
 )  # fmt: skip
 _ITEM = re.compile(
     r"(?:nvidia[- ])?(" + "|".join(re.escape(kind) for kind in sorted(_KINDS, key=len, reverse=True)) + r")"
-    r"(?:[- ](?:toolkit|version|runtime)|版本)?\s{0,20}(?:[:=~]|==|-|\bv)?\s{0,20}"
+    r"(?:[- ](?:toolkit|version|runtime|ver\.?)|版本)?\s{0,20}(?:[:=~]|==|-|\bv)?\s{0,20}"
     r"v?(\d{1,4}(?:\.\d{1,6}){1,3}(?:(?:rc|post|a|b)\d+)?(?:\+[\w.]{2,20})?)",
     re.IGNORECASE,
 )
@@ -54,13 +58,15 @@ _SYSTEM = re.compile(
     re.IGNORECASE,
 )
 _LEAD = re.compile(r"^\W*(?:(?:操作系统|系统)\s+|[A-Za-z][\w /&-]{2,30}(?: is| are)?\s*:\s+)?")
+_BULLET = re.compile(r"\s*(?:[-*+•·]|\d{1,2}[.)])\s")
 _PARTS = re.compile(r"\s*(?:[,;|、]|\s\+\s|\s/\s|\s&\s)\s*")
 _GLUED = re.compile(r"\s+(?=(?:" + "|".join(_KINDS[:4]) + r")[\s:=v]{0,3}\d)", re.IGNORECASE)
-_ASIDE = re.compile(r"\s*\([^()]{0,40}\)\s*$")
+_ASIDE = re.compile(r"\s*\([^()]{0,100}\)\s*$")
 _FIRST: Final = re.compile(
     r"\W*(?:[\w /&-]{2,34}:\s+|(?:操作系统|系统)\s+)?"
     r"(?:nvidia|paddle|linux|ubuntu|xubuntu|debian|centos|red ?hat|rhel|rocky|alma|fedora|win|mac|py|cuda|cudnn"
-    r"|torch|tensorflow|tf\b|keras|jax|transformers|driver|vllm|mm|numpy|xformers|[\dx ]*(?:geforce|[rg]tx|tesla))",
+    r"|torch|tensorflow|tf\b|keras|jax|transformers|driver|vllm|mm|numpy|xformers|bitsandbytes|deepspeed|accelerate|triton"
+    r"|onnxruntime|flash|sglang|diffusers|tensorrt|cupy|[\dx ]*(?:geforce|[rg]tx|tesla))",
     re.IGNORECASE,
 )
 _CARD = re.compile(
@@ -93,13 +99,22 @@ def facts(view: View) -> Iterator[Claim]:
     """What the lists state, as weakly as anything that people write."""
     lists = {index: items for index, items in _lists(view) if items}
     versions = {index for index, items in lists.items() if any(item.kind not in {"system", "card"} for item in items)}
+    rows = set(lists)
+    bullets = {index for index in lists if _BULLET.match(view.page.lines[index].text)}
     for index, items in lists.items():
-        others = {other for other in range(index - NEAR, index + NEAR + 1) if other in lists and other != index}
+        others = _within(rows, index, NEAR)
+        if index in bullets:
+            others |= _within(bullets, index, APART)
         near = others if index in versions else others & versions
         several = len({item.kind for item in items}) > 1 and index in versions
         if several or near or (items[0].kind == "system" and len(items) == 1 and _beside_output(view, index)):
             for item in items:
                 yield from view.stamp(index, _claims(item))
+
+
+def _within(places: set[int], index: int, reach: int) -> set[int]:
+    """The other places at most ``reach`` lines from ``index``."""
+    return {other for other in range(index - reach, index + reach + 1) if other in places and other != index}
 
 
 def _lists(view: View) -> Iterator[tuple[int, list[Item]]]:
