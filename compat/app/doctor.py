@@ -58,19 +58,21 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
 
     _demand_sense(question)
     select, ignore = codes(question.select, rules.RULES), codes(question.ignore, rules.RULES)
-    host, text = _patient(question, matrix)
+    host, text, length = _patient(question, matrix)
     error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
     found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
-    return _with_wishes(_with_rest(_with_gaps(found, error), select), question, host, matrix), host
+    return _with_wishes(_with_rest(_with_gaps(found, max(length, len(error))), select), question, host, matrix), host
 
 
-def _with_gaps(found: Report, text: str) -> Report:
-    """The report of a text so long that not all of it was read; see :mod:`compat.excerpts`."""
+def _with_gaps(found: Report, length: int) -> Report:
+    """The report of a text of so many characters that not all of it was read; see :mod:`compat.excerpts`."""
     from compat import excerpts
 
-    if len(text) <= excerpts.LONG:
+    if length <= excerpts.LONG:
         return found
     why = f"it is long: of lines that differ in numbers only, the first {excerpts.ALIKE} were read"
+    if length > excerpts.MOST:
+        why += f"; of more than {excerpts.MOST:,} other characters both ends, and between them what tells of a fault"
     return replace(found, unchecked=(*found.unchecked, Unchecked("the rest of the text", why)))
 
 
@@ -123,15 +125,15 @@ def nearest(typed: str, known: Iterable[str]) -> str:
     return best[1] if best[0] > 0.7 else ""
 
 
-def _patient(question: Question, matrix: Matrix) -> tuple[Host, str]:
-    """The machine in question and the text of a pasted report, which may hold error messages too."""
+def _patient(question: Question, matrix: Matrix) -> tuple[Host, str, int]:
+    """The machine in question, what a pasted report says beside its facts, and how long it is."""
     if question.report:
         return hosts.from_report(question.report, matrix)
     if question.image:
-        return hosts.with_image(question.image, question.host, matrix, timeout=question.timeout), ""
+        return hosts.with_image(question.image, question.host, matrix, timeout=question.timeout), "", 0
     if question.host:
-        return hosts.from_file(question.host, matrix), ""
-    return hosts.this_machine(matrix, python=question.python, timeout=question.timeout), ""
+        return hosts.from_file(question.host, matrix), "", 0
+    return hosts.this_machine(matrix, python=question.python, timeout=question.timeout), "", 0
 
 
 def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) -> Report:

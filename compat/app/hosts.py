@@ -68,13 +68,13 @@ def from_file(name: str, matrix: Matrix) -> Host:
     return named(facts.load(read_document(name), shown(name)), matrix)
 
 
-def from_report(name: str, matrix: Matrix) -> tuple[Host, str]:
-    """Facts from a pasted report (``-`` for standard input), and what its text says beside them."""
+def from_report(name: str, matrix: Matrix) -> tuple[Host, str, int]:
+    """Facts from a pasted report (``-`` for standard input), what its text says beside them, and the text's length."""
     from compat import reports
 
     text = read_text(name)
     reading = reports.read(text)
-    return named(reading.host, matrix), reading.rest(text)
+    return named(reading.host, matrix), reading.rest(text), len(text)
 
 
 def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -> Host:

@@ -11,6 +11,7 @@ import re
 from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from compat.excerpts import speaks, telling
 from compat.facts import Host
 from compat.lazy import dataclass
 
@@ -27,13 +28,6 @@ MOST_NOTES: Final = 50
 
 # Characters of a line in which a sentence is looked for.
 _LONGEST: Final = 400
-
-# Words of which one stands in nearly every message of a fault, and in no line that merely states a version.
-_SPEAKS: Final = re.compile(
-    r"error|warn|fail|exception|traceback|cannot|can't|unable|undefined|no such|mismatch|insufficient|too old"
-    r"|not (?:compatible|supported|found|available|compiled)|incompatible|unsupported|invalid|illegal|killed|abort",
-    re.IGNORECASE,
-)
 
 _LACKS: Final = re.compile(
     r"\W*(?:[\w .`()/-]{1,60}:)?\s*(?:module )?not (?:found|installed|available)\W*$", re.IGNORECASE
@@ -72,8 +66,8 @@ class Reading:
         """
         if not self.programs:
             return text
-        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        beside = (line for number, line in enumerate(lines, 1) if number not in self.own)
+        lines = telling(text.replace("\r\n", "\n").replace("\r", "\n"))
+        beside = (line for number, line in lines if number not in self.own)
         return "\n".join(line for line in beside if _speaks(line) or _PROSE.search(line[:_LONGEST]))
 
 
@@ -101,13 +95,13 @@ def read(text: str) -> Reading:
 def _own(page: Page, found: Mapping[str, list[Pair]], claims: list[Claim]) -> frozenset[int]:
     """Numbers of the lines with a known label or a stated fact, save those that tell of a fault."""
     labels = {page.lines[pair.index].number for pairs in found.values() for pair in pairs}
-    faults = {line.number for line in page.lines if _speaks(line.text)}
-    return frozenset((labels | {claim.line for claim in claims}) - faults)
+    own = labels | {claim.line for claim in claims}
+    return frozenset(own - {line.number for line in page.lines if line.number in own and _speaks(line.text)})
 
 
 def _speaks(line: str) -> bool:
     """Whether a line may be a message; that an optional package is not there is none."""
-    return _SPEAKS.search(line) is not None and not _LACKS.match(line)
+    return speaks(line) and not _LACKS.match(line)
 
 
 def _shadowed(name: str, marks: Mapping[str, tuple[int, ...]]) -> bool:

@@ -18,10 +18,13 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from compat.excerpts import numbered
 from compat.reports.wraps import Line, unwrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Characters kept of one line: a run-together report fits, a data dump does not.
 LONGEST_LINE: Final = 4000
@@ -30,7 +33,7 @@ LONGEST_LINE: Final = 4000
 MOST_LINES: Final = 60_000
 
 # Characters of them, half from either end; only data with hardly two lines alike has more.
-MOST_CHARACTERS: Final = 4_000_000
+MOST_CHARACTERS: Final = 3_000_000
 
 _CHARACTERS: Final = (
     ("\t", "    "), ("\xa0", " "), ("\u3000", " "), ("\u2007", " "), ("\u202f", " "),
@@ -102,7 +105,7 @@ def clean(text: str) -> tuple[Line, ...]:
     return tuple(unwrap(lines))
 
 
-def _bounded(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _bounded(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     """The lines, each cut to :data:`LONGEST_LINE`; of too many those near either end."""
     head = _within(lines)
     if len(head) == len(lines):
@@ -111,7 +114,7 @@ def _bounded(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
     return head + tail[::-1]
 
 
-def _within(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _within(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     """The first of ``lines``, as many as half the bounds allow."""
     room = MOST_CHARACTERS // 2
     kept = []
