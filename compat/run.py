@@ -128,6 +128,8 @@ def _heard(process: subprocess.Popen[bytes], name: str, hear: Callable[[str], No
         while select.select([process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
             data = os.read(process.stdout.fileno(), 65536)
             if not data:
+                if rest:  # a program that dies may not end its last line, which says why
+                    hear(_text(rest))
                 return Outcome(process.wait(timeout=10), _text(kept))
             kept = (kept + data)[-_LIMIT:]
             *lines, rest = (rest + data).split(b"\n")

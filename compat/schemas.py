@@ -76,6 +76,7 @@ def finding() -> Schema:
     own["properties"] |= {
         "evidence": {"type": "array", "items": seen},
         "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        "fix": shape(findings.Fix, required=("text", "commands")),
         "place": shape(findings.Place),
     }
     own["required"] = [

@@ -75,6 +75,11 @@ def major(version: str) -> int:
     return release(version)[0]
 
 
+def unpacked_cuda(number: int) -> str:
+    """CUDA's one-number version: ``12040`` -> ``"12.4"`` (``CUDA_VERSION`` is 1000 * major + 10 * minor, cuda.h)."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 def minor(version: str) -> str:
     """Major and minor as the field writes them: ``"12.8.1"`` -> ``"12.8"``, ``"12"`` -> ``"12.0"``."""
     parts = release(version)

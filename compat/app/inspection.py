@@ -11,6 +11,7 @@ from compat.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compat.facts import Gpu
     from compat.kernels import Inspection, Verdict
     from compat.matrix import Matrix
 
@@ -65,19 +66,21 @@ def _site_packages(python: str) -> tuple[Path, ...]:
     return tuple(Path(folder) for folder in choose(Machine(Root(), run, monotonic() + 5.0, python)).sites)
 
 
-def verdicts(
-    inspection: Inspection, matrix: Matrix, *, gpus: Sequence[str] = (), host: str = ""
-) -> tuple[tuple[str, Verdict], ...]:
-    """A verdict per device: (name, verdict).
+def devices(matrix: Matrix, *, gpus: Sequence[str] = (), host: str = "") -> tuple[Gpu, ...]:
+    """The devices to judge: those named, then those of a host file.
 
     Raises:
         InputError: if a GPU is not known or a host file cannot be read.
     """
-    from compat import kernels
     from compat.resolve.target import gpu
 
-    devices = [gpu(matrix, name) for name in gpus]
-    devices += hosts.from_file(host, matrix)["gpus"] or () if host else ()
+    return (*(gpu(matrix, name) for name in gpus), *((hosts.from_file(host, matrix)["gpus"] or ()) if host else ()))
+
+
+def verdicts(inspection: Inspection, matrix: Matrix, devices: Sequence[Gpu]) -> tuple[tuple[str, Verdict], ...]:
+    """A verdict per device whose target is known: (name, verdict)."""
+    from compat import kernels
+
     return tuple(
         (device.name or device.target, _with_driver(kernels.judge(inspection, device.target, matrix.families), matrix))
         for device in devices

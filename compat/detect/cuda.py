@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.loader as loader
+from compat import versions
 from compat.detect.answers import FAILED, ask, count, items, text
 from compat.detect.base import ANYWHERE
 from compat.detect.nvml import bus, target
-from compat.detect.toolkits import spelled
 from compat.facts import Fact, Gpu, Reading, Unknown
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _version(machine: Machine, answer: dict[str, Any]) -> dict[str, Reading]:
     number = count(answer.get("version"), 100_000)
     if not number or (found is not None and "/compat" in machine.real(found.path)):
         return {}
-    return {"driver_cuda": Fact(spelled(number), "cuDriverGetVersion")}
+    return {"driver_cuda": Fact(versions.unpacked_cuda(number), "cuDriverGetVersion")}
 
 
 def _gpu(said: dict[str, Any]) -> Gpu:

@@ -12,9 +12,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.loader as loader
+from compat import versions
 from compat.detect.answers import FAILED, ask, count, items, text
 from compat.detect.base import ANYWHERE
-from compat.detect.toolkits import spelled
 from compat.facts import Fact, Gpu, Reading, Unknown
 
 if TYPE_CHECKING:
@@ -73,7 +73,9 @@ def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:
     if found is not None and "/compat" in machine.real(found.path):
         return Unknown("a forward-compatibility libcuda is in front of the driver's own", machine.real(found.path))
     number = count(answer.get("cuda"), 100_000)
-    return Fact(spelled(number), "NVML, which asks libcuda") if number else Unknown("NVML does not tell it", NAME)
+    if not number:
+        return Unknown("NVML does not tell it", NAME)
+    return Fact(versions.unpacked_cuda(number), "NVML, which asks libcuda")
 
 
 def _gpu(said: dict[str, Any]) -> Gpu:

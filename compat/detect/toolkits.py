@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.detect.base import LINUX
 from compat.facts import Fact, Reading, Unknown
 from compat.lazy import pattern
@@ -75,13 +76,8 @@ def toolkit_version(machine: Machine, folder: str) -> str:
         return found[1]
     for header in (f"{folder}/include/cuda.h", f"{folder}/targets/{machine.system.machine}-linux/include/cuda.h"):
         if found := _DEFINED.search(machine.text(header)):
-            return spelled(int(found[1]))
+            return versions.unpacked_cuda(int(found[1]))
     return ""
-
-
-def spelled(number: int) -> str:
-    """CUDA's one-number version: ``12040`` -> ``12.4`` (1000 * major + 10 * minor, cuda.h)."""
-    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def _first(machine: Machine) -> Reading:

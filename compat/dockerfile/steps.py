@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from compat import versions
 from compat.lazy import dataclass
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.plan import Plan, PlannedBuild
-
-_BUNDLED: Final = {"wheel", "packages"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from compat.matrix import key_of, typed
 from compat.matrix.laws.view import Breach, Placed, View, label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from pathlib import Path
 
 Fault = tuple[str, int, InputError]
@@ -225,11 +225,3 @@ def _check_laws(book: _Book, beneath: list[Placed]) -> None:
 def _told(law: str, breach: Breach) -> str:
     """A breach as one line: row, key, what it says, and the law in brackets."""
     return f"{label(breach.placed)}: {breach.key} {breach.what} [{law}]"
-
-
-def by_file(faults: Iterable[InputError]) -> Iterator[tuple[str, list[InputError]]]:
-    """Faults grouped by the file they stand in, for a summary."""
-    groups: dict[str, list[InputError]] = {}
-    for fault in faults:
-        groups.setdefault(fault.where.rpartition(":")[0] or fault.where, []).append(fault)
-    yield from groups.items()

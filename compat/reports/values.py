@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.facts import Build
 from compat.reports.claims import Claim, Weight
 from compat.reports.systems import architecture, platform, spelling, split_architecture
@@ -251,9 +252,11 @@ def hip_version(pair: Pair) -> Iterator[Claim]:
         yield Claim("hip", value)
 
 
-def unpacked_cuda(value: int) -> str:
-    """11020 -> 11.2: cuda.h's CUDA_VERSION is ``major * 1000 + minor * 10``."""
-    return f"{value // 1000}.{value % 1000 // 10}"
+def hip_build(pair: Pair) -> Iterator[Claim]:
+    """HIP's number of a build of torch, ``5.1.20531-cacfa990``; its first two parts are the ROCm release."""
+    if claim := build_claim("rocm", pair.value):
+        yield claim
+        yield from hip_version(pair)
 
 
 def packed(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
@@ -262,7 +265,7 @@ def packed(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
     def read(pair: Pair) -> Iterator[Claim]:
         found = re.match(r"\d{4,6}\b", pair.value)
         if found:
-            yield Claim(fact, unpacked_cuda(int(found.group())), weight=weight)
+            yield Claim(fact, versions.unpacked_cuda(int(found.group())), weight=weight)
         elif plain := dotted(pair.value):
             yield Claim(fact, plain, weight=weight)
 

@@ -4,7 +4,9 @@ import os
 import sys
 import time
 
-from compat.run import run
+import pytest
+
+from compat.run import Outcome, run, stream
 
 
 def test_an_answer_comes_with_status_and_both_streams():
@@ -50,3 +52,86 @@ def test_messages_are_english_whatever_the_locale(monkeypatch):
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     outcome = run([sys.executable, "-c", "import os; print(os.environ['LC_ALL'])"])
     assert outcome.out == "C\n"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ok"),
+    [
+        (Outcome(0), True),
+        (Outcome(0, "out", "err"), True),
+        (Outcome(1), False),
+        (Outcome(0, why="it was cut off"), False),
+    ],
+)
+def test_fine_is_to_end_and_to_say_so(outcome, ok):
+    assert outcome.ok is ok
+
+
+def test_output_beyond_what_any_tool_prints_is_cut():
+    outcome = run([sys.executable, "-c", "print('x' * 5_000_000)"])
+    assert outcome.code == 0
+    assert outcome.out == "x" * (4 * 1024 * 1024)
+
+
+def heard(script, **more):
+    """(outcome, the lines heard) of a Python script that is streamed."""
+    lines = []
+    return stream([sys.executable, "-c", script], lines.append, **more), lines
+
+
+@pytest.mark.parametrize(
+    ("script", "lines"),
+    [
+        ("print('a'); print('b')", ["a", "b"]),
+        ("import os; os.write(1, b'one, '); os.write(1, b'still one\\ntwo')", ["one, still one", "two"]),
+        ("import sys; print('out', flush=True); print('err', file=sys.stderr)", ["out", "err"]),
+        ("import os; os.write(1, b'windows\\r\\n\\r\\n')", ["windows", ""]),
+        ("import os; os.write(1, b'\\xff\\n')", ["\N{REPLACEMENT CHARACTER}"]),
+        ("print('x' * 200_000 + 'end')", ["x" * 200_000 + "end"]),
+        ("import sys; print(sys.stdin.read().upper())", ["GIVEN"]),
+        ("pass", []),
+    ],
+)
+def test_every_line_is_heard_whole_and_once(script, lines):
+    outcome, said = heard(script, text="given")
+    assert said == lines
+    assert outcome.ok
+    assert outcome.out.split() == " ".join(lines).split()
+
+
+def test_a_status_and_the_environment_go_through():
+    outcome, said = heard(
+        "import os, sys; print(os.environ['EXTRA'], os.environ['LC_ALL']); sys.exit(7)", env={"EXTRA": "1"}
+    )
+    assert (outcome.code, outcome.why, said) == (7, "", ["1 C"])
+
+
+def test_of_very_much_the_end_is_kept():
+    outcome, said = heard("for n in range(90_000): print('x' * 60, n)")
+    assert len(said) == 90_000
+    assert len(outcome.out) == 4 * 1024 * 1024
+    assert outcome.out.endswith("89999\n")
+
+
+def test_a_program_that_does_not_end_is_ended_and_what_it_said_is_kept():
+    outcome, said = heard("import time; print('started', flush=True); time.sleep(60)", timeout=1.5)
+    assert (outcome.code, outcome.out, said) == (124, "started\n", ["started"])
+    assert "did not end within 1.5 s" in outcome.why
+
+
+def test_who_hears_may_stop_it_and_nothing_goes_on(tmp_path):
+    mark = tmp_path / "pid"
+
+    def stop(_line):
+        raise KeyboardInterrupt
+
+    script = f"import os,time; open({str(mark)!r},'w').write(str(os.getpid())); print('x', flush=True); time.sleep(60)"
+    with pytest.raises(KeyboardInterrupt):
+        stream([sys.executable, "-c", script], stop)
+    assert not _alive(int(mark.read_text()))
+
+
+def test_a_missing_program_streams_nothing():
+    outcome = stream(["/nonexistent/tool"], lambda _: pytest.fail("nobody speaks"))
+    assert outcome.code == 127
+    assert "/nonexistent/tool could not be started: No such file" in outcome.why

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from compat.detect import detect, toolkits
+from compat import versions
+from compat.detect import detect
 from compat.facts import Fact, Unknown
 
 JSON = '{\n   "cuda" : {\n      "name" : "CUDA SDK",\n      "version" : "%s"\n   },\n "nvcc": {"version": "9.9"}}\n'
@@ -66,7 +67,7 @@ def test_first_toolkit_is_that_of_nvcc_on_path(seen, said, version):
     ("number", "text"), [(12040, "12.4"), (13000, "13.0"), (9020, "9.2"), (10010, "10.1"), (13100, "13.10")]
 )
 def test_one_number_version_of_cuda(number, text):
-    assert toolkits.spelled(number) == text
+    assert versions.unpacked_cuda(number) == text
 
 
 TOOLS = {

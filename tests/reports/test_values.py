@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat import versions
 from compat.reports import values
 from compat.reports.page import Pair
 
@@ -101,7 +102,7 @@ def test_the_python_of_a_line(text, python):
 # NVIDIA packs a release of CUDA as thousands of the major and tens of the minor (cuda.h)
 @given(st.integers(9, 20), st.integers(0, 9))
 def test_packed_cuda_numbers_are_unpacked(major, minor):
-    assert values.unpacked_cuda(1000 * major + 10 * minor) == f"{major}.{minor}"
+    assert versions.unpacked_cuda(1000 * major + 10 * minor) == f"{major}.{minor}"
     assert claimed(values.packed("cuda"), str(1000 * major + 10 * minor)) == [("cuda", f"{major}.{minor}")]
 
 

@@ -39,11 +39,14 @@ def laid(tmp_path):
         (tmp_path / "observed" / f"{name}.json").write_text(json.dumps({"releases": releases}))
         body = "".join(f"  {line},\n" for line in rows)
         lay.path.write_text(f"{HEAD}builds.demo = [\n{comment}{body}]\n{TAIL}")
-        assert lay_targets.main(["demo", "--matrix", str(tmp_path)]) == 0
+        lay.again()
         lines = lay.path.read_text().partition("builds.demo = [\n")[2].partition("]\n")[0].splitlines()
         return [line.strip().removesuffix(",") for line in lines]
 
-    lay.path = tmp_path / "demo.toml"
+    def again(*options):
+        assert lay_targets.main(["demo", *options, "--matrix", str(tmp_path)]) == 0
+
+    lay.path, lay.again = tmp_path / "demo.toml", again
     return lay
 
 
@@ -167,14 +170,14 @@ def test_a_second_time_changes_nothing_and_comments_stay_above_their_row(laid):
     lines = laid([row("1.0 1.1"), row("2.0")], releases, comment=comment)
     assert lines[0] == "# all of the first days"
     text = laid.path.read_text()
-    assert lay_targets.main(["demo", "--matrix", str(laid.path.parent)]) == 0
+    laid.again()
     assert laid.path.read_text() == text
 
 
 def test_a_wheel_with_stray_kernels_is_for_a_person_to_look_at(laid):
     releases = {"1.0": release(linux_x86_64={"targets": "sm_80", "stray": "sm_90a"})}
     assert laid([row("1.0")], releases) == [row("1.0")]
-    assert lay_targets.main(["demo", "--mixed", "--matrix", str(laid.path.parent)]) == 0
+    laid.again("--mixed")
     assert row("1.0", kernels="sm_80", source="s gpu-code") in laid.path.read_text()
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reports.devices as devices
 import compat.reports.values as values
+from compat import versions
 from compat.facts import Gpu
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed
@@ -122,7 +123,7 @@ def facts(view: View) -> Iterator[Claim]:
             yield from view.stamp(index, read(line))
     for index, line in view.lines("CUDA Driver:"):
         if line.strip() == "CUDA Driver:" and (found := _PACKED.match(view.page.text_at(index + 1))):
-            yield from view.stamp(index + 1, [Claim("driver_cuda", values.unpacked_cuda(int(found.group(1))))])
+            yield from view.stamp(index + 1, [Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))))])
 
 
 def _enumerated(line: str) -> Iterator[Claim]:

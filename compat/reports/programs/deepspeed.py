@@ -41,13 +41,6 @@ _DETECTED = re.compile(r"requires a torch version .{0,60}but detected (\d+\.\d+[
 _WHEEL = re.compile(r"torch (\d[\w.+]*), (cuda|hip) (\d+\.\d+)")
 
 
-def _hip(pair: Pair) -> Iterator[Claim]:
-    """``5.1.20531-cacfa990``: HIP's number, whose first two parts are the ROCm release."""
-    if claim := values.build_claim("rocm", pair.value):
-        yield claim
-        yield from values.hip_version(pair)
-
-
 def _wheel(pair: Pair) -> Iterator[Claim]:
     """What DeepSpeed itself was compiled with, which need not be what it runs with."""
     if found := _WHEEL.search(pair.value):
@@ -68,7 +61,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
     "torch version": values.package("torch"),
     "torch cuda version": values.runtime("cuda"),
-    "torch hip version": _hip,
+    "torch hip version": values.hip_build,
     "nvcc version": values.first("cuda_toolkit"),
     "deepspeed info": values.package("deepspeed"),
     "deepspeed wheel compiled w.": _wheel,

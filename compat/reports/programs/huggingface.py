@@ -43,7 +43,6 @@ _MARKS: Final = (
     "accelerate bash location", "pytorch npu available", "system ram", "datasets version", "trl version",
     "jaxlib version", "running on a notebook?",
 )  # fmt: skip
-_FRAMEWORK: Final = {"+cpu": "cpu"}
 _ACCELERATOR = re.compile(r"\((cpu|cuda|xpu|npu|mps)\)", re.IGNORECASE)
 
 

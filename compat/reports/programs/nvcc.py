@@ -32,7 +32,6 @@ NAME: Final = "nvcc"
 LABELS: Final[Mapping[str, values.Reader]] = {}
 
 _TOOLS = re.compile(r"compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?")
-_BUILD = re.compile(r"Build cuda_(\d+\.\d+)\.")
 _TEXT = re.compile(r"^\s*CUDA Version (\d+\.\d+(?:\.\d+)?)\s*$")
 _DEFINE = re.compile(r"#\s*define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d{1,4})")
 _NVCC_LABEL = re.compile(r"^\W*NVCC\s*:", re.IGNORECASE)

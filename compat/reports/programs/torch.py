@@ -87,13 +87,6 @@ def _built_with_xpu(pair: Pair) -> Iterator[Claim]:
         yield Claim("builds", Build(runtime="xpu"), key="torch")
 
 
-def _built_with_rocm(pair: Pair) -> Iterator[Claim]:
-    """HIP's number of the build; its first two parts are the ROCm release."""
-    if claim := values.build_claim("rocm", pair.value):
-        yield claim
-        yield from values.hip_version(pair)
-
-
 def _cudnn(pair: Pair) -> Iterator[Claim]:
     """A version, one library file, or a list of files under "Probably one of the following"."""
     if "following" in pair.value.lower():
@@ -123,7 +116,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "tensorflow version": values.package("tensorflow"),
     "vllm version": values.package("vllm"),
     "cuda used to build pytorch": _built_with_cuda,
-    "rocm used to build pytorch": _built_with_rocm,
+    "rocm used to build pytorch": values.hip_build,
     "xpu used to build pytorch": _built_with_xpu,
     "rocm sdk used to build pytorch": values.runtime("rocm"),
     "hip used to build pytorch": values.hip_version,
