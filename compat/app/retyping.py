@@ -56,6 +56,7 @@ def retyped(
 
 def _retyped(fix: Remedy, asking: Asking, more: Sequence[str], *, cpu: bool) -> Remedy:
     """One fix with its whole commands; one without a command stays as it is."""
+    cpu = cpu and fix.changes.get("cpu") != "false"
     command, *commands = (_whole(text, asking, more, cpu=cpu) for text in (fix.command, *fix.commands))
     return replace(fix, command=command, commands=tuple(commands))
 

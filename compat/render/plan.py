@@ -37,14 +37,22 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
         lines += plan(given.plan, pen=pen, explain=explain, settled=given.status == "plan")
     if given.status == "conflict":
         lines += _conflicts(given.conflicts, pen)
+    told = _told(given.plan) if given.plan else frozenset()
     for condition in given.conditions or (given.plan.conditions if given.plan else ()):
-        lines += pen.wrap(condition, "  ? ", "    ")
+        lines += pen.wrap(condition, "  ? ", "    ") if condition not in told else []
     if given.fixes:
         lines += ["", pen("bold", "Each of these works (checked):")]
         for number, fix in enumerate(given.fixes, 1):
             lines += _fix(number, fix, pen)
+    elif given.status == "conflict":
+        lines += ["", "No change near to what was asked was found to work."]
     lines += _citations(given.conflicts, pen)
     return "\n".join(lines)
+
+
+def _told(chosen: Plan) -> frozenset[str]:
+    """Conditions that stand above already, beside the driver or a GPU; a document lists them all in one place."""
+    return frozenset((chosen.driver.note, *(f"{one.name}: {one.why}" for one in chosen.gpus)))
 
 
 def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True) -> list[str]:

@@ -8,6 +8,7 @@ the end says which. A kind whose value cannot be read (a processor without a fea
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass
@@ -88,7 +89,8 @@ def _wish(case: Case) -> Change:
             return Change(f"take {constraint} instead of {case.soft.text}", name, constraint)
     for build in case.plan.builds:
         if package_of(case.search, build.name) == name:
-            return Change(f"ask for {build.requirement} ({build.runtime or 'no GPU code'})", name, build.version)
+            kind = build.runtime or ("compiled at installation" if build.compile else "no GPU code")
+            return Change(f"ask for {build.requirement} ({kind})", name, build.version)
     return Change(f"leave {case.soft.text} out", name, "left out")
 
 
@@ -147,9 +149,14 @@ def _gpus(search: Search, gone: Sequence[Device], plan: Plan) -> Change | None:
 
 
 def _nearest_target(search: Search, plan: Plan, device: Device) -> str:
-    """The nearest device target for which all of a plan's GPU builds carry machine code; empty if there is none."""
+    """The nearest device target for which all of a plan's GPU builds carry machine code; empty if there is none.
+
+    Where none is comparable (another maker's), it is the one that most products have.
+    """
     codes = [code for code in (_code(search, build) for build in plan.builds) if code]
-    near = sorted({text for code in codes for text in code}, key=lambda text: (_gap(device.target, text), text))
+    made = Counter(row.target for row in search.known.matrix.table("gpus"))
+    targets = {text for code in codes for text in code}
+    near = sorted(targets, key=lambda text: (_gap(device.target, text), -made[text], text))
     runs = search.known.hardware.kernels
     return next((text for text in near if all(runs(text, code) == "native" for code in codes)), "")
 

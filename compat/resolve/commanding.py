@@ -80,6 +80,11 @@ def cpu_command(search: Search) -> str:
     return _joined(search, [wish.text for wish, _ in search.target.wishes], ["--cpu", *options])
 
 
+def with_gpu_command(search: Search) -> str:
+    """The question once more without ``--cpu``."""
+    return half_command(search, 0)
+
+
 def _joined(search: Search, wishes: Sequence[str], options: Sequence[str]) -> str:
     """The whole command; where nothing else describes the machine any more, its architecture does."""
     described = _DESCRIBING.intersection(options) or any(soft.kind == "host" for soft in search.target.softs)
@@ -145,7 +150,8 @@ def _requirement(wish: Wish, version: str, plan: Plan) -> str:
     built = next((set(build.extras) for build in plan.builds if build.version == version), set(wish.extras))
     extras = wish.extras if built.issuperset(wish.extras) else tuple(sorted(built))
     listed = f"[{','.join(extras)}]" if extras else ""
-    return f"{wish.distribution or wish.package}{listed}=={version}"
+    named = wish.distribution if any(build.name == wish.distribution for build in plan.builds) else wish.package
+    return f"{named}{listed}=={version}"
 
 
 def _typed(soft: Soft) -> str:

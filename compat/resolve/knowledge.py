@@ -110,6 +110,8 @@ class Knowledge:
         key = (package, place, cpu)
         if key not in self._published:
             found = [option for option in self.options(package) if is_for(option, place, cpu)]
+            if cpu and self.is_for_gpus(package):
+                found = []
             if cpu and place.startswith("macosx"):
                 plain = {option.version for option in found if option.vendor == "cpu"}
                 metal = (option for option in self.options(package) if option.kind == "metal" and not option.build.pins)
@@ -177,6 +179,14 @@ class Knowledge:
         if package not in self._has_code:
             self._has_code[package] = any(option.vendor not in {"", "cpu"} for option in self.options(package))
         return self._has_code[package]
+
+    def is_for_gpus(self, package: str) -> bool:
+        """Whether a package is of no use without a GPU: some build has code for one, and none is for a CPU.
+
+        What else it publishes (sources to be compiled with a GPU's toolkit, stubs whose extras bring the code) is no
+        CPU build. A wheel for Apple's GPUs holds the CPU's code too.
+        """
+        return self.has_code(package) and not any(one.kind in {"cpu", "metal"} for one in self.options(package))
 
     def anchor(self, wish: Wish) -> int:
         """The rank of the newest release that a wish means; 0 if it means none."""
@@ -279,6 +289,18 @@ class Knowledge:
             for serial, build in enumerate(ranked)
         )
 
+    def _makers(self, build: Build) -> frozenset[str]:
+        """The vendors whose GPUs the package of a build has code for, where the build itself does not say for which.
+
+        That is a build of unknown code, and of a package that is for GPUs alone one without a runtime: a stub, or a
+        wheel that links its CUDA in. Sources whose targets are known may be compiled for more than those.
+        """
+        if build.runtime or (build.compiled and build.kernels):
+            return frozenset()
+        vendors = {VENDORS.get(split_runtime(one.runtime)[0], "") for one in self.matrix.builds(build.package)}
+        is_plain = build.kernels != () and not vendors.isdisjoint({"cpu", "apple"})
+        return frozenset() if is_plain else frozenset(vendors - {"", "cpu"})
+
     def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
         """A build with everything parsed that a search asks of it, so that no search parses anything."""
         kind, number = split_runtime(build.runtime)
@@ -287,7 +309,8 @@ class Knowledge:
             lines[one.name] = (*lines.get(one.name, ()), one)
         self._count += 1
         row = self.matrix.packages.get(package)
-        kit = (build.runtime, build.kernels, build.driver, build.cudnn, build.glibc, build.cpu)
+        makers = self._makers(build)
+        kit = (build.runtime, build.kernels, build.driver, build.cudnn, build.glibc, build.cpu, makers)
         boards = self.matrix.families.integrated
         on_board = bool(build.kernels) and boards.issuperset(build.kernels)
         off_board = build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels)
@@ -308,6 +331,7 @@ class Knowledge:
             lane=self._lanes.setdefault(lane, len(self._lanes)),
             kit=self._kits.setdefault(kit, len(self._kits)),
             has_minors=has_minors,
+            makers=makers,
             is_framework=row is not None and row.kind == "framework",
             on_board=on_board,
             off_board=off_board,

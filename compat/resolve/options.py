@@ -66,6 +66,7 @@ class Option:
         kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
         has_minors: whether the release has builds for several minors of its runtime's major.
         is_framework: whether its package is a framework rather than a companion.
+        makers: of a build that does not say what code it has, the vendors whose GPUs its package's others are for.
         on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
         off_board: whether it carries code, and none for a Jetson board.
     """
@@ -88,6 +89,7 @@ class Option:
     is_framework: bool = False
     on_board: bool = False
     off_board: bool = False
+    makers: frozenset[str] = frozenset()
 
     @property
     def runtime(self) -> str:

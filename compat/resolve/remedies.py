@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from compat.plan import Remedy
 from compat.resolve import relaxing
 from compat.resolve.changes import branch_ended, changes_of, subject
-from compat.resolve.commanding import cpu_command, gpu_command, half_command, mended_command
+from compat.resolve.commanding import cpu_command, gpu_command, half_command, mended_command, with_gpu_command
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
 from compat.resolve.specs import meets
@@ -63,7 +63,7 @@ def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
         found += _pairs(search, sets)
     unlike = {tuple(sorted(remedy.changes.items())): remedy for remedy in reversed(found)}
     kept = [remedy for remedy in found if unlike[tuple(sorted(remedy.changes.items()))] is remedy][:MOST]
-    return (*kept, *_cpu(search))
+    return (*kept, *_cpu(search), *_with_gpu(search))
 
 
 def solve(
@@ -108,6 +108,8 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     plan = solve(loosened, search, prefer, anchors)
     if plan is None and (plain := _plain(loosened, bits)) is not loosened:
         plan = solve(plain, search, prefer, anchors)
+    if plan is None and len(search.target.devices) == 1 and search.target.devices[0].bit & bits:
+        plan = solve(relaxing.relaxed(loosened, search.target.devices[0].bit), search, prefer, anchors)
     if plan is not None and (remedy := _told(search, softs, plan)):
         yield remedy
     if len(softs) == 1 and subject(softs[0]) == "gpu":
@@ -132,10 +134,10 @@ def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
 
 
 def _plain(target: Situation, bits: int) -> Situation:
-    """The target with the wishes in ``bits`` without their extras, which may choose builds of one kind alone."""
+    """The target with the wishes in ``bits`` as plain packages: extras and distributions may choose one kind alone."""
     for wish, bit in target.wishes:
-        if bit & bits and wish.extras:
-            target = relaxing.with_wish(target, bit, replace(wish, extras=()))
+        if bit & bits and (wish.extras or wish.distribution):
+            target = relaxing.with_wish(target, bit, replace(wish, extras=(), distribution=""))
     return target
 
 
@@ -289,3 +291,15 @@ def _cpu(search: Search) -> list[Remedy]:
             plans=(plan,),
         )
     ]
+
+
+def _with_gpu(search: Search) -> list[Remedy]:
+    """The same without ``--cpu``, where that is what stands in the way and nothing is said of what GPUs there are."""
+    if not search.target.cpu or not search.target.bare:
+        return []
+    plan = solve(replace(search.target, cpu=False), search, "proven")
+    if plan is None:
+        return []
+    names = ", ".join(build.requirement for build in plan.builds if build.asked)
+    text = f"leave --cpu out, on a machine with a GPU: {names} for {plan.runtime}"
+    return [Remedy(text=text, changes={"cpu": "false"}, command=with_gpu_command(search), plans=(plan,))]

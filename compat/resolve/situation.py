@@ -82,6 +82,7 @@ class Situation:
         runtime: runtime asked for by option, ``cuda11.8``.
         unknowns: why no verdict is possible at all.
         wsl: whether it is Windows' subsystem for Linux: a Linux with the NVIDIA driver of Windows, and its numbers.
+        bare: whether nothing is said of GPUs and drivers, so that any may be there.
     """
 
     wishes: tuple[tuple[Wish, int], ...] = ()
@@ -105,6 +106,7 @@ class Situation:
     conditions: tuple[str, ...] = ()
     unknowns: tuple[str, ...] = ()
     wsl: bool = False
+    bare: bool = False
 
     @property
     def place(self) -> str:
@@ -175,6 +177,7 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
         conditions=tuple(dict.fromkeys(builder.conditions)),
         unknowns=tuple(dict.fromkeys(builder.unknowns)),
         wsl=_is_wsl(first),
+        bare=not any(isinstance(host.reading(name), Fact) for host in hosts for name in ("gpus", "driver", "amdgpu")),
     )
 
 

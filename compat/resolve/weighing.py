@@ -68,6 +68,11 @@ def is_below(option: Option, device: Device) -> bool:
     return number is not None and oldest is not None and (number.major, number.minor) < (oldest.major, oldest.minor)
 
 
+def is_foreign(option: Option, device: Device) -> bool:
+    """Whether a build that does not say what code it has is of a package that is made for other vendors' GPUs alone."""
+    return bool(option.makers) and device.vendor not in option.makers
+
+
 class Scale:
     """Weighs the builds of one situation; verdicts that many builds share are computed once."""
 
@@ -154,8 +159,8 @@ class Scale:
         """
         target = self._target
         if option.vendor in {"", "cpu"}:
-            older = sum(device.bit for device in target.devices if is_below(option, device))
-            return (older,), 0, 0
+            unfit = (one.bit for one in target.devices if is_below(option, one) or is_foreign(option, one))
+            return (sum(unfit),), 0, 0
         violations: Alternatives = (target.nothing,)
         level = 0
         for device in target.devices:

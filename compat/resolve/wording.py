@@ -128,6 +128,9 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     """
     place = search.target.place
     named = search.known.named(variable.package, (wish for wish, _ in variable.wishes))
+    if search.target.cpu and (said := _gpu_extra(search, variable, named)):
+        yield said
+        return
     if lacking := [extra for wish, _ in variable.wishes for extra in wish.extras if _is_lacking(search, extra, named)]:
         row = next((option.build for option in named if option.build.note), named[0].build)
         text = f"no build of {variable.package} {named[0].version} is known that has the extra {' and '.join(lacking)}"
@@ -136,6 +139,7 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     if said := _imageless(search, variable):
         yield said
         return
+    named = tuple(option for option in named if option.version == named[0].version)
     kinds = sorted({option.runtime or "no GPU code" for option in named}, key=str)
     places = sorted({platform for option in named for platform in option.build.platforms})
     if named:
@@ -143,12 +147,23 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
         text = f"{name} is published as {', '.join(kinds)} for {', '.join(places)}"
         here = {option.runtime for option in named if is_at(option, place)}
         if here and search.target.cpu and "cpu" not in here:
-            text = f"{name} is published for {place} as {', '.join(sorted(here))}, and a CPU build is asked for"
+            known = ", ".join(sorted(filter(None, here))) or "GPU code alone"
+            text = f"{name} is published for {place} as {known}, and a CPU build is asked for"
         elif here == {"cpu"} and not search.target.cpu:
             text = f"{name} is published for {place} as a CPU build alone, which is chosen only with --cpu"
         elif not here:
             text += f", and the plan is for {place}"
         yield Member("matrix", text, search.known.matrix.cite(named[0].build))
+
+
+def _gpu_extra(search: Search, variable: Variable, named: Sequence[Option]) -> Member | None:
+    """That an extra chooses builds for GPUs, where a CPU build is asked for."""
+    for extra in (extra for wish, _ in variable.wishes for extra in wish.extras):
+        chosen = [option for option in named if extra in (*option.build.extras, *option.build.also)]
+        if chosen and all(option.vendor not in {"", "cpu"} for option in chosen):
+            text = f"the extra {extra} of {variable.package} chooses its build for {chosen[0].runtime}, and a CPU build"
+            return Member("matrix", f"{text} is asked for", search.known.matrix.cite(chosen[0].build))
+    return None
 
 
 def _imageless(search: Search, variable: Variable) -> Member | None:

@@ -1,0 +1,103 @@
+"""CPU builds as a way out: only of packages that are of use without a GPU, and the other way round where --cpu is in the way."""
+
+from __future__ import annotations
+
+import pytest
+from review import ask, commands_of
+
+from compat.errors import InputError
+
+FOR_GPUS = [
+    "bitsandbytes",
+    "cupy",
+    "faiss-gpu",
+    "flash-attn",
+    "jax-cuda12-plugin",
+    "numba-cuda",
+    "onnxruntime-gpu",
+    "tensorflow-gpu",
+    "tensorrt",
+    "torch-tensorrt",
+    "transformer-engine",
+    "vllm",
+    "xformers",
+]
+"""Packages that are of no use on a processor: a plan without a GPU would install and never run."""
+
+EITHER = [
+    "torch",
+    "torchvision",
+    "tensorflow",
+    "jax",
+    "paddlepaddle",
+    "xgboost",
+    "torch-geometric",
+    "deepspeed",
+    "pyg-lib",
+]
+"""Packages with builds for processors, or whose code runs wherever their framework's does."""
+
+
+def answer(question: str):
+    (reply,) = ask(f"envcheck resolve {question}")
+    return reply.answer
+
+
+@pytest.mark.parametrize("package", FOR_GPUS)
+def test_no_cpu_plan_of_what_needs_a_gpu(package: str) -> None:
+    told = answer(f"{package} --cpu --arch x86_64")
+    assert told.status == "conflict"
+    assert any("a CPU build is asked for" in one.text for one in told.conflicts[0].members)
+    assert [fix.changes for fix in told.fixes] == [{"cpu": "false"}]
+    assert "--cpu" not in told.fixes[0].command
+    (again,) = ask(told.fixes[0].command)
+    assert again.answer.status == "plan"
+
+
+@pytest.mark.parametrize("package", FOR_GPUS)
+@pytest.mark.parametrize("target", ["--gpu K40m --driver 390.46", "--gpu gfx803"])
+def test_no_cpu_build_is_offered_of_what_needs_a_gpu(package: str, target: str) -> None:
+    try:
+        told = answer(f"{package} {target}")
+    except InputError as error:
+        pytest.fail(f"{package} {target}: {error}")
+    assert all("--cpu" not in command for fix in told.fixes for command in commands_of(fix))
+
+
+@pytest.mark.parametrize("package", EITHER)
+def test_a_cpu_plan_of_what_runs_on_a_processor(package: str) -> None:
+    told = answer(f"{package} --cpu --arch x86_64")
+    assert told.status == "plan"
+    assert told.plan is not None
+    assert told.plan.runtime == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("question", "fix", "command"),
+    [
+        ("paddlepaddle-gpu --cpu --arch x86_64", "ask for paddlepaddle==", "paddlepaddle=="),
+        ("jax[cuda12]==0.4.30 --cpu --arch x86_64", "ask for jax==0.4.30 (cpu)", " jax==0.4.30 "),
+        ("jax[cuda12]==0.4.30 --cpu --arch x86_64", "leave --cpu out", "'jax[cuda12]==0.4.30' --arch"),
+        ("flash-attn torch --cpu --arch x86_64", "leave --cpu out", " flash-attn torch --arch"),
+        ("vllm --gpu MI300X", "use a GPU that these builds have code for", "--gpu sm_"),
+    ],
+)
+def test_the_way_out_is_the_one_that_a_person_would_take(question: str, fix: str, command: str) -> None:
+    found = [one for one in answer(question).fixes if one.text.startswith(fix)]
+    assert found, [one.text for one in answer(question).fixes]
+    assert command in found[0].command
+    (again,) = ask(found[0].command)
+    assert again.answer.status == "plan"
+
+
+def test_leaving_cpu_out_is_not_offered_for_a_machine_that_says_what_it_has(tmp_path) -> None:
+    file = tmp_path / "host.toml"
+    file.write_text('gpus = []\nplatform = "linux"\narch = "x86_64"\n')
+    assert answer(f"flash-attn --cpu --host {file}").fixes == ()
+
+
+@pytest.mark.parametrize("package", ["xformers", "vllm", "faiss-gpu", "tensorrt"])
+def test_a_build_that_tells_no_code_is_not_for_gpus_that_its_package_never_had_builds_for(package: str) -> None:
+    told = answer(f"{package} --gpu MI300X")
+    assert told.status == "conflict"
+    assert any("has no build for amd GPUs" in one.text for one in told.conflicts[0].members)
