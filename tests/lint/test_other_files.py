@@ -48,6 +48,8 @@ def judged(text, file):
         ),
         ("dependencies:\n  - python=3.8\n  - pip:\n      - torch==2.6.0\n", "environment.yml", "python-unsupported"),
         ("services:\n  a:\n    image: nvidia/cuda:11.0-base\n", "compose.yaml", "base-tag-gone"),
+        ("services:\n  a:\n    image: nvidia/cuda\n", "compose.yaml", "base-tag-gone"),
+        ("channels: [pytorch-nightly]\ndependencies:\n  - pytorch\n", "environment.yml", "nightly-unpinned"),
         ("dependencies:\n  - pytorch=1.11.0\n  - torchvision=0.13.0\n", "environment.yml", "framework-pair-mismatch"),
         (
             "dependencies:\n  - pytorch=1.11.0\n  - pip:\n      - torch==1.12.0\n",

@@ -96,7 +96,8 @@ def read(reference: str, matrix: Matrix) -> Base:
     repository = head if colon and "/" not in tag else plain
     tag = tag if colon and "/" not in tag else ""
     repository = re.sub(r"^(docker\.io/)?(library/)?", "", repository)
-    row = _rows(matrix).get(f"{home(repository)}:{tag}")
+    # Without a tag the engine asks for "latest", which not every repository has.
+    row = _rows(matrix).get(f"{home(repository)}:{tag or ('' if digest else 'latest')}")
     base = Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row)
     return _described(base)
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.rules.lint.scene import Scene
 
+_OF_CHANNEL: Final = frozenset({"pytorch", "torchvision", "torchaudio"})
+"""What PyTorch's own conda channels carry."""
+
 _NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
 
 
@@ -84,9 +87,13 @@ def purged_nightly(scene: Scene) -> Iterator[Finding]:
 
 
 def conda_nightly(scene: Scene) -> Iterator[Finding]:
-    """nightly-unpinned: a nightly conda package."""
+    """nightly-unpinned: a nightly conda package, by its name or because its channel has nothing else."""
+    moving: set[str] = set()
+    for step in scene.stage.installs:
+        if step.manager == "conda" and "pytorch-nightly" in step.channels and "pytorch" not in step.channels:
+            moving |= {request.name for request in step.requests} & _OF_CHANNEL
     for request in scene.conda:
-        if request.name.endswith("-nightly") and not request.exact:
+        if (request.name.endswith("-nightly") or request.name in moving) and not request.exact:
             yield finding(
                 "nightly-unpinned", scene, request.line, f"{request.text} is a moving nightly.", severity="warning"
             )

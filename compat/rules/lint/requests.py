@@ -198,9 +198,14 @@ def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
 
 
 def backend_by_device(scene: Scene) -> Iterator[Finding]:
-    """accidental-cpu-wheel: uv chooses the build by the device it sees, and an image build sees none."""
+    """accidental-cpu-wheel: uv chooses the build by the device it sees, and an image build sees none.
+
+    The choice holds for torch wherever it comes from: asked for, or brought along by what is asked for.
+    """
+    torch = {"torch"} | {request.name for request, row in scene.applications if "torch" in row.pulls}
+    torch |= {name for name, package in scene.matrix.packages.items() if package.follows == "torch"}
     for item in scene.own:
-        if scene.base and "--torch-backend=auto" in item.step.options and item.request.name == "torch":
+        if scene.base and "--torch-backend=auto" in item.step.options and item.request.name in torch:
             detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
             yield finding(
                 "accidental-cpu-wheel", scene, item.step.line, detail, severity="warning", confidence="likely"
