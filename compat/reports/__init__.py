@@ -2,7 +2,8 @@
 
 :func:`read` takes any text: a report, several, or an issue body with prose around them. The text is cleaned
 (:mod:`~compat.reports.damage`), laid out (:mod:`~compat.reports.page`), read by every format that betrays itself
-(:mod:`~compat.reports.programs`), and the claims are weighed (:mod:`~compat.reports.merge`).
+(:mod:`~compat.reports.programs`), sentences about the writer's machine beside them (:mod:`~compat.reports.spoken`), and
+the claims are weighed (:mod:`~compat.reports.merge`).
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def read(text: str) -> Reading:
     >>> read("Driver Version: 535.54.03  CUDA Version: 12.2 | NVIDIA-SMI").host["driver"]
     '535.54.03'
     """
+    from compat.reports import spoken
     from compat.reports.merge import merge
     from compat.reports.page import Page
     from compat.reports.programs import COLUMNS, PROGRAMS
@@ -86,10 +88,11 @@ def read(text: str) -> Reading:
     found = page.pairs(known, COLUMNS)
     marks = {program.NAME: tuple(program.recognise(page, found)) for program in PROGRAMS.values()}
     claims, unread = _claims(page, found, marks)
-    host, disputed = merge(claims)
+    own = _own(page, found, claims)
+    host, disputed = merge([*claims, *spoken.facts(page, own)])
     spoke = {claim.program for claim in claims}
     names = tuple(p.NAME for p in PROGRAMS.values() if marks[p.NAME] or p.NAME in spoke)
-    return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]), _own(page, found, claims))
+    return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]), own)
 
 
 def _own(page: Page, found: Mapping[str, list[Pair]], claims: list[Claim]) -> frozenset[int]:

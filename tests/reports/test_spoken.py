@@ -1,0 +1,94 @@
+"""Sentences about the writer's machine: what they state is read, what they only speak of is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat import reports, rules
+from compat.app.hosts import named
+from compat.matrix import matrix
+
+STATED = [
+    ("I get this error on my Tesla K40c:", {"gpus": ["Tesla K40c"]}),
+    ("I use PyTorch 2.0.1+cu117 and Ubuntu 20.04.", {"torch": "2.0.1+cu117", "os": "ubuntu20.04"}),
+    ("I have a GTX 980M with driver 450.80 here.", {"gpus": ["GTX 980M"], "driver": "450.80"}),
+    (
+        "HIP error when running on my RX 6700 XT, PyTorch 2.4.0+rocm6.1",
+        {"gpus": ["RX 6700 XT"], "torch": "2.4.0+rocm6.1"},
+    ),
+    ("We run 2x H100 with vLLM 0.6.1, python 3.10.", {"gpus": ["H100", "H100"], "vllm": "0.6.1", "python": "3.10"}),
+    ("My server has four RTX A6000 in it.", {"gpus": ["RTX A6000"] * 4}),
+    ("My laptop has an RTX 4070 Laptop GPU, windows 11.", {"gpus": ["RTX 4070 Laptop GPU"], "os": "windows11"}),
+    ("On numpy 2.0.0 and torch 2.1.2:", {"numpy": "2.0.0", "torch": "2.1.2"}),
+    ("It fails on Python 3.11 with ROCm 6.1 here", {"python": "3.11", "rocm": "6.1"}),
+    ("I installed tensorflow 2.17 with pip install tensorflow.", {"tensorflow": "2.17"}),
+    ("I'm on torch 2.1 + cu121 and my card is an MI250X.", {"torch": "2.1+cu121", "gpus": ["MI250X"]}),
+    ("我的显卡是 RTX 3060, python 3.9", {"gpus": ["RTX 3060"], "python": "3.9"}),
+]
+"""A sentence, and what it states."""
+
+SPOKEN_OF = [
+    "Does torch 2.0.1 support my K80?",
+    "I upgraded from driver 525.60 to driver 535.104 and now it fails.",
+    "It works fine with torch 2.0.1 on my machine.",
+    "You need driver 535.104 for my script.",
+    "My project requires Python 3.11.",
+    "I tried PyTorch 2.1.0 before.",
+    "If I use Ubuntu 22.04 it is slow.",
+    "My friend runs this on an RTX 4090.",
+    "I had a TensorFlow 2.11 environment.",
+    "Torch 2.1.2 was compiled with NumPy 1.26, which I did not know.",
+    "I would like to buy an RTX 5090.",
+    "My RTX 3060 is fast. My RTX 5090 is not.",
+    "I run torch 2.0.1. In the image I run torch 2.1.0.",
+    "I read that CUDA 12.1 is on my system.",
+]
+"""Sentences that name things and state none of them, or none that is certain."""
+
+
+def read(text):
+    host = reports.read(text).host
+    told = {name: host[name] for name in ("os", "driver", "python", "rocm") if host[name]}
+    told |= host["packages"] or {}
+    return told | ({"gpus": [gpu.name for gpu in host["gpus"]]} if host["gpus"] else {})
+
+
+@pytest.mark.parametrize(("text", "facts"), STATED)
+def test_what_a_sentence_states_of_the_machine_is_a_fact(text, facts):
+    assert read(f"Hello all.\n\n{text}\n\nRuntimeError: something went wrong\n") == facts
+
+
+@pytest.mark.parametrize("text", SPOKEN_OF)
+def test_what_a_sentence_only_speaks_of_is_none(text):
+    assert read(f"Hello all.\n\n{text}\n") == {}
+
+
+def test_line_of_the_sentence_is_cited():
+    host = reports.read("Hi,\n\nI see this on my Tesla T4.\n").host
+    assert host.source("gpus") == "prose line 3"
+
+
+def test_what_a_program_prints_outweighs_a_sentence():
+    text = "I use PyTorch 2.1.0 here.\n\nPyTorch version: 2.0.1+cu118\nIs debug build: False\nOS: Ubuntu 22.04\n"
+    assert reports.read(text).host["packages"]["torch"] == "2.0.1+cu118"
+
+
+def test_coarse_word_and_fine_one_are_no_contradiction():
+    assert read("My Python 3.10 is from apt.\nI see it with python 3.10.12 only.") == {"python": "3.10"}
+
+
+def test_sentence_stays_in_the_text_in_which_faults_are_looked_for():
+    text = "I get no kernel image is available on my Tesla K40c with PyTorch 2.0.1+cu117.\n"
+    assert reports.read(text).rest(text) == text
+
+
+@pytest.mark.parametrize(
+    ("card", "code"), [("Tesla K40c", "arch-too-old-for-build"), ("RTX 5090", "arch-too-new-for-build")]
+)
+def test_prose_decides_between_the_causes_of_one_message(card, code):
+    message = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+    text = f"I see this on my {card} with PyTorch 2.0.1+cu117:\n\n{message}\n"
+    reading = reports.read(text)
+    found = rules.judge(named(reading.host, matrix()), matrix(), error=reading.rest(text)).findings
+    assert found[0].code == code
+    assert any(item.source == "prose line 1" for item in found[0].evidence)
