@@ -51,7 +51,8 @@ def text(
     for item in document["probes"]:
         style, mark = _MARKS[item["status"]]
         why = f": {item['why']}" if item["why"] else ""
-        lines += pen.wrap(f"{pen(style, mark)} {printable(item['name'])}{printable(why)}{_figures(item)}", "", "    ")
+        first, *rest = pen.wrap(f"{mark} {item['name']}{why}{_figures(item)}", "", "    ")
+        lines += [pen(style, mark) + first.removeprefix(mark), *rest]  # coloured last: wrapping takes colours for noise
     for finding in findings:
         lines += ["", *reports.advice(finding, pen)]
     counts = {status: sum(item["status"] == status for item in document["probes"]) for status in _MARKS}

@@ -121,7 +121,8 @@ def _rows(matrix: Matrix) -> dict[str, Image]:
 def _described(base: Base) -> Base:
     """A base with all that its tag and its row of the matrix tell.
 
-    What the tag says outranks the row: a row stands for several tags, and its fields for what they share.
+    What the tag says outranks the row, but for the system: a row stands for several tags, and its fields for what they
+    share.
     """
     from dataclasses import replace
 
@@ -137,7 +138,7 @@ def _described(base: Base) -> Base:
         cuda=known.cuda or cuda,
         rocm=known.rocm or rocm,
         kind=known.kind or ("cuda" if cuda else "rocm" if rocm else ""),
-        os=known.os or row.os,
+        os=row.os or known.os,  # a tag may have a name of its own for a system (cm2, azl3)
         cudnn=known.cudnn or ("yes" if row.cudnn else ""),
         cudnn_release=row.cudnn,
         python=row.python or known.python,
@@ -234,13 +235,13 @@ def _rocm(repository: str, tag: str) -> dict[str, Any]:
 
 
 def never_published(base: Base, matrix: Matrix) -> bool:
-    """Whether a tag of nvidia/cuda is spelled like one, its CUDA release is in the matrix, and the tag is not.
+    """Whether a tag of nvidia/cuda that the matrix has not is spelled like one, and its CUDA release is there.
 
     The matrix lists every tag of a release on the systems that it has for it; a mirror may hold more, and images for
     another system may have come, so only the makers' own name and a system of that release count.
     """
     found = _CUDA_TAG.fullmatch(base.tag)
-    if base.repository != "nvidia/cuda" or base.digest or base.variable or not found:
+    if base.row or base.repository != "nvidia/cuda" or base.digest or base.variable or not found:
         return False
     rows = [
         row

@@ -40,7 +40,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
     row = base.row
     line = scene.stage.line
     seen = (Evidence("base image", base.reference, f"{scene.ask.file}:{line}"),)
-    absent = row is None and bases.never_published(base, scene.matrix)
+    absent = bases.never_published(base, scene.matrix)
     gone = row.status == "gone" if row else absent or _line_removed(scene)
     if gone or (row and row.status == "eol"):
         what = "is not in its registry" if absent else "was removed from its registry"

@@ -90,7 +90,7 @@ def _maintained(scene: Scene) -> Iterator[Edit]:
 
 def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Edit]:
     """The maintained tag of the same CUDA minor, cuDNN, flavour and system, where there is exactly one to choose."""
-    gone = base.row.status == "gone" if base.row else bases.never_published(base, matrix)
+    gone = (base.row and base.row.status == "gone") or bases.never_published(base, matrix)
     if bases.home(base.repository) != "nvidia/cuda" or base.digest or base.variable:
         return
     if not (gone or (base.row and base.row.status == "eol")):

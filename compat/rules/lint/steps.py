@@ -198,7 +198,7 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
     if not service.image or "$" in service.image:
         return
     base = bases.read(service.image, matrix)
-    if (base.row and base.row.status == "gone") or (base.row is None and bases.never_published(base, matrix)):
+    if (base.row and base.row.status == "gone") or bases.never_published(base, matrix):
         detail = f"{service.image} is not in its registry any more."
         yield _of_service(ask, "base-tag-gone", service.image_line, detail, severity="error")
     elif base.row and base.row.status == "eol":
