@@ -8,6 +8,7 @@ Source: NVIDIA Jetson Linux developer guide; JetPack installation notes (meta pa
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from compat.detect.base import LINUX
@@ -46,7 +47,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         l4t = Fact(f"{found[1]}.{found[2]}", _RELEASE)
     elif packaged:
         l4t = Fact(packaged.split("-")[0], _DPKG)
-    jetpack = packages.get("nvidia-jetpack", "").split("-")[0]
+    jetpack = re.split(r"[-+]", packages.get("nvidia-jetpack", ""))[0]  # 5.1.2-b104, 6.2+b77
     absent = Unknown("the package nvidia-jetpack is not installed; L4T tells the release", _DPKG)
     return {"l4t": l4t, "jetpack": Fact(jetpack, _DPKG) if jetpack else absent, "gpus": _gpu(machine)}
 

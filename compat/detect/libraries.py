@@ -42,6 +42,8 @@ _UNVERSIONED: Final = frozenset({"libtpu.so", "libascendcl.so"})  # these have n
 # lib64/stubs is for linking on machines without a driver; compat/ holds forward-compatibility drivers
 _STUB: Final = pattern(r"/stubs(?:/|$)")
 _COMPAT: Final = pattern(r"/compat(?:/|$)|/compat_\w+/")
+# A driver release begins with its branch, which has three digits; Jetson's libcuda.so.1.1 belongs to L4T and names none
+_RELEASE: Final = pattern(r"\d{3,4}\.\d{1,4}(?:\.\d{1,4})?")
 # Version symbols stand as texts in the library's string table; the highest is what compiled extensions ask for
 _GLIBCXX: Final = pattern(rb"GLIBCXX_(3\.4\.\d{1,2})\0")
 _MOST: Final = 400
@@ -143,7 +145,7 @@ def _library(machine: Machine, soname: str, path: str, origin: str) -> Library:
     winner = loader.find(machine, soname)
     same = winner is not None and machine.real(winner.path) == machine.real(path)
     version = loader.version_of(machine, path)
-    if origin == "wheel" and version.count(".") < 1:
+    if origin == "wheel":  # its files are called by their sonames: the libnvrtc.so.11.2 of CUDA 11.8 too
         version = _wheel_version(machine, soname) or version
     return Library(name=soname, version=version, path=path, origin=origin, loaded=same)
 
@@ -166,8 +168,8 @@ def _driver(machine: Machine, found: tuple[Library, ...]) -> Reading:
     # the linker's stub answers every call with an error and belongs to no driver
     if winner.origin == "stubs":
         return Unknown("the loader picks a stub of libcuda, which has no driver behind it", winner.path)
-    if not winner.version or winner.version.count(".") < 1:
-        return Unknown("the file that the loader picks has no version in its name", machine.real(winner.path))
+    if not _RELEASE.fullmatch(winner.version):
+        return Unknown("the file that the loader picks names no driver release", machine.real(winner.path))
     return Fact(winner.version, machine.real(winner.path))
 
 

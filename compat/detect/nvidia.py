@@ -29,7 +29,8 @@ SOUGHT: Final = "/proc/driver/nvidia/version, /sys/module/nvidia/version"
 _VERSION: Final = "/proc/driver/nvidia/version"
 _MODULE: Final = "/sys/module/nvidia/version"
 # "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build ..." and without "Open"
-_NVRM: Final = pattern(r"NVRM version:.*?\s(\d{2,4}\.\d{1,4}(?:\.\d{1,4})?)\s")
+# and on Jetson up to L4T 35 "... for aarch64  35.3.1": that is L4T's own number, for a branch has three digits
+_NVRM: Final = pattern(r"NVRM version:.*?\s(\d{3,4}\.\d{1,4}(?:\.\d{1,4})?)\s")
 
 
 def present(machine: Machine) -> bool:  # noqa: ARG001 - each place is looked at in facts()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from compat.detect import ldcache, loader
 from compat.detect.machine import Machine
 from compat.detect.root import Root
+from compat.facts import Unknown
 
 CACHE = Path(loader.CACHE)
 
@@ -107,6 +108,58 @@ def test_cudnn_is_the_copy_that_the_loader_picks(recorded, files, env, want):
     links = {"/usr/lib/libcudnn.so.9": "libcudnn.so.9.1.0"} if "/usr/lib/libcudnn.so.9.1.0" in files else {}
     host = recorded({"files": files, "links": links, "env": env})
     assert host["cudnn"] == (want or ("9" if env else None))
+
+
+@pytest.mark.parametrize(
+    ("links", "told"),
+    [
+        ({"libcuda.so.1": "libcuda.so.535.183.01"}, "535.183.01"),
+        ({"libcuda.so.1": "libcuda.so.390.157"}, "390.157"),
+        ({"libcuda.so.1": "libcuda.so.1.1"}, "? the file that the loader picks names no driver release"),
+        ({}, "? the file that the loader picks names no driver release"),
+        ({"libcuda.so.1": "stubs/libcuda.so"}, "? the file that the loader picks names no driver release"),
+    ],
+)
+def test_driver_library_is_known_by_the_name_of_its_file(recorded, links, told):
+    folder = "/usr/lib/x86_64-linux-gnu"
+    files = {f"{folder}/{name}": "" for name in (links.values() or ("libcuda.so.1",))}
+    said = {"files": files, "links": {f"{folder}/{name}": target for name, target in links.items()}}
+    reading = recorded(said).reading("driver_library")
+    assert (f"? {reading.why}" if isinstance(reading, Unknown) else reading.value) == told
+
+
+@pytest.mark.parametrize(
+    ("folder", "origin"),
+    [
+        ("/usr/local/cuda/lib64/stubs", "stubs"),
+        ("/usr/local/cuda/compat", "compat"),
+        ("/usr/local/cuda-12.4/compat/orin", "compat"),
+        ("/opt/lib", "LD_LIBRARY_PATH"),
+        ("/opt/stubs-of-mine", "LD_LIBRARY_PATH"),
+    ],
+)
+def test_a_copy_is_called_what_it_is_however_it_was_found(recorded, folder, origin):
+    host = recorded({"files": {f"{folder}/libcuda.so.1": ""}, "env": {"LD_LIBRARY_PATH": folder}})
+    assert [(copy.origin, copy.loaded) for copy in host["libraries"]] == [(origin, True)]
+    assert isinstance(host.reading("driver_library"), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("owner", "soname", "version"),
+    [
+        ("nvidia_cudnn_cu12-9.1.0.70", "libcudnn.so.9", "9.1.0.70"),
+        ("nvidia_cuda_runtime_cu12-12.4.127", "libcudart.so.12", "12.4.127"),
+        ("nvidia_cublas-13.0.0.19", "libcublasLt.so.13", "13.0.0.19"),
+        ("nvidia_cuda_nvrtc_cu11-11.8.89", "libnvrtc.so.11.2", "11.8.89"),
+        ("nvidia_cudnn_frontend-1.5", "libcudnn.so.9", "9"),
+        ("nvidia_nccl_cuda-2.20", "libnccl.so.2", "2"),
+    ],
+)
+def test_version_of_a_wheels_library_is_that_of_the_wheel_that_ships_it(recorded, owner, soname, version):
+    site = "/ml/lib/python3.11/site-packages"
+    files = {f"{site}/{owner}.dist-info/METADATA": "", f"{site}/nvidia/part/lib/{soname}": "", "/ml/bin/python": ""}
+    host = recorded({"files": files | {"/ml/pyvenv.cfg": "version = 3.11.9"}}, python="/ml")
+    assert [(copy.name, copy.version, copy.origin) for copy in host["libraries"]] == [(soname, version, "wheel")]
 
 
 def test_copies_are_listed_once_and_only_one_wins(recorded):

@@ -147,6 +147,16 @@ def test_driver_packages_of_dpkg(seen, name, status, kept):
     assert told.value == ((f"{name} 1:2.3-4",) if kept else ())
 
 
+def test_a_paragraph_of_dpkg_is_read_by_itself(seen):
+    """What a removed package lacks is not taken from the one that follows it."""
+    removed = PARAGRAPH.format("nvidia-driver-470", "deinstall ok config-files", "470.1")
+    bare = "Package: nvidia-dkms-550\nStatus: install ok installed\n\n"
+    text = removed + bare + PARAGRAPH.format("nvidia-driver-550", "install ok installed", "550.2").rstrip("\n")
+    assert seen("system_packages", files={"/var/lib/dpkg/status": text})["driver_packages"].value == (
+        "nvidia-driver-550 550.2",
+    )
+
+
 def test_driver_packages_of_pacman(seen):
     folders = [
         f"/var/lib/pacman/local/{name}" for name in ("nvidia-550.90.07-1", "nvidia-utils-550.90.07-2", "bash-5.2.026-2")
