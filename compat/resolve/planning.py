@@ -218,15 +218,18 @@ def _env(runtime: str, image: BaseImage | None) -> dict[str, str]:
 def _jetpacks(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     """The JetPack releases that a plan for a Jetson needs: those that bring the CUDA of its builds.
 
+    Where the target names no GPU, that it is such a board is a question to the person, since Arm servers are no rarer.
     Source: table ``jetpack`` of the matrix; up to JetPack 6 a board's CUDA is its JetPack's.
     """
     runtime = runtime_of(chosen)
+    boards = [f"{one.option.package} {one.option.full}" for one in chosen if one.option.on_board]
     if any(weighed.option.on_board for weighed in chosen):
         rows = search.known.matrix.table("jetpack")
         releases = [row.jetpack for row in rows if f"cuda{row.cuda}" == runtime and not row.sbsa and not row.preview]
-        names = ", ".join(dict.fromkeys(releases))
-        board = "the board" if search.target.devices else "the machine is a Jetson board that"
-        yield f"{board} runs JetPack {names}, whose CUDA is {runtime.removeprefix('cuda')}"
+        names, cuda = ", ".join(dict.fromkeys(releases)), runtime.removeprefix("cuda")
+        if not search.target.devices:
+            yield f"is this a Jetson board? only such run {' and '.join(boards)}: for an Arm server name its GPU"
+        yield f"the board runs JetPack {names}, whose CUDA is {cuda}"
 
 
 def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], driver: DriverNeed) -> Iterator[str]:

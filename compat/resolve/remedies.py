@@ -150,17 +150,20 @@ def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
     """The change in words, solved once more with the new values in place; ``None`` if a part of it cannot be said.
 
     Solving without a constraint shows that some value works; solving with the value shows that this one does. The two
-    can differ where a new driver or GPU brings rules of its own.
+    can differ where a new driver or GPU brings rules of its own. All other values are then those of the second plan.
     """
     said = changes_of(search, softs, plan)
     if said is None:
         return None
     changes = {one.key: one.value for one in said}
     concrete = _concrete(search, softs, changes)
-    if concrete is not None and (plan_then := solve(concrete, search)):
-        plan = plan_then
-    elif concrete is not None:
-        return None
+    if concrete is not None:
+        then = solve(concrete, search)
+        told = changes_of(search, softs, then) if then else None
+        if then is None or told is None:
+            return None
+        said = [old if old.key in {"driver", "gpu"} else new for old, new in zip(said, told, strict=True)]
+        plan, changes = then, {one.key: one.value for one in said}
     text = " and ".join(one.text for one in said)
     return Remedy(text=text, changes=changes, command=mended_command(search, softs, changes, plan), plans=(plan,))
 
