@@ -49,7 +49,65 @@ Requirement already satisfied: numpy>=1.17 in /venv/lib/python3.10/site-packages
 Requirement already satisfied: torchvision in /venv/lib/python3.10/site-packages (from timm
 """
 
+CLI_DEVICES = """\
+NVRM version:   535.104.05
+CUDA version:   12.2
+
+Device Index:   0
+Device Minor:   0
+Model:          Tesla V100-SXM2-16GB
+Architecture:   7.0
+
+Device Index:   1
+Device Minor:   1
+Model:          NVIDIA A100-PCIE-40GB
+Architecture:   8.0
+
+Linux box 5.15.0-91-generic #101-Ubuntu SMP Tue Nov 14 2023 x86_64 x86_64 x86_64 GNU/Linux
+"""
+
+OLLAMA = """\
+calling cuDriverGetVersion
+CUDA driver version: 12.8
+time=2025-02-28T12:38:08.949Z level=DEBUG msg="detected GPUs" count=1 library=/usr/lib/x86_64-linux-gnu/libcuda.so.570.86.16
+[GPU-0aa928c0-0000-0000-0000-ac130bfe47b7] Compute Capability 12.0
+"""
+
+WARNING = """\
+lib/python3.8/site-packages/torch/cuda/__init__.py:104: UserWarning:
+GeForce RTX 3090 with CUDA capability sm_86 is not compatible with the current PyTorch installation.
+The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75.
+"""
+
+FACTORY = """\
+- `llamafactory` version: 0.9.3.dev0
+- PyTorch version: 2.3.0+cu121 (GPU)
+- Transformers version: 4.49.0
+- GPU type: NVIDIA A100-SXM4-80GB
+- GPU number: 4
+- GPU memory: 79.25GB
+"""
+
+FORM = """\
+Operating System: windows 7
+
+Installed version of CUDA and cuDNN: CUDA 8.0 cuDNN 6.0
+
+Output from `python -c "import tensorflow; print(tensorflow.__version__)"`. 1.0.1
+"""
+
 FACTS = {
+    "the library that ollama loaded": (OLLAMA, "driver_library", "570.86.16"),
+    "the driver's CUDA in ollama's early log": (OLLAMA, "driver_cuda", "12.8"),
+    "CUDA beside the system": ("- 系统环境/System Environment：ubuntu22.04, python3.7, CUDA11.7\n", "cuda_toolkit", "11.7"),
+    "cuDNN beside the system": ("- 系统环境/System Environment：windows，cuda 10.2 cudnn7.3\n", "cudnn", "7.3"),
+    "system before CUDA": ("OS: Ubuntu 20.04, CUDA 11.3\n", "os", "ubuntu20.04"),
+    "CUDA in an old form": (FORM, "cuda_toolkit", "8.0"),
+    "cuDNN in an old form": (FORM, "cudnn", "6.0"),
+    "a Python that was not tested with": (
+        "INCOMPATIBLE PYTHON VERSION\n\nThis program is tested with 3.10.6 Python, but you have 3.11.2.\n",
+        "python", "3.11.2",
+    ),
     "the driver under its new name": (NEW_HEAD, "driver", "610.43.03"),
     "the driver's CUDA under its new name": (NEW_HEAD, "driver_cuda", "13.3"),
     "a list with bullets and commands between: CUDA": (BULLETS, "cuda_toolkit", "8.0.44"),
@@ -93,3 +151,27 @@ def test_detectron2_shows_the_arch_list_among_its_rows():
 def test_a_map_of_variables_may_be_cut(tail, read):
     line = 'level=INFO msg="server config" env="map[CUDA_VISIBLE_DEVICES:0 HSA_OVERRIDE_GFX_VERSION:10.3.0' + tail
     assert reports.read(line + "\nnext line\n").host["env"] == read
+
+
+DEVICES = {
+    "nvidia-container-cli's list": (CLI_DEVICES, [("Tesla V100-SXM2-16GB", "sm_70"), ("NVIDIA A100-PCIE-40GB", "sm_80")]),
+    "ollama's early log": (OLLAMA, [("", "sm_120")]),
+    "torch's warning": (WARNING, [("GeForce RTX 3090", "sm_86")]),
+    "a count on the next line": (FACTORY, [("NVIDIA A100-SXM4-80GB", "")] * 4),
+    "a server by its cards": ("machine: A100 x 8\n", [("A100", "")] * 8),
+    "a server by its processor": ("machine: AMD Ryzen 7 5800X\nserver: Intel Xeon 6248\n", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DEVICES)
+def test_reads_the_devices(case):
+    text, stated = DEVICES[case]
+    assert [(gpu.name, gpu.target) for gpu in reports.read(text).host["gpus"] or ()] == stated
+
+
+def test_a_compute_capability_is_no_processor():
+    assert reports.read(CLI_DEVICES).host["arch"] == "x86_64"
+
+
+def test_a_form_asks_for_a_version_and_has_it_behind_the_question():
+    assert reports.read(FORM).host["packages"] == {"tensorflow": "1.0.1"}

@@ -41,6 +41,7 @@ _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
     "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
+    "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "calling cuDriverGetVersion", 'msg="detected GPUs"',
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -56,6 +57,10 @@ _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
 _WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
 _GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
 _RUNNING = re.compile(r"You are running torch (\d[\w.+]*)")
+_WARNED = re.compile(r"([^:\n]{3,60}?) with CUDA capability (sm_\d{2,3})[af]? is not compatible")
+_CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
+_LOADED = re.compile(r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)")
+_TESTED = re.compile(r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b")
 _LAUNCHER = re.compile(
     r"^\s*[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d (\d+): (.+?) \[(\d{1,2})(\d)\] \d+ GB", re.IGNORECASE
 )
@@ -156,6 +161,31 @@ def _launcher(line: str) -> Iterator[Claim]:
             yield Claim("gpus", gpu, key=number)
 
 
+def _warned(line: str) -> Iterator[Claim]:
+    """Torch's warning about a card that its build has no code for."""
+    if (found := _WARNED.search(line)) and (gpu := devices.device(found.group(1), target=found.group(2))):
+        yield Claim("gpus", gpu, weight=Weight.LISTED)
+
+
+def _capable(line: str) -> Iterator[Claim]:
+    """A device in Ollama's early log, which gives its UUID and capability, not its name."""
+    if found := _CAPABLE.search(line):
+        uuid, *digits = found.groups()
+        yield Claim("gpus", Gpu(target=devices.sm(*digits), vendor="nvidia"), key=uuid, weight=Weight.LISTED)
+
+
+def _loaded(line: str) -> Iterator[Claim]:
+    """The driver's library that Ollama loaded, by its file name."""
+    if found := _LOADED.search(line):
+        yield Claim("driver_library", found.group(1), weight=Weight.LISTED)
+
+
+def _tested(line: str) -> Iterator[Claim]:
+    """The web interface's complaint about a Python that it was not tested with."""
+    if found := _TESTED.search(line):
+        yield Claim("python", found.group(1))
+
+
 def _gfx_type(line: str) -> Iterator[Claim]:
     """The target that Ollama found, in a message about its support."""
     if found := _GFX_TYPE.search(line):
@@ -246,5 +276,9 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "torch: ": _webui,
     "You are running torch ": _running,
     "gpu_type=": _gfx_type,
+    "Python, but you have ": _tested,
+    "with CUDA capability sm_": _warned,
+    "] Compute Capability ": _capable,
+    'msg="detected GPUs"': _loaded,
     "] ": _launcher,
 }

@@ -14,6 +14,7 @@ nvidia-container-cli means by "CUDA version" what the driver supports::
     NVRM version:   430.26
     CUDA version:   10.2
     Model:          GeForce RTX 2080 Ti
+    Architecture:   7.5
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reports.devices as devices
 import compat.reports.values as values
-from compat.reports.claims import Claim
+from compat.facts import Gpu
+from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed
 from compat.reports.systems import split_architecture
 
@@ -40,6 +42,8 @@ _MARKS: Final = (
 )  # fmt: skip
 _VERSION = re.compile(r"Docker version (\d+\.\d+[\w.+-]*)")
 _ENGINE = re.compile(r"^\s*Version:\s*(\d+\.\d+[\w.+-]*)")
+_CAPABILITY = re.compile(r"\d{1,2}\.\d")
+_INDEX = re.compile(r"Device Index:\s*(\d{1,3})")
 _CLI = re.compile(
     r"(?:cli-version|nvidia-container-toolkit version|NVIDIA Container Toolkit CLI version):?\s*(\d+\.\d+[\w.]*)"
 )
@@ -72,6 +76,17 @@ def _system(pair: Pair) -> Iterator[Claim]:
     yield from values.system_claims(printed)
 
 
+def _architecture(pair: Pair) -> Iterator[Claim]:
+    """The processor's in ``docker info``; in nvidia-container-cli's list of devices a compute capability."""
+    if _CAPABILITY.fullmatch(pair.value):
+        above = pair.page.lines[max(0, pair.index - 6) : pair.index]
+        number = next((found.group(1) for line in reversed(above) if (found := _INDEX.search(line.text))), "")
+        gpu = Gpu(target=devices.capability(pair.value), vendor="nvidia")
+        yield Claim("gpus", gpu, key=number, weight=Weight.LISTED)
+    else:
+        yield from values.arch()(pair)
+
+
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
     "server version": _engine,
@@ -79,7 +94,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "cgroup driver": _cgroup,
     "kernel version": values.kernel,
     "operating system": _system,
-    "architecture": values.arch(),
+    "architecture": _architecture,
     # nvidia-container-cli info
     "nvrm version": values.first("driver"),
     "cuda version": values.first("driver_cuda"),
@@ -89,7 +104,9 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Fields of ``docker info`` and ``nvidia-container-cli info``, and the sentence of ``docker --version``."""
-    return betrayed(page, found, _MARKS, ("Docker version ", "Server: Docker Engine", "cli-version", "Docker Engine"))
+    marks = betrayed(page, found, _MARKS, ("Docker version ", "Server: Docker Engine", "cli-version", "Docker Engine"))
+    listed = [pair.index for pair in found.get("architecture", ()) if _CAPABILITY.fullmatch(pair.value)]
+    return sorted({*marks, *listed})
 
 
 def facts(view: View) -> Iterator[Claim]:

@@ -46,6 +46,7 @@ _ASIDE = re.compile(
     r"[,;]\s*(?:nvidia )?(?:(?:driver|cuda|cudnn|memory|vram)\b|驱动|显存).*$|\s*\((?:driver|laptop|single).*$",
     re.IGNORECASE,
 )
+_PROCESSOR = re.compile(r"ryzen|epyc|threadripper|xeon|\bcore\b|\bi[3579]-|processor|\bcpu\b", re.IGNORECASE)
 _EXAMPLE = re.compile(r"^\W*e\.?g\b.*|[\[(<]\s*(?:e\.?g\b|例如|如)[^\])>]*[\])>]?", re.IGNORECASE)
 _PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", re.IGNORECASE)
 _DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
@@ -57,6 +58,8 @@ _BESIDE: Final = (
     ("python", re.compile(r"[,、;/ ]\s*python\s*:?\s*([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])", re.IGNORECASE)),
     ("kernel", re.compile(r"\bkernel:?\s+(\d+\.\d+\.\d+\S*?)(?=[\s,;)]|$)", re.IGNORECASE)),
     ("glibc", re.compile(r"\bglibc[ -]?(\d\.\d+)\b", re.IGNORECASE)),
+    ("cuda_toolkit", re.compile(r"[,、;/ ]\s*cuda\s*:?\s*v?(\d{1,2}\.\d{1,2}(?:\.\d{1,3})?)(?![\w.])", re.IGNORECASE)),
+    ("cudnn", re.compile(r"[,、;/ ]\s*cudnn\s*:?\s*v?(\d{1,2}(?:\.\d{1,3}){1,3})(?![\w.])", re.IGNORECASE)),
 )
 """What people add to the system's name in its own field."""
 
@@ -148,10 +151,16 @@ def _gpu(pair: Pair) -> Iterator[Claim]:
                 yield Claim(fact, found.group(1), weight=Weight.HAND)
 
 
+def _machine(pair: Pair) -> Iterator[Claim]:
+    """A server as people name it by its cards, ``A100 x 8``; a processor or a laptop is no card."""
+    if not _PROCESSOR.search(pair.value):
+        yield from (claim for claim in _gpu(pair) if claim.fact != "gpus" or claim.value.vendor in {"nvidia", "amd"})
+
+
 def _active(pair: Pair) -> Iterator[Claim]:
     """The device that a script of one's own says it uses; two frameworks that say so use the same."""
     gpu = devices.device(pair.value)
-    if gpu and gpu.vendor in {"nvidia", "amd"} and not re.search(r"(?i)ryzen|epyc|threadripper|\bcpu\b", gpu.name):
+    if gpu and gpu.vendor in {"nvidia", "amd"} and not _PROCESSOR.search(gpu.name):
         yield Claim("gpus", gpu, key="0", weight=Weight.HAND)
 
 
@@ -259,7 +268,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         _cuda, "cuda", "cuda version", "cuda/cudnn version", "cuda/cudnn", "cuda & cudnn version",
         "cuda toolkit", "cuda版本",
         "cuda 版本", "cuda toolkit version", "cuda and cudnn version", "cuda version/cudnn version",
-        "cuda/cudnn versions",
+        "cuda/cudnn versions", "installed version of cuda and cudnn",
         "cuda, cudnn", "cuda / cudnn version", "cuda/cudnn 版本", "cuda/cudnn版本", "cuda/rocm version",
     ),
     **_labels(
@@ -280,6 +289,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "显卡/gpu",
         "gpu hardware", "gpu used",
     ),
+    **_labels(_machine, "machine", "server"),
     **_labels(_active, "device name", "gpu device name", "active gpu name", "cuda device name"),
     **{
         label: reader

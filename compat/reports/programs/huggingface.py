@@ -17,6 +17,7 @@ nvidia-smi for its accelerators and prints the answer: ``- Accelerator: NVIDIA A
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.reports.devices as devices
@@ -43,6 +44,7 @@ _MARKS: Final = (
     "accelerate bash location", "pytorch npu available", "system ram", "datasets version", "trl version",
     "jaxlib version", "running on a notebook?",
 )  # fmt: skip
+_NUMBER = re.compile(r"\W*GPU number: (\d{1,3})\s*$")
 _ACCELERATOR = re.compile(r"\((cpu|cuda|xpu|npu|mps)\)", re.IGNORECASE)
 
 
@@ -55,6 +57,15 @@ def _accelerator(pair: Pair) -> Iterator[Claim]:
             yield Claim("gpus", gpu)
 
 
+def _gpus(pair: Pair) -> Iterator[Claim]:
+    """One card's name, and how many there are of it where LLaMA-Factory says so on the next line."""
+    below = next(iter(pair.below(1)), "")
+    found = _NUMBER.match(below)
+    count = min(int(found.group(1)), devices.MOST) if found else 1
+    for claim in devices.named(pair):
+        yield from (replace(claim, key=str(index)) for index in range(count)) if count > 1 else (claim,)
+
+
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
     **{f"{name} version": values.package(name) for name in _LIBRARIES},
@@ -64,7 +75,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "numpy version": values.package("numpy"),
     "platform": values.platform_string,
     "python version": values.python,
-    "gpu type": devices.named,
+    "gpu type": _gpus,
     "accelerator": _accelerator,
 }
 

@@ -104,7 +104,9 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """The fields of these tools; uname by its first word."""
-    marks = betrayed(page, found, (*_ARCHITECTURE, *_MODEL, "pretty_name", "productversion"))
+    marks = betrayed(page, found, (*_MODEL, "pretty_name", "productversion"))
+    # Under this word other tools print a GPU's compute capability.
+    marks += [pair.index for label in _ARCHITECTURE for pair in found.get(label, ()) if not pair.value[:1].isdigit()]
     described = [pair.index for pair in found.get("description", ()) if spelling(pair.value)]
     return sorted(
         {

@@ -39,6 +39,7 @@ _BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)
 _SYS_VERSION = re.compile(r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:\||\().{10,}\[(?:GCC|Clang|MSC)")
 _STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
 _CODE = re.compile(r"\s*(?:import |from \w|print ?\()")
+_BESIDE = re.compile(r"python3? -c .{0,100}\)[\"'\s.:]{1,6}(\d+\.\d[\w.+]*)\s*$")
 _GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
 
 
@@ -121,15 +122,23 @@ def facts(view: View) -> Iterator[Claim]:
     for index, line in view.lines("["):
         if found := _SYS_VERSION.match(line):
             yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])
-    asked: set[int] = set()
-    for question in _ANSWERS:
-        for index, line in view.lines(question):
-            if index not in asked and len(line) < 500:
-                asked.add(index)
-                yield from _answered(view, index, line, asked)
+    yield from _questions(view)
     for index, line in view.lines("("):
         if line.lstrip().startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
             yield from view.stamp(index, [Claim("gcc", found.group(1))])
+
+
+def _questions(view: View) -> Iterator[Claim]:
+    """Answers to the questions that a line asks: behind them in an issue form, else below."""
+    asked: set[int] = set()
+    for question in _ANSWERS:
+        for index, line in view.lines(question):
+            if found := _BESIDE.search(line[:500]):  # an issue form's question with its answer behind it
+                asked.add(index)
+                yield from view.stamp(index, _ANSWERS[question](found.group(1)))
+            if index not in asked and len(line) < 500:
+                asked.add(index)
+                yield from _answered(view, index, line, asked)
 
 
 def _answered(view: View, index: int, line: str, asked: set[int]) -> Iterator[Claim]:
