@@ -144,4 +144,4 @@ def _imports(plan: Plan) -> Iterator[tuple[str, str]]:
     """Module -> runtime that it must say it was built for; empty where its version alone tells."""
     for build in plan.builds:
         if build.module:
-            yield build.module, build.runtime if build.runtime != "" else ""
+            yield build.module, build.runtime
