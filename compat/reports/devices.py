@@ -25,7 +25,7 @@ _HEAD = re.compile(r"^\d+ ?Mi?B \| ")
 _ARCH = re.compile(r"\s*\((?:arch=|sm_?|compute capability:? ?)(\d+)\.?(\d+)[^)]*\)")
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,5})\b")
 _GFX_ASIDE = re.compile(r"\s*\(gfx[^)]*\)?\s*$")
-_BYTES = re.compile(r"^b?'([^']*)'")
+_BYTES = re.compile(r"^b'([^']*)'?")  # Python's bytes; their last quote may be trimmed already
 _LETTER = re.compile(r"[A-Za-z]{2}|\d{3}")
 _NOT_A_NAME = re.compile(
     r"(?i)^(?:no\b|not\b|none|n/?a\b|cpu\b|could not|unknown|yes|true|false|0x|\[|<|/|\$|available|error|failed"
