@@ -129,6 +129,10 @@ def install_driver(
         )
     if host["platform"] == "windows":
         return Fix(f"{why} On Windows: download it from https://www.nvidia.com/drivers.")
+    if host["l4t"]:
+        return Fix(
+            f"{why} On a Jetson the driver comes with JetPack: flash a newer one, or take the build for this one."
+        )
     if host["container"]:
         return Fix(f"{why} The driver belongs to the host, not into the image.")
     if last := last_branch(host, matrix):

@@ -118,6 +118,13 @@ def test_full_facts_keep_what_the_others_hide():
     assert "/home/anna/" in full
 
 
+@pytest.mark.parametrize("name", [name for name, said in VARIANTS.items() if said.get("like", "").startswith("jetson")])
+def test_no_board_is_told_to_install_the_driver_of_a_desktop(name):
+    """A Jetson's driver comes with its whole system; packages of the desktop's driver would break it."""
+    commands = [command for item in told(name)[1] for command in item.fix.commands]
+    assert not [command for command in commands if "ubuntu-drivers" in command or "nvidia-driver" in command]
+
+
 def test_every_code_is_told_on_a_recorded_machine():
     """A rule that no recording shows is one that nobody has seen at work on a whole machine."""
     assert rules.RULES.keys() - {each.code for name in EVERY for each in told(name)[1]} == set()

@@ -32,7 +32,8 @@ class DriverTooOldForRuntime(Rule):
 
     area = "driver"
     vendors = ("nvidia",)
-    requires = ("arch-too-old-for-build",)  # a newer driver would not help: it may not even serve the GPU
+    # a newer driver would not help: it may not even serve the GPU, or is part of a board's system
+    requires = ("arch-too-old-for-build", "jetson-generic-wheel")
     asks = ("driver", "driver_cuda", "builds", "cuda_toolkit")
     remedy = Fix("Upgrade the NVIDIA driver, or install the build for an older CUDA.")
 
