@@ -36,7 +36,7 @@ def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driver
     if any(weighed.strain == FORWARD for weighed in chosen):
         return _forward_need(search, chosen, place)
     known, scale = search.known, search.scale
-    lowest, comfortable, sources, notes = ["0"], ["0"], [], []
+    lowest, comfortable, sources, notes, ends = ["0"], ["0"], [], [], []
     for weighed in chosen:
         floor = scale.floor(weighed.option, place)
         if floor is None:
@@ -49,15 +49,26 @@ def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driver
         first, last = scale.driver_span(device, place)
         lowest += [first] if first else []
         notes += [f"{device.label} is served up to branch R{last}"] if last else []
+        ends += [last] if last else []
     minimum = max(lowest, key=versions.release)
     if minimum == "0" or runtime_of(chosen) == "cpu" or any(weighed.option.on_board for weighed in chosen):
         return DriverNeed()  # a Jetson's driver is part of its JetPack and has numbers of its own
     best = max((minimum, *comfortable), key=versions.release)
     if versions.release(minimum) < versions.release(best):
         notes.insert(0, _minor_note(search, best))
+    settled = _within(search, best, min(ends, default=0), place) or minimum
     return DriverNeed(
-        minimum=minimum, comfortable=best, note="; ".join(notes), source="; ".join(dict.fromkeys(sources))
+        minimum=minimum, comfortable=settled, note="; ".join(notes), source="; ".join(dict.fromkeys(sources))
     )
+
+
+def _within(search: Search, driver: str, last: int, place: str) -> str:
+    """A driver; or the newest of the last branch that serves a device, where the driver is of a later one."""
+    is_windows = search.scale.is_windows(place)
+    if not last or search.known.hardware.branch_number(driver, is_windows) <= last:
+        return driver
+    row = next((row for row in search.known.matrix.table("drivers") if row.branch == f"R{last}"), None)
+    return (row.windows if is_windows else row.latest) if row else ""
 
 
 def _minor_note(search: Search, comfortable: str) -> str:

@@ -78,6 +78,8 @@ def check_plan(plan: Plan, case: dict[str, Any]) -> None:
 def check_driver(plan: Plan, case: dict[str, Any]) -> None:
     if "driver" in case:
         assert plan.driver.minimum == case["driver"]
+    if "comfortable" in case:
+        assert plan.driver.comfortable == case["comfortable"]
     if "package" in case:
         assert re.fullmatch(case["package"], plan.driver.package), plan.driver.package
         assert ("LD_LIBRARY_PATH" in (plan.env or {})) == bool(plan.driver.package)
