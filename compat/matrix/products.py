@@ -45,7 +45,7 @@ def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
         return by_pci(products, f"{found[1]}:{found[2]}")
     if target := _target(matrix, wanted):
         return tuple(product for product in products if product.target == target)
-    return _exactly(products, wanted) or _containing(products, wanted)
+    return _exactly(products, wanted) or _containing(products, wanted) or _run_together(products, wanted)
 
 
 def by_pci(products: Iterable[Product], pci: str) -> tuple[Product, ...]:
@@ -106,6 +106,14 @@ def _containing(products: Iterable[Product], wanted: str) -> tuple[Product, ...]
         return ()
     found = [(left, product) for product in products if (left := _left_over(product, asked)) is not None]
     return tuple(product for _, product in sorted(found, key=lambda pair: pair[0]))
+
+
+def _run_together(products: Iterable[Product], wanted: str) -> tuple[Product, ...]:
+    """Products one of whose names is the text without spaces and without the family's word: ``RX7800XT``."""
+    key = squeezed(wanted)
+    names = ((product, name) for product in products for name in names_of(product))
+    found = (product for product, name in names if "".join(one for one in _words(name) if one not in _FAMILIES) == key)
+    return tuple(dict.fromkeys(found)) if key else ()
 
 
 def _left_over(product: Product, asked: frozenset[str]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from compat.plan import NO_CODE
@@ -92,7 +93,8 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
     facts += [("keep", constraint, "") for constraint in chosen.constraints]
     for label, value, why in facts:
         lines += _fact(label, value, why, pen)
-    lines += [line for verdict in chosen.gpus for line in _gpu(verdict, pen)]
+    for verdict, count in Counter(chosen.gpus).items():
+        lines += _gpu(verdict, pen, count)
     if explain:
         lines += ["", *_choices(chosen, pen)]
     return lines
@@ -107,10 +109,11 @@ def _fact(label: str, value: str, why: str, pen: Ink, *, style: str = "") -> lis
     return [head, *(pen("dim", line) for line in pen.wrap(why, " " * 20))]
 
 
-def _gpu(verdict: GpuVerdict, pen: Ink) -> list[str]:
-    """How one device runs the plan: natively, through the driver's compiler, or not."""
+def _gpu(verdict: GpuVerdict, pen: Ink, count: int = 1) -> list[str]:
+    """How one device, or each of several alike, runs the plan: natively, through the driver's compiler, or not."""
     style, words = _KERNELS[verdict.kernels]
     name = f"{verdict.name} ({verdict.target})" if verdict.name != verdict.target else verdict.target
+    name = f"{count} x {name}" if count > 1 else name
     told = words.format("PTX" if sm(verdict.target) else "SPIR-V")
     return _fact("GPU", f"{name}: {told}", verdict.why, pen, style=style)
 

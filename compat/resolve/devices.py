@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 SERVED: Final = frozenset({"nvidia", "amd", "intel", "apple", "google", "huawei"})
 """Vendors for whose devices some framework publishes builds; a server's display chip is not among them."""
+
+_TARGET: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,60}")
+"""What a kernel target looks like (``sm_90a``, ``gfx90a:xnack+``, ``dg2``); any other text says nothing."""
 
 _INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
 
@@ -73,7 +76,8 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
     """
     found = Found()
     cards: list[tuple[Device, bool]] = []
-    for gpu in host["gpus"] or ():
+    for stated in host["gpus"] or ():
+        gpu = stated if _TARGET.fullmatch(stated.target) else replace(stated, target="")
         product = known.hardware.product(gpu.pci, gpu.name, gpu.target)
         device, inside = _device(gpu, product, machine), _is_integrated(gpu, product)
         if reason := _out_of_reach(gpu, device, product):
@@ -88,7 +92,7 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
             )
         else:
             found.used.append(device)
-            if not device.target:
+            if not device.target or not device.vendor:
                 found.unknowns.append(_unknown(device))
     found.conditions.extend(f"{device.label} is left idle: {device.idle}" for device in found.idle)
     return found

@@ -67,8 +67,8 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     """Requirements that hold shared dependencies within what every build accepts, by name.
 
     A dependency is listed where two builds ask for it, or one bounds it from above: an installer that sees the builds
-    one after the other would else move it out of range. What one build alone pins, or asks of NVIDIA's packages,
-    follows from that build.
+    one after the other would else move it out of range. What was asked for by name is never left out. What one build
+    alone pins, or asks of NVIDIA's packages, follows from that build.
     """
     listed = []
     for name, specs in sorted(demands(chosen, _disputed(chosen, 1), python, place, known).items()):
@@ -76,7 +76,7 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
         asked = any(weighed.option.version == "" and name in weighed.option.lines for weighed in chosen)
         own = name.startswith("nvidia-") or name in known.matrix.packages
         bounded = not own and any("<" in spec or "~=" in spec for spec in told)
-        if told and (len(told) > 1 or asked or bounded):
+        if asked or (told and (len(told) > 1 or bounded)):
             listed.append(f"{name}{tightened(tuple(told))}")
     return tuple(listed)
 

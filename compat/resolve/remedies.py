@@ -19,6 +19,7 @@ from compat.plan import Remedy
 from compat.resolve import relaxing
 from compat.resolve.changes import branch_ended, changes_of, subject
 from compat.resolve.commanding import cpu_command, gpu_command, half_command, mended_command, with_gpu_command
+from compat.resolve.options import split_runtime
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
 from compat.resolve.specs import meets
@@ -105,7 +106,12 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     is_old = any(soft.subject == "driver" and not branch_ended(search, soft) for soft in softs)
     prefer = "oldest-driver" if is_old and not anchors else "nearest"
     loosened = _without(search.target, softs, bits)
-    plan = solve(loosened, search, prefer, anchors)
+    kind, number = split_runtime(search.target.runtime if bits & search.target.runtime_bit else "")
+    plan = None
+    if "." in number:  # another minor is nearer than another major
+        near = replace(loosened, runtime=kind + number.partition(".")[0], runtime_bit=search.target.runtime_bit)
+        plan = solve(near, search, prefer, anchors)
+    plan = plan or solve(loosened, search, prefer, anchors)
     if plan is None and (plain := _plain(loosened, bits)) is not loosened:
         plan = solve(plain, search, prefer, anchors)
     if plan is None and len(search.target.devices) == 1 and search.target.devices[0].bit & bits:

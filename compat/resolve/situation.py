@@ -293,7 +293,8 @@ def _places(hosts: Sequence[Host], devices: Sequence[Device], builder: _Builder)
     usual = "aarch64" if platform == "darwin" else DEFAULT_ARCH  # Apple builds no other since 2020
     arch = _MACHINES.get(host["arch"] or "", host["arch"] or implied or usual)
     if not host["arch"] and not implied:
-        builder.conditions.append(f"the machine's architecture is assumed to be {usual}")
+        said = "arm64" if platform == "darwin" else usual  # Apple's word for it
+        builder.conditions.append(f"the machine's architecture is assumed to be {said}")
     arch_bit = builder.fact("arch", arch, f"architecture {arch}", host.source("arch")) if host["arch"] else 0
     platform_bit = 0
     if _is_wsl(stated) and stated.source("platform").startswith("--"):

@@ -175,11 +175,10 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
     name = f"{one.package} {one.full}"
     if not one.build.system:
         minors = ", ".join(sorted(search.known.pythons(one.pythons), key=versions.release))
-        return Member(
-            "matrix",
-            f"no image can be made with a Python that {name} has wheels for ({minors})",
-            matrix.cite(one.build),
-        )
+        reason = f"no image can be made with a Python that {name} has wheels for ({minors})"
+        if any(wish.marker for wish, _ in variable.wishes):
+            reason = f"{name} has wheels for Python {minors}, and the marker is true on none of these"
+        return Member("matrix", reason, matrix.cite(one.build))
     held = " and ".join(one.build.system)
     gone = next((row for row in matrix.table("images") if row.runtime == one.runtime and row.status == "gone"), None)
     cites = "; ".join(matrix.cite(row) for row in (one.build, gone) if row)

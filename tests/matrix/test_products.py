@@ -168,3 +168,16 @@ def test_case_and_blanks_around_a_name_do_not_matter(product, data):
     name = product.name
     blurred = "".join(data.draw(st.sampled_from([letter.lower(), letter.upper()])) for letter in name)
     assert find_gpu(MATRIX, f"  {blurred} ") == find_gpu(MATRIX, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("RX7800XT", "AMD Radeon RX 7800 XT"),
+        ("rx7900xtx", "AMD Radeon RX 7900 XTX"),
+        ("GTX1660Ti", "NVIDIA GeForce GTX 1660 Ti"),
+        ("RTX4070SUPER", "NVIDIA GeForce RTX 4070 SUPER"),
+    ],
+)
+def test_names_run_together_are_found(text, name):
+    assert {product.name for product in find_gpu(MATRIX, text)} == {name}

@@ -9,6 +9,7 @@ from worlds import Question, Rows, build, common_tables, package
 
 from compat.errors import InputError
 from compat.facts import Fact, Gpu, Host, Unknown, host
+from compat.facts import load as load_host
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
 from compat.resolve.knowledge import knowledge
@@ -280,3 +281,18 @@ def test_no_image_is_planned_on_a_release_candidate_of_python():
             target = from_options(REAL, gpus=["A100"], os=row.os, python=python)
             base = resolve(["torch==2.9.1"], target, REAL).plan.base_image
             assert (base.os, base.python_from) == (row.os, "uv")
+
+
+@pytest.mark.parametrize("target", ["sm_80; rm -rf /", "$(reboot)", "\x1b[31m", "x" * 500, "sm 80"])
+def test_a_target_that_is_none_says_nothing(target: str) -> None:
+    """Host files are hostile: what does not look like a kernel target is not repeated, and the product's row counts."""
+    host = load_host({"gpus": [{"name": "NVIDIA A100", "target": target}], "driver": "580.65.06"}, "host")
+    answer = resolve(["torch"], host, REAL)
+    assert answer.plan is not None
+    assert [gpu.target for gpu in answer.plan.gpus] == ["sm_80"]
+
+
+def test_a_gpu_of_no_maker_is_unknown() -> None:
+    answer = resolve(["torch"], load_host({"gpus": [{"name": "X", "target": "foo1"}]}, "host"), REAL)
+    assert answer.status == "unknown"
+    assert "which kernels X runs is unknown" in answer.conditions[0]

@@ -256,3 +256,29 @@ def test_an_image_that_a_driver_cannot_start_is_named() -> None:
 
 def test_a_bare_target_has_no_brand_that_an_image_could_refuse() -> None:
     assert answer("tensorflow==2.13.1 --gpu sm_80 --driver 450.80.02").status == "plan"
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ("\"torch==2.9.1; python_version<'3.0'\" --gpu A100", "and the marker is true on none of these"),
+        ("tensorflow-gpu==2.4.0 --cpu --arch x86_64", "for linux_x86_64 as cuda11.0, and a CPU build is asked for"),
+        ("'jax[cuda12]==0.4.30' --cpu --arch x86_64", "the extra cuda12 of jax chooses its build for cuda12.1"),
+    ],
+)
+def test_a_wish_that_fails_by_itself_says_what_is_wrong_with_it(question: str, reason: str) -> None:
+    assert any(reason in text for text in facts(question))
+
+
+@pytest.mark.parametrize(
+    ("cuda", "offered"), [("12.7", "12."), ("12.5", "12."), ("11.2", "11."), ("13.1", "13."), ("14.0", "13.")]
+)
+def test_of_runtimes_one_of_the_same_major_is_nearest(cuda: str, offered: str) -> None:
+    command = fix(f"torch --cuda {cuda} --gpu A100", "use cuda").command
+    assert f"--cuda {offered}" in command
+
+
+def test_a_package_without_builds_is_not_left_out_of_the_plan() -> None:
+    plan = answer("torch numpy transformers --gpu A100").plan
+    assert plan is not None
+    assert {"numpy", "transformers"} <= set(plan.constraints)
