@@ -96,7 +96,31 @@ Installed version of CUDA and cuDNN: CUDA 8.0 cuDNN 6.0
 Output from `python -c "import tensorflow; print(tensorflow.__version__)"`. 1.0.1
 """
 
+NCCL = """\
+worker-2:429:429 [3] NCCL INFO cudaDriverVersion 12040
+worker-2:429:429 [3] NCCL INFO Bootstrap : Using net1:192.0.2.12<0>
+NCCL version 2.21.5+cuda12.4
+"""
+
+OWN = "I try to run the demo with python3.9, cuda 11.3, torch 1.10.0, cudnn version 82003\n"
+
+DIFFUSERS = """\
+- Diffusers version: 0.28.0.dev0
+- Platform: Ubuntu 24.04 LTS - Linux-6.8.0-31-generic-x86_64-with-glibc2.39
+- Running on a notebook?: No
+"""
+
 FACTS = {
+    "the driver's CUDA in NCCL's log": (NCCL, "driver_cuda", "12.4"),
+    "NCCL's own version": (NCCL, "nccl", "2.21.5"),
+    "a list at the end of one's own sentence: Python": (OWN, "python", "3.9"),
+    "a list at the end of one's own sentence: CUDA": (OWN, "cuda_toolkit", "11.3"),
+    "another's sentence": ("It was tested with python3.9, cuda 11.3, torch 1.10.0\n", "python", None),
+    "one thing in one's own sentence": ("I want to use python 3.9 for it\n", "python", None),
+    "the distribution before the platform": (DIFFUSERS, "os", "ubuntu24.04"),
+    "the platform behind the distribution": (DIFFUSERS, "glibc", "2.39"),
+    "a form's platform typed by hand": ("OS Platform: win11 home edition\n", "os", "windows11"),
+    "the driver behind the card": ("GPU: NVIDIA GeForce RTX 5070 Ti (572.83)\n", "driver", "572.83"),
     "the library that ollama loaded": (OLLAMA, "driver_library", "570.86.16"),
     "the driver's CUDA in ollama's early log": (OLLAMA, "driver_cuda", "12.8"),
     "CUDA beside the system": ("- 系统环境/System Environment：ubuntu22.04, python3.7, CUDA11.7\n", "cuda_toolkit", "11.7"),
@@ -154,6 +178,7 @@ def test_a_map_of_variables_may_be_cut(tail, read):
 
 
 DEVICES = {
+    "a card with its driver behind it": ("GPU: RTX 5070 Ti (572.83)\n", [("RTX 5070 Ti", "")]),
     "nvidia-container-cli's list": (CLI_DEVICES, [("Tesla V100-SXM2-16GB", "sm_70"), ("NVIDIA A100-PCIE-40GB", "sm_80")]),
     "ollama's early log": (OLLAMA, [("", "sm_120")]),
     "torch's warning": (WARNING, [("GeForce RTX 3090", "sm_86")]),

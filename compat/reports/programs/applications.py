@@ -41,7 +41,8 @@ _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
     "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
-    "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "calling cuDriverGetVersion", 'msg="detected GPUs"',
+    "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ",
+    "calling cuDriverGetVersion", 'msg="detected GPUs"',
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -61,6 +62,8 @@ _WARNED = re.compile(r"([^:\n]{3,60}?) with CUDA capability (sm_\d{2,3})[af]? is
 _CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
 _LOADED = re.compile(r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)")
 _TESTED = re.compile(r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b")
+_NCCL_DRIVER = re.compile(r"cudaDriverVersion (\d{4,5})\b")
+_NCCL = re.compile(r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d")
 _LAUNCHER = re.compile(
     r"^\s*[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d (\d+): (.+?) \[(\d{1,2})(\d)\] \d+ GB", re.IGNORECASE
 )
@@ -186,6 +189,18 @@ def _tested(line: str) -> Iterator[Claim]:
         yield Claim("python", found.group(1))
 
 
+def _nccl_driver(line: str) -> Iterator[Claim]:
+    """What the driver supports, as NCCL's log has it: a packed number."""
+    if found := _NCCL_DRIVER.search(line):
+        yield Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))), weight=Weight.LISTED)
+
+
+def _nccl(line: str) -> Iterator[Claim]:
+    """NCCL's own version, with the CUDA that it was built for behind it."""
+    if found := _NCCL.search(line):
+        yield Claim("nccl", found.group(1), weight=Weight.LISTED)
+
+
 def _gfx_type(line: str) -> Iterator[Claim]:
     """The target that Ollama found, in a message about its support."""
     if found := _GFX_TYPE.search(line):
@@ -277,6 +292,8 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "You are running torch ": _running,
     "gpu_type=": _gfx_type,
     "Python, but you have ": _tested,
+    "NCCL INFO cudaDriverVersion ": _nccl_driver,
+    "NCCL version ": _nccl,
     "with CUDA capability sm_": _warned,
     "] Compute Capability ": _capable,
     'msg="detected GPUs"': _loaded,

@@ -50,6 +50,7 @@ _PROCESSOR = re.compile(r"ryzen|epyc|threadripper|xeon|\bcore\b|\bi[3579]-|proce
 _EXAMPLE = re.compile(r"^\W*e\.?g\b.*|[\[(<]\s*(?:e\.?g\b|例如|如)[^\])>]*[\])>]?", re.IGNORECASE)
 _PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", re.IGNORECASE)
 _DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
+_BEHIND = re.compile(r"\s*\((\d{3}\.\d{2,3}(?:\.\d{2})?)\)\s*$")
 _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
@@ -166,9 +167,9 @@ def _active(pair: Pair) -> Iterator[Claim]:
 
 def cards(value: str) -> Iterator[Claim]:
     """The cards that somebody wrote down: ``2x RTX 3090 (24GB), driver 535.54``; nothing if it names none."""
-    if found := _DRIVER.search(value):
+    if found := _DRIVER.search(value) or _BEHIND.search(value):
         yield Claim("driver", found.group(1), weight=Weight.HAND)
-    name = _MEMORY.sub("", _ASIDE.sub("", value))
+    name = _MEMORY.sub("", _ASIDE.sub("", _BEHIND.sub("", value)))
     count = _COUNT.search(name)
     name = _COUNT.sub("", name)
     gpu = devices.device(name)

@@ -57,6 +57,14 @@ def _accelerator(pair: Pair) -> Iterator[Claim]:
             yield Claim("gpus", gpu)
 
 
+def _platform(pair: Pair) -> Iterator[Claim]:
+    """Python's platform string; diffusers puts the distribution's name before it."""
+    yield from values.platform_string(pair)
+    name, dash, _ = pair.value.partition(" - Linux-")
+    if dash:
+        yield from values.system_claims(name)
+
+
 def _gpus(pair: Pair) -> Iterator[Claim]:
     """One card's name, and how many there are of it where LLaMA-Factory says so on the next line."""
     below = next(iter(pair.below(1)), "")
@@ -73,7 +81,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "pytorch version": values.package("torch"),
     "tensorflow version": values.package("tensorflow"),
     "numpy version": values.package("numpy"),
-    "platform": values.platform_string,
+    "platform": _platform,
     "python version": values.python,
     "gpu type": _gpus,
     "accelerator": _accelerator,

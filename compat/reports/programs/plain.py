@@ -14,6 +14,7 @@ must consist of nothing else. A system's name alone counts beside a program's ou
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import compat.reports.programs.hand as hand
@@ -69,6 +70,12 @@ _FIRST: Final = re.compile(
     r"|onnxruntime|flash|sglang|diffusers|tensorrt|cupy|[\dx ]*(?:geforce|[rg]tx|tesla))",
     re.IGNORECASE,
 )
+# A person's own sentence up to the list that it ends with.
+_OWN: Final = re.compile(
+    r"\W*(?:i|i['’]m|my|we|our)\b[^,.;:]{0,60}?\s(?:with|using|use|on|under|is|are)\b:?\s+"
+    r"(?=[a-z-]{2,12}[ :=-]{0,3}v?\d)",
+    re.IGNORECASE,
+)
 _CARD = re.compile(
     r"(?:\d{1,2} ?[x×*] ?)?(?:nvidia )?(?:geforce|rtx|gtx|tesla|quadro|titan|[AVHLTP]\d{1,3})\b[\w ().-]{0,40}",
     re.IGNORECASE,
@@ -122,11 +129,22 @@ def _lists(view: View) -> Iterator[tuple[int, list[Item]]]:
     found = 0
     for index, line in enumerate(view.page.lines):
         text = line.text
-        if 3 < len(text) < WIDEST and _FIRST.match(text) and (items := _items(text)):
+        if not 3 < len(text) < WIDEST:
+            continue
+        items = _items(text) if _FIRST.match(text) else _ending(text)
+        if items:
             yield index, items
             found += 1
             if found > 400:
                 return
+
+
+def _ending(text: str) -> list[Item]:
+    """The list that a person's own sentence ends with, up to the first part that is none; three items at least."""
+    own = _OWN.match(text)
+    parts = [_item(part.strip(" .*_`'\"()")) for part in _PARTS.split(text[own.end() :])] if own else []
+    items = [item for item in takewhile(bool, parts) if item]
+    return items if len(items) > 2 else []
 
 
 def _items(text: str) -> list[Item]:

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Final
 import compat.reports.devices as devices
 import compat.reports.values as values
 from compat.reports.claims import Claim, Weight
-from compat.reports.page import betrayed
+from compat.reports.page import betrayed, hint
+from compat.reports.systems import spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,13 +61,21 @@ def _distribution(pair: Pair) -> Iterator[Claim]:
     yield from values.system_claims(f"{found.group(1)} {found.group(2)}" if found else pair.value)
 
 
+def _platform(pair: Pair) -> Iterator[Claim]:
+    """The script's platform string, or what a person answers to the form's question of the same name."""
+    if spelling(pair.value) and "-with-" not in pair.value:
+        yield from hint(values.system_claims(pair.value), Weight.HAND)
+    else:
+        yield from values.platform_string(pair)
+
+
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
     "tf.version.version": values.package("tensorflow"),
     "tf.version": values.package("tensorflow"),
     "python version": values.python,
     "os release version": values.kernel,
-    "os platform": values.platform_string,
+    "os platform": _platform,
     "linux distribution": _distribution,
     "linux os distribution": _distribution,
     "uname": values.platform_string,
