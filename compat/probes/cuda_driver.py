@@ -16,7 +16,7 @@ from reporting import Failed, Report, Skipped
 
 PTX = r"""
 .version 6.0
-.target sm_50
+.target sm_30
 .address_size 64
 
 .visible .entry mix(.param .u64 out, .param .u32 count, .param .u32 seed)

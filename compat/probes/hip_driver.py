@@ -9,7 +9,7 @@ import ctypes
 import os
 import re
 import struct
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from libraries import loaded, open_first
 from numerics import mixed
@@ -33,8 +33,16 @@ _FINDINGS = {
     98: "rocm-gfx-unsupported",
     100: "rocm-container-flags",
     101: "devices-hidden",
+    200: "rocm-gfx-unsupported",
     209: "rocm-gfx-unsupported",
+    214: "gpu-ecc-uncorrectable",
+    302: "library-mismatch",
+    303: "library-mismatch",
+    304: "device-permission",
+    700: "probe-kernel-wrong-result",
+    719: "probe-kernel-wrong-result",
 }  # type: Dict[int, str]
+# Values of enum hipError_t (hip_runtime_api.h), each with the likeliest finding.
 
 _LIBRARIES = [
     "libamdhip64.so",
@@ -98,19 +106,25 @@ def run(report: Report) -> None:
         report.check("kernel%d" % ordinal, _kernel, state["hip"], ordinal)
 
 
-def targets() -> List[str]:
-    """gfx targets of the kernel driver's nodes, before any override.
+def nodes(root: str = "/sys/class/kfd/kfd/topology/nodes") -> List[Tuple[str, str]]:
+    """PCI address and gfx target of the kernel driver's devices, before any override.
 
     ``gfx_target_version`` is decimal, major * 10000 + minor * 100 + stepping, and is named with the last two parts as
-    hexadecimal digits; 0 is a processor (rocm_agent_enumerator of rocminfo).
+    hexadecimal digits; 0 is a processor (rocm_agent_enumerator of rocminfo). ``location_id`` is bus, device and function
+    as PCI packs them (kernel, ``pci_dev_id``). A container sees every node, but may read those only that it was given.
     """
-    found, root = [], "/sys/class/kfd/kfd/topology/nodes"
-    for node in sorted(os.listdir(root), key=int) if os.path.isdir(root) else []:
-        with open(os.path.join(root, node, "properties")) as lines:
-            match = re.search(r"^gfx_target_version (\d+)$", lines.read(), re.M)
-        version = int(match.group(1)) if match else 0
+    found = []
+    for node in sorted(filter(str.isdigit, os.listdir(root)), key=int) if os.path.isdir(root) else []:
+        try:
+            with open(os.path.join(root, node, "properties")) as lines:
+                known = {key: int(value) for key, value in re.findall(r"^(\w+) (\d+)$", lines.read(), re.M)}
+        except OSError:
+            continue
+        version, place = known.get("gfx_target_version", 0), known.get("location_id", 0)
         if version:
-            found.append("gfx%d%x%x" % (version // 10000, version // 100 % 100, version % 100))
+            address = (known.get("domain", 0), place >> 8 & 0xFF, place >> 3 & 0x1F, place & 7)
+            target = "gfx%d%x%x" % (version // 10000, version // 100 % 100, version % 100)
+            found.append(("%04x:%02x:%02x.%x" % address, target))
     return found
 
 
@@ -131,7 +145,7 @@ def _nodes() -> Dict[str, Any]:
     denied = {name: _group(name) for name in ["/dev/kfd"] + _renders(names) if not os.access(name, os.R_OK | os.W_OK)}
     if denied:
         raise Failed("device-permission", "no right to open %s" % ", ".join(sorted(denied)), groups=denied)
-    return {"targets": targets(), "override": os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")}
+    return {"targets": [target for _, target in nodes()], "override": os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")}
 
 
 def _renders(names: List[str]) -> List[str]:
@@ -160,9 +174,8 @@ def _describe(hip: Hip, ordinal: int) -> Dict[str, Any]:
     name, total = ctypes.create_string_buffer(256), ctypes.c_size_t()
     hip.call("hipDeviceGetName", name, len(name), ordinal)
     hip.call("hipDeviceTotalMem", ctypes.byref(total), ordinal)
-    known = targets()
-    target = known[ordinal] if ordinal < len(known) else ""
-    return {"name": name.value.decode("utf-8", "replace"), "target": target, "memory_mib": total.value // 2**20}
+    figures = {"name": name.value.decode("utf-8", "replace"), "target": target(hip, ordinal)}  # type: Dict[str, Any]
+    return dict(figures, memory_mib=total.value // 2**20)
 
 
 def _memory(hip: Hip) -> Dict[str, Any]:
@@ -181,7 +194,7 @@ def _memory(hip: Hip) -> Dict[str, Any]:
 def _kernel(hip: Hip, ordinal: int) -> Dict[str, Any]:
     """The integer kernel, compiled for the device's own target, every element exact."""
     count, seed, module, function = 1 << 16, 0x1234ABCD, ctypes.c_void_p(), ctypes.c_void_p()
-    code = _compile(ordinal)
+    code = _compile(hip, ordinal)
     hip.call("hipModuleLoadData", ctypes.byref(module), code)
     hip.call("hipModuleGetFunction", ctypes.byref(function), module, b"mix")
     out = hip.allocate(4 * count)
@@ -191,26 +204,38 @@ def _kernel(hip: Hip, ordinal: int) -> Dict[str, Any]:
     hip.call("hipDeviceSynchronize")
     got = struct.unpack("<%dI" % count, hip.download(out, 4 * count))
     hip.call("hipFree", out)
+    hip.call("hipModuleUnload", module)
     wrong = [index for index in range(count) if got[index] != mixed(index, seed)]
     if wrong:
         raise Failed("probe-kernel-wrong-result", "%d of %d integers are wrong" % (len(wrong), count), first=wrong[0])
     return {"checked": count, "compiler": "hiprtc"}
 
 
-def _compile(ordinal: int) -> ctypes.Array:
-    """The kernel's code object for the device's effective target.
+def _compiler(hip: Hip) -> Any:
+    """hipRTC: a library of its own, or in older releases a part of libamdhip64 (both export ``hiprtc.h``'s functions).
+
+    Raises:
+        Skipped: if it is not installed.
+    """
+    try:
+        return open_first(_bundled("libhiprtc.so") + _COMPILERS)
+    except OSError as error:
+        if hasattr(hip.lib, "hiprtcCompileProgram"):
+            return hip.lib
+        raise Skipped("hipRTC is not in this image (%s): memory was checked, no kernel was run" % error)
+
+
+def _compile(hip: Hip, ordinal: int) -> ctypes.Array:
+    """The kernel's code object for the device's effective target; without one, hipRTC takes the current device's.
 
     Raises:
         Skipped: if hipRTC is not installed.
         Failed: if it refuses the source, with its log.
     """
-    try:
-        compiler = open_first(_bundled("libhiprtc.so") + _COMPILERS)
-    except OSError as error:
-        raise Skipped("hipRTC is not in this image (%s): memory was checked, no kernel was run" % error)
+    compiler = _compiler(hip)
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     compiler.hiprtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"mix.hip", 0, None, None)
-    options = [b"--offload-arch=" + target.encode() for target in _effective(ordinal)]
+    options = [b"--offload-arch=" + name.encode() for name in [override(ordinal) or target(hip, ordinal)] if name]
     result = compiler.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     if result:
         compiler.hiprtcGetProgramLogSize(program, ctypes.byref(size))
@@ -221,15 +246,29 @@ def _compile(ordinal: int) -> ctypes.Array:
     compiler.hiprtcGetCodeSize(program, ctypes.byref(size))
     code = ctypes.create_string_buffer(size.value)
     compiler.hiprtcGetCode(program, code)
+    compiler.hiprtcDestroyProgram(ctypes.byref(program))
     return code
 
 
-def _effective(ordinal: int) -> List[str]:
-    """The target that the runtime will believe in: an override wins over what the kernel driver says."""
-    override = os.environ.get("HSA_OVERRIDE_GFX_VERSION_%d" % ordinal) or os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")
-    match = re.match(r"^(\d+)\.(\d+)\.(\d+)$", override)
-    if match:
-        high, middle, low = (int(part) for part in match.groups())
-        return ["gfx%d%x%x" % (high, middle, low)]
-    known = targets()
-    return known[ordinal : ordinal + 1]
+def target(hip: Hip, ordinal: int) -> str:
+    """The gfx target of one of HIP's devices; empty where it cannot be told apart from others.
+
+    HIP numbers what ``HIP_VISIBLE_DEVICES`` and its like leave, the kernel driver all that there are: the PCI address
+    is what both state.
+    """
+    known, address = nodes(), ctypes.create_string_buffer(64)
+    try:
+        hip.call("hipDeviceGetPCIBusId", address, len(address), ordinal)
+    except (Failed, AttributeError):
+        pass
+    text = address.value.decode("utf-8", "replace").lower()
+    same = [name for place, name in known if text and place.split(".")[0] == text.split(".")[0]]
+    names = {name for _, name in known}
+    return same[0] if same else names.pop() if len(names) == 1 else ""
+
+
+def override(ordinal: int) -> str:
+    """The target that the runtime is told to believe in; it wins over what the kernel driver says."""
+    wanted = os.environ.get("HSA_OVERRIDE_GFX_VERSION_%d" % ordinal) or os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")
+    match = re.match(r"^(\d+)\.(\d+)\.(\d+)$", wanted)
+    return "gfx%d%x%x" % tuple(int(part) for part in match.groups()) if match else ""

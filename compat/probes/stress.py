@@ -54,6 +54,7 @@ def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
     before = watch.read()
     done = _rounds(lambda: device.launch(module, "mix", count, out, *words), right, seconds, LAUNCHES)
     device.free(out)
+    driver.call("cuModuleUnload", module)
     device.close()
     return _concluded(done, before, watch.read())
 

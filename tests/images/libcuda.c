@@ -1,87 +1,221 @@
-/* A driver for tests: libcuda's C interface over host memory. ENVCHECK_FAULT names what goes wrong. */
+/* A driver for tests: libcuda's C interface over host memory, as strict with what it is handed as the real one.
+   Handles and device addresses are 64-bit values that no host pointer has, so that a cut or mixed-up one is refused with
+   the code that the driver API reference names. ENVCHECK_FAULT names what goes wrong; ENVCHECK_LEFT is a file that gets
+   a line for whatever is still held when a context is given back. With -DCUDA_H the compiler holds every signature
+   against NVIDIA's own cuda.h. */
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <math.h>
+#ifdef CUDA_H
+#include <cuda.h>
+#else
+typedef int CUresult, CUdevice, CUdevice_attribute, CUjit_option;
+typedef unsigned long long CUdeviceptr;
+typedef struct context *CUcontext;
+typedef struct module *CUmodule;
+typedef struct function *CUfunction;
+typedef struct stream *CUstream;
+typedef struct event *CUevent;
+#define CUDAAPI
+#endif
+#define API __attribute__((visibility("default"))) CUresult CUDAAPI
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
+       INVALID_HANDLE = 400, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
+enum { DEVICES = 2, FIRST = 40, BLOCKS = 64 };
+#define HANDLE(kind, number) ((void *)(uintptr_t)(0x7b0000000000ull + (kind) * 0x100000000ull + (number) * 0x1000ull))
+#define MODULE HANDLE(1, 7)
+#define MIX HANDLE(2, 1)
+#define FUSED HANDLE(2, 2)
+#define EVENT HANDLE(3, 9)
 
-#define API __attribute__((visibility("default"))) int
+static struct { CUdeviceptr at; size_t size; char *host; } blocks[BLOCKS];
+static int ready, current = -1, sticky, modules, events, launched;
+
 static const char *fault(void) { const char *f = getenv("ENVCHECK_FAULT"); return f ? f : ""; }
 static int is(const char *name) { return strcmp(fault(), name) == 0; }
 static int code(const char *prefix) { size_t n = strlen(prefix); return strncmp(fault(), prefix, n) ? 0 : atoi(fault() + n); }
+static int known(CUdevice d) { return d >= FIRST && d < FIRST + DEVICES; }
+static int barred(void) { return !ready ? NOT_INITIALIZED : current < 0 ? INVALID_CONTEXT : sticky; }
+static char *at(CUdeviceptr p, size_t n) { /* host memory behind a range of one allocation; NULL if it is none */
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].host && p >= blocks[i].at && n <= blocks[i].size && p - blocks[i].at <= blocks[i].size - n)
+      return blocks[i].host + (p - blocks[i].at);
+  return NULL;
+}
+#define DEMAND(holds, otherwise) do { if (!(holds)) return (CUresult)(otherwise); } while (0)
+#define USABLE() do { int bar = barred(); if (bar) return (CUresult)bar; } while (0)
 
-API cuDriverGetVersion(int *v) { *v = 12080; return 0; }
+API cuDriverGetVersion(int *v) { DEMAND(v, INVALID_VALUE); *v = 12080; return OK; }
 API cuInit(unsigned flags) {
   if (is("hang")) sleep(600);
   if (is("crash")) { *(volatile int *)0 = 1; }
-  return flags ? 1 : code("init=");
+  DEMAND(flags == 0, INVALID_VALUE);
+  ready = !code("init=");
+  return code("init=");
 }
-API cuDeviceGetCount(int *n) { *n = is("none") ? 0 : 2; return 0; }
-API cuDeviceGet(int *d, int i) { *d = i + 40; return 0; }
-API cuDeviceGetName(char *s, int n, int d) { strncpy(s, d >= 40 ? "NVIDIA Test" : "wrong handle", n); return 0; }
-API cuDeviceTotalMem_v2(size_t *n, int d) { (void)d; *n = (size_t)8 << 30; return 0; }
-API cuDeviceGetAttribute(int *v, int a, int d) {
-  (void)d;
-  if (a == 36) return 1; /* newer drivers no longer tell the memory clock */
-  *v = a == 75 ? 8 : a == 76 ? 9 : a;
-  return 0;
+API cuDeviceGetCount(int *n) { DEMAND(ready, NOT_INITIALIZED); *n = is("none") ? 0 : DEVICES; return OK; }
+API cuDeviceGet(CUdevice *d, int i) {
+  DEMAND(ready, NOT_INITIALIZED);
+  DEMAND(i >= 0 && i < DEVICES, INVALID_DEVICE);
+  *d = i + FIRST;
+  return OK;
 }
-API cuDevicePrimaryCtxRetain(void **c, int d) { *c = (void *)(intptr_t)(d + 1000); return code("context="); }
-API cuDevicePrimaryCtxRelease_v2(int d) { return d < 40; }
-API cuCtxSetCurrent(void *c) { return (intptr_t)c < 1040; }
-API cuCtxSynchronize(void) { return code("sync="); }
-API cuMemGetInfo_v2(size_t *f, size_t *t) { *f = (size_t)7 << 30; *t = (size_t)8 << 30; return 0; }
-API cuMemAlloc_v2(uint64_t *p, size_t n) { if (is("full")) return 2; *p = (uint64_t)(uintptr_t)malloc(n); return 0; }
-API cuMemFree_v2(uint64_t p) { free((void *)(uintptr_t)p); return 0; }
-API cuMemsetD32_v2(uint64_t p, uint32_t v, size_t n) {
-  for (size_t i = 0; i < n; i++) ((uint32_t *)(uintptr_t)p)[i] = v;
-  return 0;
+API cuDeviceGetName(char *s, int n, CUdevice d) {
+  DEMAND(known(d), INVALID_DEVICE);
+  DEMAND(s && n > 0 && n < 100000, INVALID_VALUE);
+  strncpy(s, "NVIDIA Test", (size_t)n);
+  return OK;
 }
-API cuMemcpyHtoD_v2(uint64_t p, const void *s, size_t n) { memcpy((void *)(uintptr_t)p, s, n); return 0; }
-API cuMemcpyDtoD_v2(uint64_t p, uint64_t s, size_t n) { memcpy((void *)(uintptr_t)p, (void *)(uintptr_t)s, n); return 0; }
-API cuMemcpyDtoH_v2(void *d, uint64_t p, size_t n) {
-  memcpy(d, (void *)(uintptr_t)p, n);
+API cuDeviceTotalMem_v2(size_t *n, CUdevice d) { DEMAND(known(d), INVALID_DEVICE); *n = (size_t)8 << 30; return OK; }
+API cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
+  DEMAND(known(d), INVALID_DEVICE);
+  DEMAND((int)a != 36, INVALID_VALUE); /* newer drivers no longer tell the memory clock */
+  *v = (int)a == 75 ? 8 : (int)a == 76 ? 9 : (int)a;
+  return OK;
+}
+API cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
+  DEMAND(known(d), INVALID_DEVICE);
+  DEMAND(!code("context="), code("context="));
+  sticky = 0;
+  *c = (CUcontext)HANDLE(0, d);
+  return OK;
+}
+API cuCtxSetCurrent(CUcontext c) {
+  for (int d = FIRST; d < FIRST + DEVICES; d++)
+    if (c == (CUcontext)HANDLE(0, d)) { current = d; return OK; }
+  return (CUresult)INVALID_CONTEXT;
+}
+API cuDevicePrimaryCtxRelease_v2(CUdevice d) {
+  const char *left = getenv("ENVCHECK_LEFT");
+  int held = 0;
+  DEMAND(known(d), INVALID_DEVICE);
+  for (int i = 0; i < BLOCKS; i++) held += blocks[i].host != NULL;
+  if (left && (held || modules || events)) {
+    FILE *out = fopen(left, "a");
+    if (out) { fprintf(out, "%d blocks, %d modules, %d events\n", held, modules, events); fclose(out); }
+  }
+  for (int i = 0; i < BLOCKS; i++) { free(blocks[i].host); blocks[i].host = NULL; }
+  modules = events = 0, current = -1;
+  return OK;
+}
+API cuCtxSynchronize(void) { USABLE(); if (!sticky) sticky = code("sync="); return (CUresult)sticky; }
+API cuMemGetInfo_v2(size_t *f, size_t *t) { USABLE(); *f = (size_t)7 << 30; *t = (size_t)8 << 30; return OK; }
+API cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
+  static CUdeviceptr next = 0x7a0000000000ull;
+  USABLE();
+  DEMAND(p && n, INVALID_VALUE);
+  DEMAND(!is("full") && n <= (size_t)7 << 30, OUT_OF_MEMORY);
+  for (int i = 0; i < BLOCKS; i++)
+    if (!blocks[i].host) {
+      blocks[i].host = malloc(n);
+      DEMAND(blocks[i].host, OUT_OF_MEMORY);
+      *p = blocks[i].at = next, blocks[i].size = n;
+      next += (n / 512 + 2) * 512; /* 256-byte aligned, and never side by side */
+      return OK;
+    }
+  return (CUresult)OUT_OF_MEMORY;
+}
+API cuMemFree_v2(CUdeviceptr p) {
+  USABLE();
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].host && blocks[i].at == p) { free(blocks[i].host); blocks[i].host = NULL; return OK; }
+  return (CUresult)INVALID_VALUE;
+}
+API cuMemsetD32_v2(CUdeviceptr p, unsigned v, size_t n) {
+  USABLE();
+  uint32_t *to = (uint32_t *)at(p, 4 * n);
+  DEMAND(to && p % 4 == 0, INVALID_VALUE);
+  for (size_t i = 0; i < n; i++) to[i] = v;
+  return OK;
+}
+API cuMemcpyHtoD_v2(CUdeviceptr p, const void *s, size_t n) {
+  USABLE();
+  DEMAND(s && at(p, n), INVALID_VALUE);
+  memcpy(at(p, n), s, n);
+  return OK;
+}
+API cuMemcpyDtoD_v2(CUdeviceptr p, CUdeviceptr s, size_t n) {
+  USABLE();
+  DEMAND(at(p, n) && at(s, n), INVALID_VALUE);
+  memcpy(at(p, n), at(s, n), n);
+  return OK;
+}
+API cuMemcpyDtoH_v2(void *d, CUdeviceptr p, size_t n) {
+  USABLE();
+  DEMAND(d && at(p, n), INVALID_VALUE);
+  memcpy(d, at(p, n), n);
   if (is("memory")) ((char *)d)[n / 2] ^= 1;
-  return 0;
+  return OK;
 }
-API cuMemAllocHost_v2(void **p, size_t n) { *p = malloc(n); return 0; }
-API cuMemFreeHost(void *p) { free(p); return 0; }
-API cuModuleLoadDataEx(void **m, const char *text, unsigned n, int *options, void **values) {
-  if (strstr(text, ".entry mix") == 0 || n != 2 || options[0] != 5 || options[1] != 6) return 1;
-  *m = (void *)7;
-  int result = code("jit=");
-  if (result) strncpy(values[0], "ptxas fatal: too new", (size_t)(uintptr_t)values[1]);
-  return result;
+API cuMemAllocHost_v2(void **p, size_t n) { USABLE(); DEMAND(p && n, INVALID_VALUE); *p = malloc(n); return *p ? OK : OUT_OF_MEMORY; }
+API cuMemFreeHost(void *p) { USABLE(); DEMAND(p, INVALID_VALUE); free(p); return OK; }
+API cuModuleLoadDataEx(CUmodule *m, const void *text, unsigned n, CUjit_option *options, void **values) {
+  char *log = NULL;
+  size_t size = 0;
+  USABLE();
+  DEMAND(m && text && strncmp(text, "\n.version ", 10) == 0 && (!n || (options && values)), INVALID_VALUE);
+  for (unsigned i = 0; i < n; i++) {
+    if ((int)options[i] == 5) log = values[i];
+    else if ((int)options[i] == 6) size = (size_t)(uintptr_t)values[i];
+    else return (CUresult)INVALID_VALUE;
+  }
+  DEMAND(!log == !size && size < 1 << 24, INVALID_VALUE);
+  if (code("jit=")) {
+    if (log) snprintf(log, size, "ptxas fatal: too new");
+    return (CUresult)code("jit=");
+  }
+  *m = (CUmodule)MODULE, modules++;
+  return OK;
 }
-API cuModuleUnload(void *m) { return m != (void *)7; }
-API cuModuleGetFunction(void **f, void *m, const char *name) {
-  *f = (void *)(intptr_t)(strcmp(name, "mix") == 0 ? 1 : 2);
-  return m != (void *)7;
+API cuModuleUnload(CUmodule m) { USABLE(); DEMAND(m == (CUmodule)MODULE, INVALID_HANDLE); modules--; return OK; }
+API cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
+  USABLE();
+  DEMAND(m == (CUmodule)MODULE, INVALID_HANDLE);
+  *f = (CUfunction)(strcmp(name, "mix") == 0 ? MIX : strcmp(name, "fused") == 0 ? FUSED : NULL);
+  return *f ? OK : (CUresult)NOT_FOUND;
 }
-API cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void *stream, void **args, void **extra) {
-  static int launched;
-  uint64_t out = *(uint64_t *)args[0];
-  uint32_t count = *(uint32_t *)args[1];
+API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, CUstream stream, void **args, void **extra) {
+  USABLE();
+  DEMAND(f == (CUfunction)MIX || f == (CUfunction)FUSED, INVALID_HANDLE);
+  DEMAND(gx && gx < 1u << 31 && gy == 1 && gz == 1 && bx && bx <= 1024 && by == 1 && bz == 1, INVALID_VALUE);
+  DEMAND(!shared && !stream && args && !extra, INVALID_VALUE);
+  DEMAND((uintptr_t)args[0] % 8 == 0 && (uintptr_t)args[1] % 4 == 0 && (uintptr_t)args[2] % 4 == 0, INVALID_VALUE);
+  uint32_t count = *(uint32_t *)args[1], threads = gx * bx;
+  char *data = at(*(uint64_t *)args[0], 4ull * (count < threads ? count : threads));
   launched++;
-  if (gx * bx < count || gy * gz * by * bz != 1 || shared || stream || extra) return 1;
-  for (uint32_t i = 0; i < count; i++) {
-    if (f == (void *)1) {
+  if (!data) { sticky = ILLEGAL_ADDRESS; return OK; } /* told when the launch is waited for */
+  for (uint32_t i = 0; i < count && i < threads; i++) {
+    if (f == (CUfunction)MIX) {
       uint32_t x = (i ^ *(uint32_t *)args[2]) * 0x9E3779B1u;
       x ^= x >> 15;
       x *= 0x85EBCA77u;
-      ((uint32_t *)(uintptr_t)out)[i] = x ^ (x >> 13) ^ ((is("integer") || (is("drift") && launched > 6)) && i == 77);
+      ((uint32_t *)data)[i] = x ^ (x >> 13) ^ ((is("integer") || (is("drift") && launched > 6)) && i == 77);
     } else {
-      float *data = (float *)(uintptr_t)out, a = data[i], b = *(float *)args[2];
-      data[i] = is("float") ? a * b * 1.00001f + a : fmaf(a, b, a);
+      float *v = (float *)data, a = v[i], b = *(float *)args[2];
+      v[i] = is("float") ? a * b * 1.00001f + a : fmaf(a, b, a);
     }
   }
-  return code("launch=");
+  return (CUresult)code("launch=");
 }
-API cuEventCreate(void **e, unsigned f) { *e = (void *)9; return (int)f; }
-API cuEventRecord(void *e, void *s) { return e != (void *)9 || s; }
-API cuEventSynchronize(void *e) { return e != (void *)9; }
-API cuEventElapsedTime(float *t, void *a, void *b) { *t = 1.0f; return a != b; }
-API cuEventDestroy_v2(void *e) { return e != (void *)9; }
-API cuGetErrorName(int c, const char **s) { *s = c ? "CUDA_ERROR_TEST" : "CUDA_SUCCESS"; return 0; }
-API cuGetErrorString(int c, const char **s) { *s = c ? "it did not work" : "no error"; return 0; }
+API cuEventCreate(CUevent *e, unsigned f) { USABLE(); DEMAND(e && f < 8, INVALID_VALUE); *e = (CUevent)EVENT, events++; return OK; }
+API cuEventRecord(CUevent e, CUstream s) { USABLE(); DEMAND(e == (CUevent)EVENT && !s, INVALID_HANDLE); return OK; }
+API cuEventSynchronize(CUevent e) { USABLE(); DEMAND(e == (CUevent)EVENT, INVALID_HANDLE); return OK; }
+API cuEventElapsedTime(float *t, CUevent a, CUevent b) {
+  USABLE();
+  DEMAND(t && a == (CUevent)EVENT && b == (CUevent)EVENT, INVALID_HANDLE);
+  *t = 1.0f;
+  return OK;
+}
+API cuEventDestroy_v2(CUevent e) { USABLE(); DEMAND(e == (CUevent)EVENT, INVALID_HANDLE); events--; return OK; }
+API cuGetErrorName(CUresult c, const char **s) {
+  *s = (int)c < 1000 ? "CUDA_ERROR_TEST" : NULL; /* as the reference has it for a code that the driver does not know */
+  return (int)c < 1000 ? OK : (CUresult)INVALID_VALUE;
+}
+API cuGetErrorString(CUresult c, const char **s) {
+  *s = (int)c < 1000 ? "it did not work" : NULL;
+  return (int)c < 1000 ? OK : (CUresult)INVALID_VALUE;
+}

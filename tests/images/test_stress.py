@@ -29,9 +29,11 @@ class Counting(cuda_driver.Device):
 
 # the clock of a device that makes `speed` launches a second
 stress.Device, stress.time = Counting, SimpleNamespace(monotonic=lambda: done[0] / speed)
-stress.LAUNCHES, stress.WORDS, stress.ROUNDS = int(launches), 1 << 16, int(rounds)
+stress.LAUNCHES, stress.WORDS, stress.ROUNDS = int(launches), 1 << 12, int(rounds)
 report = reporting.Report("stress", lambda text: "probe-failed")
-report.check("kernels", stress._kernels, cuda_driver.Driver(), 0, seconds)
+driver = cuda_driver.Driver()
+driver.call("cuInit", 0)
+report.check("kernels", stress._kernels, driver, 0, seconds)
 """
 
 
