@@ -183,6 +183,23 @@ def test_a_lock_is_installed_by_hash_and_without_resolving(plan, parsed):
     assert "source=lock.txt" in step
 
 
+@both_builders
+@pytest.mark.parametrize("kind", ["lock", "requirements_file"])
+def test_a_file_of_requirements_reaches_its_step_with_either_builder(plan, builder, parsed, kind):
+    """BuildKit binds it for the one step; the classic builder has to copy it, and takes it away again or never ships it."""
+    found = parsed(write(plan, Settings(builder=builder, **{kind: "needs.txt"})))
+    at = next(n for n, (keyword, rest) in enumerate(found) if keyword == "RUN" and "--requirement /" in rest)
+    path = found[at][1].partition("--requirement ")[2].split()[0]
+    if builder == "buildkit":
+        assert f"--mount=type=bind,source=needs.txt,target={path}" in found[at][1]
+        assert not any(keyword == "COPY" and "needs.txt" in rest for keyword, rest in found)
+    else:
+        assert not any("--mount" in rest for _, rest in found)
+        copied = next(rest for keyword, rest in found[:at] if keyword == "COPY" and "needs.txt" in rest)
+        assert copied.split()[-1].strip('"]') == path
+    assert ("--require-hashes" in found[at][1]) is (kind == "lock")
+
+
 def test_compiling_happens_beside_the_image_for_the_planned_targets_only(plan, parsed):
     found = parsed(write(plan, Settings(compile=("flash-attn==2.5.8",))))
     assert ("ARG", "DEVEL=nvidia/cuda:11.8.0-devel-ubuntu22.04") in found
