@@ -1,0 +1,78 @@
+"""What the engine passes around: the case that is judged, and what each rule answered to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from compat.findings import Evidence
+from compat.lazy import dataclass
+from compat.rules.rule import Fits
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.rules.rule import Outcome, Rule
+    from compat.rules.signals import Hearing
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is judged: the machine, the message, and what the person wants to run."""
+
+    host: Host
+    matrix: Matrix
+    signals: Hearing
+    wishes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    def special(self, name: str) -> Any:
+        """The value of a parameter that is no fact; ``KeyError`` if ``name`` is none of these."""
+        return {
+            "host": self.host,
+            "matrix": self.matrix,
+            "signals": self.signals,
+            "wishes": self.wishes,
+            "commands": self.commands,
+        }[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A rule could not be asked: the facts in ``names`` are unknown."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One rule and its answer."""
+
+    code: str
+    rule: Rule
+    layer: int
+    answer: Outcome | Missing
+    facts: tuple[str, ...] = ()
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the facts were there and the fault is not; ``None`` as an answer is no verdict."""
+        return isinstance(self.answer, Fits)
+
+
+def statements(host: Host) -> tuple[str, ...]:
+    """What the driver itself said when it was asked, in the words of messages (``CUDA_ERROR_NOT_INITIALIZED``).
+
+    The kernel log is listened to only while CUDA does not start: it keeps lines of faults that are long mended.
+    """
+    said = [host[name] for name in ("nvml", "cuda_init")]
+    logged = () if host["cuda_init"] == "ok" else host["driver_log"] or ()
+    return (*(word for word in said if word and word != "ok"), *logged)
+
+
+def evidence(host: Host, name: str) -> Evidence:
+    """A fact as evidence; ``builds.torch`` cites one entry of a table."""
+    table, _, entry = name.partition(".")
+    value = host[table]
+    if entry:
+        value = value.get(entry) if isinstance(value, dict) else None
+    return Evidence(name, value, host.source(table))

@@ -1,0 +1,103 @@
+"""Findings that rest on a message alone: what a text may mean where no rule's facts explain it.
+
+Facts choose among the causes that a message may have; what they leave open is told as likely or possible, and a cause
+that they refute only as a note.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from compat.findings import RANK, SURENESS, Evidence, Finding
+from compat.rules.case import evidence, statements
+from compat.rules.pages import page_of
+from compat.rules.remedies import spelled
+from compat.rules.rule import Found
+from compat.rules.signals import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from compat.findings import Confidence, Severity
+    from compat.rules.case import Asked, Case
+    from compat.rules.signals import Heard
+
+_VAGUE: Final = 5  # candidates from which on a message tells nothing beside a sharper one
+_BELOW: Final = frozenset({"kernel-module", "driver", "health", "vgpu", "mig", "fabric"})  # what CUDA's start rests on
+_DOORS: Final = frozenset({"container-no-gpu", "container-selinux", "device-permission"})  # and what keeps it out
+_MANY: Final = 3  # alternatives that are told when facts leave a message open; more would be noise
+
+
+def by_messages(asked: Sequence[Asked], case: Case) -> list[Finding]:
+    """Findings that rest on a message alone, where no rule's facts explain it."""
+    by_code = {item.code: item for item in asked}
+    found = {item.code for item in asked if isinstance(item.answer, Found)}
+    told: dict[str, Finding] = {}
+    sharp = any(len(heard.signal.candidates) <= _MANY for heard in case.signals.telling)
+    own = frozenset(statements(case.host)) if _explained(asked) else frozenset[str]()
+    for heard in case.signals.telling:
+        if (sharp and len(heard.signal.candidates) >= _VAGUE) or heard.line in own:
+            continue
+        codes = [code for code in heard.signal.candidates if code in by_code]
+        if not codes or found & set(codes):
+            continue
+        for finding in _candidates(heard, [by_code[code] for code in codes], case):
+            old = told.get(finding.code)
+            if old is None or _weight(finding) < _weight(old):
+                told[finding.code] = finding
+    return list(told.values())
+
+
+def _explained(asked: Iterable[Asked]) -> bool:
+    """Whether facts tell for certain what keeps the driver from serving a GPU: its own words then add nothing."""
+    return any(
+        isinstance(item.answer, Found)
+        and (item.rule.area in _BELOW or item.code in _DOORS)
+        and (item.answer.severity or item.rule.severity) == "error"
+        and item.answer.confidence == "certain"
+        for item in asked
+    )
+
+
+def _weight(finding: Finding) -> tuple[int, int]:
+    """What a finding by message weighs against another of its code; less is more."""
+    return SURENESS[finding.confidence], RANK[finding.severity]
+
+
+def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Finding]:
+    """The candidates that facts leave open: the first as what it means, the next ones as what it may mean instead."""
+    left = [item for item in items if not item.refuted]
+    if not left:
+        return [replace(_told(heard, items[0], case, "possible"), severity="info")]
+    if heard.signal.program == WORDS:
+        return [
+            replace(_told(heard, item, case, "possible"), severity="warning" if item is left[0] else "info")
+            for item in left[:_MANY]
+        ]
+    sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) == 2) else "possible"
+    first = _told(heard, left[0], case, sure)
+    first = first if sure == "likely" else replace(first, severity=_milder(first.severity))
+    others = [replace(_told(heard, item, case, "possible"), severity="info") for item in left[1:_MANY]]
+    return [first, *others]
+
+
+def _milder(severity: Severity) -> Severity:
+    """What a mere possibility may claim at most."""
+    return "warning" if severity == "error" else severity
+
+
+def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Finding:
+    """A finding that rests on a message: what the message means, with the facts that its rule would have weighed."""
+    page = page_of(type(item.rule))
+    facts = [name for name in dict.fromkeys((*item.facts, *item.rule.asks)) if case.host[name] not in (None, {}, ())]
+    return Finding(
+        code=item.code,
+        severity=item.rule.severity,
+        title=page.title,
+        detail=f"{heard.signal.meaning} {page.why}".strip(),
+        confidence=confidence,
+        evidence=(Evidence("error", heard.line, "error text"), *(evidence(case.host, name) for name in facts[:_MANY])),
+        fix=spelled(item.rule.mend(case.host, case.matrix), case.host, case.matrix),
+        sources=(*page.sources, *(case.matrix.citations.get(key, key) for key in heard.signal.source)),
+    )
