@@ -173,14 +173,23 @@ def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tup
 def _parent(finding: Finding, by_code: Mapping[str, Finding], rules: Mapping[str, type[Rule]]) -> str:
     """The first cause named by a finding's rule that was found and bears it; empty if there is none."""
     causes = (by_code[code] for code in rules[finding.code].requires if code in by_code)
-    fits = (cause.code for cause in causes if _bears(cause, finding))
+    places = list(by_code)
+    fits = (
+        cause.code
+        for cause in causes
+        if _bears(cause, finding, earlier=places.index(cause.code) < places.index(finding.code))
+    )
     return next(fits, "")
 
 
-def _bears(cause: Finding, finding: Finding) -> bool:
-    """Whether a cause is sure and severe enough that the other may be told under it."""
+def _bears(cause: Finding, finding: Finding, *, earlier: bool) -> bool:
+    """Whether a cause is sure and severe enough that the other may be told under it.
+
+    A possibility that rests on a text alone bears only what stands after it: words that are sharper stand ``earlier``.
+    """
     surer = SURENESS[cause.confidence] <= SURENESS[finding.confidence]
-    return surer and RANK[cause.severity] <= RANK[finding.severity]
+    merely = cause.confidence == "possible" and cause.evidence[:1] and cause.evidence[0].fact == "error"
+    return surer and RANK[cause.severity] <= RANK[finding.severity] and (earlier or not merely)
 
 
 def _root(code: str, parents: Mapping[str, str]) -> str:

@@ -54,7 +54,7 @@ def test_an_installation_is_refused_by_system_where_the_newest_release_has_no_fi
 )
 def test_a_question_about_a_system_is_answered_by_what_is_published(text, platform, code):
     found = first(text, platform=platform)
-    assert (found.code, found.severity, found.confidence) == (code, "warning", "possible")
+    assert (found.code, found.severity, found.confidence) == (code, "warning", "likely")
 
 
 @pytest.mark.parametrize(
@@ -134,3 +134,91 @@ def test_an_image_that_brings_the_libraries_it_needs_has_no_fault():
 def test_a_package_that_is_not_made_for_cuda_is_no_fault_of_macos(name):
     found = report(f"ResolvePackageNotFound: \n  - {name}", platform="darwin").findings
     assert not [item for item in found if "macOS does not have" in item.detail]
+
+
+TOLD = [
+    # libraries, by any word for their absence
+    ("libcudnn_ops_infer.so.8 is not present", {}, "library-missing"),
+    ("nvrtc cannot be located at run time", {}, "library-missing"),
+    ("libnccl is not on the loader path", {}, "library-missing"),
+    ("libcublas of the system is newer than the wheel's", {}, "library-mismatch"),
+    # builds
+    ("poetry resolves torch to the CPU wheel", {}, "cpu-only-build"),
+    ("jax.devices() only lists CpuDevice", {}, "cpu-only-build"),
+    ("conda picked the cpu_0 build string of pytorch", {}, "cpu-only-build"),
+    (
+        "Keras does not use the GPU",
+        {"platform": "windows", "packages": {"tensorflow": "2.11.0"}},
+        "cpu-only-build",
+    ),
+    ("the installer put CUDA wheels on a machine with a Radeon", {}, "wrong-vendor-build"),
+    ("CUDA torch was installed although the card is an RX 7900 XTX", {}, "wrong-vendor-build"),
+    # companions
+    ("flash-attn import breaks after torch was upgraded", {}, "framework-pair-mismatch"),
+    ("the extension must be recompiled after every torch update", {}, "abi-mismatch"),
+    ("jax and torch cannot be installed together", {}, "frameworks-conflict"),
+    (
+        "jaxlib is older than jax demands",
+        {"packages": {"jax": "0.4.30", "jaxlib": "0.4.10"}},
+        "framework-pair-mismatch",
+    ),
+    # drivers
+    ("the program does not start with this driver", {"driver": "520.61.05"}, "driver-too-old-for-runtime"),
+    ("the driver lags behind the toolkit", {}, "driver-too-old-for-runtime"),
+    ("this image will not run with driver 470", {"container": "docker"}, "container-requires-newer-driver"),
+    ("kernel module 535.129 and user space 535.154 differ", {}, "driver-library-mismatch"),
+    (
+        "kernels of numba fail after upgrading the CUDA toolkit, is the CUDA version wrong?",
+        {"driver": "525.85.12", "cuda_toolkit": "12.4", "packages": {"numba": "0.59"}},
+        "driver-too-old-for-runtime",
+    ),
+    ("WSL2 and CUDA do not work", {}, "no-driver"),
+    ("CUDA does not work", {"platform": "wsl2"}, "no-driver"),
+    (
+        "my computer does not support this CUDA, is there support for an older version?",
+        {},
+        "driver-too-old-for-runtime",
+    ),
+    # containers, memory, processors, masks
+    ("DataLoader workers die", {"container": "docker"}, "shm-too-small"),
+    ("CUDA is not used", {"container": "docker"}, "container-no-gpu"),
+    ("the model does not fit into 8 GB of VRAM", {}, "out-of-memory"),
+    ("importing it kills the interpreter on a Celeron", {}, "cpu-instructions-missing"),
+    ("CUDA_VISIBLE_DEVICES is set to an index that does not exist", {}, "devices-hidden"),
+    ("the render group lacks the user, so CUDA is not there", {}, "device-permission"),
+    # compilers
+    ("Ubuntu's nvidia-cuda-toolkit cannot target sm_89", {}, "toolkit-too-old-for-arch"),
+    ("CUDA_HOME points to another toolkit than torch's", {}, "toolkit-mismatch-extension"),
+    ("the NCCL backend is absent on Windows", {"platform": "windows"}, "platform-unsupported"),
+]
+
+
+@pytest.mark.parametrize(("text", "facts", "code"), TOLD, ids=[row[0][:40] for row in TOLD])
+def test_what_a_person_tells_in_a_sentence(text, facts, code):
+    found = report(text, **facts).findings
+    assert found[0].code == code
+    assert {item.severity for item in found} <= {"warning", "info"}
+
+
+@pytest.mark.parametrize(
+    "packages",
+    [
+        {"jax": "0.4.30", "jaxlib": "0.4.10"},
+        {"torch": "2.1.0", "mmcv": "2.1.0"},
+        {"torchvision": "0.16.0"},
+    ],
+)
+def test_a_companion_of_which_nothing_is_known_is_not_called_fitting(packages):
+    assert not any("belong" in text for text in report("", packages=packages).fine)
+
+
+@pytest.mark.parametrize(
+    "packages",
+    [
+        {"torch": "2.1.0", "torchvision": "0.16.0"},
+        {"jax": "0.4.30", "jaxlib": "0.4.30"},
+        {"jax": "0.4.30", "jaxlib": "0.4.30", "jax-cuda12-plugin": "0.4.30"},
+    ],
+)
+def test_companions_that_belong_are_said_to(packages):
+    assert any("belong" in text for text in report("", packages=packages).fine)

@@ -347,8 +347,8 @@ def _suspected(
 
     No message names the cause, so that it is a warning at most.
     """
-    if signals.get("gpu-unused-said") is None:
-        return None
+    if signals.get("gpu-unused-said") is None or "word-precision" in signals:
+        return None  # a number format is a matter of its own
     for gpu, device in nvidia_cards(gpus):
         if of_age(matrix, gpu.target):
             age = "no longer served by current toolkits" if of_age is too_old else "newer than most builds"

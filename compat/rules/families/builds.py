@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.rules.remedies as remedies
@@ -107,18 +108,20 @@ class CpuOnlyBuild(Rule):
         heard = signals.pointing("cpu-only-build")
         items = installed(host, matrix)
         cpu = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
-        if signals.hinting("cpu-only-build"):
-            cpu = cpu or next((item for item in items if _never_gpu(item, host, matrix)), None)
+        never = next((item for item in items if _never_gpu(item, host, matrix)), None)
+        hinted = never is not None and bool(signals.hinting("cpu-only-build"))
+        cpu = cpu or (never if hinted else None)
         cpu = cpu or _bare_jax(host, items, heard=bool(heard))
         both = {"onnxruntime", "onnxruntime-gpu"} <= packages_of(host).keys()
         if both and heard and heard.signal.program == "onnxruntime":
             return _overwritten()
-        if cpu and (usable(host) or heard):
+        if cpu and (usable(host) or heard or hinted):
             gpu = f"{usable(host)[0].name or 'a GPU'} is there, but " if usable(host) else ""
             facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
-            return Found(
+            found = Found(
                 detail=f"{gpu}{cpu.name} {cpu.version} is a CPU build.", facts=facts, fix=reinstall(cpu, host, matrix)
             )
+            return found if usable(host) or heard else replace(found, confidence="likely", severity="warning")
         built = [item for item in items if item.runtime and item.runtime != "cpu" and not item.inferred]
         if built and _about(built[0], heard, signals, items):
             return Fits(f"{built[0].label} is a GPU build")

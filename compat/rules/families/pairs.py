@@ -139,7 +139,7 @@ class FrameworkPairMismatch(Rule):
         return (
             _numpy(host, matrix)
             or _tags(host)
-            or (None if signals.pointing("framework-pair-mismatch") else self._pairs(packages))
+            or (None if signals.pointing("framework-pair-mismatch") else self._pairs(host, matrix, packages))
         )
 
     @staticmethod
@@ -160,13 +160,27 @@ class FrameworkPairMismatch(Rule):
         )
 
     @staticmethod
-    def _pairs(packages: Mapping[str, str]) -> Outcome:
+    def _pairs(host: Host, matrix: Matrix, packages: Mapping[str, str]) -> Outcome:
+        """All companions are known to belong; one that nothing is known of leaves the question open."""
         here = [name for name in _COMPANIONS if name in packages]
-        return (
-            Fits(f"{', '.join(here[:4])} belong{'s' if len(here) == 1 else ''} to the framework installed")
-            if here
-            else None
-        )
+        if not here or not all(_belongs(name, host, matrix, packages) for name in here):
+            return None
+        return Fits(f"{', '.join(here[:4])} belong{'s' if len(here) == 1 else ''} to the framework installed")
+
+
+def _belongs(name: str, host: Host, matrix: Matrix, packages: Mapping[str, str]) -> bool:
+    """Whether a companion's own requirement names a framework that is installed; no mismatch was found before.
+
+    What jax accepts of older releases of jaxlib is stated nowhere in the rows, so that only its own is known to fit.
+    """
+    if name.startswith("jax"):
+        other = packages.get("jax" if name == "jaxlib" else "jaxlib", "")
+        return plain(other) == plain(packages[name])
+    rows = companion_rows(matrix, name, plain(packages[name]))
+    lines = [*(line for row in rows for line in row.requires), *(host["package_requires"] or {}).get(name, ())]
+    return any(
+        asked.name in {*_HUBS, "triton"} & packages.keys() for asked in filter(None, map(requirements.read, lines))
+    )
 
 
 def same_pin(line: str, version: str) -> bool:

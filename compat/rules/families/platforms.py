@@ -244,7 +244,7 @@ class PlatformUnsupported(Rule):
             return None
         platforms = ", ".join(sorted({item for row in rows[found] for item in row.platforms}))
         detail = f"{found} is published for {platforms}; this is {platform_tag(host).rstrip('_')}."
-        return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
+        return Found(detail=detail, facts=("platform",), confidence="likely", severity="warning")
 
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:

@@ -100,7 +100,9 @@ class DriverTooOldForRuntime(Rule):
     @staticmethod
     def _jit(signals: Hearing, driver: str | None, supports: str, toolkit: str | None, host: Host) -> Outcome:
         """PTX of a newer toolkit met this driver."""
-        if not signals.get("ptx-toolchain", "ptx-version", "no-kernel-image"):
+        said = signals.get("ptx-toolchain", "ptx-version", "no-kernel-image")
+        hinted = "numba" in packages_of(host) and signals.hinting("driver-too-old-for-runtime")  # it always writes PTX
+        if not said and not hinted:
             return None
         if "ptx-version" in signals and "ptx-version-file" not in signals:
             have, need = signals.value("ptx_have"), signals.value("ptx_need")
@@ -120,6 +122,7 @@ class DriverTooOldForRuntime(Rule):
                 detail=" ".join(detail.split()),
                 facts=("cuda_toolkit", *(("driver",) if driver else ())),
                 confidence="likely",
+                severity=None if said else "warning",
             )
         return None
 
