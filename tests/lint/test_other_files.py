@@ -18,6 +18,13 @@ def judged(text, file):
     ("text", "file", "code"),
     [
         ("torch==1.10.0+cu113\n", "requirements.txt", "index-missing"),
+        ('torch==2.2.0+cu121 ; sys_platform == "linux"\n', "requirements.txt", "index-missing"),
+        (
+            "torch==2.2.0+cu121; platform_system != 'Darwin' and os_name in 'posix'\n",
+            "requirements.txt",
+            "index-missing",
+        ),
+        ("torch==2.1.0; sys_platform=='linux'\ntorchaudio==2.0.2\n", "requirements.txt", "framework-pair-mismatch"),
         (f"--extra-index-url {PYTORCH}/cu121\ntorch>=2.8.0\n", "requirements.txt", "extra-index-shadowed"),
         ("torch==2.1.0\ntorchaudio==2.0.2\n", "requirements.txt", "framework-pair-mismatch"),
         (f"torch==2.5.1+cu124 -f {PYTORCH}/cu124\n", "requirements.txt", "index-missing"),
@@ -81,6 +88,12 @@ def test_other_files_are_judged_alike(text, file, code):
         ('{"initializeCommand": "pip install torch==1.13.1+cu117", "image": "python:3.10"}', "devcontainer.json"),
         ('{"image": "python:3.10", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {"cudaVersion": "11.8", "installCudnn": true}}, "postCreateCommand": "pip install tensorflow==2.12.0"}', "devcontainer.json"),
         (f"--extra-index-url {PYTORCH}/cu118\ntorch==2.1.2 --index-url {PYTORCH}/cu118\ntorch-scatter @ https://x/y.zip\n", "requirements.txt"),
+        # a marker that is false here, or that the Python decides, is no fault
+        ("torch==2.2.0+cu121; sys_platform == 'win32'\n", "requirements.txt"),
+        ("torch==2.2.0+cu121; python_version < '3.9'\n", "requirements.txt"),
+        ("torch==2.2.0+cu121; platform_machine == 'aarch64'\n", "requirements.txt"),
+        ("torch==2.2.0; sys_platform == 'darwin'\ntorchaudio==2.0.2; sys_platform == 'linux'\n", "requirements.txt"),
+        ("torch==9.9.9; sys_platform ==\n", "requirements.txt"),
     ],
 )  # fmt: skip
 def test_other_lean_files_give_no_error(text, file):

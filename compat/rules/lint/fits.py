@@ -10,6 +10,7 @@ from compat import versions
 from compat.findings import Evidence
 from compat.names import normalise
 from compat.rules.lint.finding import finding
+from compat.rules.lint.scene import marked
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -127,13 +128,7 @@ def _applies(marker: str, scene: Scene) -> bool:
         return True
     from packaging.markers import InvalidMarker, Marker
 
-    values = {
-        "sys_platform": "linux",
-        "platform_system": "Linux",
-        "os_name": "posix",
-        "platform_machine": scene.arch,
-        "extra": "",
-    }
+    values = {**marked(scene.arch, "linux"), "extra": ""}
     python = {"python_version": scene.python, "python_full_version": f"{scene.python}.0"} if scene.python else {}
     try:
         return Marker(marker).evaluate({**values, **python})

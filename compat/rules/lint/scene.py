@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 import compat.rules.lint.bases as bases
@@ -24,6 +24,10 @@ _COMPILERS: Final = re.compile(
     r"\b(nvcc|hipcc|cmake|ninja|setup\.py|make|TORCH_CUDA_ARCH_LIST|cpp_extension)\b|--no-build-isolation|install\.sh|"
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+_VARIABLE: Final = re.compile(r"\b(?!and\b|or\b|in\b|not\b)[a-z_]+\b")
+"""A variable of an environment marker, once its quoted texts are gone."""
+
 _REPLACING: Final = (
     "-U",
     "--upgrade",
@@ -181,7 +185,8 @@ def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, 
             apt += step.requests
         else:
             place = origins.Place(step.python or python, _platform(base, arch), glibc)
-            items = [_taken(request, step, matrix, place, base) for request in step.requests]
+            requests = [_settled(request, arch, place.platform) for request in step.requests]
+            items = [_taken(request, step, matrix, place, base) for request in requests]
             taken += items
             own += items if mine else []
     return Scene(
@@ -219,6 +224,32 @@ def _python_of_venv(commands: tuple[Command, ...]) -> str:
     found = [re.search(r"(?:^|/)python(3\.\d{1,2})\)? -m (?:venv|virtualenv)\b", command.text) for command in commands]
     made = {one[1] for one in found if one}
     return made.pop() if len(made) == 1 else ""
+
+
+def marked(arch: str, platform: str) -> dict[str, str]:
+    """What environment markers are weighed by, as far as the platform decides it."""
+    windows = platform.startswith("win")
+    return {
+        "sys_platform": "win32" if windows else "linux",
+        "platform_system": "Windows" if windows else "Linux",
+        "os_name": "nt" if windows else "posix",
+        "platform_machine": "AMD64" if windows else arch,
+    }
+
+
+def _settled(request: Request, arch: str, platform: str) -> Request:
+    """A request whose marker the platform alone makes true is one without a marker."""
+    if not request.marker:
+        return request
+    from packaging.markers import InvalidMarker, Marker
+
+    known = marked(arch, platform)
+    named = set(_VARIABLE.findall(_QUOTED.sub("", request.marker)))
+    try:
+        holds = named <= set(known) and Marker(request.marker).evaluate(known)
+    except InvalidMarker:
+        return request
+    return replace(request, marker="") if holds else request
 
 
 def _taken(request: Request, step: Install, matrix: Matrix, place: origins.Place, base: Base | None) -> Taken:
