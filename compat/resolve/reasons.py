@@ -247,8 +247,11 @@ def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
 
 def _nothing(clash: Clash) -> Iterator[Member]:
     """Why a machine without GPU gets no plan: the promise never to fall back to a CPU build unasked."""
-    text = f"every GPU build of {clash.variable.package} needs a GPU; a CPU build is chosen only with --cpu"
-    yield clash.row(text)
+    package = clash.variable.package
+    if clash.search.known.is_for_gpus(package):
+        yield clash.row(f"{package} has no builds but those for a GPU or another accelerator")
+        return
+    yield clash.row(f"every GPU build of {package} needs a GPU; a CPU build is chosen only with --cpu")
 
 
 def _place(clash: Clash) -> Iterator[Member]:

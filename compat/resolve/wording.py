@@ -242,9 +242,7 @@ def _dispute(search: Search, objections: Sequence[Objection], left: Weighed, rig
     """What the two builds that come nearest to an agreement still dispute, a few points of it."""
     cites = "; ".join(dict.fromkeys(search.known.matrix.cite(weighed.option.build) for weighed in (left, right)))
     for objection in objections[:_MOST]:
-        text = (
-            _runtimes(left, right) if objection.kind == "runtime" else _objection(objection, _name(left), _name(right))
-        )
+        text = _runtimes(left, right) if objection.kind == "runtime" else _objection(objection, left, right)
         yield Member("matrix", text, cites)
 
 
@@ -264,8 +262,9 @@ def _runtimes(left: Weighed, right: Weighed) -> str:
     return f"{kinds}, and there is a build of one for each build of the other"
 
 
-def _objection(objection: Objection, left: str, right: str) -> str:
-    """One objection in words."""
+def _objection(objection: Objection, one: Weighed, other: Weighed) -> str:
+    """One objection in words; a shared dependency may be bounded by a wish, which has no builds."""
+    left, right = _name(one), _name(other)
     match objection.kind:
         case "system":
             return f"{left} takes {objection.left} from the system and {right} {objection.right}: an image holds one"
@@ -274,6 +273,9 @@ def _objection(objection: Objection, left: str, right: str) -> str:
         case "python":
             return f"{left} has wheels for Python {objection.left}, {right} for {objection.right}"
         case _:
-            return (
-                f"{left} requires {objection.name}{objection.left}, {right} requires {objection.name}{objection.right}"
-            )
+            return f"{_bound(one, objection.name, objection.left)}, {_bound(other, objection.name, objection.right)}"
+
+
+def _bound(weighed: Weighed, name: str, spec: str) -> str:
+    """Who bounds a shared dependency: a build that requires it, or the person."""
+    return f"{_name(weighed)} requires {name}{spec}" if weighed.option.version else f"{_name(weighed)} is asked for"

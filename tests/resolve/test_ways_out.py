@@ -10,6 +10,7 @@ import pytest
 from review import ask, commands_of
 
 from compat.errors import InputError
+from compat.render.plan import answer as as_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -282,3 +283,17 @@ def test_a_package_without_builds_is_not_left_out_of_the_plan() -> None:
     plan = answer("torch numpy transformers --gpu A100").plan
     assert plan is not None
     assert {"numpy", "transformers"} <= set(plan.constraints)
+
+
+def test_what_must_be_installed_beside_a_build_is_shown() -> None:
+    """Without its plug-in jax would run on the processor, and nothing would say so."""
+    plan = answer("jax==0.12.0 --gpu gfx1201").plan
+    assert plan is not None
+    pins = [pin for build in plan.builds for pin in build.pins]
+    assert pins
+    text = as_text(answer("jax==0.12.0 --gpu gfx1201"))
+    assert all(pin in text for pin in pins)
+
+
+def test_a_bound_that_a_person_sets_is_not_said_to_require_itself() -> None:
+    assert "torch 2.2.0 requires numpy<2, numpy>=2 is asked for" in facts("torch==2.2.0 'numpy>=2' --gpu L4")
