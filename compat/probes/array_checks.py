@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List
 
+import numerics
 from libraries import loaded
 from numerics import LIMITS, SIZE, entry, limit, spots, uniform
 from reporting import Failed, Report, Skipped, brief
@@ -131,10 +132,10 @@ def _array(seed: int, *shape: int) -> Any:
 
 
 def _judge(got: Any, want: Any, limit: float, what: str) -> Dict[str, Any]:
-    """The relative Frobenius error, if it is within the limit; NaN is not."""
+    """The error, if it is within the limit; NaN is not."""
     import numpy
 
-    error = float(numpy.linalg.norm(got - want) / numpy.linalg.norm(want))
+    error = numerics.error(*(numpy.asarray(item, dtype="float64").ravel().tolist() for item in (got, want)))
     figures = {"error": float("%.3g" % error) if error == error else "nan", "limit": limit}
     if not error <= limit:
         raise Failed(

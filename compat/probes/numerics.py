@@ -1,7 +1,7 @@
 """Inputs, references and limits of the numerical checks.
 
 Inputs are uniform in [-1, 1] and rounded to the tested format before the reference is computed, so that only the
-accumulation and the rounding of the output remain. The measure is the relative Frobenius error against float64.
+accumulation and the rounding of the output remain. The measure is :func:`error` against float64.
 """
 
 import math
@@ -30,6 +30,26 @@ HALF_SUMS = {"float16": 1e-2, "bfloat16": 8e-2}  # type: Dict[str, float]
 def limit(format: str, device: str) -> float:
     """The highest relative error that passes for a product of :data:`SIZE` on this kind of device."""
     return HALF_SUMS.get(format, LIMITS[format]) if device == "cpu" else LIMITS[format]
+
+
+SPREAD = 8.0
+"""How many times a format's limit the worst single element may be off, in units of the root mean square."""
+
+
+def error(got: Sequence[float], want: Sequence[float]) -> float:
+    """The relative error in the Frobenius norm, or an eighth of the worst single element's, if that is larger.
+
+    The norm alone would let one wrong element of 65536 pass in formats of few bits: it moves the norm by 0.4 %, less
+    than their rounding may. Elements are measured by the root mean square, since those near zero are never right to a
+    share of themselves; rounding leaves the worst one some ten times the mean, and the limits are ten times that mean.
+    """
+    if len(got) != len(want):
+        return math.inf
+    off = [have - aim for have, aim in zip(got, want)]
+    scale = math.sqrt(math.fsum(aim * aim for aim in want))
+    whole = math.sqrt(math.fsum(item * item for item in off)) / scale
+    worst = max(map(abs, off)) * math.sqrt(len(want)) / scale / SPREAD
+    return worst if worst > whole else whole  # NaN is in the norm, and stays
 
 
 def uniform(count: int, seed: int) -> List[float]:

@@ -6,6 +6,7 @@ import sys
 import sysconfig
 from typing import Any, Callable, Dict, List
 
+import numerics
 from libraries import loaded
 from numerics import LIMITS, SIZE, entry, limit, spots, uniform
 from reporting import Failed, Report, Skipped, brief
@@ -116,8 +117,8 @@ def _inputs(state: Dict[str, Any], seed: int, shape: List[int]) -> Any:
 
 
 def _error(got: Any, want: Any) -> float:
-    """Relative error in the Frobenius norm: single elements near zero would make any format look bad."""
-    return float((got.double().cpu() - want).norm() / want.norm())
+    """The error of a result against its float64 reference."""
+    return numerics.error(*(item.double().cpu().flatten().tolist() for item in (got, want)))
 
 
 def _judge(error: float, limit: float, what: str, **figures: Any) -> Dict[str, Any]:
