@@ -11,7 +11,7 @@ import pytest
 from compat import run as runner
 from compat.build import build_image, verify
 from compat.build.clients import client
-from compat.build.engine import confinement, devices
+from compat.build.engine import _nodes, confinement, devices
 from compat.build.images import failing_step, failure
 from compat.build.verification import planned
 from compat.errors import CannotCheckError, InputError
@@ -113,6 +113,21 @@ def test_options_reach_the_builder_as_they_were_given(path, tmp_path):
         assert words[words.index(pair[0]) + 1] == pair[1]
     assert {"--no-cache", "--sbom=true", "--provenance=true", "--push"} <= set(words)
     assert words[-1] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("builder", "word", "never", "switch"),
+    [("buildkit", "--progress=plain", "--force-rm", "1"), ("classic", "--force-rm", "--progress=plain", "0")],
+)
+def test_each_builder_gets_the_words_that_it_knows(path, tmp_path, builder, word, never, switch):
+    """The classic builder refuses --progress; BuildKit has no --force-rm, and draws bars unless told to be plain."""
+    path("22.0.0", build=f'printf "%s\\n" "$@" "$DOCKER_BUILDKIT" > {tmp_path}/words; cat > /dev/null')
+    assert build_image("FROM x\n", tag="a:1", context=tmp_path, builder=builder).ok
+    *words, kit = (tmp_path / "words").read_text().splitlines()
+    assert word in words
+    assert never not in words
+    assert kit == switch
+    assert not {"--push", "--load", "--platform", "--no-cache", "--sbom=true", "--provenance=true"} & set(words)
 
 
 def test_progress_is_heard_line_by_line(path, tmp_path):
@@ -291,6 +306,16 @@ def test_devices_are_asked_for_as_the_engine_knows_them(info, runtime, gpus, exp
         assert given == {}
     else:
         assert expected.items() <= dict(given["device_requests"][0]).items()
+
+
+def test_nodes_that_are_there_are_given_with_the_groups_that_own_them(tmp_path):
+    (tmp_path / "kfd").touch()
+    (tmp_path / "dri").mkdir()
+    (tmp_path / "dri" / "renderD128").touch()
+    given = _nodes(tuple(str(tmp_path / name) for name in ("kfd", "dri", "missing")))
+    assert given["devices"] == [f"{tmp_path / name}:{tmp_path / name}:rwm" for name in ("kfd", "dri")]
+    assert given["group_add"] == [str(tmp_path.stat().st_gid)]
+    assert _nodes((str(tmp_path / "missing"),)) == {"devices": [], "group_add": []}
 
 
 def test_confinement_leaves_nothing_open():

@@ -1,5 +1,6 @@
 """What an image's probes printed, read by a stranger's eye: our lines count, everything else is passed over."""
 
+import io
 import json
 import math
 
@@ -163,7 +164,7 @@ def test_a_device_that_the_matrix_does_not_know_is_weighed_by_what_it_says_itsel
 
 @given(st.lists(st.binary(min_size=1, max_size=50), max_size=8), st.integers(1, 60))
 def test_chunks_read_as_one_stream(chunks, size):
-    stream, found = archives._Joined(chunks), b""
+    stream, found = io.BufferedReader(archives._Joined(chunks), 8), b""
     while part := stream.read(size):
         assert len(part) <= size
         found += part
