@@ -72,13 +72,22 @@ def settings(options: Mapping[str, Any], *, config: str = "") -> Settings:
 
 
 def _configured(config: str) -> dict[str, Any]:
-    path = Path(config or _PROJECT)
-    if not config and not path.is_file():
+    """The table ``[tool.envcheck.image]``; empty where no file was named and none here has it.
+
+    Raises:
+        InputError: if it is no table, or the file that was named has none: its wishes would be lost in silence.
+    """
+    if not config and not Path(_PROJECT).is_file():
         return {}
-    table = read_document(str(path)).get("tool", {})
-    for key in ("envcheck", "image"):
-        table = table.get(key, {}) if isinstance(table, dict) else {}
-    return table if isinstance(table, dict) else {}
+    where = config or _PROJECT
+    table: Any = read_document(where)
+    for key in ("tool", "envcheck", "image"):
+        table = table.get(key) if isinstance(table, dict) else None
+    if table is None and not config:
+        return {}
+    if not isinstance(table, dict):
+        raise InputError("has no table [tool.envcheck.image]", where=where, expected='such as apt = ["git"] under it')
+    return table
 
 
 def _shaped(key: str, value: Any) -> Any:
@@ -90,8 +99,8 @@ def _shaped(key: str, value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def pairs(given: Sequence[str] | None, where: str) -> dict[str, str]:
-    """``NAME=VALUE`` options as a table.
+def pairs(given: Sequence[str] | None, where: str, expected: str = "NAME=VALUE") -> dict[str, str]:
+    """``NAME=VALUE`` options as a table; ``expected`` is how the help of ``where`` calls them.
 
     Raises:
         InputError: for one without an equals sign.
@@ -100,6 +109,6 @@ def pairs(given: Sequence[str] | None, where: str) -> dict[str, str]:
     for item in given or ():
         name, equals, value = item.partition("=")
         if not equals or not name:
-            raise InputError(f"{item!r}", where=where, expected="NAME=VALUE")
+            raise InputError(f"{item!r}", where=where, expected=expected)
         table[name] = value
     return table

@@ -45,7 +45,7 @@ class EngineOptions:
         return {name: getattr(self, name) for name in same} | {
             "platforms": tuple(self.platform or ()),
             "build_args": pairs(self.build_arg, "--build-arg"),
-            "secrets": pairs(self.secret, "--secret"),
+            "secrets": pairs(self.secret, "--secret", "ID=FILE"),
             "cache_from": tuple(self.cache_from or ()),
             "cache_to": tuple(self.cache_to or ()),
             "attestations": tuple(self.attest or ()),

@@ -67,6 +67,31 @@ def test_every_unknown_image_setting_is_named_with_its_file(envcheck, tmp_path):
     assert err.count(f"{config}: [tool.envcheck.image]: unknown key") == 2
 
 
+@pytest.mark.parametrize(
+    "text", ["", "[tool.other]\n", "[tool.envcheck.matrix]\n", '[tool.envcheck]\nimage = "x"\n', "tool = 1\n"]
+)
+def test_a_file_named_for_its_wishes_must_have_some(envcheck, tmp_path, monkeypatch, text):
+    words = ["dockerfile", "--framework", "torch==2.9.1", "--cpu"]
+    config = tmp_path / "pyproject.toml"
+    config.write_text(text)
+    code, out, err = envcheck(*words, "--config", str(config))
+    assert (code, out) == (2, "")
+    assert f"{config}: has no table [tool.envcheck.image]" in err
+    monkeypatch.chdir(tmp_path)  # of the project's own file nothing was said, so it need not be about images
+    assert envcheck(*words)[0] == (2 if "image =" in text else 0)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "expected"),
+    [("--build-arg", "X", "NAME=VALUE"), ("--build-arg", "=1", "NAME=VALUE"), ("--secret", "a", "ID=FILE")],
+)
+def test_a_pair_without_its_equals_sign_is_refused_in_the_words_of_the_help(envcheck, option, value, expected):
+    code, _, err = envcheck("build", "--framework", "torch==2.9.1", "--cpu", option, value)
+    assert code == 2
+    assert err == f"envcheck: {option}: '{value}'; expected {expected}\n"
+    assert f"{option} {expected}" in envcheck("build", "--help")[1]
+
+
 def test_a_dash_as_output_is_standard_output(envcheck, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     code, out, _ = envcheck("dockerfile", "--framework", "torch==2.9.1", "--cpu", "--output", "-")

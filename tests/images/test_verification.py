@@ -1,0 +1,81 @@
+"""What an image's container ended with, and what that means; nothing here needs an engine."""
+
+import pytest
+
+from compat.build import verification
+from compat.build.outcome import Probe
+from compat.plan import Plan, PlannedBuild
+
+PASS = '{"event": "probe", "name": "driver.load", "status": "pass"}'
+START = '{"event": "start", "probe": "torch.compile"}'
+END = '{"event": "end"}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "status", "codes", "words"),
+    [
+        ([PASS, END], 0, [""], ""),
+        ([PASS, END], 137, [""], ""),  # killed after its last word: all was said
+        ([PASS], 124, ["", "probe-timeout"], "no end within 30 s"),
+        ([PASS, START], 124, ["", "probe-timeout"], "torch.compile"),
+        ([], 127, ["image-without-python"], "python3"),
+        ([PASS, START], 137, ["", "probe-memory-short"], "the memory limit was reached"),
+        ([PASS], 0, ["", "probe-failed"], "status 0"),
+        ([], 3, ["probe-failed"], "status 3"),
+    ],
+)
+def test_a_run_that_did_not_end_by_itself_is_one_failure_more(lines, status, codes, words):
+    found = verification._concluded(lines, status, 30)
+    assert [item.code for item in found] == codes
+    assert all(item.status == "fail" for item in found if item.code)
+    assert words in f"{found[-1].name} {found[-1].why}"
+
+
+@pytest.mark.parametrize(
+    ("modules", "proved"),
+    [
+        (None, ()),
+        ((), ()),
+        (("torch", "torchvision", "jax"), ("torch", "jax")),
+        (("",), ()),
+        (("paddle", "tensorflow"), ("paddle", "tensorflow")),
+    ],
+)
+def test_what_a_plan_asks_to_prove(modules, proved):
+    builds = tuple(PlannedBuild(name=f"p{at}", version="1", module=name) for at, name in enumerate(modules or ()))
+    plan = None if modules is None else Plan(runtime="cpu", python="3.12", builds=builds)
+    assert verification._modules(plan) == proved
+
+
+@pytest.mark.parametrize(
+    ("said", "absent"),
+    [
+        ('exec: "python3": executable file not found in $PATH', True),
+        ("stat /opt/venv/bin/python: no such file or directory", True),
+        ("No such file or directory", True),
+        ("could not select device driver", False),
+        ("permission denied", False),
+    ],
+)
+def test_a_python_that_is_not_there_is_no_fault_of_the_engine(said, absent):
+    assert verification._is_absent(said) is absent
+
+
+def test_the_commonest_refusal_is_told_in_plain_words():
+    said = 'could not select device driver "" with capabilities: [[gpu]]'
+    assert verification._refusal(said) == "the engine has no GPU runtime: it cannot give a container its GPU"
+    other = verification._refusal("a\n  b" + "x" * 900)
+    assert other.startswith("the engine could not start the container: a bx")
+    assert len(other) < 450
+
+
+@pytest.mark.parametrize("label", ["", "{", "[]", "null", '{"status": "plan"}', "[" * 100_000, '{"runtime": "cpu"}'])
+def test_a_label_that_is_no_plan_is_none(label):
+    assert verification.planned({verification.PLAN_LABEL: label}) is None
+    assert verification.planned({}) is None
+
+
+@pytest.mark.parametrize("code", ["probe-failed", "", "shm-too-small"])
+def test_outside_a_container_only_the_missing_driver_is_told_otherwise(code):
+    item = Probe("p", "fail", "w", {}, code)
+    assert verification._outside(item) == item
