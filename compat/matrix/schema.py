@@ -155,7 +155,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "driver_linux": DOTTED,
         "date": DATE,
     },
-    rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "cuda": MINOR, "os": OS, "capabilities": MINOR},
+    rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "kernel": MINOR, "cuda": MINOR, "os": OS, "capabilities": MINOR},
     rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
     rows.Signal: {"signal": NAME},
     rows.Term: {"term": NAME},

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _L4T: Final = pattern(r"\b(?:L4T|Linux for Tegra)\W{0,3}(?:version\W{0,2})?R?(\d{2}(?:\.\d{1,2}){1,2})", re.IGNORECASE)
 _JETPACK: Final = pattern(r"\bJet\s?Pack\W{0,2}(\d(?:\.\d){0,2})\b", re.IGNORECASE)
 _IMAGE: Final = pattern(r"[:/-]r(\d{2}(?:\.\d{1,2}){1,2})")
+_TEGRA: Final = pattern(r"(\d{1,2}\.\d{1,3})\.\d{1,3}[\w.-]{0,20}-tegra\b")
 _LONGEST: Final = 20_000  # characters of a text that are looked at: who names the board does so in a sentence
 
 
@@ -49,11 +50,20 @@ def image_l4t(image: str) -> str:
 
 
 def board(host: Host, error: str, matrix: Matrix) -> dict[str, Fact]:
-    """The fact ``l4t`` from the system's name, or else from the text; nothing where it was read, or none is named."""
+    """The fact ``l4t`` from the system's name, the text, or its kernel; nothing where it was read, or none is named."""
     if host.known("l4t") or host["platform"] not in {None, "linux"}:
         return {}
     for text, source in ((host["os_name"] or "", host.source("os_name")), (error, "error text")):
         release = stated_l4t(text, matrix)
         if release:
             return {"l4t": Fact(release, source)}
-    return {}
+    series = _by_kernel(host["kernel"] or "", matrix)
+    return {"l4t": Fact(series, host.source("kernel"))} if series else {}
+
+
+def _by_kernel(kernel: str, matrix: Matrix) -> str:
+    """The L4T major whose kernel this is (``5.15.148-tegra`` -> ``36``); empty if it is none, or several have it."""
+    found = _TEGRA.match(kernel)
+    rows = [row for row in matrix.table("jetpack") if row.kernel and not row.preview] if found else []
+    majors = {row.l4t.partition(".")[0] for row in rows if found and row.kernel == found[1]}
+    return majors.pop() if len(majors) == 1 else ""

@@ -62,6 +62,28 @@ CASES = [
         {"packages": {"jax": "0.9.1"}},
         "cpu-only-build",
     ),
+    (
+        "ModuleNotFoundError: No module named 'amdsmi'",
+        {"packages": {"vllm": "0.8.0"}, "gpus": MI250},
+        "library-missing",
+    ),
+    (
+        "RuntimeError: Failed to infer device type",
+        {"packages": {"torch": "2.7.0"}, "gpus": RX_7900},
+        "wrong-vendor-build",
+    ),
+    ("libamdhip64.so: segmentation fault in the container", {"gpus": RX_7900, "rocm": "5.5"}, "rocm-gfx-unsupported"),
+    # bitsandbytes: a release without ROCm libraries beside AMD's card, and no library for torch's CUDA beside NVIDIA's
+    (
+        "Could not load bitsandbytes native library: 'NoneType' object has no attribute 'split'",
+        {"gpus": RX_7900},
+        "wrong-vendor-build",
+    ),
+    (
+        "CUDA VERSION MISMATCH\nRequested CUDA version:          13.0\nDetected PyTorch CUDA version:   13.0",
+        {"driver": "580.65.06"},
+        "library-missing",
+    ),
     # ROCm beside Windows
     (WSL_INFO.format(""), {"platform": "wsl2", "gpus": RX_7900}, "platform-unsupported"),
     ("ROCR: unsupported GPU\n" + WSL_INFO.format(""), {"platform": "wsl2", "gpus": RX_7900}, "rocm-gfx-unsupported"),
@@ -195,6 +217,35 @@ def test_a_release_is_read_only_where_it_is_one(matrix, text, release):
     from compat.rules.boards import stated_l4t
 
     assert stated_l4t(text, matrix) == release
+
+
+@pytest.mark.parametrize(
+    ("kernel", "release"),
+    [
+        ("5.15.148-tegra", "36"),
+        ("5.10.192-tegra", "35"),
+        ("4.9.253-tegra", "32"),
+        ("4.4.38-tegra", None),  # older than the documents that were read
+        ("5.15.148-generic", None),
+        ("5.15.0-tegra-something-else-is-written-here", "36"),
+        ("", None),
+    ],
+)
+def test_a_jetson_is_known_by_its_kernel(matrix, kernel, release):
+    from compat.facts import host
+    from compat.rules.preparation import prepared
+    from compat.rules.signals import Hearing
+
+    assert prepared(host(kernel=kernel), Hearing(), matrix, ())["l4t"] == release
+
+
+def test_the_name_of_the_system_stands_before_its_kernel(matrix):
+    from compat.facts import host
+    from compat.rules.preparation import prepared
+    from compat.rules.signals import Hearing
+
+    facts = host(kernel="5.15.148-tegra", os_name="Jetson Linux, L4T R36.4.0", platform="linux")
+    assert prepared(facts, Hearing(), matrix, ())["l4t"] == "36.4.0"
 
 
 def test_a_board_that_was_read_stands_before_what_is_written(doctor):

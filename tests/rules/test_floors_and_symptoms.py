@@ -176,6 +176,7 @@ def test_a_cpu_runtime_installed_over_the_gpu_one_is_told_with_its_cause(doctor)
     ("name", "code"),
     [
         ("AMD Radeon RX 6650 XT", "rocm-gfx-unsupported"),
+        ("AMD Radeon RX 7900 XT", "rocm-gfx-unsupported"),
         ("AMD Instinct MI300X", "library-mismatch"),
         ("NVIDIA A100-SXM4-40GB", "library-mismatch"),
     ],

@@ -104,12 +104,14 @@ class Jetpack(Row):
 
     Attributes:
         jetpack: ``6.2``; ``preview`` marks a developer preview.
+        kernel: series of the kernel it comes with, ``5.15``; the running one is named ``5.15.148-tegra``.
         modules: Jetson modules in words.
         sbsa: whether ordinary arm64 images run on it, rather than l4t images only.
     """
 
     jetpack: str
     l4t: str
+    kernel: str = ""
     cuda: str = ""
     cudnn: str = ""
     tensorrt: str = ""

@@ -10,7 +10,7 @@ import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, installed, on_platform, packages_of
+from compat.rules.stack import Installed, installed, on_platform, packages_of, vendors_of
 from compat.versions import major
 
 if TYPE_CHECKING:
@@ -24,6 +24,14 @@ _OTHERS: Final = (
     "xgboost", "lightgbm", "opencv", "ctranslate", "whisper", "decord", "ffmpeg",
 )  # fmt: skip
 """Programs with GPU builds of their own, which say nothing about another one's build."""
+
+_CUDA_ALONE: Final = ("bnb-version-absent", "bnb-cpu", "bnb-no-device")
+"""Messages by which a bitsandbytes tells that it knows nothing of ROCm, or has no library for this one."""
+
+_BNB: Final = Fix(
+    "Install a bitsandbytes with ROCm libraries, or compile it for this GPU.",
+    ("pip install --upgrade bitsandbytes", "cmake -DCOMPUTE_BACKEND=hip -S . && make"),
+)
 
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
 
@@ -213,6 +221,9 @@ class WrongVendorBuild(Rule):
     @staticmethod
     def _by_message(host: Host, vendors: set[str], signals: Hearing) -> Outcome:
         """A message that only CUDA builds print, on a machine whose GPUs are all of other vendors."""
+        if vendors_of(host) == {"amd"} and signals.get(*_CUDA_ALONE):
+            detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
+            return Found(detail=detail, facts=("gpus",) if vendors else ("rocm",), confidence="likely", fix=_BNB)
         if not vendors or "nvidia" in vendors or "found-no-driver" not in signals or host["driver"]:
             return None
         shown = usable(host)[0].name or usable(host)[0].vendor

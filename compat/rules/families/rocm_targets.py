@@ -121,7 +121,24 @@ class RocmGfxUnsupported(Rule):
                     confidence="likely",
                     severity="warning",
                 )
-        return None
+        return None if idle else self._by_crash_alone(cards)
+
+    @staticmethod
+    def _by_crash_alone(cards: list[Gpu]) -> Outcome:
+        """A crash without a word beside a graphics card of AMD's: mostly a kernel for another target was loaded.
+
+        Accelerators (gfx9) are in every build; of cards for graphics each build carries a few.
+        """
+        card = next((card for card in cards if re.fullmatch(r"gfx1\d[0-9a-f]{2}", card.target)), None)
+        if card is None:
+            return None
+        return Found(
+            detail=f"A process crashed without a word beside {card.name or card.target}; mostly the build has "
+            "no code for that GPU, or the ROCm release is not the one it was made for.",
+            facts=("gpus",),
+            confidence="possible",
+            severity="warning",
+        )
 
 
 def overridden(version: str) -> str:
