@@ -155,11 +155,11 @@ def test_names_are_the_same_either_way_round(left, right):
     assert same(left, left)
 
 
-@given(NAMES)
-def test_the_maker_of_every_known_product_is_told_by_its_name_or_by_nothing(name):
-    vendors = {row.vendor for row in MATRIX.table("gpus") if row.name == name}
-    told = devices.vendor(name)
-    assert not told or told in vendors, name
+def test_the_maker_of_every_known_product_is_told_by_its_name_or_by_nothing():
+    makers = {}
+    for row in MATRIX.table("gpus"):
+        makers.setdefault(row.name, {""}).add(row.vendor)
+    assert {name for name, vendors in makers.items() if devices.vendor(name) not in vendors} == set()
 
 
 @pytest.mark.parametrize(
