@@ -1,8 +1,12 @@
-"""What is made when it is first used, because making all of it takes a third of a command's time.
+"""What is made when it is first used, because making all of it takes a fifth of a command's time.
 
 A command loads some eighty value classes and a hundred patterns and uses a part of them. :func:`dataclass` is the
 standard one, but writes and compiles ``__init__`` at the first object; :func:`pattern` is :func:`re.compile`, but
 compiles at the first question. Neither changes what a class or a pattern can do.
+
+What it is worth, in instructions of an installed ``doctor --host FILE --format json`` (valgrind's cachegrind, CPython
+3.11): with the standard decorator a run takes 23 % more of them, with patterns compiled at once another 2 %. Most of
+the first is not the compiling but the making of thousands of rows, which :func:`_new` does ten times as fast.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import operator
 import pickle
 import pkgutil
 import re
+import sys
 import threading
 from dataclasses import asdict, field, fields, replace
 from functools import partial
@@ -101,6 +102,32 @@ def test_objects_are_equal_and_hash_as_by_the_standard_library(pair, one, two):
     for compare in (operator.lt, operator.le, operator.gt, operator.ge):
         assert outcome(partial(compare, *ours)) == outcome(partial(compare, *theirs))
     assert ours[0] != theirs[0]
+
+
+def compiled_by(make):
+    """How many pieces of code were run from text meanwhile."""
+    found = []
+    sys.setprofile(lambda _frame, event, called: found.append(1) if event == "c_call" and called is exec else None)
+    try:
+        make()
+    finally:
+        sys.setprofile(None)
+    return len(found)
+
+
+def test_nothing_is_written_before_it_is_first_used_nor_twice():
+    kinds_made = []
+
+    def decorate():
+        kinds_made.append(
+            lazy.dataclass(frozen=True, slots=True, order=True)(type("Made", (), {"__annotations__": {"x": "int"}}))
+        )
+
+    assert compiled_by(decorate) == 0
+    (kind,) = kinds_made
+    assert [compiled_by(lambda: kind(1)), compiled_by(lambda: kind(1))] == [1, 0]
+    assert [compiled_by(lambda: kind(1) == kind(1)), compiled_by(lambda: kind(1) == kind(2))] == [1, 0]
+    assert [compiled_by(lambda: kind(1) < kind(2)), compiled_by(lambda: hash(kind(1)))] == [1, 1]
 
 
 def test_a_value_cannot_be_changed():

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from compat.errors import InputError
 from compat.matrix import Matrix, matrix, store
 from compat.matrix.diff import diff
-from compat.matrix.listing import list_table, plain, subjects
+from compat.matrix.listing import by_release, list_table, plain, subjects
+from compat.matrix.rows import Build
 from compat.matrix.showing import show
 
 MATRIX = matrix()
@@ -30,6 +31,21 @@ def test_each_subject_is_a_full_table_with_citations(subject):
 def test_a_table_has_a_line_per_row():
     for subject in ("cuda", "drivers", "gpus", "images", "rocm", "systems", "accelerators"):
         assert len(list_table(MATRIX, subject).lines) == len(MATRIX.table(subject))
+
+
+@pytest.mark.parametrize(
+    ("releases", "order"),
+    [
+        ("2.0.0 1.13.1 2.0.0rc1 10.0", "1.13.1 2.0.0rc1 2.0.0 10.0"),
+        ("1.0.post1 1.0 1.0.1", "1.0 1.0.post1 1.0.1"),
+        ("2.0 r1.7 24.05-py3 1.0", "24.05-py3 r1.7 1.0 2.0"),
+        ("", ""),
+    ],
+)
+def test_releases_are_in_the_order_of_pep440_behind_what_is_no_version(releases, order):
+    builds = [Build(package="x", versions=(release,), runtime="cpu", source=(), how="measured") for release in releases.split()]
+    assert " ".join(by_release(builds)) == order
+    assert sum(map(len, by_release(builds + builds).values())) == 2 * len(builds)
 
 
 def test_an_unknown_subject_is_answered_with_those_there_are():

@@ -40,6 +40,82 @@ def test_comments_and_trailing_commas_keep_every_line_in_its_place():
     assert ask.gpu
 
 
+NVIDIA = "ghcr.io/devcontainers/features/nvidia-cuda:1"
+
+
+@pytest.mark.parametrize(
+    ("document", "installs"),
+    [
+        ({"features": {NVIDIA: {"cudaVersion": "12.4"}}}, ["cuda-libraries-12-4"]),
+        ({"features": {NVIDIA: {"cudaVersion": "12.4", "installCudnn": True}}}, ["cuda-libraries-12-4", "libcudnn"]),
+        (
+            {"features": {"nvidia-cuda": {"cudaVersion": "11.8", "installToolkit": True, "installCudnn": False}}},
+            ["cuda-libraries-11-8", "cuda-toolkit-11-8"],
+        ),
+        ({"features": {"ghcr.io/devcontainers/features/python:1": {"version": "3.11", "cudaVersion": "9.9"}}}, []),
+        ({"features": {"not a feature!": {"cudaVersion": "9.9"}}}, []),
+        ({"postCreateCommand": "pip install torch==2.1.0"}, ["torch==2.1.0"]),
+        ({"postCreateCommand": ["pip", "install", "torch==2.1.0"]}, ["torch==2.1.0"]),
+        ({"postCreateCommand": {"a": "pip install torch==2.1.0", "b": ["uv", "pip", "install", "jax"]}}, ["torch==2.1.0", "jax"]),
+        ({"onCreateCommand": "pip install a", "postStartCommand": "pip install d", "updateContentCommand": "pip install b", "postCreateCommand": "pip install c"}, ["a", "b", "c", "d"]),
+        ({"initializeCommand": "pip install torch", "postAttachCommand": "pip install torch"}, []),
+        ({"postCreateCommand": 7, "onCreateCommand": [[]], "features": []}, []),
+    ],
+)  # fmt: skip
+def test_what_features_and_commands_install_in_their_order(document, installs):
+    (stage,) = read(json.dumps({"image": "x", **document})).stages
+    assert [request.name + request.spec for step in stage.installs for request in step.requests] == installs
+
+
+@pytest.mark.parametrize(
+    ("document", "gpu", "devices"),
+    [
+        ({"runArgs": ["--gpus", "all"]}, True, ("all",)),
+        ({"runArgs": ["--gpus=all"]}, True, ("all",)),
+        ({"runArgs": ["--gpus", '"device=0,2"']}, True, ("0", "2")),
+        ({"runArgs": ["--gpus=device=0,2"]}, True, ("0", "2")),
+        ({"runArgs": ["--device=/dev/nvidia0:/dev/nvidia0:rw"]}, False, ("/dev/nvidia0",)),
+        ({"runArgs": ["--device", "nvidia.com/gpu=all"]}, False, ("nvidia.com/gpu=all",)),
+        ({"runArgs": ["--gpus"]}, True, ("",)),
+        ({"runArgs": ["--ipc=host"]}, False, ()),
+        ({"hostRequirements": {"gpu": True}}, True, ()),
+        ({"hostRequirements": {"gpu": "optional"}}, False, ()),
+        ({"hostRequirements": {"gpu": {"cores": 1000}}}, True, ()),
+        ({"hostRequirements": {"gpu": False}}, False, ()),
+        ({}, False, ()),
+    ],
+)  # fmt: skip
+def test_what_asks_for_a_gpu_and_for_which(document, gpu, devices):
+    ask = read(json.dumps({"image": "x", **document}))
+    assert (ask.gpu, ask.services[0].devices) == (gpu, devices)
+
+
+@pytest.mark.parametrize(
+    ("document", "user", "env"),
+    [
+        ({}, "root", {}),
+        ({"remoteUser": "dev", "containerUser": "other"}, "dev", {}),
+        ({"containerUser": "other"}, "other", {}),
+        ({"containerEnv": {"A": "1", "B": "1"}, "remoteEnv": {"B": "2"}}, "root", {"A": "1", "B": "2"}),
+    ],
+)
+def test_who_it_runs_as_and_with_which_variables(document, user, env):
+    ask = read(json.dumps({"image": "x", **document}))
+    assert (ask.stages[0].user, ask.stages[0].env, ask.services[0].env) == (user, env, env)
+
+
+def test_variables_of_the_container_decide_the_index_of_its_commands():
+    document = {"image": "x", "containerEnv": {"PIP_INDEX_URL": "https://mirror.example/simple"}, "postCreateCommand": "pip install torch"}  # fmt: skip
+    (step,) = read(json.dumps(document)).stages[0].installs
+    assert step.index == "https://mirror.example/simple"
+
+
+def test_lines_point_at_what_asks():
+    text = '{\n "image": "x",\n "runArgs": [\n  "--ipc=host",\n  "--gpus=device=1"\n ],\n "containerEnv": {\n  "NVIDIA_VISIBLE_DEVICES": "0"\n }\n}'
+    assert read(text).services[0].device_line == 5
+    assert read(text.replace("--gpus=device=1", "--gpus=all")).services[0].device_line == 8
+
+
 json_text = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
