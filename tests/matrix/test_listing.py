@@ -43,7 +43,10 @@ def test_a_table_has_a_line_per_row():
     ],
 )
 def test_releases_are_in_the_order_of_pep440_behind_what_is_no_version(releases, order):
-    builds = [Build(package="x", versions=(release,), runtime="cpu", source=(), how="measured") for release in releases.split()]
+    builds = [
+        Build(package="x", versions=(release,), runtime="cpu", source=(), how="measured")
+        for release in releases.split()
+    ]
     assert " ".join(by_release(builds)) == order
     assert sum(map(len, by_release(builds + builds).values())) == 2 * len(builds)
 
