@@ -222,3 +222,25 @@ def test_a_companion_of_which_nothing_is_known_is_not_called_fitting(packages):
 )
 def test_companions_that_belong_are_said_to(packages):
     assert any("belong" in text for text in report("", packages=packages).fine)
+
+
+PASCAL = [{"name": "Quadro P2000", "vendor": "nvidia", "target": "sm_61"}]
+BLIND = "the list of GPUs is empty, the card does not work"
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"cuda_toolkit": "10.1.243"},
+        {"python": "3.5"},
+        {"packages": {"torch": "1.7.1"}, "builds": {"torch": {"runtime": "cuda11.0"}}},
+    ],
+    ids=["its toolkit", "its Python", "its build"],
+)
+def test_an_old_card_beside_software_of_its_day_is_not_suspected_for_its_age(facts):
+    assert not any("no longer served" in item.detail for item in report(BLIND, gpus=PASCAL, **facts).findings)
+
+
+@pytest.mark.parametrize("facts", [{}, {"cuda_toolkit": "13.0"}, {"python": "3.13"}])
+def test_an_old_card_beside_new_software_is_suspected(facts):
+    assert first(BLIND, gpus=PASCAL, **facts).code == "arch-too-old-for-build"

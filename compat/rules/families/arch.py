@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat.findings import Evidence, Fix
+from compat.rules.families.arch_age import nvidia_cards, of_its_day, other_age, suspected, young
 from compat.rules.families.arch_floors import asked_floor
 from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -14,8 +15,6 @@ from compat.rules.stack import Installed, framework, installed, packages_of
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
@@ -36,11 +35,6 @@ _NAMED = (
     "conditional-mma",
 )
 """Messages that name the device which has no code."""
-
-
-def nvidia_cards(gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm]]:
-    """GPUs whose target is an NVIDIA one, with the target read."""
-    return [(gpu, device) for gpu in gpus if (device := sm(gpu.target)) is not None]
 
 
 def uncovered_by(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
@@ -118,8 +112,8 @@ class ArchTooNewForBuild(Rule):
             self._by_release(host, matrix, signals, gpus)
             or self._elsewhere(matrix, signals, gpus)
             or _all_covered(host, matrix, gpus)
-            or _suspected(gpus, _young, matrix, signals)
-            or _other_age(gpus, too_old, matrix)
+            or suspected(gpus, young, matrix, signals)
+            or other_age(gpus, too_old, matrix)
         )
 
     @staticmethod
@@ -307,7 +301,8 @@ class ArchTooOldForBuild(Rule):
         """A message says that code is missing for an old GPU, and there is one; or a hint is all there is."""
         heard = signals.pointing("arch-too-old-for-build")
         if not heard:
-            return _suspected(gpus, too_old, matrix, signals) or _other_age(gpus, recent, matrix)
+            found = None if of_its_day(host, matrix, gpus) else suspected(gpus, too_old, matrix, signals)
+            return found or other_age(gpus, recent, matrix)
         old = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if too_old(matrix, gpu.target)), None)
         if floor := asked_floor(signals, matrix):
             old = next((card for card in nvidia_cards(gpus) if (card[1].major, card[1].minor) < floor), None)
@@ -329,38 +324,6 @@ class ArchTooOldForBuild(Rule):
         own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
         detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
         return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
-
-
-def _young(matrix: Matrix, target: str) -> bool:
-    """Whether fewer than half of the CUDA builds of PyTorch that were ever published carry code for a target."""
-    if too_old(matrix, target):
-        return False
-    builds = [row for row in matrix.builds("torch") if row.runtime.startswith("cuda") and row.kernels]
-    carrying = [row for row in builds if kernels_for(target, row.kernels, matrix.families) != "none"]
-    return len(carrying) * 2 < len(builds)
-
-
-def _suspected(
-    gpus: tuple[Gpu, ...], of_age: Callable[[Matrix, str], bool], matrix: Matrix, signals: Hearing
-) -> Outcome:
-    """A text says that a program does not work, and a GPU is of an age that many builds do not serve.
-
-    No message names the cause, so that it is a warning at most.
-    """
-    if signals.get("gpu-unused-said") is None or "word-precision" in signals:
-        return None  # a number format is a matter of its own
-    for gpu, device in nvidia_cards(gpus):
-        if of_age(matrix, gpu.target):
-            age = "no longer served by current toolkits" if of_age is too_old else "newer than most builds"
-            detail = f"{gpu.name or 'The GPU'} is {device}, {age}: the program may carry no code for it."
-            cited = cite(matrix, matrix.capability(device.capability))
-            return Found(detail=detail, facts=("gpus",), confidence="likely", severity="warning", sources=cited)
-    return None
-
-
-def _other_age(gpus: tuple[Gpu, ...], of_age: Callable[[Matrix, str], bool], matrix: Matrix) -> Outcome:
-    """All GPUs are of the other end: the newest are nowhere dropped, and what is dropped is nowhere too new."""
-    return Fits("") if all(of_age(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus)) else None
 
 
 def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:

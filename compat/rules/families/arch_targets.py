@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 
-from compat.rules.families.arch import may_be_another, nvidia_cards, span, uncovered_by
+from compat.rules.families.arch import may_be_another, span, uncovered_by
+from compat.rules.families.arch_age import nvidia_cards
 
 
 class PtxJitTooNewForDriver(Rule):
