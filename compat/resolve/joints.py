@@ -173,4 +173,4 @@ def _stem(item: str) -> str:
 
 def _spoken(option: Option, known: Knowledge) -> str:
     """A build's Pythons, oldest first, as messages list them."""
-    return " ".join(reversed(known.pythons(option.pythons)))
+    return ", ".join(reversed(known.pythons(option.pythons)))

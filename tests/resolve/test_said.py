@@ -1,0 +1,69 @@
+"""What an answer says of builds that lost or clashed, on small matrices where each reason can be seen by eye."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from review import ask
+from worlds import Question, Rows, build, common_tables, package
+
+from compat.matrix import Matrix
+from compat.resolve import resolve
+
+if TYPE_CHECKING:
+    from compat.plan import Answer
+
+
+def small(**builds: list[dict]) -> Matrix:
+    tables = common_tables()
+    tables["packages"] = [package("alpha"), package("beta"), package("gamma", kind="companion", follows="alpha")]
+    for name in ("alpha", "beta", "gamma"):
+        tables[f"builds.{name}"] = builds.get(name, [])
+    return Matrix(Rows(tables))
+
+
+def asked(world: Matrix, *requirements: str, **facts: object) -> Answer:
+    host = Question({}, [], gpus=["sm_80"], facts=facts).host()
+    return resolve(list(requirements), host, world)
+
+
+CUDA = {"kernels": "sm_80", "cuda_from": "wheel"}
+
+
+def test_two_packages_without_a_python_in_common() -> None:
+    world = small(
+        alpha=[build("1.0", "cuda11.8", **{**CUDA, "python": "3.9"})],
+        beta=[build("1.0", "cuda11.8", **{**CUDA, "python": "3.10 3.11"})],
+    )
+    answer = asked(world, "alpha", "beta")
+    told = [member.text for member in answer.conflicts[0].members]
+    assert answer.status == "conflict"
+    assert "alpha 1.0 has wheels for Python 3.9, beta 1.0 for 3.10, 3.11" in told
+
+
+def test_a_newer_build_that_lost_to_its_neighbour_is_said_to_not_fit_it() -> None:
+    world = small(
+        alpha=[build("1.0", "cuda11.8", **CUDA)],
+        beta=[build("2.0", "cuda12.1", **CUDA), build("1.0", "cuda11.8", **CUDA)],
+    )
+    plan = asked(world, "alpha", "beta").plan
+    assert plan is not None
+    (choice,) = [one for one in plan.choices if one.subject == "beta"]
+    assert choice.rejected == ("2.0 cuda12.1: does not fit alpha 1.0",)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_offered"),
+    [
+        ("torch --gpu 'GTX 1080 Ti' --gpu 'RTX 5090'", True),
+        (
+            "torch --gpu 'GTX 1080 Ti' --gpu 'RTX 5090' --gpu T4",
+            False,
+        ),  # T4 goes with either: three images would be no help
+    ],
+)
+def test_one_image_per_gpu_only_where_each_gpu_is_apart_from_the_rest(question: str, is_offered: bool) -> None:
+    (reply,) = ask(f"envcheck resolve {question}")
+    assert reply.answer.status == "conflict"
+    assert any("images" in fix.changes for fix in reply.answer.fixes) is is_offered
