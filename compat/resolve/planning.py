@@ -142,7 +142,7 @@ def _without_code(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerd
     open_ones = [one.option for one in chosen if not one.option.vendor and is_unread(one.option)]
     kernels: Literal["none", "unknown"] = "none"
     if names := _cpu_names(chosen):
-        why = f"{names} has no GPU code, as asked: the GPU stays idle"
+        why = f"no GPU code in {names}, as asked: the GPU stays idle"
     elif open_ones:
         names = ", ".join(f"{option.package} {option.full}" for option in open_ones)
         kernels, why = "unknown", f"which GPU code {names} has is not known"

@@ -209,6 +209,7 @@ def _of_plan(given: Request, plan: Plan) -> Iterator[str]:
     yield from _of_image(plan, [row for _, row in rows if row is not None])
     yield from of_python(plan, host)
     yield from _of_constraints(plan)
+    yield from of_wishes(given.wishes, plan)
     yield from _of_doctor(host, plan)
     yield from _of_hints(given, plan)
 
@@ -364,6 +365,20 @@ def machine_of(host: Host, plan: Plan) -> Host:
 
 def _without(host: Host, names: set[str]) -> Host:
     return type(host)({name: reading for name, reading in host.readings.items() if name not in names})
+
+
+def of_wishes(wishes: tuple[str, ...], plan: Plan) -> Iterator[str]:
+    """Nothing that was asked for may be missing: a package has its build, a dependency without builds its constraint."""
+    from packaging.requirements import Requirement
+
+    rows = [real().package(build.name) for build in plan.builds]
+    there = {row.name for row in rows if row} | {build.name for build in plan.builds}
+    there |= {Requirement(text).name for text in plan.constraints}
+    for wish in wishes:
+        name = Requirement(wish).name
+        row = real().package(name)
+        if (row.name if row else name) not in there:
+            yield f"{wish} was asked for and is not in the plan"
 
 
 def _of_doctor(host: Host, plan: Plan) -> Iterator[str]:
