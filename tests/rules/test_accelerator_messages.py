@@ -73,6 +73,12 @@ CASES = [
         "wrong-vendor-build",
     ),
     ("libamdhip64.so: segmentation fault in the container", {"gpus": RX_7900, "rocm": "5.5"}, "rocm-gfx-unsupported"),
+    ("XLA: can't find ld.lld", {"gpus": RX_7900, "packages": {"jaxlib": "0.4.28"}}, "toolkit-missing"),
+    (
+        "Intel MKL FATAL ERROR: This system does not meet the minimum requirements for use of the Intel(R) Math Kernel Library.",
+        {"platform": "darwin"},
+        "cpu-instructions-missing",
+    ),
     # bitsandbytes: a release without ROCm libraries beside AMD's card, and no library for torch's CUDA beside NVIDIA's
     (
         "Could not load bitsandbytes native library: 'NoneType' object has no attribute 'split'",

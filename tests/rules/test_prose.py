@@ -31,6 +31,12 @@ WRITTEN = [
     ("no wheels for arm, only for x86_64", {}, "platform-unsupported"),
     ("Will the RX 6700 XT be supported?", {}, "rocm-gfx-unsupported"),
     ("Does it support AMD GPUs?", {}, "rocm-gfx-unsupported"),
+    ("cuda.is_available() is False in the devcontainer, the GPU is there", {"container": "docker"}, "container-no-gpu"),
+    (
+        "the driver is not supported by CUDA v10.0 in containers",
+        {"driver": "396.26"},
+        "container-requires-newer-driver",
+    ),
     # the same words beside other facts
     (
         "will this GPU be supported?",
