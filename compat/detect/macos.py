@@ -25,7 +25,7 @@ SYSTEMS: Final = frozenset({"darwin"})
 SOUGHT: Final = "sysctl"
 
 _PROFILER: Final = ("/usr/sbin/system_profiler", "-json", "SPDisplaysDataType")
-_VENDORS: Final = {"0x1002": "amd", "0x10de": "nvidia", "0x8086": "intel"}
+_VENDORS: Final = {"amd": "1002", "nvidia": "10de", "intel": "8086"}
 _KEYS: Final = ("machdep.cpu.brand_string", "hw.memsize", "hw.optional.arm64", "machdep.cpu.features")
 
 
@@ -74,17 +74,16 @@ def _cards(machine: Machine) -> Reading:
 def _card(said: dict[str, object]) -> Gpu:
     """One card: vendors are told as ``AMD (0x1002)`` or by a key such as ``sppci_vendor_amd``."""
     maker = str(said.get("spdisplays_vendor", "")).lower()
-    vendor = next((name for number, name in _VENDORS.items() if number in maker or maker.endswith(f"_{name}")), "")
+    vendor = next((name for name, id_ in _VENDORS.items() if f"0x{id_}" in maker or maker.endswith(f"_{name}")), "")
     shared = "spdisplays_vram_shared" in said
     size = re.match(
         r"([0-9]{1,6}) (MB|GB)", str(said.get("spdisplays_vram_shared" if shared else "spdisplays_vram", ""))
     )
     number = str(said.get("spdisplays_device-id", "")).removeprefix("0x")
-    number_of = {name: key.removeprefix("0x") for key, name in _VENDORS.items()}
     return Gpu(
         name=text(said.get("sppci_model"), 120),
         vendor=vendor,
-        pci=f"{number_of[vendor]}:{number}" if vendor and re.fullmatch(r"[0-9a-f]{4}", number) else "",
+        pci=f"{_VENDORS[vendor]}:{number}" if vendor and re.fullmatch(r"[0-9a-f]{4}", number) else "",
         integrated=shared,
         memory_mib=int(size[1]) * (1024 if size[2] == "GB" else 1) if size else None,
     )

@@ -44,6 +44,8 @@ def members(window: Window, problems: Problems) -> Iterator[Member]:
         elif name not in {b"/", b"/SYM64/"} and not name.startswith(b"__.SYMDEF"):
             yield _member(name, names, body)
         at += _HEADER + length + length % 2  # members start at even offsets
+    if window.head(_HEADER, at).strip(b"\n"):
+        problems.add(f"the archive breaks off within the header at {at:#x}")
 
 
 def _member(name: bytes, names: bytes, body: Window) -> Member:

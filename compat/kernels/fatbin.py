@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from compat.kernels.window import Problems, Window
 
 MAGIC: Final = b"\x50\xed\x55\xba"
-WRAPPER: Final = b"\xb1\x43\x62\x46"
-"""Magic of the wrappers in ``.nvFatBinSegment``; they only point at containers."""
 
 _CONTAINER: Final = Struct("<4sHHQ")
 _ENTRY: Final = Struct("<HHIQIIHHIIIQ")
