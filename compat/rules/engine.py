@@ -70,6 +70,8 @@ def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
     if not _concerns(rule, case.host):
         return Asked(code, instance, layer, Fits(""), facts)
     unknown = tuple(name for name in facts if name in required and not case.host.known(name))
+    if rule.platforms and "linux" not in rule.platforms and not case.host.known("platform"):
+        unknown = ("platform", *unknown)  # a machine that does not say what it is is most likely a Linux
     if unknown:
         return Asked(code, instance, layer, Missing(unknown), facts)
     if any(name in required and case.host.absent(name) for name in facts):

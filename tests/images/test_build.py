@@ -308,6 +308,21 @@ def test_devices_are_asked_for_as_the_engine_knows_them(info, runtime, gpus, exp
         assert expected.items() <= dict(given["device_requests"][0]).items()
 
 
+@pytest.mark.parametrize(
+    ("tag", "context", "words"),
+    [
+        ("a:1", "missing", "there is no such folder"),
+        ("a:1", "file", "no such folder"),
+        ("UPPER", "", "not an image name"),
+    ],
+)
+def test_what_cannot_be_built_is_refused_before_any_engine_is_asked(monkeypatch, tmp_path, tag, context, words):
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=words):
+        build_image("FROM x\n", tag=tag, context=tmp_path / context)
+
+
 def test_nodes_that_are_there_are_given_with_the_groups_that_own_them(tmp_path):
     (tmp_path / "kfd").touch()
     (tmp_path / "dri").mkdir()

@@ -185,8 +185,9 @@ class RocmGfxOverride(Rule):
                 facts=("env.HSA_OVERRIDE_GFX_VERSION", "gpus"),
                 severity="error" if signals.harmful else "warning",
             )
+        shown = f"as {as_if}" if real != as_if else "as what it is: the override changes nothing"
         return Found(
-            detail=f"{real or 'The GPU'} is presented as {as_if}.",
+            detail=f"{real or 'The GPU'} is presented {shown}.",
             facts=("env.HSA_OVERRIDE_GFX_VERSION",),
             severity="info",
         )
