@@ -116,6 +116,7 @@ def _axis(key: str, raw: Any, where: str) -> Any:
 
 
 def _texts(raw: Any, fault: InputError) -> tuple[str, ...]:
+    """A list of texts as a tuple; ``fault`` is raised for anything else, an empty list included."""
     if not isinstance(raw, list) or not raw or not all(isinstance(item, str) for item in raw):
         raise fault
     return tuple(raw)
@@ -210,6 +211,7 @@ def _cell(name: str, wishes: tuple[str, ...], answer: Answer) -> Cell:
 
 
 def _why(answer: Answer) -> str:
+    """Why a cell has no plan: the first clash in its members' words, else what is not known."""
     if answer.conflicts:
         return "; ".join(member.text for member in answer.conflicts[0].members)
     return "; ".join(answer.conditions) or "not known"

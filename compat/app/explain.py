@@ -89,6 +89,7 @@ def _messages(text: str, matrix: Matrix) -> tuple[Message, ...]:
 
 
 def _nearest(subject: str) -> str:
+    """What to try instead of a code that is none: the codes spelled likewise, else what would be accepted."""
     from compat.app.doctor import nearest
 
     near = nearest(subject, known())

@@ -56,6 +56,7 @@ def look(subject: str, *, python: str = "", index: str = "") -> Inspection:
 
 
 def _site_packages(python: str) -> tuple[Path, ...]:
+    """The folders of packages of an interpreter, the obvious one of this machine where none is named."""
     from time import monotonic
 
     from compat.detect.interpreter import choose

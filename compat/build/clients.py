@@ -46,6 +46,7 @@ def client(run: Runner, *, buildkit: bool, buildx: bool = False) -> tuple[str, .
 
 
 def _executables() -> Iterator[str]:
+    """Every ``docker`` on PATH, each folder asked once; an empty entry is the current folder (POSIX)."""
     for folder in dict.fromkeys(os.environ.get("PATH", "").split(os.pathsep)):
         path = Path(folder or ".") / "docker"
         if path.is_file() and os.access(path, os.X_OK):

@@ -58,6 +58,7 @@ def _silence(error: Exception) -> str:
 
 
 def _hint(text: str) -> str:
+    """What to do about an engine that does not answer, by what its socket said."""
     if "Permission" in text or "denied" in text:
         return "your user may not use the socket: join the group docker, or run as root"
     return "start it (systemctl start docker), or set DOCKER_HOST to where it listens"
@@ -133,12 +134,14 @@ def _has_nvidia(client: Any) -> bool:
 
 
 def _has_cdi_only(client: Any) -> bool:
+    """Whether the engine knows NVIDIA's devices by CDI and has no runtime of NVIDIA's."""
     info = client.info()
     found = any("nvidia" in str(item) for item in info.get("DiscoveredDevices") or ())
     return found and "nvidia" not in (info.get("Runtimes") or {})
 
 
 def _nodes(paths: tuple[str, ...]) -> Mapping[str, Any]:
+    """The device nodes that are there, with the numeric groups that own them: names differ inside the container."""
     from pathlib import Path
 
     there = [path for path in paths if Path(path).exists()]

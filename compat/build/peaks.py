@@ -39,6 +39,7 @@ def weighed(probes: Iterable[Probe]) -> tuple[Probe, ...]:
 
 
 def _weighed(item: Probe, product: Product | None) -> Probe:
+    """One result, peak and share beside its figure; what did not pass or has no peak stays as it is."""
     kind, have, peak = _measure(item, product)
     if item.status != "pass" or not (have and peak):
         return item

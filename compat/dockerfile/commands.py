@@ -133,6 +133,7 @@ class Commands:
         return _BREAK.join([self._installer(), *hold, *words])
 
     def _installer(self) -> str:
+        """The installer's words before any requirement: whose Python, bytecode or none, no cache that a layer keeps."""
         compiled = self._settings.bytecode
         if self._uv:
             flags = ["--compile-bytecode"] if compiled else []

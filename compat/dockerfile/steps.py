@@ -66,6 +66,7 @@ def _indexes(builds: Sequence[PlannedBuild]) -> list[str]:
 
 
 def _step(index: str, builds: Sequence[PlannedBuild]) -> Install:
+    """The step of one index; the build argument that can replace it is named after its first package."""
     mine = [build for build in builds if build.index == index]
     wanted = tuple(text for build in mine for text in (build.requirement, *build.pins))
     if not index:

@@ -38,6 +38,7 @@ def stated_l4t(text: str, matrix: Matrix) -> str:
 
 
 def _of_jetpack(jetpack: str, matrix: Matrix) -> set[str]:
+    """L4T releases of a JetPack: of just this one, else of all that refine it (``6`` is 6.0, 6.1, ...)."""
     rows = matrix.table("jetpack")
     exact = {row.l4t for row in rows if row.jetpack == jetpack}
     return exact or {row.l4t for row in rows if row.jetpack.startswith(f"{jetpack}.")}

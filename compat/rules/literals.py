@@ -91,6 +91,7 @@ def _repeated(tokens: list[str], at: int) -> int:
 
 
 def _literal(token: str) -> str:
+    """The one character that a token stands for; empty for a class, a gap or a repeat."""
     if len(token) == 2 and token[0] == "\\":
         return "" if token[1] in _GAPS else {"n": "\n", "t": "\t"}.get(token[1], token[1])
     return token if len(token) == 1 and token not in ".^$?*+" else ""

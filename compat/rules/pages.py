@@ -48,6 +48,7 @@ def page_of(rule: type[Rule]) -> Page:
 
 
 def _page(rule: type[Rule], code: str) -> Page:
+    """The page in a rule's docstrings; ``ValueError`` names the rule whose headings are not those of all."""
     title, _, body = (rule.__doc__ or "").strip().partition("\n")
     parts = dict(_sections(body))
     if tuple(parts) != HEADINGS:

@@ -67,6 +67,7 @@ def _libraries(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...
 
 
 def _with_targets(host: Host, matrix: Matrix) -> Host:
+    """The host with vendor and target of GPUs that are known by name alone."""
     gpus = host["gpus"]
     if not gpus or all(gpu.target and gpu.vendor for gpu in gpus):
         return host

@@ -113,6 +113,7 @@ def _heard(row: Phrase, line: str) -> Heard:
 
 @lru_cache(maxsize=512)
 def _compiled(row: Term) -> re.Pattern[str]:
+    """A term's pattern, compiled once; :class:`InputError` names the overlay's row whose pattern is none."""
     try:
         return re.compile(row.pattern, re.IGNORECASE | re.ASCII)  # a word ends where another script begins
     except re.error as error:

@@ -126,6 +126,7 @@ def _lowered(text: str) -> str:
 
 
 def _hear(row: Signal, text: str, lowered: str, words: Vocabulary | None) -> Heard | None:
+    """One row's first match: its literals are looked up first, and only a window around each is matched."""
     for literal in _needed(row):
         at = lowered.find(literal) if words is None or words.may_hold(literal) else -1
         for _ in range(_TRIES):

@@ -115,6 +115,7 @@ def framework(host: Host, matrix: Matrix, name: str) -> Installed | None:
 
 
 def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
+    """Each framework once, by what pip or conda lists and by what a build said of itself."""
     packages = packages_of(host)
     builds: dict[str, Build] = {_ALIASES.get(name, name): build for name, build in (host["builds"] or {}).items()}
     seen = set()
@@ -127,6 +128,7 @@ def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
 
 
 def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host, matrix: Matrix) -> Installed:
+    """One framework from all that tells of it, in the order that the module's first lines give."""
     full = packages.get("jaxlib", packages.get("jax", "")) if name == "jax" else packages.get(raw, "")
     tag = runtime_of(full.partition("+")[2].lower())
     runtime = tag or build.runtime or ("cpu" if raw == "tensorflow-cpu" else "") or _by_companions(name, packages)

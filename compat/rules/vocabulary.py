@@ -65,6 +65,7 @@ class _Parts(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _parts(literal: str) -> _Parts:
+    """A literal's words: those between two of its blanks stand whole in the text, the outer ones may be torn off."""
     code = coded(literal)
     words = code.split()
     first = 0 if code[:1].isspace() else 1

@@ -156,6 +156,7 @@ def _items(text: str) -> list[Item]:
 
 
 def _item(part: str) -> Item | None:
+    """What one part of an enumeration names: a package with its version, a system, or a card; ``None`` for prose."""
     if found := _ITEM.fullmatch(part):
         return Item(found.group(1).lower(), found.group(2))
     if _SYSTEM.fullmatch(part) and spelling(part):

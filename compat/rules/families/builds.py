@@ -137,6 +137,7 @@ class CpuOnlyBuild(Rule):
 
     @staticmethod
     def _by_message(host: Host, heard: bool) -> Outcome:
+        """No finding: messages are weighed elsewhere, and without known GPUs a CPU build may be right."""
         from compat.rules.rule import Unsure
 
         silent = not heard and (host["packages"] or host["builds"]) and not host.known("gpus")

@@ -147,6 +147,7 @@ class ContainerNoGpu(Rule):
 
     @staticmethod
     def _engine(meaning: str, host: Host) -> Outcome:
+        """The engine has no GPU to give; Docker's snap is named, because no toolkit outside it will ever be seen."""
         snap = host["engine_flavour"] == "snap"
         detail = f"{meaning} Docker comes from snap, which does not see the host's toolkit." if snap else meaning
         facts = tuple(name for name in ("engine", "engine_flavour", "gpu_runtime", "container_toolkit") if host[name])

@@ -69,6 +69,7 @@ class ContainerRequiresNewerDriver(Rule):
 
     @staticmethod
     def _judged(image_env: dict[str, str], have: dict[str, str], facts: tuple[str, ...]) -> Outcome:
+        """Every condition of the image against the driver: the first that fails is the finding."""
         from compat.matrix.require import conditions, satisfies_require
 
         stated = conditions(image_env)

@@ -77,6 +77,7 @@ class GlibcTooOld(Rule):
 
     @staticmethod
     def _of_system(host: Host, matrix: Matrix) -> str:
+        """The C library that the system's release came with, where none was read."""
         system = matrix.system(host["os"] or "")
         return system.glibc if system else ""
 

@@ -228,6 +228,7 @@ class LibraryMismatch(Rule):
 
     @staticmethod
     def _nccl(host: Host, signals: Hearing) -> Outcome:
+        """A symbol that NCCL or nvJitLink lacks, with the package that brings the old copy where it is installed."""
         heard = signals.get("nccl-symbol", "nvjitlink")
         packages = packages_of(host)
         part = next(

@@ -82,12 +82,14 @@ class RocmGfxUnsupported(Rule):
 
     @staticmethod
     def _fix(gpu: Gpu, matrix: Matrix) -> Fix | None:
+        """The override that lets a card run a near sibling's code, where the matrix knows one that works."""
         row = matrix.gfx(gpu.target)
         if row and row.override:
             return Fix(f"As a stopgap, run it as {row.borrows}.", (f"export HSA_OVERRIDE_GFX_VERSION={row.override}",))
         return None
 
     def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
+        """A message names a missing code object: which card it is, and whether ROCm serves that one officially."""
         heard = signals.get(*_CODE)
         if not heard or not cards:
             return self._by_crash(cards, matrix, signals)

@@ -85,6 +85,7 @@ class RocmVersionMismatch(Rule):
 
     @staticmethod
     def _driver(rocm: str, amdgpu: str | None, matrix: Matrix) -> Outcome:
+        """The amdgpu driver against ROCm's range; its two numberings (6.x and 30.x) cannot be compared."""
         row = matrix.rocm(rocm) if is_version(rocm) else None
         if row is None or len(row.drivers) < 2 or not is_version(amdgpu):
             return None

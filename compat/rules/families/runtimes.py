@@ -76,6 +76,7 @@ class DriverTooOldForRuntime(Rule):
     def _build(
         self, item: Installed, driver: str | None, driver_cuda: str | None, host: Host, matrix: Matrix
     ) -> Outcome:
+        """One build against the driver: by its own version where that is known, else by the CUDA that it reports."""
         own = item.row.driver if item.row else ""
         floor = floor_of(matrix, item.cuda, host["platform"])
         if is_version(driver):

@@ -71,6 +71,7 @@ class ToolkitMismatchExtension(Rule):
 
     @staticmethod
     def _minor(toolkit: str, cuda: str) -> Outcome:
+        """Majors agree and a program still complained: it wants the minors alike."""
         if versions.same_series(toolkit, cuda):
             return None
         return Found(

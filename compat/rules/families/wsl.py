@@ -97,6 +97,7 @@ class WslLinuxDriverInstalled(Rule):
 
     @staticmethod
     def _suspected(platform: str, signals: Hearing, host: Host) -> Outcome:
+        """Nothing was seen on disk, but libcuda found no device on a WSL2: possible, no more."""
         if platform != "wsl2" or host["container"] or "no-device-100" not in signals:
             return None
         detail = "A libcuda answers and finds no device: mostly it is one of a Linux driver, which knows no WSL."
@@ -104,6 +105,7 @@ class WslLinuxDriverInstalled(Rule):
 
     @staticmethod
     def _seen(platform: str, driver_packages: tuple[str, ...], libraries: tuple[Library, ...]) -> Outcome:
+        """A Linux driver's package, or a libcuda that is loaded from outside /usr/lib/wsl."""
         packages = [
             name for name in driver_packages if name.startswith(("nvidia-driver", "libnvidia-compute", "cuda-drivers"))
         ]
