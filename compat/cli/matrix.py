@@ -69,6 +69,7 @@ def check(
     Example: envcheck matrix check my-rows.toml
     """
     from compat.app import knowledge
+    from compat.render import ink
 
     names = tuple(files or ())
     if fix:
@@ -77,6 +78,7 @@ def check(
     checked = knowledge.check(names)
     listed = ", ".join(path.name for path in checked)
     said = f"{len(checked)} files are sound: {listed}" if len(checked) != 1 else f"{listed} is sound"
+    said = "\n".join(ink.ink().wrap(said, "", "  "))
     _plain(speech, {"schema": "envcheck.matrix-check/1", "files": [str(path) for path in checked]}, said)
     return 0
 

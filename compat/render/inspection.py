@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.render.ink import Ink, printable, table
+from compat.render.ink import Ink, one_line, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ def text(document: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]] = ()
         pen: how to draw.
     """
     pen = pen or Ink()
-    rows = [(printable(item["path"]), _targets(item)) for item in document["objects"] if _targets(item)]
+    rows = [(one_line(item["path"]), _targets(item)) for item in document["objects"] if _targets(item)]
     lines = table(rows, pen, head=("file", "code for")) if rows else ["No GPU code was found."]
     if len(rows) > 1:
         lines += ["", pen("bold", "all together: ") + _targets(document["targets"])]
-    lines += [_verdict(item, pen) for item in verdicts]
-    lines += [pen("yellow", f"? {printable(why)}") for why in document.get("unread", ())]
+    lines += [line for item in verdicts for line in _verdict(item, pen)]
+    lines += [pen("yellow", line) for why in document.get("unread", ()) for line in pen.wrap(why, "? ", "  ")]
     return "\n".join(lines)
 
 
@@ -35,7 +35,11 @@ def _targets(item: Mapping[str, Any]) -> str:
     return " ".join((*item["sass"], *item["ptx"], *item["gfx"]))
 
 
-def _verdict(item: Mapping[str, Any], pen: Ink) -> str:
-    """Whether a GPU can run what was found, and by which of its targets."""
+def _verdict(item: Mapping[str, Any], pen: Ink) -> list[str]:
+    """Whether a GPU can run what was found, and by which of its targets: behind it where there is room, else below."""
     name = item["gpu"] if item["gpu"] == item["target"] else f"{item['gpu']} ({item['target']})"
-    return f"{printable(name)}: {pen(_STYLES[item['kernels']], item['kernels'])}  {printable(item['why'])}"
+    name, kernels, why = one_line(name), item["kernels"], one_line(item["why"])
+    head = f"{name}: {pen(_STYLES[kernels], kernels)}"
+    if len(f"{name}: {kernels}  {why}") <= pen.width:
+        return [f"{head}  {why}"]
+    return [head, *pen.wrap(why, "    ")]

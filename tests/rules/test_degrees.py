@@ -105,3 +105,35 @@ def test_what_is_about_nvidia_is_not_told_of_other_cards(doctor, matrix, vendor,
     card = {"amd": radeon("gfx90a"), "intel": {"name": "Intel Arc A770", "vendor": "intel", "driver": "i915"}}[vendor]
     found = told(doctor(platform="linux", gpus=[card], **facts))
     assert [code for code in found if RULES[code].vendors and vendor not in RULES[code].vendors] == []
+
+
+NOT_FOUND = "ERROR: Could not find a version that satisfies the requirement {0} (from versions: none)\nERROR: No matching distribution found for {0}"
+PYTHON = {"python": "3.12.1", "platform": "linux", "arch": "x86_64"}
+
+
+@pytest.mark.parametrize(
+    ("wish", "error", "fine"),
+    [
+        ("torch", "", True),
+        ("torch==2.9.1", "", True),
+        ("torch", NOT_FOUND.format("torch"), False),  # any release would do, and pip found none
+        ("torch==1.4.0", "", False),
+    ],
+)
+def test_what_pip_did_not_find_is_not_told_as_published(doctor, wish, error, fine):
+    report = doctor(**PYTHON, wishes=[wish], error=error)
+    assert any(line.startswith("torch is published for Python 3.12") for line in report.fine) is fine
+
+
+@pytest.mark.parametrize(
+    ("platform", "error", "suspected"),
+    [
+        ("windows", "RuntimeError: No HIP GPUs are available", True),
+        ("windows", "", False),
+        ("linux", "RuntimeError: No HIP GPUs are available", False),
+    ],
+)
+def test_only_on_windows_amds_driver_brings_half_of_the_runtime(doctor, platform, error, suspected):
+    report = doctor(platform=platform, gpus=[radeon("gfx1100")], error=error, rocm="6.2")
+    fixes = [item.fix.text for root in report.findings for item in (root, *root.consequences)]
+    assert any("Adrenalin" in text for text in fixes) is suspected
