@@ -137,6 +137,10 @@ def test_a_package_that_is_not_made_for_cuda_is_no_fault_of_macos(name):
 
 
 TOLD = [
+    ("NVML reports a mismatch after apt upgrade", {}, "driver-library-mismatch"),
+    ("the rocm wheel ended up on an NVIDIA workstation", {}, "wrong-vendor-build"),
+    ("CUDA 11.8 is installed and the package expects CUDA 12", {}, "library-mismatch"),
+    ("installing it replaced my CUDA torch with the CPU one", {}, "cpu-only-build"),
     # libraries, by any word for their absence
     ("libcudnn_ops_infer.so.8 is not present", {}, "library-missing"),
     ("nvrtc cannot be located at run time", {}, "library-missing"),
