@@ -46,7 +46,7 @@ def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, 
         if version != "left out":
             wishes.append(_requirement(wish, version, plan) if version else wish.text)
     left = [device for device in search.target.devices if device.bit not in dropped]
-    if len(left) < len(search.target.devices) and any(soft.kind == "host" and _is_gpu(soft) for soft in softs):
+    if any(soft.kind == "host" and _is_gpu(soft) for soft in softs):
         options = [*_restated(search, left, dropped)]
     else:
         options = [*_repeated(search, dropped, _vendors(search, left, changes))]

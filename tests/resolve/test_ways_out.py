@@ -263,6 +263,10 @@ def test_a_bare_target_has_no_brand_that_an_image_could_refuse() -> None:
     ("question", "reason"),
     [
         ("\"torch==2.9.1; python_version<'3.0'\" --gpu A100", "and the marker is true on none of these"),
+        (
+            "tensorflow-metal --gpu A100",
+            "is published as metal for macosx_arm64, and the plan is for linux_x86_64",
+        ),
         ("tensorflow-gpu==2.4.0 --cpu --arch x86_64", "for linux_x86_64 as cuda11.0, and a CPU build is asked for"),
         ("'jax[cuda12]==0.4.30' --cpu --arch x86_64", "the extra cuda12 of jax chooses its build for cuda12.1"),
     ],
