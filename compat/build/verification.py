@@ -30,6 +30,8 @@ _PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
 # Where our images have it, then as a distribution calls it, then as images of the python family do.
 _MISSING: Final = (126, 127)
 # POSIX shell, "Exit Status for Commands": found but not executable, and not found.
+_FOREIGN: Final = "exec format error"
+# The C library's words for ENOEXEC, as engines pass them on.
 _GRACE: Final = 30.0
 # Seconds beyond the deadline until the engine's own answers count as lost.
 _OLDEST: Final = (3, 6)
@@ -80,8 +82,8 @@ def verify(
         modules = tuple(frameworks) or _modules(plan)
         words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds, plan=plan)
         limits = {**engine.confinement(memory), **engine.devices(client, runtime, gpus)}
-        lines, status = _in_container(client, found, words, limits, timeout + seconds * (level == "stress"))
-        probes = _concluded(lines, status, timeout)
+        ending = _in_container(client, found, words, limits, timeout + seconds * (level == "stress"))
+        probes = _concluded(*ending[:2], timeout, ending[2])
         return _verification(image, level, probes, f"container of {image}")
     finally:
         client.close()
@@ -164,11 +166,12 @@ def _outside(item: Probe) -> Probe:
 
 def _in_container(
     client: Any, image: Any, words: Sequence[str], limits: Mapping[str, Any], timeout: float
-) -> tuple[list[str], int]:
+) -> tuple[list[str], int, str]:
     """Start, wait, read and remove; whatever happens in between, a Ctrl-C too, the container goes.
 
     Returns:
-        The lines that the scripts printed, and the exit status: 124 past the deadline, 127 without a Python.
+        The lines that the scripts printed, the exit status (124 past the deadline, 127 without a Python), and the last
+        words to standard error where the scripts never began.
     """
     for python in _PYTHONS:
         container = _created(client, image, [python, *words], limits)
@@ -178,7 +181,7 @@ def _in_container(
             container.remove(force=True, v=True)
         if outcome is not None:
             return outcome
-    return [], 127
+    return [], 127, ""
 
 
 def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[str, Any]) -> Any:
@@ -202,7 +205,7 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
         raise CannotCheckError(f"the engine refused the container: {error.explanation or error}") from None
 
 
-def _waited(container: Any, timeout: float) -> tuple[list[str], int] | None:
+def _waited(container: Any, timeout: float) -> tuple[list[str], int, str] | None:
     """The outcome of one container; ``None`` if it has not the Python that was asked for."""
     from docker.errors import APIError
 
@@ -211,6 +214,8 @@ def _waited(container: Any, timeout: float) -> tuple[list[str], int] | None:
     except APIError as error:
         if _is_absent(str(error)):
             return None
+        if _FOREIGN in str(error).lower():  # runc's releases differ in who tells it: the engine, or the container
+            return [], 1, _FOREIGN
         raise CannotCheckError(_refusal(str(error)), hint="see `envcheck doctor`") from None
     try:
         status = int(container.wait(timeout=timeout)["StatusCode"])
@@ -224,7 +229,8 @@ def _waited(container: Any, timeout: float) -> tuple[list[str], int] | None:
     container.reload()
     if container.attrs.get("State", {}).get("OOMKilled"):
         status = 137
-    return lines, status
+    said = "" if lines else container.logs(stdout=False, stderr=True, tail=3).decode("utf-8", "replace")
+    return lines, status, " ".join(said[-400:].split())
 
 
 def _is_absent(text: str) -> bool:
@@ -238,8 +244,11 @@ def _refusal(text: str) -> str:
     return f"the engine could not start the container: {' '.join(text.split())[:400]}"
 
 
-def _concluded(lines: Sequence[str], status: int, timeout: float) -> tuple[Probe, ...]:
-    """All results, with one more where the scripts did not come to their own end."""
+def _concluded(lines: Sequence[str], status: int, timeout: float, said: str = "") -> tuple[Probe, ...]:
+    """All results, with one more where the scripts did not come to their own end.
+
+    The kernel refuses a program for another processor, which the container's own program then says.
+    """
     probes, begun = read(lines)
     if is_complete(lines):
         return probes
@@ -248,5 +257,7 @@ def _concluded(lines: Sequence[str], status: int, timeout: float) -> tuple[Probe
         127: ("image-without-python", "none of " + ", ".join(_PYTHONS) + " can be started"),
         137: ("probe-memory-short", "it was killed: the memory limit was reached, or somebody stopped it"),
     }
-    code, why = endings.get(status, ("probe-failed", f"the scripts ended with status {status}"))
+    unknown = ("probe-failed", f"the scripts ended with status {status}{said and ': ' + said}")
+    foreign = ("container-image-arch", "its programs are for another processor than this machine's")
+    code, why = foreign if _FOREIGN in said.lower() else endings.get(status, unknown)
     return (*probes, Probe(begun or "container", "fail", why, {}, code))

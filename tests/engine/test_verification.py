@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.build import verify
+from compat.build import build_image, verify
 from compat.build.outcome import dump
 from compat.errors import CannotCheckError
 
@@ -105,6 +105,21 @@ def test_an_image_without_python_is_told_as_such(base):
     base("debian:12")
     result = verify("debian:12", timeout=60)
     assert [finding.code for finding in result.findings] == ["image-without-python"]
+
+
+def test_an_image_for_another_processor_is_told_as_such(base, client, tmp_path):
+    """Its Python is the head of an ELF file for a processor that nobody has: the kernel refuses it, and nothing more."""
+    base("python:3.11-slim")
+    head = bytearray(Path(sys.executable).resolve().read_bytes()[:4096])
+    head[18:20] = (0x9026).to_bytes(2, sys.byteorder)  # e_machine: EM_ALPHA
+    (tmp_path / "python").write_bytes(head)
+    (tmp_path / "python").chmod(0o755)
+    text = "FROM python:3.11-slim\nCOPY python /opt/venv/bin/python\n"
+    built = build_image(text, tag="envcheck-test/foreign", context=tmp_path, builder="classic")
+    assert built.ok, built.why
+    result = verify(built.tag, expect="cpu", timeout=60)
+    client.images.remove(built.tag, force=True)
+    assert [finding.code for finding in result.findings] == ["container-image-arch"]
 
 
 def test_an_image_that_is_not_here_cannot_be_checked(client):

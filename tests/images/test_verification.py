@@ -32,6 +32,21 @@ def test_a_run_that_did_not_end_by_itself_is_one_failure_more(lines, status, cod
 
 
 @pytest.mark.parametrize(
+    ("said", "code", "words"),
+    [
+        ("exec /opt/venv/bin/python: exec format error", "container-image-arch", "another processor"),
+        ("Exec format error", "container-image-arch", "another processor"),
+        ("Fatal Python error: init_fs_encoding", "probe-failed", "status 1: Fatal Python error: init_fs_encoding"),
+        ("", "probe-failed", "status 1"),
+    ],
+)
+def test_a_container_that_never_began_is_told_by_its_last_words(said, code, words):
+    (found,) = verification._concluded([], 1, 30, said)
+    assert (found.status, found.code) == ("fail", code)
+    assert found.why.endswith(words) or words in found.why
+
+
+@pytest.mark.parametrize(
     ("modules", "proved"),
     [
         (None, ()),
