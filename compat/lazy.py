@@ -67,16 +67,11 @@ def _later(kind: type, name: str) -> Any:
     def method(*given: Any, **named: Any) -> Any:
         text, known = _method(kind, name)
         exec(text, known)  # noqa: S102 - as the standard library does it: of our own fields' names alone
-        setattr(kind, name, _placed(known[name]))
+        setattr(kind, name, known[name])
         return known[name](*given, **named)
 
     method.__name__ = name
-    return _placed(method)
-
-
-def _placed(method: Any) -> Any:
-    """A method as it stands in a class: only in a class body does Python itself see to ``__new__``."""
-    return staticmethod(method) if method.__name__ == "__new__" else method
+    return method
 
 
 _METHODS: Final = ("__new__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__")

@@ -162,6 +162,33 @@ def test_registration_with_the_fabric_is_told(driver, definitions, told):
     assert nvidia(driver(nvml=definitions))[0].fabric == told
 
 
+@pytest.mark.parametrize(
+    ("mask", "reasons"),
+    [
+        ("0", ()),
+        ("0x49ull", ("gpu_idle", "hw_slowdown", "hw_thermal_slowdown")),
+        ("0x1a0ull", ("sw_thermal_slowdown", "hw_power_brake_slowdown", "display_clocks_setting")),
+        ("0xff0000000000ull", ()),
+    ],
+)
+def test_what_holds_the_clocks_down_is_told_by_name(driver, mask, reasons):
+    assert nvidia(driver(nvml=f"THROTTLE={mask}"))[0].throttle == reasons
+
+
+def test_reasons_have_the_numbers_that_nvidias_own_module_gives_them():
+    import pynvml
+
+    from compat.detect.children.nvml import REASONS
+
+    named = {
+        "applications_clocks_setting": "ApplicationsClocksSetting",
+        "display_clocks_setting": "DisplayClockSetting",
+    }
+    for number, name in REASONS.items():
+        word = named.get(name) or "".join(part.title() for part in name.split("_"))
+        assert getattr(pynvml, f"nvmlClocksThrottleReason{word}") == number
+
+
 @pytest.mark.parametrize("definitions", ["PROCESSES=3", "PROCESSES=3 OLD"])
 def test_compute_processes_are_counted_by_either_release_of_the_call(driver, definitions):
     assert [gpu.processes for gpu in nvidia(driver(nvml=definitions))] == [3, 3]

@@ -58,6 +58,13 @@ def test_body_of_an_answer_is_read_to_its_end(serve):
 
 
 @pytest.mark.parametrize(
+    "head", [b"HTTP/1.0 200 OK", b"HTTP/1.1 200", b"HTTP/1.0 200 \xff\xfe", b"HTTP/1.0 200 OK\r\nA: 500"]
+)
+def test_success_is_told_by_the_number_of_the_first_line(head):
+    assert sockets.body(head + b"\r\nServer: x\r\n\r\n{}\r\n\r\n{}") == b"{}\r\n\r\n{}"
+
+
+@pytest.mark.parametrize(
     "answer", [b"HTTP/1.1 500 Internal\r\n\r\noops", b"SSH-2.0-OpenSSH\r\n", b"", b"HTTP/1.0\r\n\r\n"]
 )
 def test_answer_that_is_no_success_is_an_error(serve, answer):

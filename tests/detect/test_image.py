@@ -131,6 +131,60 @@ def test_a_layer_that_cannot_be_unpacked_is_said_and_the_rest_is_read(tmp_path):
     assert found.tree
 
 
+TREE = {
+    "/etc/os-release": layers.Node("file", 0o644, 3, data=b"ID=x"),
+    "/usr/lib/big.so": layers.Node("file", 0o755, 1 << 30),
+    "/lib": layers.Node("link", target="usr/lib"),
+    "/usr/local/release": layers.Node("link", target="/etc/os-release"),
+    "/usr/up": layers.Node("link", target="../../../etc/os-release"),
+    "/loop": layers.Node("link", target="loop"),
+    "/gone": layers.Node("link", target="nowhere"),
+    "/dev/null": layers.Node("other"),
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "read", "link", "real", "kind"),
+    [
+        ("/etc/os-release", b"ID=x", None, "/etc/os-release", "file"),
+        ("/usr/local/release", b"ID=x", "/etc/os-release", "/etc/os-release", "file"),
+        ("/usr/up", b"ID=x", "../../../etc/os-release", "/etc/os-release", "file"),
+        ("/lib/big.so", "not kept from the image", None, "/usr/lib/big.so", "file"),
+        ("/lib", "not a regular file", "usr/lib", "/usr/lib", "folder"),
+        ("/lib/..", "not a regular file", None, "/usr", "folder"),
+        ("/dev/null", "not a regular file", None, "/dev/null", "other"),
+        ("/", "not a regular file", None, "/", "folder"),
+        ("/gone", "No such file or directory", "nowhere", "/nowhere", None),
+        ("/etc/os-release/x", "No such file or directory", None, "/etc/os-release/x", None),
+        ("/loop", "Too many levels of symbolic links", "loop", None, None),
+    ],
+)
+def test_an_images_tree_answers_as_a_file_system_does(path, read, link, real, kind):
+    root = image.ImageRoot(layers.Image({}, TREE))
+
+    def told(question):
+        try:
+            return question()
+        except OSError as error:
+            return error.strerror
+
+    assert told(lambda: root.read(path)) == read
+    assert told(lambda: root.link(path)) == (link or "Invalid argument")
+    assert told(lambda: root.real(path)) == (real or "Too many levels of symbolic links")
+    found = told(lambda: root.entry(path))
+    assert getattr(found, "kind", None) == kind
+    assert root._exists(path) is (kind is not None)
+
+
+def test_folders_of_an_image_are_listed_whether_or_not_a_layer_names_them():
+    root = image.ImageRoot(layers.Image({}, TREE))
+    assert root.names("/") == ["dev", "etc", "gone", "lib", "loop", "usr"]
+    assert root.names("/lib") == ["big.so"]
+    for path in ("/etc/os-release", "/nowhere", "/loop"):
+        with pytest.raises(OSError, match=r"No such file|Too many levels"):
+            root.names(path)
+
+
 def test_links_in_a_circle_do_not_hang(tmp_path):
     tree = {"/a": layers.Node("link", target="/b"), "/b": layers.Node("link", target="a")}
     root = image.ImageRoot(layers.Image({}, tree))

@@ -53,6 +53,22 @@ def test_entries_of_another_word_size_are_left_out(replay):
     assert list(ldcache.entries(replay.ld_so_cache({"libcuda.so.1": "/x"}, "aarch64"), "x86_64")) == []
 
 
+def test_entries_of_each_architecture_are_told_apart():
+    """The flags of dl-cache.h (FLAG_X8664_LIB64 and so on, with FLAG_ELF_LIBC6): a cache may hold all of them."""
+    flags = {"x86_64": 0x0303, "aarch64": 0x0A03, "ppc64le": 0x0503, "s390x": 0x0403, "riscv64": 0x1003, "i686": 0x0003}
+    texts = [f"lib{arch}.so\0/lib/lib{arch}.so\0".encode() for arch in flags]
+    base = 48 + 24 * len(flags)
+    rows, at = b"", base
+    for (arch, flag), text in zip(flags.items(), texts, strict=True):
+        rows += struct.pack("=iIIIQ", flag, at, at + len(arch) + 7, 0, 0)
+        at += len(text)
+    head = b"glibc-ld.so.cache1.1" + struct.pack("=II", len(flags), at - base) + bytes(20)
+    data = head + rows + b"".join(texts)
+    for arch in flags.keys() - {"i686"}:
+        assert list(ldcache.entries(data, arch)) == [(f"lib{arch}.so", f"/lib/lib{arch}.so")]
+    assert len(list(ldcache.entries(data, "loongarch64"))) == len(flags)  # its flag is not known: nothing is left out
+
+
 @given(data=st.binary(max_size=300), cut=st.integers(0, 400))
 def test_damaged_cache_is_never_an_error(replay, data, cut):
     whole = replay.ld_so_cache({"libcuda.so.1": "/usr/lib/libcuda.so.1", "libm.so.6": "/lib/libm.so.6"})

@@ -116,6 +116,15 @@ def test_a_wheel_is_read_without_extraction(tmp_path, cuda, plain, method):
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
 
 
+def test_files_that_tell_a_target_by_name_are_told_wherever_they_lie(tmp_path):
+    name = "rocblas/library/TensileLibrary_Type_HH_gfx90a.dat"
+    wheel(tmp_path / "k.whl", {name: b"data", "rocblas/readme.dat": b"data"})
+    (tmp_path / "layer.tar").write_bytes(layer({name: b"data", "rocblas/readme.dat": b"data"}))
+    for file in ("k.whl", "layer.tar"):
+        (code,) = inspect(tmp_path / file).objects
+        assert (code.path, code.form, code.gfx) == (name, "name", ("gfx90a",)), file
+
+
 def test_a_wheel_behind_any_seekable_file(tmp_path, cuda):
     """As a registry passes one: only the directory and the binaries' bytes are asked for."""
     path = wheel(tmp_path / "k.whl", {"k/big.txt": b"\0" * 3_000_000, "k/_C.so": cuda}, zipfile.ZIP_STORED)

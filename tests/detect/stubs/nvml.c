@@ -268,6 +268,16 @@ int nvmlDeviceGetTotalEccErrors(device which, int kind, int counter, unsigned lo
 #endif
   return lost(which);
 }
+
+#ifdef THROTTLE
+int nvmlDeviceGetCurrentClocksThrottleReasons(device which, unsigned long long *reasons) {
+  *reasons = THROTTLE;
+  return lost(which);
+}
+int nvmlDeviceGetCurrentClocksEventReasons(device which, unsigned long long *reasons) {
+  return nvmlDeviceGetCurrentClocksThrottleReasons(which, reasons);
+}
+#endif
 #else
 int nvmlDeviceGetComputeRunningProcesses_v2(device which, unsigned *count, void *list) {
   return lost(which) ? lost(which) : processes(count, list);
