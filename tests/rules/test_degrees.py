@@ -137,3 +137,27 @@ def test_only_on_windows_amds_driver_brings_half_of_the_runtime(doctor, platform
     report = doctor(platform=platform, gpus=[radeon("gfx1100")], error=error, rocm="6.2")
     fixes = [item.fix.text for root in report.findings for item in (root, *root.consequences)]
     assert any("Adrenalin" in text for text in fixes) is suspected
+
+
+@pytest.mark.parametrize(
+    ("version", "built", "found"),
+    [
+        ("2.1.0", "2.1", False),
+        ("2.1.2", "2.1.0", False),
+        ("2.1.0+cu121", "2.1.0+cu118", False),
+        ("2.10.0", "2.1", True),  # a number, not the beginning of a text
+        ("2.1.0", "2.10", True),
+        ("2.1.0", "1.13.1", True),
+        ("2.1.0", "2", False),
+        ("2.1.0", "", False),
+    ],
+)
+def test_an_extension_that_was_built_for_another_torch(doctor, version, built, found):
+    report = told(doctor(packages={"torch": version}, builds={"deepspeed": {"torch": built}}))
+    assert ("abi-mismatch" in report) is found
+    if found:
+        plain = version.partition("+")[0]
+        assert report["abi-mismatch"] == (
+            "error",
+            f"deepspeed was built for torch {built}; torch {plain} is installed.",
+        )

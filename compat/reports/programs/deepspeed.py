@@ -33,7 +33,7 @@ NAME: Final = "ds_report"
 
 _MARKS: Final = (
     "torch install path", "torch cuda version", "torch hip version", "deepspeed info", "deepspeed install path",
-    "deepspeed wheel compiled w.", "nvcc version", "op name", "shared memory size", "async_io", "fused_adam",
+    "deepspeed wheel compiled w", "nvcc version", "op name", "shared memory size", "async_io", "fused_adam",
     "cpu_adam", "sparse_attn", "transformer_inference", "fused_lamb",
 )  # fmt: skip
 _UNTESTED = re.compile(r"untested triton version \((\d[\w.+]*)\)")
@@ -42,8 +42,13 @@ _WHEEL = re.compile(r"torch (\d[\w.+]*), (cuda|hip) (\d+\.\d+)")
 
 
 def _wheel(pair: Pair) -> Iterator[Claim]:
-    """What DeepSpeed itself was compiled with, which need not be what it runs with."""
-    if found := _WHEEL.search(pair.value):
+    """What DeepSpeed itself was compiled with, which need not be what it runs with.
+
+    Only the operators that came compiled are bound to it: those of a wheel that has none (the column "installed" says
+    YES for no operator) are compiled at their first use, for the torch that is there.
+    """
+    found = _WHEEL.search(pair.value)
+    if found and found[1] != "0.0" and "[YES]" in pair.page.text:
         torch, kind, version = found.groups()
         prefix = "cuda" if kind == "cuda" else "rocm"
         runtime = "" if version == "0.0" else f"{prefix}{version}"
@@ -64,7 +69,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "torch hip version": values.hip_build,
     "nvcc version": values.first("cuda_toolkit"),
     "deepspeed info": values.package("deepspeed"),
-    "deepspeed wheel compiled w.": _wheel,
+    "deepspeed wheel compiled w": _wheel,
     "shared memory size": _shm,
 }
 

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 
+def _one_series(version: str, built: str) -> bool:
+    """Whether two releases agree in major and minor, as far as both say: torch keeps its ABI within a minor at most."""
+    parts = (text.partition("+")[0].split(".")[:2] for text in (version, built))
+    return all(left == right for left, right in zip(*parts, strict=False))
+
+
 class AbiMismatch(Rule):
     """An extension was compiled against another framework ABI.
 
@@ -57,12 +63,7 @@ class AbiMismatch(Rule):
         if not builds:
             return None
         for name, build in builds.items():
-            if (
-                torch
-                and build.torch
-                and torch.version
-                and not torch.version.startswith(".".join(build.torch.split(".")[:2]))
-            ):
+            if torch and build.torch and torch.version and not _one_series(torch.version, build.torch):
                 return Found(
                     detail=f"{name} was built for torch {build.torch}; torch {torch.version} is installed.",
                     facts=(f"builds.{name}", torch.fact),
