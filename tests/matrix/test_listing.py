@@ -211,3 +211,19 @@ def test_a_release_that_is_not_there_is_answered_with_its_neighbours(asked, expe
         show(MATRIX, asked)
     assert told.value.expected.endswith(f", {expected}")
     assert "is not in the matrix" in told.value.what
+
+
+@pytest.mark.parametrize("tag", ["12.8.1-base-ubuntu22.04", "11.8.0-base-ubuntu22.04", "12.1.1-devel-rockylinux8"])
+def test_conditions_of_an_image_are_told_once_per_driver_range_with_the_brands_they_hold_for(tag):
+    """Against the expression itself, taken apart by hand: a space parts alternatives, a comma their terms."""
+    (row,) = [row for row in MATRIX.table("images") if f"nvidia/cuda:{tag}" in row.references()]
+    expected = {}
+    for option in row.require.split():
+        terms = option.split(",")
+        rest = " and ".join(term for term in terms if not term.startswith("brand="))
+        expected.setdefault(rest, []).extend(term[6:] for term in terms if term.startswith("brand="))
+    (told,) = [each for each in show(MATRIX, f"nvidia/cuda:{tag}") if "NVIDIA_REQUIRE_CUDA" in each.title]
+    assert [line.cells for line in told.lines] == [
+        (rest, " ".join(brands) if brands else "any") for rest, brands in expected.items()
+    ]
+    assert told.lines[0].cells[1] == "any"
