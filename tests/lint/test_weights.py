@@ -30,6 +30,9 @@ def found(text, code):
     ]
 
 
+AMD = "https://repo.radeon.com/rocm/manylinux/rocm-rel-6.3/"
+JAXLIB = f"RUN pip3 install {AMD}jaxlib-0.4.31-cp310-cp310-manylinux_2_28_x86_64.whl\n"
+
 # code, the file, what it weighs, words that its detail must hold
 WEIGHED = [
     # an older minor of the same major has the library by name, another major has not
@@ -89,6 +92,19 @@ WEIGHED = [
         ("warning", "certain", 3),
         "ROCm 6.0 beside the 6.2 of rocm/dev-ubuntu-22.04:6.2",
     ),
+    # a wheel of one ROCm on an image of another, which the image says or AMD's installer brought
+    (
+        "base-runtime-mismatch",
+        on("rocm/dev-ubuntu-22.04:6.1") + JAXLIB,
+        ("warning", "certain", 3),
+        "jaxlib is of ROCm 6.3; the image has 6.1.",
+    ),
+    (
+        "base-runtime-mismatch",
+        on("ubuntu:22.04") + "RUN curl -O https://repo.radeon.com/amdgpu-install/6.2/ubuntu/jammy/a.deb\n" + JAXLIB,
+        ("warning", "certain", 4),
+        "jaxlib is of ROCm 6.3; the image has 6.2.",
+    ),
     # a system is old whoever ships it
     ("base-tag-eol", on("rocm/dev-ubuntu-18.04:5.7"), ("warning", "certain", 1), "ubuntu18.04 left standard support"),
     ("base-tag-eol", "FROM nvidia/cuda:12.8.0-base-cm2\n", ("warning", "certain", 1), "cm2"),
@@ -117,6 +133,8 @@ SILENT = [
     ("version-does-not-exist", SLIM + f"RUN pip install torch==2.5.1 --index-url {PYTORCH}/cu118\n"),
     ("version-does-not-exist", SLIM + f"RUN pip install torch==2.9.1 --index-url {PYTORCH}/whatever\n"),
     ("rocm-libs-mixed", on("rocm/dev-ubuntu-22.04:6.0") + f"RUN pip3 install torch==2.3.0 -i {PYTORCH}/rocm6.0\n"),
+    ("base-runtime-mismatch", on("rocm/dev-ubuntu-22.04:6.3") + JAXLIB),
+    ("base-runtime-mismatch", on("ubuntu:22.04") + JAXLIB),
     ("base-tag-eol", on("rocm/dev-ubuntu-24.04:6.2")),
     ("base-tag-gone", "FROM nvidia/cuda:99.9.9-base-ubuntu99.04\n"),
     (

@@ -79,6 +79,7 @@ SPLIT = [
     ("PyTorch version (e.g. 1.0): 2.1", ("pytorch version",), ("pytorch version", "2.1", "")),
     ("Installed by (conda, pip: which): pip", ("installed by",), ("installed by", "pip", "")),
     ("How (conda: pip", ("how",), ("how", "pip", "")),  # never closed: the colon inside is all there is
+    ("Torch (any): 2.1 (cpu): x", ("torch",), ("torch", "2.1 (cpu): x", "")),  # closed before its colon
     ("(a): b", (), None),
     ("CUDA: ", ("cuda",), ("cuda", "", "")),
     ("CUDA: 12.1: extra", ("cuda",), ("cuda", "12.1: extra", "")),
