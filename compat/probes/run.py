@@ -179,14 +179,14 @@ def supervise(name: str, options: Any) -> int:
     words += ["--seconds", str(options.seconds), "--plan", options.plan]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
     limit = options.timeout + (options.seconds if options.level == "stress" else 0)
-    hurry = True
+    hurry, starved = True, ""
     try:
         state = _follow(process, time.time() + limit)
         hurry = state["late"]
+        starved = crowded() if hurry else ""  # now: with the child goes the memory that it holds
     finally:
         _end(process, hurry)
     if state["late"]:
-        starved = crowded()
         code = "probe-memory-short" if starved else "probe-timeout"
         _verdict(name, state, code, "no answer within %g s%s" % (limit, starved and ": " + starved))
     elif process.returncode not in (0, 1) or state["open"] or (process.returncode and not state["failed"]):

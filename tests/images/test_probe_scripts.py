@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import SimpleNamespace
 
@@ -88,3 +89,23 @@ def test_memory_that_is_read_again_and_again_explains_a_silence(tmp_path, names,
 
 def test_a_machine_without_limits_explains_nothing(tmp_path):
     assert load("run").crowded(str(tmp_path / "none")) == ""
+
+
+def test_the_memory_of_a_silent_child_is_looked_at_before_it_is_ended(tmp_path, monkeypatch, capsys):
+    """With the child goes the memory that it holds, and nothing would explain its silence any more."""
+    stub, run = tmp_path / "python", load("run")
+    stub.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
+    stub.chmod(0o755)
+
+    def asked():
+        os.kill(int((tmp_path / "pid").read_text()), 0)  # raises if it is gone
+        return "the memory limit is reached"
+
+    monkeypatch.setattr(run, "crowded", asked)
+    monkeypatch.setattr(sys, "executable", str(stub))
+    assert run.supervise("jax", SimpleNamespace(expect="", seconds=1.0, timeout=0.5, level="framework", plan="")) == 1
+    found, _ = outcome.read(capsys.readouterr().out.splitlines())
+    assert (found[0].code, found[0].why) == (
+        "probe-memory-short",
+        "no answer within 0.5 s: the memory limit is reached",
+    )
