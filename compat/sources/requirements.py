@@ -84,7 +84,7 @@ def request(text: str, line: int = 0) -> Request | None:
         version = found["version"]
         return Request(name=normalise(found["name"]), spec=f"=={version}", url=text if "/" in text else "", line=line)
     found = _REQUIREMENT.fullmatch(text)
-    if found is None or text.startswith((".", "/")):
+    if found is None:  # a path begins with a sign that no name begins with
         return None
     extras = tuple(item.strip() for item in (found["extras"] or "").split(",") if item.strip())
     spec = (found["spec"] or "").strip().strip("()").replace(" ", "")

@@ -188,6 +188,19 @@ def test_version_of_a_silent_engine_is_that_of_its_package(recorded, files, engi
     assert (host["engine"], host["engine_status"]) == (engine, "stopped")
 
 
+@pytest.mark.parametrize(
+    ("answer", "engine"),
+    [
+        ("Docker version 24.0.7, build afdd53b\n", "docker 24.0.7"),
+        ("nonsense", "docker"),
+        ({"code": 124, "why": "docker did not answer"}, "docker"),
+    ],
+)
+def test_version_of_a_silent_engine_without_a_package_is_its_clients(recorded, answer, engine):
+    host = recorded({"files": {"/usr/bin/docker": ""}, "commands": {"docker --version": answer}})
+    assert (host["engine"], host["engine_status"]) == (engine, "stopped")
+
+
 def test_docker_host_is_asked_first(recorded):
     said = docker({}) | {"env": {"DOCKER_HOST": "unix:///run/other.sock"}}
     said["sockets"]["/run/other.sock"] = {"/version": '{"Version": "20.10.0"}', "/info": "{}"}

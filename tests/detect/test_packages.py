@@ -265,6 +265,16 @@ def test_file_of_a_build_wins_and_a_label_may_be_finer(recorded, version, text, 
     assert recorded(site({}, **files), python="/venv")["builds"]["torch"].runtime == runtime
 
 
+@pytest.mark.parametrize(
+    ("flags", "abi"),
+    [("-D_GLIBCXX_USE_CXX11_ABI=1", True), ("-D_GLIBCXX_USE_CXX11_ABI=0 -O2", False), ("-O2", None), (None, None)],
+)
+def test_string_abi_of_torch_is_that_of_the_flags_it_hands_on(recorded, flags, abi):
+    config = {} if flags is None else {"torch/share/cmake/Torch/TorchConfig.cmake": f'set(TORCH_CXX_FLAGS "{flags}")'}
+    said = site({}, **{"torch/version.py": "__version__ = '2.9'\ncuda = '12.8'\n", **config})
+    assert recorded(said, python="/venv")["builds"]["torch"].cxx11_abi is abi
+
+
 def test_jax_takes_the_runtime_of_its_plugin(recorded):
     said = {"jaxlib/version.py": "", "jax_plugins/xla_cuda12/__init__.py": "", "jax-0.5.0.dist-info/METADATA": ""}
     assert recorded(site({}, **said), python="/venv")["builds"]["jax"].runtime == "cuda12"

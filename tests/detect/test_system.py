@@ -188,6 +188,12 @@ def test_translation_mode_is_that_of_the_command_line(seen, text, mode):
     assert seen("boot", files={"/proc/cmdline": text})["iommu"].value == mode
 
 
+def test_a_kernel_that_is_not_known_is_none(seen):
+    """An image brings no kernel along."""
+    assert seen("system", uname="")["kernel"].value is None
+    assert seen("system", uname="6.8.0")["kernel"].value == "6.8.0"
+
+
 @pytest.mark.parametrize(("text", "mode"), [("1", "enforcing"), ("0\n", "permissive"), (None, "disabled")])
 def test_selinux_mode(seen, text, mode):
     files = {} if text is None else {"/sys/fs/selinux/enforce": text}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from compat import sources
 from compat.errors import InputError
-from compat.sources import requirements
+from compat.sources import requirements, shell
 from compat.sources.documents import read_yaml
 from compat.sources.values import Ask, Request, Stage
 
@@ -401,3 +401,34 @@ def test_documents_read_as_yaml_reads_them(value):
 
     text = yaml.safe_dump(value)
     assert plain(read_yaml(text, "f")) == yaml.load(text, Loader=yaml.BaseLoader)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["./local", "../local", "/opt/local", "git+https://x/y", "https://x/y.zip", "http://x/y.zip", "file:///opt/y"],
+)
+def test_what_is_installed_from_elsewhere_is_no_request_and_no_riddle(line):
+    step, unread = requirements.from_text(f"{line}\n")
+    assert (step.requests, unread) == ((), ())
+
+
+def test_commands_behind_a_comment_stand_on_their_own_lines():
+    found = shell.commands("# it's a note\npip install torch # why\n\n  # more\ncmake .", 7)
+    assert [(command.words[0], command.line) for command in found] == [("pip", 8), ("cmake", 11)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("uv.lock", '[[package]]\nname = "torch"\nversion = "2.9.1"\n'),
+        ("poetry.lock", '[[package]]\nname = "torch"\nversion = "2.9.1"\n'),
+        ("pylock.toml", '[[packages]]\nname = "torch"\nversion = "2.9.1"\n'),
+        ("Pipfile.lock", '{"default": {"torch": {"version": "==2.9.1"}}}'),
+    ],
+)
+def test_a_lock_of_any_tool_settles_its_packages(name, text):
+    ask = sources.read(text, name)
+    assert ask.kind == "lock"
+    assert [(item.name, item.exact) for step in ask.stages[0].installs for item in step.requests] == [
+        ("torch", "2.9.1")
+    ]
