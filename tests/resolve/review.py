@@ -384,8 +384,11 @@ def of_wishes(wishes: tuple[str, ...], plan: Plan) -> Iterator[str]:
 def _of_doctor(host: Host, plan: Plan) -> Iterator[str]:
     """A plan that the doctor would fault is a bug of one of the two."""
     told = {gpu.kernels for gpu in plan.gpus}  # that PTX is compiled is said by the plan itself
+    idle = [gpu.name for gpu in plan.gpus if gpu.kernels == "none"]  # and so is what it leaves idle
     for finding in judge(machine_of(host, plan), real()).findings:
-        if finding.severity in {"error", "warning"} and not (finding.code == "arch-ptx-only" and "ptx" in told):
+        known = finding.code == "arch-ptx-only" and "ptx" in told
+        known |= finding.severity == "warning" and any(finding.detail.startswith(f"{name} is ") for name in idle)
+        if finding.severity in {"error", "warning"} and not known:
             yield f"doctor {finding.severity} ({finding.confidence}) {finding.code}: {finding.detail}"
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
+from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import installed
@@ -30,6 +31,14 @@ _CODE: Final = (
     "hsa-invalid-isa",
 )
 """Messages that say "no code for this GPU"."""
+
+
+def _is_inside(gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a GPU is part of the processor: as the machine says, else as all products of its id or name are."""
+    if gpu.integrated is not None:
+        return gpu.integrated
+    rows = [row for row in find_gpu(matrix, gpu.pci or gpu.name) if row.target == gpu.target]
+    return bool(rows) and all(row.segment in {"apu", "integrated", "igpu"} for row in rows)
 
 
 class RocmGfxUnsupported(Rule):
@@ -59,7 +68,7 @@ class RocmGfxUnsupported(Rule):
         for item in installed(host, matrix):
             for gpu in cards:
                 if item.rocm and item.kernels and not self._runs(gpu, item.kernels, host, matrix):
-                    mild = "warning" if gpu.integrated and len(cards) > 1 and not signals.harmful else None
+                    mild = len(cards) > 1 and not signals.harmful and _is_inside(gpu, matrix)
                     detail = (
                         f"{gpu.name or 'The GPU'} is {gpu.target}; {item.label} carries {' '.join(item.kernels[:12])}."
                     )
