@@ -13,6 +13,7 @@ from compat.facts import load as load_host
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
 from compat.resolve.knowledge import knowledge
+from compat.resolve.relaxing import allowed_places, relaxed
 from compat.resolve.request import read
 from compat.resolve.situation import ENDLESS, Situation, driver_number, situation
 from compat.resolve.target import for_image, from_options, gpu
@@ -296,3 +297,17 @@ def test_a_gpu_of_no_maker_is_unknown() -> None:
     answer = resolve(["torch"], load_host({"gpus": [{"name": "X", "target": "foo1"}]}, "host"), REAL)
     assert answer.status == "unknown"
     assert "which kernels X runs is unknown" in answer.conditions[0]
+
+
+def test_a_place_that_costs_a_fact_is_allowed_only_without_that_fact() -> None:
+    target = situation((), [load_host({"arch": "aarch64", "platform": "linux"}, "host")], knowledge(REAL))
+    bits = sum(soft.bit for soft in target.softs if soft.subject == "arch")
+    assert [place for place, _ in target.places] == ["linux_aarch64", "linux_x86_64"]
+    assert allowed_places(target) == ("linux_aarch64",)
+    assert allowed_places(relaxed(target, bits)) == ("linux_aarch64", "linux_x86_64")
+
+
+def test_of_several_machines_each_fact_is_that_of_one_that_states_it() -> None:
+    hosts = [load_host({"platform": "linux"}, "one"), load_host({"arch": "aarch64"}, "other")]
+    assert situation((), hosts, knowledge(REAL)).place == "linux_aarch64"
+    assert situation((), hosts[::-1], knowledge(REAL)).place == "linux_aarch64"
