@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 
+# Objects made between two collections: loading modules makes many and drops none, so that looking often is in vain.
 _MANY = 50_000
-"""Objects made between two collections: loading modules makes many and drops none, so that looking often is in vain."""
 
 
 def main() -> int:

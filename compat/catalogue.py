@@ -23,6 +23,7 @@ class Spec:
     meaning: str
 
 
+# Every fact there is: detectors fill them, reports state them, rules name them as parameters.
 CATALOGUE: Final[Mapping[str, Spec]] = {
     # the machine
     "os": Spec(
@@ -123,4 +124,3 @@ CATALOGUE: Final[Mapping[str, Spec]] = {
     # environment
     "env": Spec("table", "environment variables that steer GPU software"),
 }
-"""Every fact there is: detectors fill them, reports state them, rules name them as parameters."""

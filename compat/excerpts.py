@@ -15,30 +15,30 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Characters up to which a text is kept whole; a hundred times a usual issue.
 LONG: Final = 1_000_000
-"""Characters up to which a text is kept whole; a hundred times a usual issue."""
 
+# Lines kept of those that differ in digits only; the largest machines list their devices in as many.
 ALIKE: Final = 64
-"""Lines kept of those that differ in digits only; the largest machines list their devices in as many."""
 
+# Lines that are compared at most, half from either end; ten megabytes of an ordinary log have a quarter of it.
 LOOKED_AT: Final = 400_000
-"""Lines that are compared at most, half from either end; ten megabytes of an ordinary log have a quarter of it."""
 
+# Characters kept of one line; a whole log pasted as one JSON string fits.
 WIDEST: Final = 200_000
-"""Characters kept of one line; a whole log pasted as one JSON string fits."""
 
+# Characters of different lines that are kept about whole; ten megabytes of a log that repeats itself have fewer.
 MOST: Final = 2_000_000
-"""Characters of different lines that are kept about whole; ten megabytes of a log that repeats itself have fewer."""
 
+# Lines kept below one that tells of a fault: messages go on there.
 BELOW: Final = 3
-"""Lines kept below one that tells of a fault: messages go on there."""
 
+# Words of which one stands in nearly every message of a fault, and in no line that merely states a version.
 _TELLING: Final = (
     "error", "warn", "fail", "exception", "traceback", "cannot", "can't", "unable", "undefined", "no such", "mismatch",
     "insufficient", "too old", "not compatible", "not supported", "not found", "not available", "not compiled",
     "incompatible", "unsupported", "invalid", "illegal", "killed", "abort",
 )  # fmt: skip
-"""Words of which one stands in nearly every message of a fault, and in no line that merely states a version."""
 
 _DIGITS: Final = bytes.maketrans(b"123456789", b"000000000")
 

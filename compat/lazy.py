@@ -74,8 +74,8 @@ def _later(kind: type, name: str) -> Any:
     return method
 
 
+# What is written late; all of it for ordered classes, the first three for those that are compared.
 _METHODS: Final = ("__new__", "__hash__", "__eq__", "__lt__", "__le__", "__gt__", "__ge__")
-"""What is written late; all of it for ordered classes, the first three for those that are compared."""
 
 _SIGNS: Final = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 

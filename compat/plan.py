@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SCHEMA: Final = "envcheck.resolve/1"
 _LONGEST: Final = 20_000  # characters; explanations of conflicts cite many sources, nothing else is long
 
+# The runtime of a plan in which nothing has GPU code although no CPU build was asked for.
 NO_CODE: Final = "none"
-"""The runtime of a plan in which nothing has GPU code although no CPU build was asked for."""
 
 How = Literal["measured", "documented", "inferred"]
 Status = Literal["plan", "conflict", "unknown"]

@@ -36,8 +36,8 @@ _INTEL = pattern(r"(?!sm_?\d|compute|gfx)[a-z][a-z0-9]{1,11}(?:-[a-z0-9]{1,11}){
 _CAPABILITY = pattern(r"([0-9]{1,2})\.([0-9])")
 
 
+# Intermediate code for Intel devices, by the name that SYCL compilers give it; the driver compiles it.
 SPIRV: Final = "spir64"
-"""Intermediate code for Intel devices, by the name that SYCL compilers give it; the driver compiles it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

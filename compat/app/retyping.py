@@ -33,8 +33,8 @@ class Asking:
     words: tuple[str, ...] = ()
 
 
+# ``envcheck resolve`` without further words.
 ASKING: Final = Asking()
-"""``envcheck resolve`` without further words."""
 
 
 def retyped(

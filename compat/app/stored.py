@@ -21,6 +21,7 @@ _NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _VERSION: Final = r"[0-9A-Za-z.!+_-]{1,99}"
 # a requirement of the shapes that the resolver writes, PEP 508 without address and marker
 _WANTED: Final = rf"{_NAME}(\[[A-Za-z0-9._,-]{{1,99}}\])?([<>=!~]{{1,3}}[0-9A-Za-z.!+_*-]{{1,99}}(,|$))*"
+# What the values of a stored plan look like, by key.
 _SOUND: Final = {
     "plan.runtime": (r"[a-z]{2,10}[0-9.]{0,12}", "cuda12.6, rocm6.4 or cpu"),
     "plan.python": (r"[0-9]\.[0-9]{1,2}t?", "a minor version such as 3.11"),
@@ -38,7 +39,6 @@ _SOUND: Final = {
     "plan.driver.package": (r"cuda-compat-[0-9]{1,3}-[0-9]{1,3}", "a package such as cuda-compat-12-8"),
     "plan.matrix": (r"[A-Za-z0-9:._-]{1,200}", "a digest"),
 }
-"""What the values of a stored plan look like, by key."""
 
 
 def stored(names: Sequence[str]) -> tuple[Answer, ...]:

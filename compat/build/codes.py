@@ -46,6 +46,7 @@ def advice(code: str) -> Advice:
     return Advice(page.code, page.title, page.severity, page.what, page.why, Fix(page.fix), page.sources)
 
 
+# Codes that no rule has, because only a probe can see them; ``envcheck explain`` tells them like a rule's page.
 CODES: Final[Mapping[str, Advice]] = {
     item.code: item
     for item in (
@@ -158,4 +159,3 @@ CODES: Final[Mapping[str, Advice]] = {
         ),
     )
 }
-"""Codes that no rule has, because only a probe can see them; ``envcheck explain`` tells them like a rule's page."""

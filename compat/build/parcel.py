@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from compat.plan import Plan
 
+# Where the scripts are, in a checkout and in a wheel.
 FOLDER: Final = Path(__file__).resolve().parent.parent / "probes"
-"""Where the scripts are, in a checkout and in a wheel."""
 
 _START: Final = (
     "import base64, io, os, sys, tempfile, zipfile\n"

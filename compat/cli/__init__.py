@@ -18,6 +18,7 @@ from compat.errors import EnvcheckError, InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Command -> module, in the order in which help lists them.
 COMMANDS: Final = {
     "doctor": "compat.cli.doctor",
     "host": "compat.cli.host",
@@ -32,7 +33,6 @@ COMMANDS: Final = {
     "matrix": "compat.cli.matrix",
     "explain": "compat.cli.explain",
 }
-"""Command -> module, in the order in which help lists them."""
 
 INTERRUPTED: Final = 130
 

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from compat.detect.base import Detector
     from compat.run import Runner
 
+# Every detector by a short name.
 DETECTORS: Final[Mapping[str, Detector]] = {
     # what may be slow starts first; of two that tell one fact, the earlier wins
     "nvidia": nvidia,
@@ -87,7 +88,6 @@ DETECTORS: Final[Mapping[str, Detector]] = {
     "system_packages": system_packages,
     "environment": environment,
 }
-"""Every detector by a short name."""
 
 
 def detect(

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
     from compat.run import Outcome
 
+# Key under which an answer carries the reason why it is not complete.
 FAILED: Final = "failed"
-"""Key under which an answer carries the reason why it is not complete."""
 
 _FOLDER: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "children")  # noqa: PTH100, PTH118, PTH120
 

@@ -47,8 +47,8 @@ class Detector(Protocol):
         ...
 
 
+# For detectors that read Linux's /proc and /sys.
 LINUX = frozenset({"linux"})
-"""For detectors that read Linux's /proc and /sys."""
 
+# For detectors whose subject is the same on every system.
 ANYWHERE = frozenset({"linux", "darwin", "windows"})
-"""For detectors whose subject is the same on every system."""

@@ -172,6 +172,7 @@ def deepspeed(machine: Machine, site: str) -> Build | None:
     )
 
 
+# Package -> reader of the file in which its build recorded itself.
 READERS: Final[Mapping[str, Callable[[Machine, str], Build | None]]] = {
     "torch": torch,
     "tensorflow": tensorflow,
@@ -181,7 +182,6 @@ READERS: Final[Mapping[str, Callable[[Machine, str], Build | None]]] = {
     "xformers": xformers,
     "deepspeed": deepspeed,
 }
-"""Package -> reader of the file in which its build recorded itself."""
 
 
 def _assigned(text: str, name: str) -> str:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from compat.detect.machine import Machine
 
+# Where engines look for specifications unless told otherwise (CDI specification, SPEC.md).
 FOLDERS: Final = ("/etc/cdi", "/var/run/cdi")
-"""Where engines look for specifications unless told otherwise (CDI specification, SPEC.md)."""
 
 _LIMIT: Final = 4 << 20
 _KIND: Final = pattern(r"""^\s{0,2}["']?kind["']?\s*:\s*["']?([\w.-]+/[\w.-]+)""", re.MULTILINE)

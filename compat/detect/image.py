@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from compat.detect.layers import Image, Node
     from compat.facts import Reading
 
+# Facts that belong to an image; all others are the host's.
 OWN: Final = (
     "os", "os_name", "libc", "glibc", "libstdcxx", "python", "python_path", "python_environment", "packages",
     "package_requires", "duplicate_packages", "builds", "conda_packages", "libraries", "cudnn", "nccl", "tensorrt",
     "cuda_toolkit", "cuda_toolkits", "rocm", "rocm_installs", "driver_packages", "env",
 )  # fmt: skip
-"""Facts that belong to an image; all others are the host's."""
 
 _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

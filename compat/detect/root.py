@@ -19,8 +19,8 @@ from compat.lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# Bytes read from one file unless the caller asks for more: no text that we need is longer.
 LIMIT: Final = 1 << 20
-"""Bytes read from one file unless the caller asks for more: no text that we need is longer."""
 
 _ENTRIES: Final = 20_000  # names taken from one folder; /proc of a large node has some ten thousand
 

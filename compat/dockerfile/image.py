@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from compat.dockerfile.settings import Settings
     from compat.plan import BaseImage, Plan
 
+# Label that holds the plan as JSON, for ``verify`` and for whoever finds the image later.
 PLAN_LABEL: Final = "dev.envcheck.plan"
-"""Label that holds the plan as JSON, for ``verify`` and for whoever finds the image later."""
 
 LOCK: Final = "/opt/tools-lock.txt"
+# Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer.
 REQUIREMENTS: Final = "/opt/tools-requirements.txt"
-"""Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer."""
 
 _PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
 _CACHES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {

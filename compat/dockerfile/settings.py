@@ -19,12 +19,12 @@ Builder = Literal["buildkit", "classic"]
 Installer = Literal["auto", "pip", "uv"]
 Secret = Literal["pip.conf", "netrc", "ca"]
 
+# Secrets that installers read, and where: mounted for one step, never part of a layer.
 SECRETS: Final[Mapping[str, str]] = {
     "pip.conf": "/etc/pip.conf",
     "netrc": "/root/.netrc",
     "ca": "/etc/ssl/certs/ca-certificates.crt",
 }
-"""Secrets that installers read, and where: mounted for one step, never part of a layer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ _MANAGERS: Final[Mapping[str, str]] = {
     "oraclelinux": "dnf",
     "fedora": "dnf",
 }
+# Names of systems, without their release, whose package manager we can write for.
 SYSTEMS: Final = tuple(_MANAGERS)
-"""Names of systems, without their release, whose package manager we can write for."""
 
 _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
     # paddle's core links OpenMP's runtime and does not carry it; the slim images have none.

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from compat.kernels.elf import Elf
 
+# Names behind ``gfx`` in the order of their numbers, from 0x20 on without gaps; ``-`` is a reserved number.
 _NUMBERED: Final = (
     "600 601 700 701 702 703 704 - 801 802 803 810 900 902 904 906 908 909 90c 1010 1011 1012 1030 1031 1032 1033 "
     "602 705 805 1035 1034 90a 940 1100 1013 1150 1103 1036 1101 1102 1200 1250 1151 941 942 - 1201 950 1310 9-generic "
     "10-1-generic 10-3-generic 11-generic 1152 - 1154 1153 12-generic 1251 12-5-generic 1172 1170 1171 9-4-generic "
     "- - 11-7-generic 13-generic"
 )
-"""Names behind ``gfx`` in the order of their numbers, from 0x20 on without gaps; ``-`` is a reserved number."""
 
+# ``e_flags & 0xff`` -> target.
 _MACH: Final = {0x20 + number: f"gfx{name}" for number, name in enumerate(_NUMBERED.split()) if name != "-"}
-"""``e_flags & 0xff`` -> target."""
 
+# Every target that has a number.
 PROCESSORS: Final = frozenset(_MACH.values())
-"""Every target that has a number."""
 
 _V2, _V3 = 0, 1  # EI_ABIVERSION: code object V2 is 0, V3 is 1, V4 to V6 are 2 to 4
+# V4 on: two bits per feature: 0 unsupported, 1 any, 2 off, 3 on.
 _SETTING: Final = {2: "-", 3: "+"}
-"""V4 on: two bits per feature: 0 unsupported, 1 any, 2 off, 3 on."""
 
 
 def target(elf: Elf) -> str:

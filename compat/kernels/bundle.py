@@ -42,11 +42,11 @@ class _Header(NamedTuple):
     method: int
 
 
+# Version -> magic, version, method, [total size,] uncompressed size, hash.
 _HEADERS: Final = {1: Struct("<4sHHIQ"), 2: Struct("<4sHHIIQ"), 3: Struct("<4sHHQQQ")}
-"""Version -> magic, version, method, [total size,] uncompressed size, hash."""
 
+# ``llvm::compression::Format``.
 _ZLIB, _ZSTD = 0, 1
-"""``llvm::compression::Format``."""
 
 
 class _Places:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from compat.kernels.window import Window
 
+# Where nvcc puts containers; the second is the name as PE cuts it.
 CUDA_SECTIONS: Final = (".nv_fatbin", ".nv_fatb")
-"""Where nvcc puts containers; the second is the name as PE cuts it."""
+# Device code that is still to be linked. The device linker puts its result into ``.nv_fatbin`` and leaves this behind:
+# in a linked library no runtime looks at it, and any PTX in it is lost (cuobjdump skips it too, without ``-all``).
 RELOCATABLE: Final = "__nv_relfatbin"
-"""Device code that is still to be linked. The device linker puts its result into ``.nv_fatbin`` and leaves this behind:
-in a linked library no runtime looks at it, and any PTX in it is lost (cuobjdump skips it too, without ``-all``)."""
 HIP_SECTIONS: Final = (".hip_fatbin", ".hip_fat")
 
 _MOST_IMAGES: Final = 1 << 20  # a hundred times what the largest published library has

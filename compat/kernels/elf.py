@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MAGIC: Final = b"\x7fELF"
 
 EM_386, EM_ARM, EM_X86_64, EM_AARCH64, EM_CUDA, EM_AMDGPU = 3, 40, 62, 183, 190, 224
+# ``e_machine`` -> architecture; the GPU machines are no architecture of a host and are left out.
 MACHINES: Final = {EM_386: "i386", EM_ARM: "arm", EM_X86_64: "x86_64", EM_AARCH64: "aarch64", 21: "ppc64", 243: "riscv"}
-"""``e_machine`` -> architecture; the GPU machines are no architecture of a host and are left out."""
 
 ET_REL = 1  # an object file, still to be linked
 SHT_DYNAMIC, SHT_NOBITS, SHT_DYNSYM, SHT_VERNEED = 6, 8, 11, 0x6FFFFFFE
@@ -52,10 +52,10 @@ def _layout(endian: str, wide: bool) -> Layout:
     return Layout(*(Struct(endian + item) for item in (*formats, "I", "HHIII", "IHHII")))
 
 
+# (EI_CLASS, EI_DATA) -> layout.
 _LAYOUTS: Final = {
     (kind, order): _layout(endian, kind == 2) for kind in (1, 2) for order, endian in ((1, "<"), (2, ">"))
 }
-"""(EI_CLASS, EI_DATA) -> layout."""
 
 
 class Section(NamedTuple):

@@ -31,8 +31,8 @@ _ENTRY: Final = Struct("<HHIQIIHHIIIQ")
 _ALIGN: Final = 8
 _PADDING: Final = 4096  # zeros between two containers that are stepped over before searching
 
+# Entry kind -> prefix of its target: PTX, cubin, NVVM for link-time optimisation, cubin in its newer wrapping.
 KINDS: Final = {1: "compute", 2: "sm", 8: "lto", 16: "sm"}
-"""Entry kind -> prefix of its target: PTX, cubin, NVVM for link-time optimisation, cubin in its newer wrapping."""
 
 _SUFFIXES: Final = ((0x100000, "a"), (0x200000, "f"))
 _COMPRESSED: Final = ((0x2000, "lz4"), (0x8000, "zstd"))

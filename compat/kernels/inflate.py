@@ -20,8 +20,8 @@ _STATES: Final = 16  # chunks between two kept states: 4 MiB
 _KEPT: Final = 16  # chunks that stay decompressed
 _INPUT: Final = 64 << 10
 
+# ``wbits`` of zlib for a zip member and for a gzip file.
 RAW, GZIP = -15, 31
-"""``wbits`` of zlib for a zip member and for a gzip file."""
 
 
 class Inflater:

@@ -41,13 +41,13 @@ _FLOOR = pattern(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+){1,3})")
 _SONAME = pattern(r"lib([\w+-]+?)(?:-[0-9a-f]{8})?\.so\.(\d+(?:\.\d+)*)")
 _DLL = pattern(r"([a-z]+?)64_(\d+)(?:_\d+)?\.dll", re.IGNORECASE)
 
+# Library -> the product whose version its soname counts.
 _PRODUCTS: Final = {
     **dict.fromkeys(("cudart", "cublas", "cublaslt", "nvrtc", "nvjitlink", "cupti"), "cuda"),
     **dict.fromkeys(("amdhip64", "amdhip", "hiprtc"), "rocm"),
     **{name: name for name in ("cudnn", "nccl", "cusparselt", "nvshmem_host", "cudss", "nvinfer")},
     **{name: name for name in ("cufft", "cusolver", "curand", "cusparse")},
 }
-"""Library -> the product whose version its soname counts."""
 
 
 def read(file: elf.Elf) -> Linkage:

@@ -28,11 +28,11 @@ _LOCAL: Final = struct.Struct("<4s22xHH")  # PKWARE APPNOTE 4.3.7: signature ...
 _LARGEST: Final = 16 << 30
 _RATIO: Final = 300  # real libraries stay below 100; deflate's most is 1032
 _FREE: Final = 64 << 20  # a member of up to this size may be as repetitive as it likes
+# What the standard library raises for hostile archives.
 _BROKEN: Final = (
     CutShortError, zipfile.BadZipFile, tarfile.TarError, OSError, ValueError, EOFError, RuntimeError, IndexError,
     OverflowError, MemoryError, struct.error,
 )  # fmt: skip
-"""What the standard library raises for hostile archives."""
 
 
 class Reader(io.RawIOBase):

@@ -23,8 +23,8 @@ _SECTION: Final = Struct("<8sIIII12xI")
 _IMPORT: Final = Struct("<IIIII")
 _U32: Final = Struct("<I")
 _PE32, _PE32_PLUS = 0x10B, 0x20B
+# Optional header's magic -> offset of its data directories; the second of them is the import table.
 _DIRECTORIES: Final = {_PE32: 96, _PE32_PLUS: 112}
-"""Optional header's magic -> offset of its data directories; the second of them is the import table."""
 _MOST_IMPORTS: Final = 4096
 
 

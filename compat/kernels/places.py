@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from compat.kernels.window import Window
 
 _USTAR_AT: Final = 257
+# Kind of archive -> where its magic stands, and the magic.
 _PACKED: Final = {"zip": (0, b"PK\x03\x04"), "tar": (_USTAR_AT, b"ustar"), "gzip": (0, b"\x1f\x8b\x08")}
-"""Kind of archive -> where its magic stands, and the magic."""
 _DEEPEST: Final = 3  # a saved image, its layer, a wheel in it; an archive that contains itself has no end
 _MOST_FILES: Final = 1 << 21
 _EXECUTABLE: Final = 0o111

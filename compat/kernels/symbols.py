@@ -31,8 +31,8 @@ _TORCH: Final = (
 )
 _LIBRARIES: Final = ("libc10*.so", "libtorch*.so")
 _NEW: Final = ("__cxx11", "B5cxx11")
+# Substitution, template parameter and literal, whose digits count nothing; else the length of an identifier.
 _TOKEN = pattern(r"S[0-9A-Z]*_|T[0-9]*_|L[a-z]\d+E|(\d+)")
-"""Substitution, template parameter and literal, whose digits count nothing; else the length of an identifier."""
 
 
 def imported(file: elf.Elf) -> Iterator[str]:

@@ -19,8 +19,8 @@ SCHEMA: Final = "envcheck.inspect/1"
 _AMD_LAST: Final = 100
 _NEARLY_ALL: Final = 0.9
 
+# A target that fewer fat binaries have is not supported: single kernels are built for others besides.
 FEW: Final = 0.1
-"""A target that fewer fat binaries have is not supported: single kernels are built for others besides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "envcheck.matrix/1"
 
+# What a comment stands above: ``("table", name)``, ``("row", table, n)``, ``("source", id)``, ``("schema",)`` ...
 Anchor = tuple[Any, ...]
-"""What a comment stands above: ``("table", name)``, ``("row", table, n)``, ``("source", id)``, ``("schema",)`` ..."""
 
 _TOKEN: Final = pattern(
     r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''"  # texts over several lines

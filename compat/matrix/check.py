@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+# File, line and the error, so that faults can be told in the files' order.
 Fault = tuple[str, int, InputError]
-"""File, line and the error, so that faults can be told in the files' order."""
 
 
 @dataclass(slots=True)

@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import DriverBranch
 
+# Whose driver numbers count; WSL2 reports the Windows driver's.
 Platform = Literal["linux", "windows", "wsl2"]
-"""Whose driver numbers count; WSL2 reports the Windows driver's."""
 
+# Kinds of product for which NVIDIA supports forward compatibility (CUDA Compatibility, "Forward Compatibility").
+#
+# It names "select" workstation cards and Jetson boards too; which those are is not written down, so they do not count.
 FORWARD_SEGMENTS: Final = frozenset({"datacenter"})
-"""Kinds of product for which NVIDIA supports forward compatibility (CUDA Compatibility, "Forward Compatibility").
 
-It names "select" workstation cards and Jetson boards too; which those are is not written down, so they do not count.
-"""
-
+# ``full``: the release's own floor is reached. ``minor``: runs by minor-version compatibility, without PTX of that
+# toolkit. ``none``: too old. ``unknown``: the matrix does not say.
 Support = Literal["full", "minor", "none", "unknown"]
-"""``full``: the release's own floor is reached. ``minor``: runs by minor-version compatibility, without PTX of that
-toolkit. ``none``: too old. ``unknown``: the matrix does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ PLATFORM: Final = _word(
 )
 ARCH: Final = _word("x86_64", "aarch64", "ppc64le")
 
+# Row type -> field -> spelling of each of its items; an empty text states nothing and fits everywhere.
 SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Row: {"how": _word(*get_args(plan.How))},
     rows.Package: {"name": NAME, "kind": _word("framework", "companion", "library")},
@@ -161,7 +162,6 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Term: {"term": NAME},
     rows.Phrase: {"phrase": NAME, "terms": NAME, "unless": NAME},
 }
-"""Row type -> field -> spelling of each of its items; an empty text states nothing and fits everywhere."""
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "str": (str,),

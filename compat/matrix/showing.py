@@ -337,6 +337,7 @@ def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
             yield detail(matrix, target, row)
 
 
+# Tried in this order: what has a form of its own comes before what may be any words.
 _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _release,
     _driver,
@@ -348,4 +349,3 @@ _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _system,
     _gpu,
 )
-"""Tried in this order: what has a form of its own comes before what may be any words."""

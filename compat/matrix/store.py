@@ -113,8 +113,8 @@ def compile_files(paths: Iterable[Path]) -> dict[str, str]:
     }
 
 
+# Files of the compiled form that hold no table.
 _NO_TABLES: Final = frozenset({"sources", "digest"})
-"""Files of the compiled form that hold no table."""
 
 
 class Compiled:

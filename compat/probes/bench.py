@@ -7,11 +7,11 @@ from cuda_driver import Device, Driver, describe
 from nvml import Monitor
 from reporting import Report, Skipped
 
+# Bytes of one copy; less where the device is nearly full. Far beyond any cache, or the cache would be measured.
 BLOCK = 512 * 1024 * 1024
-"""Bytes of one copy; less where the device is nearly full. Far beyond any cache, or the cache would be measured."""
 
+# Timed rounds after two that warm up: the first ones pay for clocks that rise and for pages that are touched.
 REPEATS = 10
-"""Timed rounds after two that warm up: the first ones pay for clocks that rise and for pages that are touched."""
 
 
 def run(report: Report, subject: str, seconds: float) -> None:

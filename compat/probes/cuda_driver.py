@@ -14,6 +14,7 @@ from libraries import loaded, open_first
 from numerics import mixed, uniform
 from reporting import Failed, Report, Skipped
 
+# Two kernels as PTX 6.0 for sm_50: the oldest form that every driver in use compiles for every device it serves.
 PTX = r"""
 .version 6.0
 .target sm_30
@@ -73,10 +74,9 @@ over:
   ret;
 }
 """
-"""Two kernels as PTX 6.0 for sm_50: the oldest form that every driver in use compiles for every device it serves."""
 
+# Bytes that are copied to the device and back.
 BLOCK = 64 * 1024 * 1024
-"""Bytes that are copied to the device and back."""
 
 _FINDINGS = {
     1: "probe-failed",

@@ -8,9 +8,10 @@ import math
 import random
 from typing import Dict, List, Sequence
 
+# Rows, columns and depth of the matrices: large enough for the vendor's tuned kernels, small enough for any device.
 SIZE = 256
-"""Rows, columns and depth of the matrices: large enough for the vendor's tuned kernels, small enough for any device."""
 
+# Highest relative error that passes, by format.
 LIMITS = {
     # About c * u of the output format, with accumulation in float32: u is 6.0e-8 for float32, 4.9e-4 for tf32 and
     # float16, 3.9e-3 for bfloat16, 6.3e-2 for float8 e4m3 (IEEE 754; OCP 8-bit floating point specification).
@@ -21,10 +22,9 @@ LIMITS = {
     "bfloat16": 1.6e-2,
     "float8": 2e-2,
 }  # type: Dict[str, float]
-"""Highest relative error that passes, by format."""
 
+# The same for processors, whose code may add up in the format itself: about sqrt(256) * u of the format.
 HALF_SUMS = {"float16": 1e-2, "bfloat16": 8e-2}  # type: Dict[str, float]
-"""The same for processors, whose code may add up in the format itself: about sqrt(256) * u of the format."""
 
 
 def limit(format: str, device: str) -> float:
@@ -32,8 +32,8 @@ def limit(format: str, device: str) -> float:
     return HALF_SUMS.get(format, LIMITS[format]) if device == "cpu" else LIMITS[format]
 
 
+# How many times a format's limit the worst single element may be off, in units of the root mean square.
 SPREAD = 8.0
-"""How many times a format's limit the worst single element may be off, in units of the root mean square."""
 
 
 def error(got: Sequence[float], want: Sequence[float]) -> float:

@@ -9,17 +9,17 @@ from nvml import Monitor
 from reporting import Failed, Report
 
 
+# Most kernels between two comparisons: most of the time should go to the device, not to the copy back.
 LAUNCHES = 200
-"""Most kernels between two comparisons: most of the time should go to the device, not to the copy back."""
 
+# The same for matrix products, each of which is far longer.
 PRODUCTS = 10
-"""The same for matrix products, each of which is far longer."""
 
+# Integers that each kernel writes, 64 MiB of them.
 WORDS = 1 << 24
-"""Integers that each kernel writes, 64 MiB of them."""
 
+# The least that can be compared, however short the time.
 ROUNDS = 2
-"""The least that can be compared, however short the time."""
 
 
 def run(report: Report, subject: str, seconds: float) -> None:

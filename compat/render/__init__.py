@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Report
 
+# Formats of a report of findings.
 REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "github")
-"""Formats of a report of findings."""
 
 
 def report(found: Report, host: Host, format: str, *, colored: bool = False, title: str = "envcheck doctor") -> str:  # noqa: A002

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 NAME: Final = "prose"
 
+# Characters of a line in which sentences are looked for; people break their lines or end their paragraphs before.
 _LONGEST: Final = 600
-"""Characters of a line in which sentences are looked for; people break their lines or end their paragraphs before."""
 
+# Lines that are looked into; people write first what their machine is, and what is longer is a log.
 _MOST: Final = 2000
-"""Lines that are looked into; people write first what their machine is, and what is longer is a log."""
 
+# Words by which a sentence speaks of the writer's machine.
 _OWN: Final = re.compile(
     r"\b(?:[Ii]|I['’](?:m|ve)|[Mm]y|[Ww]e|[Ww]e['’](?:re|ve)|[Oo]ur|[Mm]ine)\b"
     r"|(?i:^\W*(?:on|using|with|running|under|env\w*|setup|hardware|system|machine|tested|installed|hi|hello)\b)"
@@ -41,8 +42,8 @@ _OWN: Final = re.compile(
     r"|\bversion is\b|(?:我的?|我们|本机|使用)",
     re.MULTILINE,
 )
-"""Words by which a sentence speaks of the writer's machine."""
 
+# Words by which a sentence speaks of something else: what is needed, was before, would be, or runs elsewhere.
 _BARRED: Final = re.compile(
     r"\?|？|\byour?\b|\b(?:require|need|support|recommend|should|would|could|might|want|wish|hope|plan|let['’]?s)"
     r"|\b(?:up|down)(?:grad|dat)|\bswitch|\bchang|\btr(?:y|ied|ying)\b|\binstead\b|\bif\b|\bwhether\b|\bprevious"
@@ -53,7 +54,6 @@ _BARRED: Final = re.compile(
     r"|\bhad\b|\bworked\b|\bnormal|\bfriend|\bcolleague|\bcompar|\bvs\b|\bfrom\b.{1,40}\bto\b|[<>]=|→|->|https?://",
     re.IGNORECASE,
 )
-"""Words by which a sentence speaks of something else: what is needed, was before, would be, or runs elsewhere."""
 
 _SENTENCE: Final = re.compile(r"(?<=[.!;。！；])\s+|(?<=[?？])")
 
@@ -95,10 +95,10 @@ _CARD: Final = re.compile(
 )
 _COUNT: Final = re.compile(r"(?:(\d{1,2})\s?[x×*]?|\b(two|three|four|eight))\s*$", re.IGNORECASE)
 _COUNTS: Final = {"two": 2, "three": 3, "four": 4, "eight": 8}
+# What a line must hold to be looked into.
 _NAMES: Final = re.compile(
     r"\d\.\d|[rg]tx|geforce|titan|tesla|quadro|radeon|\brx\b|\bmi\d\d|\b[avhltpkb]g?\d{1,3}\b|windows 1", re.IGNORECASE
 )
-"""What a line must hold to be looked into."""
 
 
 class Word(NamedTuple):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# Bit sets, any one of which dropped makes the thing fit; ``(0,)`` fits as it is, ``()`` never does.
 Alternatives = tuple[int, ...]
-"""Bit sets, any one of which dropped makes the thing fit; ``(0,)`` fits as it is, ``()`` never does."""
 
+# Violations, level of the kernels, strain on the drivers.
 Verdict = tuple[Alternatives, int, int]
-"""Violations, level of the kernels, strain on the drivers."""
 
 FITS: Final[Alternatives] = (0,)
 

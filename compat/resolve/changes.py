@@ -219,6 +219,7 @@ def _other(case: Case) -> Change:
     return Change(f"use a machine without this limit: {case.soft.text}", case.soft.subject, "another")
 
 
+# Kind of constraint -> how its new value is read off a plan.
 _TELLERS: Final[dict[str, Callable[[Case], Change | None]]] = {
     "wish": _wish,
     "driver": _driver,
@@ -231,4 +232,3 @@ _TELLERS: Final[dict[str, Callable[[Case], Change | None]]] = {
     "os": _os,
     "glibc": _glibc,
 }
-"""Kind of constraint -> how its new value is read off a plan."""

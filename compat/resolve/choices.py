@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
 
+# Losers named per decision.
 _MOST: Final = 6
-"""Losers named per decision."""
 
 
 def choices(search: Search, found: Assignment) -> tuple[Choice, ...]:

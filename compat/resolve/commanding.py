@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from compat.resolve.situation import Soft
     from compat.resolve.wishes import Wish
 
+# Facts that an option states, by name; the driver of a machine whose GPUs are all AMD's is AMD's.
 _FLAGS: Final = {"driver": "--driver", "amdgpu": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
-"""Facts that an option states, by name; the driver of a machine whose GPUs are all AMD's is AMD's."""
 
+# What speaks for GPUs of one maker only.
 _OWN: Final = {"driver": "nvidia", "cuda": "nvidia", "amdgpu": "amd", "rocm": "amd"}
-"""What speaks for GPUs of one maker only."""
 
+# Options that describe a machine, so that the one at hand does not count.
 _DESCRIBING: Final = frozenset({"--gpu", "--driver", "--cuda", "--rocm", "--os", "--arch"})
-"""Options that describe a machine, so that the one at hand does not count."""
 
 
 def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, str], plan: Plan) -> str:

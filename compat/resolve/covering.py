@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.plan import Answer
 
+# Hosts up to which the smallest cover is found exactly; beyond, groups are grown one host at a time.
 EXACT: Final = 10
-"""Hosts up to which the smallest cover is found exactly; beyond, groups are grown one host at a time."""
 
 Group = tuple[int, ...]
 

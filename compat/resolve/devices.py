@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Product
     from compat.resolve.knowledge import Knowledge
 
+# Vendors for whose devices some framework publishes builds; a server's display chip is not among them.
 SERVED: Final = frozenset({"nvidia", "amd", "intel", "apple", "google", "huawei"})
-"""Vendors for whose devices some framework publishes builds; a server's display chip is not among them."""
 
+# What a kernel target looks like (``sm_90a``, ``gfx90a:xnack+``, ``dg2``); any other text says nothing.
 _TARGET: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,60}")
-"""What a kernel target looks like (``sm_90a``, ``gfx90a:xnack+``, ``dg2``); any other text says nothing."""
 
 _INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
 

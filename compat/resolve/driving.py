@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from compat.resolve.situation import Machine
     from compat.resolve.weighing import Weighed
 
+# What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it.
 _IMAGE_PATH: Final = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
-"""What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it."""
 
 
 def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from compat.matrix.rows import CudaRelease, LibraryRelease, Product
     from compat.targets import Kernels
 
+# Answers about names from outside that are kept; a long-lived process must not grow with what it is asked.
 _KEPT: Final = 4096
-"""Answers about names from outside that are kept; a long-lived process must not grow with what it is asked."""
 
 
 @dataclass(frozen=True, slots=True)

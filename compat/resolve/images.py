@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from compat.resolve.situation import Situation
     from compat.resolve.weighing import Scale
 
+# Distributions in the order preferred: that of most GPU base images first; the rest are equal.
 _FAMILIES: Final = ("ubuntu", "debian")
-"""Distributions in the order preferred: that of most GPU base images first; the rest are equal."""
 
 _STATUS: Final = {"active": 0, "eol": 1}
 _PYTHON_FROM: Final = {"image": 0, "distribution": 1, "uv": 2}
 _WHY_BASE: Final = "the wheels bring their CUDA libraries: a base image holds no second copy"
 _WHY_FORWARD: Final = "it holds cuda-compat, a newer user-space driver than the host's, and no second copy of CUDA"
+# What the parts of a stand's rank prefer, most important first.
 RANKS: Final = (
     "images that are still rebuilt",
     "an image made for this runtime",
@@ -55,7 +56,6 @@ RANKS: Final = (
     "the newest patch of the runtime",
     "the tag by name",
 )
-"""What the parts of a stand's rank prefer, most important first."""
 
 _PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu"}
 

@@ -42,8 +42,8 @@ class Objection:
     asker: str = ""
 
 
+# Pairs remembered per place; beyond that the memory is emptied, so that a long-lived process does not grow.
 KEPT: Final = 200_000
-"""Pairs remembered per place; beyond that the memory is emptied, so that a long-lived process does not grow."""
 
 
 class Joints:

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from compat.resolve.options import Line
     from compat.resolve.wishes import Wish
 
+# Answers about requests that are kept; a long-lived process must not grow with what it is asked.
 _KEPT: Final = 4096
-"""Answers about requests that are kept; a long-lived process must not grow with what it is asked."""
 
 
+# Targets whose verdicts are kept; a question and its remedies ask about a handful.
 _TARGETS: Final = 256
-"""Targets whose verdicts are kept; a question and its remedies ask about a handful."""
 
+# Kit of a build, place, whether with a newer user-space driver -> violations, level of kernels, strain on drivers.
 Verdicts = dict[tuple[int, str, bool], "Verdict"]
-"""Kit of a build, place, whether with a newer user-space driver -> violations, level of kernels, strain on drivers."""
 
 
 @lru_cache(maxsize=8)

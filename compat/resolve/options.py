@@ -18,9 +18,10 @@ from compat.names import normalise
 if TYPE_CHECKING:
     from compat.matrix.rows import Build
 
+# The bit set of all Pythons.
 ANY_PYTHON: Final = -1
-"""The bit set of all Pythons."""
 
+# Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none.
 VENDORS: Final = {
     "cuda": "nvidia",
     "rocm": "amd",
@@ -31,10 +32,9 @@ VENDORS: Final = {
     "cpu": "cpu",
     "": "",
 }
-"""Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none."""
 
+# Documented and measured rows are equally good; inferred ones come after both.
 HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
-"""Documented and measured rows are equally good; inferred ones come after both."""
 
 _LINE = pattern(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?", re.DOTALL)
 _RUNTIME = pattern(r"([a-z]*)([\d.]*)")

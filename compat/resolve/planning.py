@@ -34,8 +34,8 @@ _LEVEL_NAMES: Final[dict[int, Literal["native", "ptx", "none", "unknown"]]] = {
     2: "unknown",
     3: "none",
 }
+# What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself.
 _NVIDIA_ENV: Final = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NVIDIA_VISIBLE_DEVICES": "all"}
-"""What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself."""
 
 
 def plan_of(search: Search, found: Assignment) -> Plan:

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 Key = tuple[int, ...]
 
+# Where the target names no GPU: the vendor that most builds are made for first; a CPU build never unasked.
 _VENDOR_ORDER: Final = ("", "nvidia", "amd", "intel", "apple", "google", "huawei", "cpu")
-"""Where the target names no GPU: the vendor that most builds are made for first; a CPU build never unasked."""
 
+# Where the CUDA libraries come from -> whether the base image must hold a copy.
 _CUDA_WEIGHT: Final = {"": 0, "wheel": 0, "packages": 0, "system": 1}
-"""Where the CUDA libraries come from -> whether the base image must hold a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ MEASURES: Final[dict[str, Measure]] = {
 }
 
 _FIRST: Final = ("vendor", "forward", "kernels", "how", "compiled", "silent")
+# The measures, first in every order, by which a plan is told to be as well founded as another one.
 SURE: Final = len(_FIRST)
-"""The measures, first in every order, by which a plan is told to be as well founded as another one."""
 
 _LAST: Final = ("runtime", "weight", "order")
 
@@ -101,6 +101,7 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 
+# Measures that depend on the build alone; they are taken once per matrix.
 _FIXED: Final = (
     "vendor",
     "how",
@@ -113,10 +114,9 @@ _FIXED: Final = (
     "settled",
     "order",
 )
-"""Measures that depend on the build alone; they are taken once per matrix."""
 
+# Measures that depend on the target too.
 _JUDGED: Final = ("forward", "kernels", "strain", "distance", "driver")
-"""Measures that depend on the target too."""
 
 
 def _vendor(option: Option, known: Knowledge) -> int:

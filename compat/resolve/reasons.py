@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from compat.resolve.variables import Variable
     from compat.resolve.weighing import Weighed
 
+# Rows named of one kind; more would bury the first.
 _MOST: Final = 4
-"""Rows named of one kind; more would bury the first."""
 
+# Facts on which a package may have no builds at all.
 _ABOUT_PLACES: Final = frozenset({"arch", "platform"})
-"""Facts on which a package may have no builds at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +282,7 @@ def _os(clash: Clash) -> Iterator[Member]:
     yield clash.row(f"no image of {search.target.os}{held} is known")
 
 
+# Kind of fact -> what the matrix says against a package on it.
 _TELLERS: Final[dict[str, Callable[[Clash], Iterator[Member]]]] = {
     "driver": _driver,
     "amdgpu": _amdgpu,
@@ -295,4 +296,3 @@ _TELLERS: Final[dict[str, Callable[[Clash], Iterator[Member]]]] = {
     "arch": _place,
     "platform": _place,
 }
-"""Kind of fact -> what the matrix says against a package on it."""

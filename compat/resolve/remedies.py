@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from compat.plan import Plan
     from compat.resolve.situation import Situation, Soft
 
+# Remedies offered; more would hide the near ones.
 MOST: Final = 8
-"""Remedies offered; more would hide the near ones."""
 
+# What is easiest to change first: what is asked for, then software, then the machine.
 _NEARNESS: Final = {
     "wish": 0,
     "runtime": 1,
@@ -46,7 +47,6 @@ _NEARNESS: Final = {
     "platform": 8,
     "cpu_flags": 9,
 }
-"""What is easiest to change first: what is asked for, then software, then the machine."""
 
 
 def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:

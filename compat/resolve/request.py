@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from compat.resolve.knowledge import Knowledge
 
+# Characters of one requirement that are read; real ones stay far below it.
 _LONGEST = 500
-"""Characters of one requirement that are read; real ones stay far below it."""
 
 
 def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:

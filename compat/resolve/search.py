@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from compat.resolve.wishes import Wish
 
 
+# A floor below every glibc that is met: it only keeps out systems that have none.
 ANY_GLIBC: Final = "2.0"
-"""A floor below every glibc that is met: it only keeps out systems that have none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.wishes import Wish
 
+# Stands for the newest release of a driver branch that is named by its number alone (``525``).
 ENDLESS: Final = 10**9
-"""Stands for the newest release of a driver branch that is named by its number alone (``525``)."""
 
 DEFAULT_ARCH: Final = "x86_64"
 _MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}

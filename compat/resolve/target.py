@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 ARCHES: Final = ("x86_64", "aarch64", "arm64", "amd64")
+# Facts of a host that a container's image replaces.
 IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
-"""Facts of a host that a container's image replaces."""
 
 _DESKTOPS = pattern(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
 _WSL = pattern(r"wsl[ _-]?2?")

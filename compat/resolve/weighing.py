@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 LEVELS: Final = {"native": 0, "ptx": 1, "unknown": 2, "none": 3}
 NEVER: Final = 3
+# The strain of a build that runs on its driver only by forward compatibility.
 FORWARD: Final = 2
-"""The strain of a build that runs on its driver only by forward compatibility."""
+# Where NVIDIA's base images hold the cuda-compat package; those for arm64 do not (Dockerfiles of nvidia/cuda).
 FORWARD_PLACE: Final = "linux_x86_64"
-"""Where NVIDIA's base images hold the cuda-compat package; those for arm64 do not (Dockerfiles of nvidia/cuda)."""
 
 
 @dataclass(slots=True, eq=False)  # not frozen: thousands are made per answer, and freezing triples the price

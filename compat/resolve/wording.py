@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from compat.resolve.weighing import Weighed
 
 _KINDS: Final = {"wish": 0, "option": 1, "host": 2}
+# Pairs of builds whose dispute is looked into; the newest come first.
 _PAIRS: Final = 400
-"""Pairs of builds whose dispute is looked into; the newest come first."""
 
+# Rows named of one kind; the rest is counted.
 _MOST: Final = 4
-"""Rows named of one kind; the rest is counted."""
 
 
 def told(search: Search, sets: Sequence[int]) -> tuple[Conflict, ...]:

@@ -74,6 +74,7 @@ def _torch(**given: str) -> dict[str, Any]:
     return {"builds": {"torch": given}}
 
 
+# Group name -> the facts it states. Other groups (``need``, ``symbol``, ``requirement``) are for the rules alone.
 _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "driver": _plain("driver"),
     "driver_library": _plain("driver_library"),
@@ -89,7 +90,6 @@ _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "gcc": _plain("gcc"),
     "python_version": _plain("python"),
 }
-"""Group name -> the facts it states. Other groups (``need``, ``symbol``, ``requirement``) are for the rules alone."""
 
 
 def facts_of(captured: Sequence[Mapping[str, str]], text: str) -> Host:

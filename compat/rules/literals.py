@@ -19,8 +19,8 @@ _TOKEN: Final = pattern(
 )
 _GAPS: Final = frozenset("dDwWsSbBAZ")
 
+# Texts of which one must occur; empty where nothing is known.
 Options = tuple[str, ...]
-"""Texts of which one must occur; empty where nothing is known."""
 
 
 @lru_cache(maxsize=4096)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
+# pip's sentence (pip/_internal/resolution/resolvelib/factory.py): the release wanted and the list of those there.
 _SAID: Final = pattern(
     r"satisfies the requirement [A-Za-z][\w.-]{0,60}(?:\[[^\]\n]{0,60}\])?\s?"
     r"(?:==|~=|>=|<=?)?[^(\n]{0,80}?(\d[\w.]{0,30})[^(\n]{0,80}\(from versions: ([^)\n]{1,20000})",
     re.IGNORECASE,
 )
-"""pip's sentence (pip/_internal/resolution/resolvelib/factory.py): the release wanted and the list of those there."""
 
 
 def standing(signals: Hearing) -> str:

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Phrase, Term
 
+# Characters up to which a text is read as prose: a long issue; what is longer is a log, and logs hold messages.
 LONGEST: Final = 20_000
-"""Characters up to which a text is read as prose: a long issue; what is longer is a log, and logs hold messages."""
 
 _ANYTHING: Final = 7  # candidates of a message that leaves everything open
 _WHOLE: Final = 600  # characters up to which a text is one thought, whatever its sentences
+# Terms that a fact says as well as a word does: who states an AMD card need not write so, and no phrase forgets it.
 _VENDORS: Final = frozenset({"amd"})
-"""Terms that a fact says as well as a word does: who states an AMD card need not write so, and no phrase forgets it."""
 
+# Processors that a report on a missing package is mostly about, whether it names them or not.
 _RARE: Final = frozenset(("aarch64", "arm64", "ppc64le", "riscv64"))
-"""Processors that a report on a missing package is mostly about, whether it names them or not."""
 
 _SENTENCE: Final = re.compile(r"[\n。！？；]+|[.!?;]+(?=\s|$)")
 

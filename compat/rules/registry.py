@@ -61,6 +61,7 @@ from compat.rules.families import (
 if TYPE_CHECKING:
     from compat.rules.rule import Rule
 
+# Code -> rule.
 RULES: Final[dict[str, type[Rule]]] = {
     **health.RULES,
     **hangs.RULES,
@@ -114,4 +115,3 @@ RULES: Final[dict[str, type[Rule]]] = {
     **memory.RULES,
     **resources.RULES,
 }
-"""Code -> rule."""

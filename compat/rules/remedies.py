@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.matrix.rows import Build, Command
 
+# Distribution -> those that are built from it and take its commands (``ID`` and ``ID_LIKE`` of os-release(5)).
 _KIN: Final = {
     "ubuntu": "pop linuxmint zorin elementary neon tuxedo",
     "debian": "ubuntu raspbian kali devuan mx",
@@ -26,13 +27,13 @@ _KIN: Final = {
     "suse": "opensuse opensuse-leap opensuse-tumbleweed opensuse-slowroll sles sled sle sle_hpc",
     "arch": "manjaro endeavouros cachyos garuda artix",
 }
-"""Distribution -> those that are built from it and take its commands (``ID`` and ``ID_LIKE`` of os-release(5))."""
 _PARENT: Final = {child: parent for parent, children in _KIN.items() for child in children.split()}
+# Deeds that change an image; all others change the host, whose distribution a container does not show.
 _INSIDE: Final = frozenset(
     {"intel-runtime", "cuda-toolkit", "cuda-toolkit-any", "host-compiler", "build-tools", "libstdcxx", "driver-remove"}
 )
-"""Deeds that change an image; all others change the host, whose distribution a container does not show."""
 
+# One system of each family of distributions -> the family's name for people; pages show the commands of each.
 FAMILIES: Final = {
     "ubuntu24.04": "Ubuntu",
     "debian12": "Debian",
@@ -42,7 +43,6 @@ FAMILIES: Final = {
     "arch": "Arch",
     "alpine3.20": "Alpine",
 }
-"""One system of each family of distributions -> the family's name for people; pages show the commands of each."""
 
 
 def distribution(host: Host) -> str:

@@ -57,8 +57,8 @@ class Unsure:
     why: str
 
 
+# What ``check`` may answer; ``None`` is "does not apply here".
 Outcome = Found | Fits | Unsure | None
-"""What ``check`` may answer; ``None`` is "does not apply here"."""
 
 
 class Rule:

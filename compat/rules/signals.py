@@ -35,11 +35,11 @@ _LIMIT: Final = 64 * 1024 * 1024  # characters; what is longer is cut, so that m
 _ENDS: Final = 1_000_000  # characters searched from either end of what is data rather than a log
 _NEAR: Final = 60  # characters around a mere word that must look like text
 
+# Program of the rows that match mere words of the field; they count only where no message was recognised.
 WORDS: Final = "words"
-"""Program of the rows that match mere words of the field; they count only where no message was recognised."""
 
+# Program of the rows that say nothing alone: a rule may take them as a reason to suspect what its facts allow.
 HINTS: Final = "hints"
-"""Program of the rows that say nothing alone: a rule may take them as a reason to suspect what its facts allow."""
 
 MERE: Final = frozenset((WORDS, HINTS))
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.matrix import Matrix, rows
 
+# Distributions that carry or choose a GPU runtime, in the order in which a reader cares.
 FRAMEWORKS: Final = (
     "torch",
     "tensorflow",
@@ -29,7 +30,6 @@ FRAMEWORKS: Final = (
     "mxnet",
     "tensorflow-rocm",
 )
-"""Distributions that carry or choose a GPU runtime, in the order in which a reader cares."""
 
 _ALIASES: Final = {
     "pytorch": "torch",

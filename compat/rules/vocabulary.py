@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 
 from compat.lazy import dataclass
 
+# Characters up to which a vocabulary costs more than it saves.
 SHORT: Final = 200_000
-"""Characters up to which a vocabulary costs more than it saves."""
 
+# Different words of what is no log but data; ten megabytes of logs that were tried have fewer than 60,000.
 MANY: Final = 250_000
-"""Different words of what is no log but data; ten megabytes of logs that were tried have fewer than 60,000."""
 
+# Bytes of a word that can be part of a message; what is longer is data.
 LONGEST: Final = 200
-"""Bytes of a word that can be part of a message; what is longer is data."""
 
 _CODES: Final = bytes(
     48 if chr(code) in "0123456789abcdef" else code if 97 <= code <= 122 or code == 95 else 32 for code in range(256)

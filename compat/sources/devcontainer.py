@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _TOKEN: Final = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z)|\t')
 _TRAILING: Final = re.compile(r'("(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])')
+# Commands of the created container, in the order in which they run; ``initializeCommand`` runs on the host.
 _LATER: Final = ("onCreateCommand", "updateContentCommand", "postCreateCommand", "postStartCommand")
-"""Commands of the created container, in the order in which they run; ``initializeCommand`` runs on the host."""
 _FEATURE: Final = re.compile(r"(?:.*/)?(?P<name>[\w-]+)(?::[\w.-]+)?")
 
 

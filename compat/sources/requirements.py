@@ -22,6 +22,7 @@ _REQUIREMENT: Final = re.compile(
 _WHEEL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl"
 )
+# Options that take a value, and what the value is.
 _VALUED: Final = {
     **dict.fromkeys(("-i", "--index-url", "--default-index", "--pypi-url"), "index"),
     **dict.fromkeys(("--extra-index-url", "--index"), "extra"),
@@ -41,7 +42,6 @@ _VALUED: Final = {
         "skip",
     ),
 }  # fmt: skip
-"""Options that take a value, and what the value is."""
 
 
 @dataclass(slots=True)

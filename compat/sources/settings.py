@@ -27,8 +27,8 @@ _CONFIGURED: Final = {
     "extra-index-url": "PIP_EXTRA_INDEX_URL",
     "find-links": "PIP_FIND_LINKS",
 }
+# Stands for the index where a pip.conf that nobody can see decides.
 UNSEEN: Final = "a configuration file that is not at hand"
-"""Stands for the index where a pip.conf that nobody can see decides."""
 
 
 def applied(step: Install, values: Mapping[str, str]) -> Install:

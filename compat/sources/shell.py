@@ -22,8 +22,8 @@ _LONGEST: Final = 131_072  # characters; Linux passes no longer argument (execve
 _BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
 _WORD_BEGINS: Final = frozenset(" \t\n;&|(")  # what a "#" or a subshell's bracket may follow
 _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
+# Options of sudo and env whose value is a word of its own (sudo(8), env(1)).
 _VALUED: Final = frozenset({"-u", "--user", "-g", "--group", "-h", "--host", "-D", "--chdir"})
-"""Options of sudo and env whose value is a word of its own (sudo(8), env(1))."""
 _SKIP: Final = frozenset(
     ["sudo", "exec", "time", "then", "do", "else", "elif", "if", "while", "!", "(", "{", "eval", "nohup", "env"]
 )

@@ -13,14 +13,14 @@ import json
 import sys
 from typing import Any
 
+# No machine has more GPUs; a driver that says so is answering rubbish.
 MOST = 64
-"""No machine has more GPUs; a driver that says so is answering rubbish."""
 
+# CUdevice_attribute (cuda.h).
 ATTRIBUTES = {"major": 75, "minor": 76, "integrated": 18, "compute_mode": 20}
-"""CUdevice_attribute (cuda.h)."""
 
+# Devices whose pairs are asked for peer access: a node has no more, and pairs grow with the square.
 PAIRED = 16
-"""Devices whose pairs are asked for peer access: a node has no more, and pairs grow with the square."""
 
 
 def main() -> int:

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# nvmlComputeMode_t (nvml.h).
 MODES = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}
-"""nvmlComputeMode_t (nvml.h)."""
 
+# No machine has more GPUs; a driver that says so is answering rubbish.
 MOST = 64
-"""No machine has more GPUs; a driver that says so is answering rubbish."""
 
+# Bits of nvmlClocksEventReasons (nvml.h).
 REASONS = {
     0x1: "gpu_idle",
     0x2: "applications_clocks_setting",
@@ -34,16 +35,15 @@ REASONS = {
     0x80: "hw_power_brake_slowdown",
     0x100: "display_clocks_setting",
 }
-"""Bits of nvmlClocksEventReasons (nvml.h)."""
 
+# NVML_NVLINK_MAX_LINKS (nvml.h); cards have up to 18 so far.
 LINKS = 36
-"""NVML_NVLINK_MAX_LINKS (nvml.h); cards have up to 18 so far."""
 
+# nvmlGpuVirtualizationMode_t (nvml.h).
 VIRTUAL = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host_vgpu", 4: "host_vsga"}
-"""nvmlGpuVirtualizationMode_t (nvml.h)."""
 
+# nvmlGpuFabricState_t (nvml.h); 0 is a GPU that knows no fabric.
 FABRIC = {1: "not_started", 2: "in_progress", 3: "completed"}
-"""nvmlGpuFabricState_t (nvml.h); 0 is a GPU that knows no fabric."""
 
 
 def main() -> int:

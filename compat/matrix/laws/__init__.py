@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from compat.matrix.laws.view import Breach, View
 
+# Name -> law, in the order in which they are checked.
 LAWS: Final[dict[str, Callable[[View], Iterator[Breach]]]] = {
     "one-row-per-key": names.one_row_per_key,
     "names-exist": names.names_exist,
@@ -39,7 +40,6 @@ LAWS: Final[dict[str, Callable[[View], Iterator[Breach]]]] = {
     "paired": builds.companions_are_paired,
     "build-dates": builds.build_dates_rise,
 }
-"""Name -> law, in the order in which they are checked."""
 
 
 def breaches(view: View, only: Iterable[str] = LAWS) -> Iterator[tuple[str, Breach]]:

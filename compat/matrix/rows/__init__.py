@@ -56,9 +56,10 @@ __all__ = [
     "row_type",
 ]
 
+# Fields whose items may hold spaces; they are TOML lists.
 LISTS: Final = frozenset({"requires", "pins", "examples", "commands"})
-"""Fields whose items may hold spaces; they are TOML lists."""
 
+# Table name -> row type; ``builds.<package>`` tables hold :class:`Build` rows.
 TABLES: Final[dict[str, type[Row]]] = {
     "packages": Package,
     "applications": Application,
@@ -85,8 +86,8 @@ TABLES: Final[dict[str, type[Row]]] = {
     "terms": Term,
     "phrases": Phrase,
 }
-"""Table name -> row type; ``builds.<package>`` tables hold :class:`Build` rows."""
 
+# Fields that tell two rows of a table apart; an overlay's row with the same key replaces ours.
 KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Package: ("name",),
     Application: ("name",),
@@ -112,7 +113,6 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Term: ("term",),
     Phrase: ("phrase",),
 }
-"""Fields that tell two rows of a table apart; an overlay's row with the same key replaces ours."""
 
 
 def row_type(table: str) -> type[Row]:

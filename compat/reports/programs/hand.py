@@ -55,6 +55,7 @@ _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
 _KIND = re.compile(r"^(?:GPU|显卡)?\s*(?:型号|model)\s*:?\s*", re.IGNORECASE)
+# What people add to the system's name in its own field.
 _BESIDE: Final = (
     ("python", re.compile(r"[,、;/ ]\s*python\s*:?\s*([23]\.\d{1,2}(?:\.\d{1,2})?)(?![\w.])", re.IGNORECASE)),
     ("kernel", re.compile(r"\bkernel:?\s+(\d+\.\d+\.\d+\S*?)(?=[\s,;)]|$)", re.IGNORECASE)),
@@ -62,7 +63,6 @@ _BESIDE: Final = (
     ("cuda_toolkit", re.compile(r"[,、;/ ]\s*cuda\s*:?\s*v?(\d{1,2}\.\d{1,2}(?:\.\d{1,3})?)(?![\w.])", re.IGNORECASE)),
     ("cudnn", re.compile(r"[,、;/ ]\s*cudnn\s*:?\s*v?(\d{1,2}(?:\.\d{1,3}){1,3})(?![\w.])", re.IGNORECASE)),
 )
-"""What people add to the system's name in its own field."""
 
 _TF = re.compile(r"^\W*(?:v[\w.\-]+|unknown)['\",\s]+(\d+\.\d+(?:\.\d+)?[\w.]*)")
 

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
+# Messages that say "no code for this GPU" without saying in which program.
 _PLAIN = ("no-kernel-image", "invalid-device-function", "invalid-kernel-image")
-"""Messages that say "no code for this GPU" without saying in which program."""
 
 
+# Messages that name the device which has no code.
 _NAMED = (
     "not-compatible-torch",
     "torch-supports-list",
@@ -34,7 +35,6 @@ _NAMED = (
     "xla-ptxas-arch",
     "conditional-mma",
 )
-"""Messages that name the device which has no code."""
 
 
 def uncovered_by(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:

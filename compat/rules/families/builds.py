@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from compat.rules.signals import Heard, Hearing
 
 
+# Programs with GPU builds of their own, which say nothing about another one's build.
 _OTHERS: Final = (
     "tensorflow", "keras", "jax", "onnx", "paddle", "bitsandbytes", "llama", "faiss", "dgl", "mxnet", "cupy", "numba",
     "xgboost", "lightgbm", "opencv", "ctranslate", "whisper", "decord", "ffmpeg",
 )  # fmt: skip
-"""Programs with GPU builds of their own, which say nothing about another one's build."""
 
+# Messages by which a bitsandbytes tells that it knows nothing of ROCm, or has no library for this one.
 _CUDA_ALONE: Final = ("bnb-version-absent", "bnb-cpu", "bnb-no-device")
-"""Messages by which a bitsandbytes tells that it knows nothing of ROCm, or has no library for this one."""
 
 _BNB: Final = Fix(
     "Install a bitsandbytes with ROCm libraries, or compile it for this GPU.",
@@ -36,6 +36,7 @@ _BNB: Final = Fix(
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
 
 
+# Messages of a framework that merely sees no GPU.
 _SILENT: Final = (
     "torch-no-gpu-generic",
     "no-cuda-gpus",
@@ -44,7 +45,6 @@ _SILENT: Final = (
     "torch-cpu-build",
     "index-out-of-gpus",
 )
-"""Messages of a framework that merely sees no GPU."""
 
 
 def usable(host: Host) -> tuple[Gpu, ...]:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 from compat.rules.families.pairs import cited
 
+# Framework -> how people write it.
 _SPELLED: Final = {
     "torch": r"\b(?:py)?torch\b",
     "tensorflow": r"(?<!org_tensorflow/)\btensorflow\b",  # jaxlib holds a copy of its sources
     "jax": r"\bjax\b",
     "paddlepaddle": r"\bpaddle(?:paddle)?\b",
 }
-"""Framework -> how people write it."""
 
 
 class FrameworksConflict(Rule):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
+# Messages of the engine itself, which refuses to start a container with a GPU.
 _ENGINE: Final = (
     "select-driver",
     "unknown-runtime",
@@ -23,9 +24,9 @@ _ENGINE: Final = (
     "legacy-image-manifest",
     "hook-unsupported",
 )
-"""Messages of the engine itself, which refuses to start a container with a GPU."""
 
 
+# Messages of a program that sees no GPU.
 _BLIND: Final = (
     "found-no-driver",
     "smi-not-found",
@@ -46,15 +47,14 @@ _BLIND: Final = (
     "gpus-none-discovered",
     "extension-blind",
 )
-"""Messages of a program that sees no GPU."""
 
 
+# Of these the ones that mean missing devices even where the kernel module shows through /proc.
 _BARE: Final = ("gpus-none-discovered", "tf-no-device-node", "cuinit-stub")
-"""Of these the ones that mean missing devices even where the kernel module shows through /proc."""
 
 
+# Of these the ones that a CPU build prints too.
 _VAGUE: Final = ("torch-no-gpu-generic", "tf-no-drivers")
-"""Of these the ones that a CPU build prints too."""
 
 
 class ContainerNoGpu(Rule):

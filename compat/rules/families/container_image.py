@@ -135,8 +135,8 @@ class ContainerImageArch(Rule):
         return Found(detail=f"{image} is for {tagged[1]}, the host is {arch}.", facts=("image", "arch"))
 
 
+# Packages whose wheels bring CUDA sources and compile them with nvcc when they are used (DeepSpeed, op_builder).
 _COMPILE_LATE: Final = frozenset({"deepspeed"})
-"""Packages whose wheels bring CUDA sources and compile them with nvcc when they are used (DeepSpeed, op_builder)."""
 
 
 class ImageRuntimeNotDevel(Rule):

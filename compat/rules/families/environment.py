@@ -59,8 +59,8 @@ class CudaEnvHarmful(Rule):
         )
 
 
+# XLA's flag for the toolkit whose libdevice it reads (openxla, debug options).
 _DATA_DIR: Final = re.compile(r"--xla_gpu_cuda_data_dir=[\"']?([^\s\"']{1,400})")
-"""XLA's flag for the toolkit whose libdevice it reads (openxla, debug options)."""
 
 
 class XlaFlagsInvalid(Rule):

@@ -31,10 +31,10 @@ class GpuXidFatal(Rule):
     vendors = ("nvidia",)
     asks = ("xids",)
     remedy = Fix("Drain the GPU and reset it, or restart the machine.", RESET)
+    # Xids whose immediate action is a reset or restart (NVIDIA, "Xid Errors", catalogue).
     FATAL: Final = frozenset(
         {"46", "48", "61", "62", "64", "79", "95", "109", "110", "119", "120", "136", "140", "143", "155", "158", "167"}
     )
-    """Xids whose immediate action is a reset or restart (NVIDIA, "Xid Errors", catalogue)."""
     _OFF_THE_BUS: ClassVar[Fix] = Fix(
         "Restart the machine: a GPU that fell off the bus cannot be reset. Then check power, cooling and contact.",
         ("sudo reboot",),

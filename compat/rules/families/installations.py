@@ -31,8 +31,8 @@ class FrameworkDuplicateInstall(Rule):
         {"torch", "torchvision", "torchaudio", "triton", "tensorflow", "jax", "jaxlib", "onnxruntime", "numpy"}
     )
 
+    # Distributions that write the same module: the one installed last wins, file by file.
     _SHARED: Final = (("onnxruntime", "onnxruntime-gpu"), ("paddlepaddle", "paddlepaddle-gpu"))
-    """Distributions that write the same module: the one installed last wins, file by file."""
 
     def check(
         self,

@@ -23,6 +23,7 @@ from compat.rules.families.rocm import amd_cards
 _DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix")
 
 
+# Library -> the distribution that ships it (names of NVIDIA's wheels).
 _SHIPS: Final = {
     "libcudnn": "nvidia-cudnn-cu{major}",
     "libcublas": "nvidia-cublas-cu{major}",
@@ -36,7 +37,6 @@ _SHIPS: Final = {
     "libcupti": "nvidia-cuda-cupti-cu{major}",
     "libnvJitLink": "nvidia-nvjitlink-cu{major}",
 }
-"""Library -> the distribution that ships it (names of NVIDIA's wheels)."""
 
 
 def shipped_by(library: str, cuda_major: str) -> str:

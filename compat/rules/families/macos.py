@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.rules.signals import Hearing
 
+# Spellings of a wish for CUDA or ROCm: an extra, a package of one CUDA, an index, a local version.
 _ASKED: Final = re.compile(
     r"[\w-]{1,40}\[(?:and-)?cuda\d*\]|(?:nvidia|jax|cupy|torch)[\w-]{0,40}-cu(?:da)?\d{2}x?\b"
     r"|/whl/(?:cu\d{2,3}|rocm[\d.]{1,8})|\+(?:cu|rocm)\d[\d.]{0,6}"
 )
-"""Spellings of a wish for CUDA or ROCm: an extra, a package of one CUDA, an index, a local version."""
 
 
 class MacosRosettaPython(Rule):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 from compat.rules.families.rocm import amd_cards
 
+# Messages of programs that may not open AMD's nodes, or that see no GPU for another reason.
 _SHUT: Final = ("hip-no-device", "hsa-out-of-resources", "hsa-number-4104", "no-cuda-gpus", "torch-no-gpu-generic")
-"""Messages of programs that may not open AMD's nodes, or that see no GPU for another reason."""
 
 
 class DevicePermission(Rule):

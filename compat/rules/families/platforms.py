@@ -22,23 +22,24 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
+# Processors that GPU packages are seldom published for.
 _RARE: Final = frozenset({"aarch64", "arm64", "ppc64le", "riscv64", "s390x", "i686"})
-"""Processors that GPU packages are seldom published for."""
 
 _ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle"}
 
+# Distributions whose rows stand in the table of another one, marked with their own name.
 _BESIDE: Final = {"tensorflow-cpu": "tensorflow"}
-"""Distributions whose rows stand in the table of another one, marked with their own name."""
 
 
+# The local part of a version, which a public release never carries (PEP 440).
 _LOCAL: Final = pattern(r"\+[\w.]+")
-"""The local part of a version, which a public release never carries (PEP 440)."""
 
+# Packages of NVIDIA's own libraries, which conda's channels do not have for macOS.
 _OF_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-(?:nvcc|toolkit|version)|nvidia-[a-z]{2,12}-cu\d\d)\b")
-"""Packages of NVIDIA's own libraries, which conda's channels do not have for macOS."""
 
 _QUESTION: Final = 300  # characters up to which a text is a question about what it names, not a report of much else
 
+# Messages of an installer that found nothing which fits.
 _REFUSED: Final = (
     "pip-none-found",
     "unsupported-wheel",
@@ -52,8 +53,8 @@ _REFUSED: Final = (
     "windows-only-linux",
     "resolver-conflict-frameworks",
 )
-"""Messages of an installer that found nothing which fits."""
 
+# Those of them that leave open whether the system or the Python is what has no wheel.
 _NOTHING_FITS: Final = (
     "pip-none-found",
     "uv-no-wheel",
@@ -63,7 +64,6 @@ _NOTHING_FITS: Final = (
     "unsupported-wheel",
     "no-version-of",
 )
-"""Those of them that leave open whether the system or the Python is what has no wheel."""
 
 
 def wanted(

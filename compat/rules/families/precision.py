@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
+# Options of vLLM, SGLang and Hugging Face's trainers that ask for a number format to compute in.
 _ASKED: Final = re.compile(r"(?:^|\s)--(?:(?:torch[-_])?dtype[= ])?(bf16|bfloat16|fp8)(?![\w-])", re.IGNORECASE)
-"""Options of vLLM, SGLang and Hugging Face's trainers that ask for a number format to compute in."""
 _FORMATS: Final = {"bf": "bf16", "fp": "fp8"}
 
 

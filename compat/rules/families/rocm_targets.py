@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 from compat.rules.families.rocm import amd_cards
 
+# Messages that say "no code for this GPU".
 _CODE: Final = (
     "no-kernel-image",
     "invalid-device-function",
@@ -30,7 +31,6 @@ _CODE: Final = (
     "tensile-host",
     "hsa-invalid-isa",
 )
-"""Messages that say "no code for this GPU"."""
 
 
 def _is_inside(gpu: Gpu, matrix: Matrix) -> bool:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 from compat.rules.families.rocm import amd_cards
 
+# Messages that have other causes more often, so that two releases near each other are no reason to suspect them.
 _OPEN = ("hsa-out-of-resources", "hip-no-device")
-"""Messages that have other causes more often, so that two releases near each other are no reason to suspect them."""
 
 
 class RocmVersionMismatch(Rule):

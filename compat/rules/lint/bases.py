@@ -34,8 +34,8 @@ _CODENAMES: Final = {
     "jammy": "22.04",
     "noble": "24.04",
 }
+# Repositories whose moving tags hold the newest release of a framework.
 _MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
-"""Repositories whose moving tags hold the newest release of a framework."""
 _FLOATING: Final = re.compile(r"(latest|nightly|edge|main|master|dev)([-_].*)?|.*[-_](latest|nightly)|latest.*")
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.rules.lint.scene import Scene
 
+# What PyTorch's own conda channels carry.
 _OF_CHANNEL: Final = frozenset({"pytorch", "torchvision", "torchaudio"})
-"""What PyTorch's own conda channels carry."""
 
 _NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
 

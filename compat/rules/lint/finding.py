@@ -22,6 +22,7 @@ class Rule:
     fix: str
 
 
+# Codes that only lint (and resolving for the doctor) gives; all others are documented with the doctor's rules.
 RULES: Final[Mapping[str, Rule]] = {
     "base-tag-gone": Rule(
         "The base image's tag was removed from its registry",
@@ -119,7 +120,6 @@ RULES: Final[Mapping[str, Rule]] = {
         "Follow one of the fixes; each was checked to work.",
     ),
 }
-"""Codes that only lint (and resolving for the doctor) gives; all others are documented with the doctor's rules."""
 
 
 def finding(

@@ -28,12 +28,13 @@ _EXTENSION: Final = re.compile(
     re.IGNORECASE,
 )
 _LOOSE: Final = ("--no-deps", "--no-dependencies")
+# Extensions that hand the whole list to nvcc; a build of one's own may filter it first.
 _NAMED_EXTENSION: Final = re.compile(
     r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse)|pytorch3d"
 )
-"""Extensions that hand the whole list to nvcc; a build of one's own may filter it first."""
+# Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
 _NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
-"""Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``."""
+# PyTorch's own names for TORCH_CUDA_ARCH_LIST (torch.utils.cpp_extension), each with its highest capability.
 _NAMES: Final = {
     "kepler": "3.7",
     "maxwell": "5.2",
@@ -44,7 +45,6 @@ _NAMES: Final = {
     "ada": "8.9",
     "hopper": "9.0",
 }
-"""PyTorch's own names for TORCH_CUDA_ARCH_LIST (torch.utils.cpp_extension), each with its highest capability."""
 
 
 def pairs(scene: Scene) -> Iterator[Finding]:

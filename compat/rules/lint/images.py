@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from compat.rules.lint.scene import Scene
     from compat.sources.values import Command, Request
 
+# Commands that may bring a program named python or pip in a way that cannot be seen.
 _BRINGS_NAMES: Final = re.compile(
     r"\b(ln|alias|update-alternatives|wget|curl|git|bash|sh|source|dpkg|venv|virtualenv|pyenv|uv|conda|mamba|ensurepip|"
     r"make|cp|mv|easy_install|easy_install3|add-apt-repository|gdebi|tar|ansible-playbook)\b|\.sh\b|\./|"
     r"\bpython3? [\w./-]+\.py\b"
 )
-"""Commands that may bring a program named python or pip in a way that cannot be seen."""
+# Commands that may add an archive with other Pythons, in whatever way.
 _ARCHIVES: Final = re.compile(
     r"add-apt-repository|apt-add-repository|deadsnakes|sources\.list|\.sources\b|\bdpkg\b|\.deb\b|\.sh\b|extrepo|"
     r"(?:^|/)(?:ba|da|z)?sh\b|\bsource\b|ansible|\bmake\b",
     re.IGNORECASE,
 )
-"""Commands that may add an archive with other Pythons, in whatever way."""
 _PACKAGED: Final = re.compile(r"python(3\.\d{1,2})(?:-(?:dev|venv|minimal|distutils|full))?")
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 

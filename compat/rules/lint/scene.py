@@ -25,8 +25,8 @@ _COMPILERS: Final = re.compile(
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+# A variable of an environment marker, once its quoted texts are gone.
 _VARIABLE: Final = re.compile(r"\b(?!and\b|or\b|in\b|not\b)[a-z_]+\b")
-"""A variable of an environment marker, once its quoted texts are gone."""
 
 _REPLACING: Final = (
     "-U",
@@ -38,12 +38,12 @@ _REPLACING: Final = (
     "--target",
     "-t",
 )
+# Packages that compile against a toolkit when installed from source, or that use one at run time.
 _BUILT_HERE: Final = re.compile(
     r"flash-attn|deepspeed|apex|detectron2|mmcv-full|torch-scatter|torch-sparse|torch-cluster|xformers|"
     r"transformer-engine|pytorch3d|nvidia-dali|auto-gptq|causal-conv1d|mamba-ssm|tiny-cuda-nn|pycuda|cupy|"
     r"cupy-cuda11x|cupy-cuda12x|cupy-cuda13x|numba|vllm|bitsandbytes|triton|llama-cpp-python"
 )
-"""Packages that compile against a toolkit when installed from source, or that use one at run time."""
 
 
 @dataclass(frozen=True, slots=True)
