@@ -140,6 +140,7 @@ class Plan:
         builds: what to install, in order.
         system: libraries that must come from the base image: ``cuda11.8``, ``cudnn8``.
         constraints: requirements that keep shared dependencies within what every build accepts (``numpy<1.24``).
+        asked: those of ``constraints`` that were asked for by name, hence to be installed and not only held.
         driver: driver needed on the host.
         gpus: verdict per GPU of the target.
         env: environment to set.
@@ -155,6 +156,7 @@ class Plan:
     builds: tuple[PlannedBuild, ...] = ()
     system: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
     driver: DriverNeed = DriverNeed()
     gpus: tuple[GpuVerdict, ...] = ()
     env: Mapping[str, str] | None = None

@@ -127,6 +127,7 @@ def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
         "installs": installs,
         "reasons": [steps.reason(step, plan) for step in installs],
         "constraints": steps.constraints(plan),
+        "requirements": tuple(dict.fromkeys((*plan.asked, *settings.requirements))),
         "install_packages": _install(commands, base, system.pinned(plan, base) + loose),
         "compile_packages": (compilers := system.compilers(plan, base)),
         "install_compilers": _install(commands, base, compilers),
@@ -263,8 +264,9 @@ def _faults(plan: Plan, base: BaseImage) -> Iterator[InputError]:
             yield from demand_requirement(text, f"builds.{build.name}")
         if build.index:
             yield from demand("index", build.index, f"builds.{build.name}.index")
-    for text in plan.constraints:
-        yield from demand_requirement(text, "constraints")
+    for key, texts in (("constraints", plan.constraints), ("asked", plan.asked)):
+        for text in texts:
+            yield from demand_requirement(text, key)
     for key, text in (plan.env or {}).items():
         yield from demand("env", key, "env")
         yield from demand("line", text, f"env.{key}")

@@ -90,7 +90,7 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         facts.append(("driver", f">= {chosen.driver.minimum}", chosen.driver.note))
     if chosen.driver.package:
         facts.append(("forward", chosen.driver.package, (chosen.env or {}).get("LD_LIBRARY_PATH", "")))
-    facts += [("keep", constraint, "") for constraint in chosen.constraints]
+    facts += [("install" if text in chosen.asked else "keep", text, "") for text in chosen.constraints]
     for label, value, why in facts:
         lines += _fact(label, value, why, pen)
     for verdict, count in Counter(chosen.gpus).items():

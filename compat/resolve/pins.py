@@ -63,22 +63,22 @@ def _disputed(chosen: Sequence[Weighed], least: int) -> AbstractSet[str]:
     return {name for name, count in askers.items() if count >= least} - inside
 
 
-def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> tuple[str, ...]:
-    """Requirements that hold shared dependencies within what every build accepts, by name.
+def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> dict[str, str]:
+    """Requirements that hold shared dependencies within what every build accepts: name -> requirement.
 
     A dependency is listed where two builds ask for it, or one bounds it from above: an installer that sees the builds
     one after the other would else move it out of range. What was asked for by name is never left out. What one build
     alone pins, or asks of NVIDIA's packages, follows from that build.
     """
-    listed = []
+    listed = {}
     for name, specs in sorted(demands(chosen, _disputed(chosen, 1), python, place, known).items()):
         told = [spec for spec in specs.values() if spec]
         asked = any(weighed.option.version == "" and name in weighed.option.lines for weighed in chosen)
         own = name.startswith("nvidia-") or name in known.matrix.packages
         bounded = not own and any("<" in spec or "~=" in spec for spec in told)
         if asked or (told and (len(told) > 1 or bounded)):
-            listed.append(f"{name}{tightened(tuple(told))}")
-    return tuple(listed)
+            listed[name] = f"{name}{tightened(tuple(told))}"
+    return listed
 
 
 @lru_cache(maxsize=4096)

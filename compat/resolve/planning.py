@@ -46,6 +46,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
     chosen = [weighed for weighed in found.chosen if weighed.option.version]
     runtime = _told_runtime(search, chosen)
     driver = driver_need(search, chosen, found.place)
+    kept = constraints(found.chosen, found.footing.python, found.place, search.known)
     return Plan(
         runtime=runtime,
         python=found.footing.python,
@@ -53,12 +54,20 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         base_image=found.footing.image,
         builds=tuple(_in_order(search, chosen)),
         system=tuple(sorted({item for weighed in chosen for item in weighed.option.build.system})),
-        constraints=constraints(found.chosen, found.footing.python, found.place, search.known),
+        constraints=tuple(kept.values()),
+        asked=tuple(kept[name] for name in _bare_names(found.chosen) if name in kept),
         driver=driver,
         gpus=tuple(verdicts(search, chosen)),
         env={**_env(runtime, found.footing.image), **forward_env(driver)} or None,
         conditions=tuple(_conditions(search, found, chosen, driver)),
         matrix=search.known.matrix.digest,
+    )
+
+
+def _bare_names(chosen: Sequence[Weighed]) -> list[str]:
+    """The shared dependencies that were asked for by name, in order."""
+    return list(
+        dict.fromkeys(name for weighed in chosen if not weighed.option.version for name in weighed.option.lines)
     )
 
 
