@@ -314,7 +314,8 @@ class Knowledge:
         boards = self.matrix.families.integrated
         on_board = bool(build.kernels) and boards.issuperset(build.kernels)
         off_board = build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels)
-        lane = (package, build.runtime, fixes_minor(build), has_minors, build.index, on_board, off_board)
+        index = build.index if on_board or build.index in self._board_indexes else ""
+        lane = (package, build.runtime, fixes_minor(build), has_minors, index, on_board, off_board)
         return Option(
             build=build,
             package=package,
@@ -336,6 +337,11 @@ class Knowledge:
             on_board=on_board,
             off_board=off_board,
         )
+
+    @cached_property
+    def _board_indexes(self) -> frozenset[str]:
+        """Indexes of wheels for Jetson boards, which alone have to come from one index."""
+        return frozenset(row.name for row in self.matrix.table("indexes") if row.boards)
 
     @cached_property
     def shared_names(self) -> frozenset[str]:

@@ -62,7 +62,8 @@ class Option:
         lines: requirement lines by name; equal lines are one object.
         uid: number within the index, for caches only.
         lane: number of the set of properties that decide whether its runtime goes with another build's: package,
-            runtime, whether that comes from the system, index, and whether its code is for boards, others, or unknown.
+            runtime, whether that comes from the system, whether its code is for boards, others, or unknown, and the
+            index where it is one of wheels for boards.
         kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
         has_minors: whether the release has builds for several minors of its runtime's major.
         is_framework: whether its package is a framework rather than a companion.

@@ -1,0 +1,45 @@
+"""Builds under further indexes add rows to search through, and no new kind of build to combine with the others."""
+
+import pytest
+
+from compat import resources
+from compat.matrix import Matrix, matrix
+from compat.matrix.store import Live
+from compat.resolve.knowledge import Knowledge
+
+
+class Mirrored:
+    """The real tables with every build once more under a mirror's name."""
+
+    def __init__(self, base):
+        self._base = base
+        self.names, self.digest, self.sources = base.names, base.digest, base.sources
+
+    def rows(self, table):
+        rows = self._base.rows(table)
+        if table == "indexes":
+            plain = {"name": "", "url": "https://mirror.example", "source": "x", "how": "measured"}
+            return [*rows, *({**row, "name": f"{row['name']}-mirror"} for row in [*rows, plain])]
+        if table.startswith("builds."):
+            return [*rows, *({**row, "index": f"{row.get('index', '')}-mirror"} for row in rows)]
+        return rows
+
+
+def lanes(known, package):
+    return {option.lane for option in known.options(package) if "linux_x86_64" in option.build.platforms}
+
+
+@pytest.mark.parametrize("package", ["torch", "tensorflow", "jax", "torchvision"])
+def test_mirrors_add_no_lanes(package):
+    base = Live(resources.matrix_dir().glob("*.toml"))
+    once, twice = Knowledge(Matrix(base)), Knowledge(Matrix(Mirrored(base)))
+    assert len(twice.options(package)) == 2 * len(once.options(package))
+    assert len(lanes(twice, package)) == len(lanes(once, package))
+
+
+def test_every_build_for_boards_comes_from_an_index_that_says_so():
+    known = Knowledge(matrix())
+    boards = {row.name for row in matrix().table("indexes") if row.boards}
+    found = {option.build.index for name in matrix().packages for option in known.options(name) if option.on_board}
+    assert found <= boards
+    assert boards
