@@ -38,13 +38,13 @@ def asked(path, version, prefix, *sites):
     [
         ("/ml/bin/python", "/ml/bin/python"),
         ("~/ml/bin/python", "/home/ann/ml/bin/python"),
-        ("ml/bin/python", "/srv/ml/bin/python"),
-        ("./ml/bin/python", "/srv/ml/bin/python"),
+        ("ml/bin/python", "/work/ml/bin/python"),
+        ("./ml/bin/python", "/work/ml/bin/python"),
         ("C:/ml/python.exe", "C:/ml/python.exe"),
         ("C:\\ml\\python.exe", "C:\\ml\\python.exe"),
         ("python3", "/usr/bin/python3"),
-        ("python9", "/srv/python9"),
-        ("~", "/srv/~"),
+        ("python9", "/work/python9"),
+        ("~", "/work/~"),
     ],
 )
 def test_a_path_that_somebody_typed_is_made_full(chosen, python, path):
