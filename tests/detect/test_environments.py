@@ -38,18 +38,18 @@ def asked(path, version, prefix, *sites):
     [
         ("/ml/bin/python", "/ml/bin/python"),
         ("~/ml/bin/python", "/home/ann/ml/bin/python"),
-        ("ml/bin/python", "/work/ml/bin/python"),
-        ("./ml/bin/python", "/work/ml/bin/python"),
+        ("ml/bin/python", "{here}/ml/bin/python"),
+        ("./ml/bin/python", "{here}/ml/bin/python"),
         ("C:/ml/python.exe", "C:/ml/python.exe"),
         ("C:\\ml\\python.exe", "C:\\ml\\python.exe"),
         ("python3", "/usr/bin/python3"),
-        ("python9", "/work/python9"),
-        ("~", "/work/~"),
+        ("python9", "{here}/python9"),
+        ("~", "{here}/~"),
     ],
 )
-def test_a_path_that_somebody_typed_is_made_full(chosen, python, path):
+def test_a_path_that_somebody_typed_is_made_full(chosen, replay, python, path):
     found = chosen({"env": {"HOME": "/home/ann"}, "files": {"/usr/bin/python3": ""}}, python)
-    assert found.python == path
+    assert found.python == path.format(here=replay.Recording({}).folder())
     assert found.chosen == "chosen with --python"
 
 
