@@ -82,6 +82,7 @@ class Knowledge:
         self._published: dict[tuple[str, str, bool], tuple[Option, ...]] = {}
         self._meeting: dict[tuple[object, ...], tuple[Option, ...]] = {}
         self._has_code: dict[str, bool] = {}
+        self._vendors_of: dict[str, frozenset[str]] = {}
         self._with_code: dict[str, frozenset[tuple[str, str]]] = {}
         self._extras: dict[str, frozenset[str]] = {}
         self._names: dict[str, frozenset[str]] = {}
@@ -297,9 +298,16 @@ class Knowledge:
         """
         if build.runtime or (build.compiled and build.kernels):
             return frozenset()
-        vendors = {VENDORS.get(split_runtime(one.runtime)[0], "") for one in self.matrix.builds(build.package)}
+        vendors = self._vendors(build.package)
         is_plain = build.kernels != () and not vendors.isdisjoint({"cpu", "apple"})
-        return frozenset() if is_plain else frozenset(vendors - {"", "cpu"})
+        return frozenset() if is_plain else vendors - {"", "cpu"}
+
+    def _vendors(self, package: str) -> frozenset[str]:
+        """The vendors of all runtimes that a package has builds for."""
+        if package not in self._vendors_of:
+            kinds = {split_runtime(runtime)[0] for runtime in {one.runtime for one in self.matrix.builds(package)}}
+            self._vendors_of[package] = frozenset(VENDORS.get(kind, "") for kind in kinds)
+        return self._vendors_of[package]
 
     def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
         """A build with everything parsed that a search asks of it, so that no search parses anything."""

@@ -63,6 +63,13 @@ def _disputed(chosen: Sequence[Weighed], least: int) -> AbstractSet[str]:
     return {name for name, count in askers.items() if count >= least} - inside
 
 
+def asked(chosen: Sequence[Weighed]) -> tuple[str, ...]:
+    """The shared dependencies that were asked for by name, in order: the names of what stands for no build."""
+    return tuple(
+        dict.fromkeys(name for weighed in chosen if not weighed.option.version for name in weighed.option.lines)
+    )
+
+
 def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> dict[str, str]:
     """Requirements that hold shared dependencies within what every build accepts: name -> requirement.
 
@@ -70,13 +77,12 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     one after the other would else move it out of range. What was asked for by name is never left out. What one build
     alone pins, or asks of NVIDIA's packages, follows from that build.
     """
-    listed = {}
+    listed, wanted = {}, asked(chosen)
     for name, specs in sorted(demands(chosen, _disputed(chosen, 1), python, place, known).items()):
         told = [spec for spec in specs.values() if spec]
-        asked = any(weighed.option.version == "" and name in weighed.option.lines for weighed in chosen)
         own = name.startswith("nvidia-") or name in known.matrix.packages
         bounded = not own and any("<" in spec or "~=" in spec for spec in told)
-        if asked or (told and (len(told) > 1 or bounded)):
+        if name in wanted or (told and (len(told) > 1 or bounded)):
             listed[name] = f"{name}{tightened(tuple(told))}"
     return listed
 

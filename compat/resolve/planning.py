@@ -15,7 +15,7 @@ from compat.plan import NO_CODE, BaseImage, GpuVerdict, Plan, PlannedBuild
 from compat.resolve.alternatives import FITS
 from compat.resolve.driving import driver_need, forward_env, forward_package
 from compat.resolve.options import is_unread
-from compat.resolve.pins import constraints
+from compat.resolve.pins import asked, constraints
 from compat.resolve.search import runtime_of
 from compat.resolve.weighing import FORWARD, LEVELS
 
@@ -55,19 +55,12 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         builds=tuple(_in_order(search, chosen)),
         system=tuple(sorted({item for weighed in chosen for item in weighed.option.build.system})),
         constraints=tuple(kept.values()),
-        asked=tuple(kept[name] for name in _bare_names(found.chosen) if name in kept),
+        asked=tuple(kept[name] for name in asked(found.chosen) if name in kept),
         driver=driver,
         gpus=tuple(verdicts(search, chosen)),
         env={**_env(runtime, found.footing.image), **forward_env(driver)} or None,
         conditions=tuple(_conditions(search, found, chosen, driver)),
         matrix=search.known.matrix.digest,
-    )
-
-
-def _bare_names(chosen: Sequence[Weighed]) -> list[str]:
-    """The shared dependencies that were asked for by name, in order."""
-    return list(
-        dict.fromkeys(name for weighed in chosen if not weighed.option.version for name in weighed.option.lines)
     )
 
 

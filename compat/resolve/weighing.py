@@ -98,7 +98,7 @@ class Scale:
         """The verdict on a build as the host is, and, where its driver falls short and it may, with cuda-compat."""
         plain = self.verdict(option, place)
         yield plain
-        if plain[0] != FITS and self.may_forward and option.kind == "cuda" and place == FORWARD_PLACE:
+        if plain[0] != FITS and self._forwards(option, place):
             forward = self.verdict(option, place, forward=True)
             if forward[0] != plain[0]:
                 yield forward
@@ -108,11 +108,15 @@ class Scale:
         violations, level, strain = self.verdict(option, place)
         if violations == FITS:
             return level, strain
-        if self.may_forward and option.kind == "cuda" and place == FORWARD_PLACE:
+        if self._forwards(option, place):
             violations, level, strain = self.verdict(option, place, forward=True)
             if violations == FITS:
                 return level, strain
         return None
+
+    def _forwards(self, option: Option, place: str) -> bool:
+        """Whether a build may be tried with a newer user-space driver in the image."""
+        return self.may_forward and option.kind == "cuda" and place == FORWARD_PLACE
 
     @cached_property
     def may_forward(self) -> bool:
