@@ -18,8 +18,9 @@ import compat.reports.devices as devices
 import compat.reports.values as values
 from compat.reports.claims import Claim, Weight
 from compat.reports.gpus import same
-from compat.reports.merge import refines
+from compat.reports.merge import agree
 from compat.reports.page import hint
+from compat.reports.programs.plain import ALIASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,14 +58,11 @@ _BARRED: Final = re.compile(
 
 _SENTENCE: Final = re.compile(r"(?<=[.!;。！；])\s+|(?<=[?？])")
 
-_PACKAGES: Final = {
-    "pytorch": "torch", "torch": "torch", "torchvision": "torchvision", "torchaudio": "torchaudio",
-    "tensorflow": "tensorflow", "tensorflow-gpu": "tensorflow-gpu", "tf": "tensorflow", "jax": "jax",
-    "jaxlib": "jaxlib",
-    "paddlepaddle": "paddlepaddle", "paddlepaddle-gpu": "paddlepaddle-gpu", "vllm": "vllm", "xformers": "xformers",
-    "flash-attn": "flash-attn", "bitsandbytes": "bitsandbytes", "triton": "triton", "numpy": "numpy", "keras": "keras",
-    "cupy": "cupy", "onnxruntime-gpu": "onnxruntime-gpu", "deepspeed": "deepspeed", "transformers": "transformers",
-}  # fmt: skip
+_PACKAGES: Final = {name: ALIASES.get(name, name) for name in (
+    "pytorch", "torch", "torchvision", "torchaudio", "tensorflow", "tensorflow-gpu", "tf", "jax", "jaxlib",
+    "paddlepaddle", "paddlepaddle-gpu", "vllm", "xformers", "flash-attn", "bitsandbytes", "triton", "numpy", "keras",
+    "cupy", "onnxruntime-gpu", "deepspeed", "transformers",
+)}  # fmt: skip
 _BETWEEN: Final = r"(?:\s+version(?:\s+is)?)?[ -]v?"
 _PACKAGE: Final = re.compile(
     rf"(?<![\w./-])({'|'.join(sorted(map(re.escape, _PACKAGES), key=len, reverse=True))}){_BETWEEN}"
@@ -161,7 +159,7 @@ def _agree(one: Word, other: Word) -> bool:
     """Whether two mentions can mean one thing."""
     if one.kind == "gpu":
         return same(one.text, other.text)
-    return one.text.lower() == other.text.lower() or refines(one.text, other.text) or refines(other.text, one.text)
+    return one.text.lower() == other.text.lower() or agree(one.text, other.text)
 
 
 def _claims(word: Word) -> Iterable[Claim]:

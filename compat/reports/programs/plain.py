@@ -84,7 +84,8 @@ _CARD = re.compile(
 _SHAPES: Final = {"driver": re.compile(r"\d{3}\."), "python": re.compile(r"[23]\.\d{1,2}(?:\.\d{1,2})?$")}
 _ANY: Final = re.compile("")
 _FACTS: Final = {"python": "python", "cuda": "cuda_toolkit", "cudnn": "cudnn", "driver": "driver"}
-_PACKAGES: Final = {
+# What people call a package other than its distribution's name.
+ALIASES: Final = {
     "pytorch": "torch", "tf": "tensorflow", "paddle": "paddlepaddle", "paddle-gpu": "paddlepaddle-gpu",
 }  # fmt: skip
 
@@ -175,7 +176,7 @@ def _claims(item: Item) -> Iterator[Claim]:
     elif fact := _FACTS.get(item.kind):
         yield Claim(fact, item.text, weight=Weight.HAND)
     else:
-        yield Claim("packages", item.text, key=_PACKAGES.get(item.kind, item.kind), weight=Weight.HAND)
+        yield Claim("packages", item.text, key=ALIASES.get(item.kind, item.kind), weight=Weight.HAND)
 
 
 def _beside_output(view: View, index: int) -> bool:
