@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import sources
 from compat.app.files import only_once, read_text, shown
+from compat.app.plans import Target, machines_of
 from compat.findings import Report, ranked
 from compat.sources import environment, requirements
 
@@ -20,16 +21,30 @@ if TYPE_CHECKING:
 
 _LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
 _DEPTH: Final = 5
+ANY: Final = Target()
 
 
 def lint_files(
-    names: Sequence[str], matrix: Matrix, *, select: Sequence[str] = (), ignore: Sequence[str] = (), arch: str = ""
+    names: Sequence[str],
+    matrix: Matrix,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    target: Target = ANY,
 ) -> Report:
-    """Findings of all files together, worst first; ``arch`` is the processor of what does not say its own.
+    """Findings of all files together, worst first.
+
+    Args:
+        names: the files; ``-`` is standard input.
+        matrix: what is true.
+        select: codes to keep, or their beginnings; empty for all.
+        ignore: codes to leave out, likewise.
+        target: the machines that the files are meant for. A processor alone says which wheels are taken where a file
+            does not say it; GPUs, drivers and host files are weighed too.
 
     Raises:
-        InputError: if a file cannot be read, its kind cannot be told, a code to select or ignore is none, or ``arch``
-            is no architecture.
+        InputError: if a file cannot be read, its kind cannot be told, a code to select or ignore is none, or the target
+            holds something unknown.
     """
     from compat.app.doctor import codes
     from compat.rules import RULES as OTHERS
@@ -38,19 +53,24 @@ def lint_files(
     only_once(names)
     for prefixes in (select, ignore):
         codes(prefixes, {**RULES, **OTHERS})
-    asks = [replace(ask, arch=_spelt(arch)) for ask in _asks(names)]
-    reports = [lint(ask, matrix, select=select, ignore=ignore) for ask in asks]
+    machines = machines_of(target, matrix) if target.described or target.hosts else ()
+    named = bool(target.hosts or target.gpus or target.driver)
+    reports = [
+        lint(
+            replace(ask, arch=machine["arch"] or "" if machine else ""),
+            matrix,
+            on=machine if named else None,
+            select=select,
+            ignore=ignore,
+        )
+        for machine in machines or (None,)
+        for ask in _asks(names)
+    ]
     return Report(
-        ranked(finding for report in reports for finding in report.findings),
+        ranked({(each.code, each.place, each.detail): each for report in reports for each in report.findings}.values()),
         (),
-        tuple(item for report in reports for item in report.unchecked),
+        tuple(dict.fromkeys(item for report in reports for item in report.unchecked)),
     )
-
-
-def _spelt(arch: str) -> str:
-    from compat.resolve.target import architecture
-
-    return architecture(arch) if arch else ""
 
 
 def _asks(names: Sequence[str]) -> list[Ask]:

@@ -19,6 +19,13 @@ def command(
     fail_on: Annotated[
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",
+    host: Annotated[
+        Texts, typer.Option(metavar="FILE", help="Facts of a machine that they are meant for (repeatable).")
+    ] = None,
+    gpu: Annotated[
+        Texts, typer.Option(metavar="NAME", help="GPU that they are meant for: name, PCI id, sm_XX or gfxNNN.")
+    ] = None,
+    driver: Annotated[str, typer.Option(metavar="V", help="NVIDIA or amdgpu driver that they will run on.")] = "",
     arch: Annotated[
         str, typer.Option(metavar="ARCH", help="Processor of what names none: x86_64 (the default) or aarch64.")
     ] = "",
@@ -29,14 +36,18 @@ def command(
     """Find conflicts in an existing Dockerfile, requirements, environment, compose, project or lock file.
 
     Example: envcheck lint Dockerfile requirements.txt --format github
+
+    Example: envcheck lint Dockerfile --gpu "RTX 5090" --driver 570.26
     """
     from compat import facts, render
     from compat.app.knowledge import load
     from compat.app.lint import fix_files, lint_files
+    from compat.app.plans import Target
 
     threshold, matrix = level(fail_on), load(knowledge.matrix)
     if fix:
         typer.echo(fix_files(files, matrix), nl=False, err=True)
-    found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()), arch=arch)
+    target = Target(hosts=tuple(host or ()), gpus=tuple(gpu or ()), driver=driver, arch=arch)
+    found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()), target=target)
     speech.say(render.report(found, facts.Host(), speech.format, colored=speech.colored, title="envcheck lint"))
     return int(found.fails(threshold))

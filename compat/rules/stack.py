@@ -82,6 +82,11 @@ class Installed:
         return " ".join(part for part in (self.name, self.version, f"({self.runtime})" if self.runtime else "") if part)
 
 
+def canonical(name: str) -> str:
+    """The framework that a distribution is a form of: ``tensorflow-gpu`` -> ``tensorflow``; any other name as it is."""
+    return _ALIASES.get(name, name)
+
+
 def plain(version: str) -> str:
     """A version without local tag: ``2.0.1+cu118`` -> ``2.0.1``."""
     return version.partition("+")[0]
@@ -117,10 +122,10 @@ def framework(host: Host, matrix: Matrix, name: str) -> Installed | None:
 def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
     """Each framework once, by what pip or conda lists and by what a build said of itself."""
     packages = packages_of(host)
-    builds: dict[str, Build] = {_ALIASES.get(name, name): build for name, build in (host["builds"] or {}).items()}
+    builds: dict[str, Build] = {canonical(name): build for name, build in (host["builds"] or {}).items()}
     seen = set()
     for raw in (*packages, *(host["builds"] or {})):
-        name = _ALIASES.get(raw, raw)
+        name = canonical(raw)
         if name in seen or name not in FRAMEWORKS:
             continue
         seen.add(name)

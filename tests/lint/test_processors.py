@@ -3,6 +3,7 @@
 import pytest
 
 from compat.app.lint import lint_files
+from compat.app.plans import Target
 from compat.errors import InputError
 from compat.matrix import matrix
 
@@ -13,7 +14,7 @@ PAGE = "https://developer.download.nvidia.com/compute/redist/jp/v511/pytorch/"
 
 def found(tmp_path, text, code, **options):
     (tmp_path / "Dockerfile").write_text(text)
-    report = lint_files([str(tmp_path / "Dockerfile")], MATRIX, **options)
+    report = lint_files([str(tmp_path / "Dockerfile")], MATRIX, target=Target(**options))
     return [item.detail for item in report.findings if item.code.startswith(code)]
 
 

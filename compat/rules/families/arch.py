@@ -48,7 +48,7 @@ def uncovered_by(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> list[tupl
     ]
 
 
-def _newer(device: Sm, kernels: tuple[str, ...], matrix: Matrix) -> bool:
+def is_newer(device: Sm, kernels: tuple[str, ...], matrix: Matrix) -> bool:
     """Whether the build is what is too old: the device is above all that it carries.
 
     Between the lowest and the highest lies what a build left out: an old device if toolkits dropped it since.
@@ -101,7 +101,7 @@ class ArchTooNewForBuild(Rule):
         """
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
-            if _newer(device, item.kernels, matrix):
+            if is_newer(device, item.kernels, matrix):
                 found = self._found(gpu, device, item, matrix, host)
                 return found if signals.pointing("arch-too-new-for-build") else _as_sure_as(item, gpu, found, matrix)
         if uncovered:
@@ -239,7 +239,7 @@ class ArchTooOldForBuild(Rule):
         """The device is below every target that the build carries, or the program asks for a newer generation."""
         uncovered = uncovered_by(host, matrix, gpus) or _refused(host, matrix, signals, gpus)
         for gpu, device, item in uncovered:
-            if not _newer(device, item.kernels, matrix):
+            if not is_newer(device, item.kernels, matrix):
                 found = self._found(gpu, device, item, matrix, host)
                 return found if signals.pointing("arch-too-old-for-build") else _as_sure_as(item, gpu, found, matrix)
         if uncovered:

@@ -13,7 +13,7 @@ from compat.rules.lint.finding import finding
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.matrix.rows import Build
     from compat.rules.lint.scene import Scene, Taken
 
@@ -291,9 +291,21 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             continue
         if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
             package = scene.matrix.package(item.request.name)
-            level = "error" if package and package.kind == "framework" else "warning"  # some only lend their Python
+            level: Severity = (
+                "error" if package and package.kind == "framework" else "warning"
+            )  # some lend their Python
             yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", level)
     yield from _vendor_words(scene)
+    if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
+        yield finding(
+            "wrong-vendor-build",
+            scene,
+            scene.chain[0].line,
+            f"{scene.base.reference} is made for another vendor's GPUs than {devices(scene)}.",
+            severity="error",
+            fix="Start from an image of the GPU's vendor, or from a plain one.",
+            evidence=(Evidence("gpus", devices(scene), scene.machine.source("gpus")),),
+        )
 
 
 def _serves_several(build: Build, scene: Scene) -> bool:
@@ -316,15 +328,24 @@ def _vendor_words(scene: Scene) -> Iterator[Finding]:
     for name, value in scene.stage.env.items():
         if found := re.search(other, value):
             line = scene.stage.env_lines.get(name, scene.stage.line)
-            yield _vendor(scene, line, f"{name} names {found.group()}", "error")
+            yield _vendor(scene, line, f"{name} names {found.group()}")
 
 
-def _vendor(scene: Scene, line: int, what: str, severity: str) -> Finding:
-    """A build for another vendor's GPUs than the base is made for."""
+def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error") -> Finding:
+    """A build for another vendor's GPUs than the base is made for, or than the machine has."""
+    based = scene.base is not None and scene.base.kind == scene.gpu
     base = scene.base.reference if scene.base else ""
-    return finding(
-        "wrong-vendor-build", scene, line, f"{what}, on {base}.", severity="error" if severity == "error" else "warning"
+    where = f"on {base}" if based else f"and the GPU is {devices(scene)}"
+    evidence = (
+        () if based or scene.machine is None else (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
     )
+    return finding("wrong-vendor-build", scene, line, f"{what}, {where}.", severity=severity, evidence=evidence)
+
+
+def devices(scene: Scene) -> str:
+    """The GPUs of the machine that the files are meant for, as a person calls them."""
+    gpus = scene.machine["gpus"] if scene.machine else None
+    return ", ".join(dict.fromkeys(gpu.name or gpu.target for gpu in gpus or ()))
 
 
 def _seen(item: Taken, scene: Scene) -> Evidence:

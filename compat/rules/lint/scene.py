@@ -14,6 +14,7 @@ from compat.names import normalise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.matrix.rows import Application, Build
     from compat.rules.lint.bases import Base
@@ -75,6 +76,8 @@ class Scene:
         conda: conda requests in order; ``apt``: names of system packages.
         commands: all commands of the chain.
         final: whether this stage is shipped.
+        machine: facts of the machine that the files are meant for, if one was named.
+        device: ``cuda`` or ``rocm``, the one runtime that this machine's GPUs have; empty if none or several.
     """
 
     ask: Ask
@@ -92,6 +95,8 @@ class Scene:
     arch: str = "x86_64"
     glibc: str = ""
     own: tuple[Taken, ...] = field(default=())
+    machine: Host | None = None
+    device: str = ""
 
     @property
     def platform(self) -> str:
@@ -115,7 +120,9 @@ class Scene:
         """What the image is meant for: ``cuda``, ``rocm``, ``jetson``, or empty if nothing tells."""
         if self.base and self.base.kind in {"cuda", "rocm", "jetson"}:
             return self.base.kind
-        return "cuda" if self.ask.gpu and self.base and self.base.kind in {"python", "plain"} else ""
+        if self.base is not None and self.base.kind not in {"python", "plain"}:
+            return ""
+        return self.device or ("cuda" if self.ask.gpu and self.base else "")
 
     @property
     def pythons(self) -> frozenset[str]:
@@ -147,18 +154,25 @@ class Scene:
         return next((item for item in self.builds if item.request.name == name), None)
 
 
+def vendor_runtime(machine: Host) -> str:
+    """``cuda`` or ``rocm`` where all GPUs of a machine are NVIDIA's or AMD's; empty otherwise."""
+    vendors = {gpu.vendor for gpu in machine["gpus"] or ()}
+    return "cuda" if vendors == {"nvidia"} else "rocm" if vendors == {"amd"} else ""
+
+
 def _extras(request: Request) -> set[str]:
     return {normalise(extra) for extra in request.extras}
 
 
-def scenes(ask: Ask, matrix: Matrix) -> Iterator[Scene]:
+def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None) -> Iterator[Scene]:
     """One scene per stage; files that are no Dockerfile have one without a base."""
     for stage in ask.stages:
         chain = ask.chain(stage)
         base = bases.read(chain[0].base, matrix) if ask.kind in {"dockerfile", "devcontainer"} else None
         if base and base.reference.lower() == "scratch":
             continue
-        yield _scene(ask, stage, chain, base, matrix)
+        scene = _scene(ask, stage, chain, base, matrix)
+        yield replace(scene, machine=machine, device=vendor_runtime(machine)) if machine else scene
 
 
 def _scene(ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, matrix: Matrix) -> Scene:

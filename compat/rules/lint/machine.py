@@ -1,0 +1,137 @@
+"""What the steps will install, on the machine that it is meant for: the doctor's rules, asked before anything is built.
+
+Only verdicts that rest on both are told here. What is wrong with the machine by itself, the doctor says; what is wrong
+with the file on any machine, the other rules of lint say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from compat.facts import Build, Fact, Host
+from compat.findings import Evidence, Fix, Place, Unchecked
+from compat.rules.families.arch import is_newer
+from compat.rules.lint import requests
+from compat.rules.lint.finding import finding
+from compat.rules.stack import FRAMEWORKS, canonical
+from compat.targets import is_gfx, kernels_for, sm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat import facts
+    from compat.findings import Finding
+    from compat.matrix import Matrix
+    from compat.rules.lint.scene import Scene, Taken
+
+# What a container finds of the machine that it runs on; everything else it brings itself.
+DEVICES: Final = ("gpus", "driver", "driver_cuda", "driver_branch", "amdgpu", "platform", "arch", "l4t", "kernel")
+_OURS: Final = frozenset({"builds", "packages", "image", "image_env", "rocm"})
+
+
+def judged(scene: Scene) -> Iterator[Finding]:
+    """Findings about each build that the shipped environment gets, and about its base image, on the scene's machine."""
+    if scene.machine is None or not scene.final:
+        return
+    seen = {name: scene.machine.reading(name) for name in DEVICES if name in scene.machine}
+    for item in scene.builds:
+        if _is_sure(item):
+            yield from _build(item, Host(seen), scene)
+    yield from _base(Host(seen), scene)
+
+
+def not_judged(scene: Scene) -> Iterator[Unchecked]:
+    """Frameworks of which it is not known what they install here, or which GPUs that has code for."""
+    if scene.machine is None or not scene.final:
+        return
+    for item in scene.taken:
+        what = f"{item.request.text} ({scene.ask.file}:{item.request.line}) on the machine it is meant for"
+        package = scene.matrix.package(item.request.name)
+        if package is None or package.kind != "framework" or item.outcome.why == "kept":
+            continue
+        if item.build is None or not _is_sure(item):
+            yield Unchecked(what, "which build it gets here is not known")
+        elif not item.build.kernels and item.build.runtime != "cpu":
+            yield Unchecked(what, "which GPUs that build has code for is not known")
+
+
+def _is_sure(item: Taken) -> bool:
+    """Whether the request is made on every way through the file."""
+    return not item.request.marker and not item.step.branch
+
+
+def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
+    """One build on the machine: a framework's by the doctor's rules, a companion's by its kernel targets."""
+    build, place = item.build, Place(scene.ask.file, item.request.line)
+    assert build is not None
+    name = item.request.name
+    if canonical(name) not in FRAMEWORKS:
+        yield from _companion(item, machine, scene)
+        return
+    kernels = tuple(target for target in build.kernels if target != "-")
+    stated: dict[str, facts.Reading] = {
+        "packages": Fact({name: build.full_version}, f"{place.file}:{place.line}"),
+        "builds": Fact({name: Build(runtime=build.runtime, kernels=kernels)}, f"{place.file}:{place.line}"),
+    }
+    yield from _by_the_doctor(machine, stated, place, scene)
+
+
+def _base(machine: Host, scene: Scene) -> Iterator[Finding]:
+    """The base image on the machine: what its NVIDIA_REQUIRE_CUDA demands, its processor, its ROCm or L4T."""
+    if scene.base is None or scene.base.variable:
+        return
+    place = Place(scene.ask.file, scene.chain[0].line)
+    source = f"{place.file}:{place.line}"
+    stated: dict[str, facts.Reading] = {"image": Fact(scene.base.reference, source)}
+    if scene.base.row and scene.base.row.require:
+        stated["image_env"] = Fact({"NVIDIA_REQUIRE_CUDA": scene.base.row.require}, f"{source}, as published")
+    if scene.rocm:
+        stated["rocm"] = Fact(scene.rocm, source)
+    yield from _by_the_doctor(machine, stated, place, scene)
+
+
+def _by_the_doctor(machine: Host, stated: dict[str, facts.Reading], place: Place, scene: Scene) -> Iterator[Finding]:
+    """The doctor's findings that rest on the machine and on what the file states; his commands mend no file."""
+    from compat import rules
+
+    said = {
+        (one.place, "cpu-only-build" if one.code == "accidental-cpu-wheel" else one.code)
+        for rule in (requests.cpu_by_accident, requests.wrong_vendor)
+        for one in rule(scene)
+    }
+    report = rules.judge(Host({**machine.readings, **stated}), scene.matrix)
+    for one in report.findings:
+        rests = {item.fact.partition(".")[0] for item in one.evidence}
+        if rests & _OURS & set(stated) and rests & set(machine.readings) and (place, one.code) not in said:
+            yield replace(one, place=place, fix=Fix(one.fix.text), consequences=())
+
+
+def _companion(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
+    """arch-too-new-for-build, arch-too-old-for-build, rocm-gfx-unsupported: a companion without code for a GPU."""
+    assert item.build is not None
+    carried = tuple(target for target in item.build.kernels if target != "-")
+    for gpu in machine["gpus"] or ():
+        alike = any(is_gfx(target) == is_gfx(gpu.target) for target in carried)
+        if not gpu.target or not alike or kernels_for(gpu.target, carried, scene.matrix.families) != "none":
+            continue
+        yield finding(
+            _code(gpu.target, carried, scene.matrix),
+            scene,
+            item.request.line,
+            f"{item.request.text} carries {' '.join(carried)}, which does not run on {gpu.name} ({gpu.target}).",
+            severity="error",
+            evidence=(Evidence("gpus", gpu.name, machine.source("gpus")),),
+            sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _code(device: str, carried: tuple[str, ...], matrix: Matrix) -> str:
+    """What to call it that a device has no code among the targets carried."""
+    number = sm(device)
+    if number is None:
+        return "rocm-gfx-unsupported"
+    return "arch-too-new-for-build" if is_newer(number, carried, matrix) else "arch-too-old-for-build"
+
+
+RULES: Final = (judged,)

@@ -1,0 +1,107 @@
+"""Lint on the machine that the files are meant for: each fault beside the same file on a machine that it fits."""
+
+import json
+
+import pytest
+
+from compat.app.lint import lint_files
+from compat.app.plans import Target
+from compat.cli import run
+from compat.errors import InputError
+from compat.matrix import matrix
+
+MATRIX = matrix()
+PYTORCH = "https://download.pytorch.org/whl"
+SLIM = "FROM python:3.12-slim-trixie\nUSER 1000\n"
+CUDA = "FROM nvidia/cuda:12.8.1-base-ubuntu22.04\nRUN apt-get update && apt-get install -y python3-pip\nUSER 1000\n"
+AMD = "FROM rocm/dev-ubuntu-22.04:6.2\nRUN apt-get update && apt-get install -y python3-pip\nUSER 1000\n"
+
+
+def faults(folder, text, name="Dockerfile", **machine):
+    """(code, line) of the errors and warnings, in the order of the file."""
+    (folder / name).write_text(text)
+    report = lint_files([str(folder / name)], MATRIX, target=Target(**machine))
+    return sorted(((item.code, item.place.line) for item in report.findings if item.severity != "info"), key=str)
+
+
+TABLE = [
+    # the build has no code for the GPU; one of another runtime has
+    (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("RTX 5090",)}, [("arch-too-new-for-build", 3)]),
+    (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("RTX 4090",)}, []),
+    (SLIM + f"RUN pip install torch==2.8.0 --index-url {PYTORCH}/cu128\n", {"gpus": ("RTX 5090",)}, []),
+    (SLIM + "RUN pip install torch==2.8.0\n", {"gpus": ("GTX 1080 Ti",)}, [("arch-too-old-for-build", 3)]),
+    (SLIM + f"RUN pip install torch==2.8.0 --index-url {PYTORCH}/cu126\n", {"gpus": ("GTX 1080 Ti",)}, []),
+    (SLIM + f"RUN pip install torch==2.8.0 --index-url {PYTORCH}/rocm6.4\n", {"gpus": ("MI300X",)}, []),
+    (SLIM + f"RUN pip install torch==2.8.0 --index-url {PYTORCH}/rocm6.4\n", {"gpus": ("gfx803",)},
+     [("rocm-gfx-unsupported", 3)]),
+    # one of two GPUs is enough
+    (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("A100", "RTX 5090")}, [("arch-too-new-for-build", 3)]),
+    # the driver: too old for the runtime, right at its floor
+    (SLIM + "RUN pip install torch==2.6.0\n", {"driver": "450.80.02"}, [("driver-too-old-for-runtime", 3)]),
+    (SLIM + "RUN pip install torch==2.6.0\n", {"driver": "525.60.13"}, []),
+    (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cu118\n", {"driver": "450.80.02"}, []),
+    # the base image's own condition, whatever is installed on it
+    (CUDA, {"driver": "450.80.02"}, [("container-requires-newer-driver", 1)]),
+    (CUDA, {"driver": "570.124.06"}, []),
+    # the other vendor's base, build and index
+    (CUDA, {"gpus": ("MI300X",)}, [("wrong-vendor-build", 1)]),
+    (AMD, {"gpus": ("A100",)}, [("wrong-vendor-build", 1)]),
+    (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("MI300X",)}, [("wrong-vendor-build", 3)]),
+    (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/rocm6.2.4\n", {"gpus": ("A100",)},
+     [("wrong-vendor-build", 3)]),
+    # a CPU build: by accident on any machine with a GPU, and on purpose where the machine says otherwise
+    (SLIM + "RUN pip install jax==0.6.2\n", {"gpus": ("A100",)}, [("accidental-cpu-wheel", 3)]),
+    (SLIM + "RUN pip install 'jax[cuda12]==0.6.2'\n", {"gpus": ("A100",)}, []),
+    (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu\n", {"gpus": ("A100",)}, [("cpu-only-build", 3)]),
+    (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu\n", {}, []),
+    # what is replaced later, or is not shipped, is not judged
+    (SLIM + "RUN pip install torch==2.6.0\nRUN pip install torch==2.8.0\n", {"gpus": ("RTX 5090",)}, []),
+    ("FROM python:3.12-slim-trixie AS old\nRUN pip install torch==2.6.0\n" + SLIM, {"gpus": ("RTX 5090",)}, []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "machine", "expected"), TABLE)
+def test_a_file_is_judged_on_the_machine_it_is_meant_for(tmp_path, text, machine, expected):
+    assert faults(tmp_path, text, **machine) == expected
+
+
+@pytest.mark.parametrize("text", dict.fromkeys(text for text, _, _ in TABLE))
+def test_without_a_machine_nothing_is_said_of_one(tmp_path, text):
+    said = {code for code, _ in faults(tmp_path, text)}
+    assert not [code for code in said if code.startswith(("arch-", "driver-", "container-req", "rocm-gfx", "wrong-"))]
+
+
+def test_a_companion_is_judged_by_its_own_kernels(tmp_path):
+    text = SLIM + "RUN pip install xformers==0.0.35\n"
+    assert faults(tmp_path, text, gpus=("Tesla K80",)) == [("arch-too-old-for-build", 3)]
+    assert faults(tmp_path, text, gpus=("A100",)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("torch==2.6.0; python_version < '3.9'", "which build"),
+        ("torch @ git+https://github.com/pytorch/pytorch@v2.6.0", "which build"),
+    ],
+)
+def test_what_could_not_be_judged_is_said_and_not_shown_as_fine(tmp_path, line, why):
+    (tmp_path / "requirements.txt").write_text(f"{line}\n")
+    report = lint_files([str(tmp_path / "requirements.txt")], MATRIX, target=Target(gpus=("RTX 5090",)))
+    assert not report.findings
+    assert [why in item.why for item in report.unchecked] == [True]
+
+
+def test_every_host_file_is_asked_and_names_itself(tmp_path, capsys):
+    for name, gpu in (("old", "Tesla V100"), ("new", "RTX 5090")):
+        (tmp_path / f"{name}.toml").write_text(f'[[gpus]]\nname = "{gpu}"\n')
+    (tmp_path / "requirements.txt").write_text("torch==2.6.0\n")
+    hosts = [word for name in ("old", "new") for word in ("--host", str(tmp_path / f"{name}.toml"))]
+    assert run(["lint", str(tmp_path / "requirements.txt"), *hosts, "--format", "json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert found["code"] == "arch-too-new-for-build"
+    assert str(tmp_path / "new.toml") in [item["source"] for item in found["evidence"]]
+
+
+def test_a_gpu_that_is_none_is_refused_with_its_option(tmp_path):
+    with pytest.raises(InputError, match="--gpu"):
+        faults(tmp_path, SLIM, gpus=("GeForce Banana",))
