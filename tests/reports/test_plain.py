@@ -57,6 +57,8 @@ def test_prose_is_left_alone(name):
         ("2x RTX A5000", ["RTX A5000"] * 2),
         ("NVIDIA GeForce GTX 1080 Ti", ["NVIDIA GeForce GTX 1080 Ti"]),
         ("Tesla V100 32GB", ["Tesla V100"]),
+        ("Quadro RTX 6000", ["Quadro RTX 6000"]),
+        ("2x TITAN Xp", ["TITAN Xp"] * 2),
         ("nvidia-cublas-cu12 12.1.3.1", []),
     ],
 )
@@ -112,6 +114,7 @@ FIELDS = {
         {"os": "ubuntu24.04", "kernel": "6.8.0-45-generic", "glibc": "2.39"},
     ),
     "packed": ("cudnn version: 90100", {"cudnn": "9.1.0"}),
+    "ROCm beside the system": ("Ubuntu 22.04, ROCm 6.1", {"os": "ubuntu22.04", "rocm": "6.1"}),
     "a table's row": ("| Python | 3.12.1 (uv) |", {"python": "3.12.1"}),
     "a table of three": ("| Python | 3.12.1 | 3.11.2 |", {"python": None}),
 }

@@ -27,6 +27,24 @@ STATED = [
 ]
 """A sentence, and what it states."""
 
+LISTED = [
+    ("I run it with python3.9, cuda 11.3, torch 1.10.0", ("3.9", "11.3", "1.10.0")),
+    ("My system has CUDA 11.3 and PyTorch 1.10.0+cu113 on Ubuntu 20.04, they say.", (None, "11.3", "1.10.0+cu113")),
+    (
+        "We use an RTX 3090 (driver 470.57.02), CUDA toolkit 11.4 + torch 1.12.1 + cu113.",
+        (None, "11.4", "1.12.1+cu113"),
+    ),
+    ("I use CUDA 11.3 with torch 1.10.0.", (None, None, "1.10.0")),  # two are no list
+    ("I use python 3.9, and CUDA 11.3 is what my colleague has, with torch 1.10.0.", (None, None, None)),
+    ("I want to use python 3.9, cuda 11.3, torch 1.10.0", (None, None, None)),
+    ("Does it run with python 3.9, cuda 11.3, torch 1.10.0?", (None, None, None)),
+    ("It was tested with python 3.9, cuda 11.3, torch 1.10.0", (None, None, None)),
+    ("I use python 3.9, cuda 11.3, torch 1.10.0. The image has CUDA 12.1.", ("3.9", None, "1.10.0")),
+    ("I ran apt install python3.9 and then used it.", (None, None, None)),
+    ("My module is in /usr/lib/python3.9/site-packages/torch-1.10.0, as usual.", (None, None, None)),
+]
+"""A sentence with a list in it, and its Python, CUDA and torch."""
+
 SPOKEN_OF = [
     "Does torch 2.0.1 support my K80?",
     "I upgraded from driver 525.60 to driver 535.104 and now it fails.",
@@ -56,6 +74,12 @@ def read(text):
 @pytest.mark.parametrize(("text", "facts"), STATED)
 def test_what_a_sentence_states_of_the_machine_is_a_fact(text, facts):
     assert read(f"Hello all.\n\n{text}\n\nRuntimeError: something went wrong\n") == facts
+
+
+@pytest.mark.parametrize(("text", "stated"), LISTED)
+def test_cuda_counts_in_a_list_and_all_bars_hold_for_lists(text, stated):
+    host = reports.read(f"Hello all.\n\n{text}\n").host
+    assert (host["python"], host["cuda_toolkit"], (host["packages"] or {}).get("torch")) == stated
 
 
 @pytest.mark.parametrize("text", SPOKEN_OF)

@@ -173,7 +173,7 @@ def cards(value: str) -> Iterator[Claim]:
     count = _COUNT.search(name)
     name = _COUNT.sub("", name)
     gpu = devices.device(name)
-    if gpu and gpu.vendor and len(name.split()) <= 8 and re.search(r"\d", name):
+    if gpu and gpu.vendor and len(name.split()) <= 8 and re.search(r"\d|titan", name, re.IGNORECASE):
         number = next((int(part) for part in count.groups() if part), 1) if count else 1
         for _ in range(min(max(number, 1), devices.MOST)):
             yield Claim("gpus", gpu, weight=Weight.HAND)
