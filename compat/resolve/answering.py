@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from compat.errors import InputError
 from compat.plan import Answer
+from compat.resolve.gathering import situation
 from compat.resolve.knowledge import knowledge
 from compat.resolve.options import ANY_PYTHON
 from compat.resolve.preference import SURE, order
 from compat.resolve.request import is_beyond, read
 from compat.resolve.search import Search
-from compat.resolve.situation import situation
 from compat.resolve.specs import holds
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def _counts(wish: Wish, target: Situation, known: Knowledge) -> bool:
     if not wish.marker:
         return True
     bits = 0
-    for option in known.options(wish.package):
+    for option in known.packages.options(wish.package):
         bits |= option.pythons
-    pythons = (target.python,) if target.python else known.pythons(bits if bits > 0 else ANY_PYTHON) or ("3",)
+    pythons = (target.python,) if target.python else known.pythons.of(bits if bits > 0 else ANY_PYTHON) or ("3",)
     return any(holds(wish.marker, target.place, python, wish.extras) for python in pythons)
 
 
@@ -147,6 +147,6 @@ def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
     told = []
     for wish in wishes:
         if not wish.shared and is_beyond(wish, known):
-            oldest = (known.versions(wish.package) or ("no release",))[-1]
+            oldest = (known.packages.versions(wish.package) or ("no release",))[-1]
             told.append(f"{wish.text}: the matrix knows {wish.package} from {oldest} on, so nothing is said about it")
     return told

@@ -75,7 +75,7 @@ def package_of(search: Search, name: str) -> str:
 def _distributes(search: Search, package: str, name: str) -> bool:
     """Whether a package that was asked for publishes builds under this distribution name."""
     asked = {variable.package for variable in search.variables}
-    return package in asked and any(one.build.install_name == name for one in search.known.options(package))
+    return package in asked and any(one.build.install_name == name for one in search.known.packages.options(package))
 
 
 def _wish(case: Case) -> Change:
@@ -163,7 +163,7 @@ def _nearest_target(search: Search, plan: Plan, device: Device) -> str:
 
 def _code(search: Search, build: PlannedBuild) -> tuple[str, ...]:
     """The device targets that a planned build carries machine code for."""
-    options = search.known.options(package_of(search, build.name))
+    options = search.known.packages.options(package_of(search, build.name))
     same = (one.build.kernels for one in options if one.full == build.version and one.runtime == build.runtime)
     return tuple(filter(is_target, next(same, ())))
 

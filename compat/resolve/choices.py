@@ -79,7 +79,7 @@ def _why_not(search: Search, found: Assignment, weighed: Weighed, taken: Weighed
         bits = min(weighed.violations, key=lambda one: (one.bit_count(), one))
         return "breaks " + ", ".join(soft.text for soft in search.target.softs if soft.bit & bits)
     joints = search.joints(found.place)
-    python = search.known.python_bits((found.footing.python,))
+    python = search.known.pythons.bits((found.footing.python,))
     for other in found.chosen:
         if other is not taken and not joints.pythons(other.option, weighed.option):
             return f"does not fit {other.option.package} {other.option.full}"
@@ -128,7 +128,7 @@ def _other_pythons(search: Search, found: Assignment, bits: int) -> Iterator[str
     """The other Pythons that all builds share, and why the image's was taken."""
     image = found.footing.image
     system = search.known.system(image.os) if image else None
-    for python in search.known.pythons(bits):
+    for python in search.known.pythons.of(bits):
         if python != found.footing.python:
             is_there = system is not None and python in {system.python, *system.pythons}
             named = f"is not the python3 of {image.os}" if is_there and image else "would be a standalone build"

@@ -12,8 +12,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from compat.resolve.answering import answer
+from compat.resolve.gathering import situation
 from compat.resolve.knowledge import knowledge
-from compat.resolve.situation import may_share, situation
+from compat.resolve.situation import may_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -124,7 +124,7 @@ class Images:
 
     def _pythons(self, need: Need) -> tuple[str, ...]:
         """The Pythons of a need, newest first; any that a system brings where every build takes any."""
-        pythons = self._known.pythons(need.pythons)
+        pythons = self._known.pythons.of(need.pythons)
         return self._any_python() or pythons if need.pythons < 0 else pythons
 
     def _any_python(self) -> tuple[str, ...]:

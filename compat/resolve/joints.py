@@ -117,7 +117,7 @@ class Joints:
         row = self._known.matrix.packages.get(companion.package)
         if row is None or row.follows != leader.package:
             return False
-        return self._kin or self._known.shares_index(companion.package, leader.package) or companion.has_minors
+        return self._kin or self._known.packages.shares_index(companion.package, leader.package) or companion.has_minors
 
     @staticmethod
     def _systems(left: Option, right: Option) -> Iterator[Objection]:
@@ -145,7 +145,7 @@ class Joints:
 
     def _bits(self, option: Option, line: Line) -> int:
         """The Pythons on which a build's line counts."""
-        return self._known.applies(line, self._place, option.build.extras)
+        return self._known.pythons.applying(line, self._place, option.build.extras)
 
 
 def fits_runtime(left: Option, right: Option, twins: bool) -> bool:
@@ -173,4 +173,4 @@ def _stem(item: str) -> str:
 
 def _spoken(option: Option, known: Knowledge) -> str:
     """A build's Pythons, oldest first, as messages list them."""
-    return ", ".join(reversed(known.pythons(option.pythons)))
+    return ", ".join(reversed(known.pythons.of(option.pythons)))

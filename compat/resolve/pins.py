@@ -27,12 +27,16 @@ def demands(
     chosen: Sequence[Weighed], names: AbstractSet[str], python: str, place: str, known: Knowledge
 ) -> dict[str, dict[str, str]]:
     """What is required of each of some shared dependencies on one Python: name -> who asks -> specifier."""
-    bit = known.python_bits((python,))
+    bit = known.pythons.bits((python,))
     found: dict[str, dict[str, str]] = {}
     for weighed in chosen:
         option = weighed.option
         for name in option.lines.keys() & names:
-            specs = [line.spec for line in option.lines[name] if known.applies(line, place, option.build.extras) & bit]
+            specs = [
+                line.spec
+                for line in option.lines[name]
+                if known.pythons.applying(line, place, option.build.extras) & bit
+            ]
             if specs:
                 found.setdefault(name, {})[f"{option.package} {option.full}".strip()] = ",".join(filter(None, specs))
     return found
@@ -44,10 +48,10 @@ def agreed(chosen: Sequence[Weighed], pythons: int, place: str, known: Knowledge
     if not names:
         return pythons
     bits = 0
-    for python in known.pythons(pythons):
+    for python in known.pythons.of(pythons):
         sets = demands(chosen, names, python, place, known).values()
         if all(len(specs) < 3 or not is_void(tuple(specs.values())) for specs in sets):
-            bits |= known.python_bits((python,))
+            bits |= known.pythons.bits((python,))
     return bits
 
 

@@ -197,7 +197,7 @@ def _python(clash: Clash) -> Iterator[Member]:
     for one in clash.builds:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
-        minors = ", ".join(sorted(clash.search.known.pythons(bits), key=_by_minor))
+        minors = ", ".join(sorted(clash.search.known.pythons.of(bits), key=_by_minor))
         yield clash.row(f"{clash.share} wheels for Python {minors}", clash.builds[0].option.build)
     elif clash.place.startswith("linux") and not clash.search.images.is_ready(target.python):
         rows = clash.search.known.matrix.table("pythons")
@@ -248,7 +248,7 @@ def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
 def _nothing(clash: Clash) -> Iterator[Member]:
     """Why a machine without GPU gets no plan: the promise never to fall back to a CPU build unasked."""
     package = clash.variable.package
-    if clash.search.known.is_for_gpus(package):
+    if clash.search.known.packages.is_for_gpus(package):
         yield clash.row(f"{package} has no builds but those for a GPU or another accelerator")
         return
     yield clash.row(f"every GPU build of {package} needs a GPU; a CPU build is chosen only with --cpu")

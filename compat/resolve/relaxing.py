@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.resolve.devices import Device, vendor_of
-from compat.resolve.situation import driver_number
+from compat.resolve.machines import driver_number
 
 if TYPE_CHECKING:
     from compat.resolve.situation import Machine, Situation

@@ -52,11 +52,16 @@ def _wish(text: str, parsed: Requirement, known: Knowledge, beside: tuple[str, .
     extras = tuple(sorted(map(normalise, parsed.extras)))
     bare = Wish(text.strip(), name, _specifier(parsed), extras, str(parsed.marker or ""))
     if row is None:
-        if not any(name in known.line_names(package) for package in beside) and name not in known.shared_names:
+        if (
+            not any(name in known.packages.line_names(package) for package in beside)
+            and name not in known.packages.shared_names
+        ):
             raise _unknown(parsed.name, known)
         return replace(bare, shared=True)
     named = (
-        [option for option in known.options(row.name) if option.build.install_name == name] if name != row.name else []
+        [option for option in known.packages.options(row.name) if option.build.install_name == name]
+        if name != row.name
+        else []
     )
     is_cpu = all(option.kind == "cpu" for option in named) if named else name == row.cpu_name != row.name
     distribution = name if named else ""
@@ -113,7 +118,7 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
     The releases shown are those that the person most likely meant: other builds of the same release if the local tag is
     wrong, else the newest.
     """
-    options = known.options(wish.package)
+    options = known.packages.options(wish.package)
     if known.named(wish.package, (wish,)) or is_beyond(wish, known):
         return
     if is_void((wish.spec,)):
@@ -122,7 +127,7 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
         )
     releases = sorted({option.full for option in options if _same_release(wish, option.version)})
     shown = releases or list(dict.fromkeys(option.version for option in options))[:12]
-    more = "" if releases else " and older" if len(known.versions(wish.package)) > len(shown) else ""
+    more = "" if releases else " and older" if len(known.packages.versions(wish.package)) > len(shown) else ""
     raise InputError(
         f"no {wish.package} {wish.spec} exists, as far as the matrix knows",
         where=f"argument {wish.text!r}",
@@ -140,7 +145,7 @@ def is_beyond(wish: Wish, known: Knowledge) -> bool:
     """Whether the wish can only mean releases older than the oldest the matrix holds."""
     from packaging.specifiers import SpecifierSet
 
-    versions = known.versions(wish.package)
+    versions = known.packages.versions(wish.package)
     if not versions:
         return True
     if any(meets(wish.spec, version) for version in versions) or "+" in wish.spec:

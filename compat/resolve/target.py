@@ -15,7 +15,7 @@ from compat.errors import InputError
 from compat.facts import Fact, Gpu, Host
 from compat.lazy import pattern
 from compat.resolve.devices import vendor_of
-from compat.resolve.situation import driver_number
+from compat.resolve.machines import driver_number
 from compat.targets import is_gfx, sm
 
 if TYPE_CHECKING:

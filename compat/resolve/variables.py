@@ -62,9 +62,9 @@ def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> I
         yield row.follows
     if row.kind == "framework":
         return
-    vendors = {option.vendor for option in known.options(package)}
+    vendors = {option.vendor for option in known.packages.options(package)}
     for name in known.frameworks_of(wish, target.place):
-        if name != row.follows and vendors <= {"", "cpu", *(option.vendor for option in known.options(name))}:
+        if name != row.follows and vendors <= {"", "cpu", *(option.vendor for option in known.packages.options(name))}:
             yield name
 
 

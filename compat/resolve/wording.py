@@ -174,7 +174,7 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
         return None
     name = f"{one.package} {one.full}"
     if not one.build.system:
-        minors = ", ".join(sorted(search.known.pythons(one.pythons), key=versions.release))
+        minors = ", ".join(sorted(search.known.pythons.of(one.pythons), key=versions.release))
         reason = f"no image can be made with a Python that {name} has wheels for ({minors})"
         if any(wish.marker for wish, _ in variable.wishes):
             reason = f"{name} has wheels for Python {minors}, and the marker is true on none of these"
@@ -190,7 +190,7 @@ def _is_lacking(search: Search, extra: str, named: Sequence[Option]) -> bool:
     """Whether an extra that chooses builds of a package is one that none of some builds has."""
     return (
         bool(named)
-        and extra in search.known.extras(named[0].package)
+        and extra in search.known.packages.extras(named[0].package)
         and all(extra not in (*one.build.extras, *one.build.also) for one in named)
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from worlds import Question, Rows, build, common_tables, package
@@ -12,11 +12,15 @@ from compat.facts import Fact, Gpu, Host, Unknown, host
 from compat.facts import load as load_host
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
+from compat.resolve.gathering import situation
 from compat.resolve.knowledge import knowledge
+from compat.resolve.machines import ENDLESS, driver_number
 from compat.resolve.relaxing import allowed_places, relaxed
 from compat.resolve.request import read
-from compat.resolve.situation import ENDLESS, Situation, driver_number, situation
 from compat.resolve.target import for_image, from_options, gpu
+
+if TYPE_CHECKING:
+    from compat.resolve.situation import Situation
 
 REAL = matrix()
 

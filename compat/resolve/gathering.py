@@ -1,0 +1,131 @@
+"""Hosts and wishes become a situation: each thing that binds is a soft constraint with a bit of its own.
+
+What binds: wishes, options, GPUs, drivers, architecture, and of a host's own user space its Python and C library where
+the caller leaves them in (see :func:`compat.resolve.target.for_image`). What does not bind: the system a host runs,
+since an image brings its own, and a CUDA or ROCm toolkit that merely lies on the disk. Where nothing is known, the most
+common case is assumed and the assumption becomes a condition of the answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat import versions
+from compat.errors import InputError
+from compat.facts import Fact
+from compat.resolve.constraints import Constraints
+from compat.resolve.machines import no_gpu, read_machines
+from compat.resolve.placing import FOREIGN, is_wsl, read_places, telling
+from compat.resolve.situation import Situation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.facts import Host
+    from compat.resolve.knowledge import Knowledge
+    from compat.resolve.wishes import Wish
+
+
+def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *, cpu: bool = False) -> Situation:
+    """Weigh what is asked and what is known of one or more machines that one plan must serve.
+
+    Raises:
+        InputError: if a fact that decides cannot be read, such as a driver that is not a number.
+    """
+    into = Constraints()
+    numbered = tuple((wish, into.add("wish", wish.package, wish.spec, wish.text)) for wish in wishes)
+    first = hosts[0]
+    runtime, runtime_bit = _runtime(first, into)
+    python, python_bit = _python(telling(hosts, "python"), into)
+    os, os_bit = _os(first, into)
+    machines, devices, idle = read_machines(hosts, known, into, cpu)
+    glibc, glibc_bit = _lowest(hosts, "glibc", "glibc {}", into)
+    flags, flags_bit = _flags(hosts, into)
+    places = read_places(hosts, devices, into)
+    nothing = 0 if cpu or devices else no_gpu(hosts, into)
+    return Situation(
+        wishes=numbered,
+        softs=tuple(into.softs),
+        devices=devices,
+        idle=idle,
+        machines=machines,
+        places=places,
+        python=python,
+        python_bit=python_bit,
+        os=os,
+        os_bit=os_bit,
+        glibc=glibc,
+        glibc_bit=glibc_bit,
+        flags=flags,
+        flags_bit=flags_bit,
+        runtime=runtime,
+        runtime_bit=runtime_bit,
+        nothing=nothing,
+        cpu=cpu,
+        conditions=tuple(dict.fromkeys(into.conditions)),
+        unknowns=tuple(dict.fromkeys(into.unknowns)),
+        wsl=is_wsl(first),
+        bare=not any(isinstance(host.reading(name), Fact) for host in hosts for name in ("gpus", "driver", "amdgpu")),
+    )
+
+
+def _runtime(host: Host, into: Constraints) -> tuple[str, int]:
+    """The runtime asked for by ``--cuda`` or ``--rocm``; a toolkit that merely lies on the host asks for nothing."""
+    for fact, option, kind, title in (("cuda_toolkit", "--cuda", "cuda", "CUDA"), ("rocm", "--rocm", "rocm", "ROCm")):
+        if host[fact] and host.source(fact) == option:
+            value = versions.minor(host[fact]) if "." in host[fact] else host[fact]
+            return f"{kind}{value}", into.fact("runtime", f"{kind}{value}", f"{title} {value}", option)
+    return "", 0
+
+
+def _python(host: Host, into: Constraints) -> tuple[str, int]:
+    """The Python that a plan must be for, as a minor version, free-threaded (``3.13t``) or not."""
+    if not host["python"]:
+        return "", 0
+    stated = str(host["python"])
+    threads = "t" if stated.endswith("t") else ""
+    minor = versions.minor(_dotted("python", stated, "3.11").removesuffix("t")) + threads
+    return minor, into.fact("python", minor, f"Python {minor}", host.source("python"))
+
+
+def _dotted(name: str, value: str, example: str) -> str:
+    """A fact that must be a version, as it is; host files are written by hand.
+
+    Raises:
+        InputError: naming the fact, if it is something else.
+    """
+    try:
+        versions.release(value)
+    except ValueError:
+        raise InputError(f"{name} {value[:40]!r}", where=name, expected=f"a version such as {example}") from None
+    return value
+
+
+def _os(host: Host, into: Constraints) -> tuple[str, int]:
+    """The system of the image, where an option asks for one: an image brings its own, whatever the host runs."""
+    if not host["os"] or not host.source("os").startswith("--"):
+        return "", 0
+    if host["platform"] in FOREIGN:
+        if any(letter.isdigit() for letter in host["os"]):
+            into.conditions.append(f"the matrix tells no releases of {host['os'].rstrip('0123456789. ')} apart")
+        return "", 0
+    return host["os"], into.fact("os", host["os"], f"system {host['os']}", host.source("os"))
+
+
+def _lowest(hosts: Sequence[Host], name: str, wording: str, into: Constraints) -> tuple[str, int]:
+    """The lowest value of a fact among several machines, which all of them must reach."""
+    given = [host for host in hosts if host[name]]
+    if not given:
+        return "", 0
+    host = min(given, key=lambda host: versions.release(_dotted(name, host[name], "2.35")))
+    return host[name], into.fact(name, host[name], wording.format(host[name]), host.source(name))
+
+
+def _flags(hosts: Sequence[Host], into: Constraints) -> tuple[frozenset[str] | None, int]:
+    """Processor features that all machines have, and the bit of that fact."""
+    given = [host for host in hosts if host["cpu_flags"]]
+    if not given:
+        return None, 0
+    flags = frozenset.intersection(*(frozenset(host["cpu_flags"]) for host in given))
+    name = given[0]["cpu"] or "this processor"
+    return flags, into.fact("cpu_flags", name, f"features of {name}", given[0].source("cpu_flags"))

@@ -1,0 +1,209 @@
+"""The packages of a matrix: their builds as options, and what all builds of a package tell together.
+
+All of it depends on the matrix alone, and is answered at the first question: a request asks about a few packages.
+
+Two rules keep the answers independent of the order of rows: builds are sorted by release and spelling before they are
+numbered, and sets of Pythons are bit sets whose numbering never decides anything by itself.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from compat.matrix.rows import Build
+from compat.resolve.options import ANY_PYTHON, VENDORS, Option, fixes_minor, line, series, spelling, split_runtime
+from compat.resolve.tables import Answers
+
+if TYPE_CHECKING:
+    from compat.matrix import Matrix
+    from compat.resolve.options import Line
+    from compat.resolve.pythons import Pythons
+
+
+class Packages:
+    """The packages of one matrix."""
+
+    def __init__(self, matrix: Matrix, pythons: Pythons) -> None:
+        self._matrix, self._pythons = matrix, pythons
+        self._options = Answers(self._make_options)
+        self._has_code = Answers(self._find_code)
+        self._coded = Answers(self._find_coded)
+        self._vendors = Answers(self._find_vendors)
+        self._extras = Answers(self._find_extras)
+        self._names = Answers(self._find_names)
+        self._indexes = Answers(self._find_indexes)
+        self._interned: dict[tuple[Line, ...], tuple[Line, ...]] = {}
+        self._kits: dict[tuple[object, ...], int] = {}
+        self._lanes: dict[tuple[object, ...], int] = {}
+        self._count = 0
+
+    # --- builds ---
+
+    def options(self, package: str) -> tuple[Option, ...]:
+        """All builds of a package, newest release first, in an order that no shuffling of rows changes."""
+        return self._options[package]
+
+    def bare(self, text: str) -> Option:
+        """A value that stands for no build and only carries the requirement ``text`` on a shared dependency."""
+        build = Build(versions=("",), runtime="", requires=(text,), source=(), how="measured")
+        return self._option(build, text, 0, 0, has_minors=False)
+
+    def _make_options(self, package: str) -> tuple[Option, ...]:
+        """Builds of a package in canonical order: newest release first, then by their spelling, never by row order."""
+        from packaging.version import Version
+
+        builds = self._matrix.builds(package)
+        order = {text: Version(text) for text in {build.version for build in builds}}
+        newest = sorted(order, key=order.__getitem__, reverse=True)
+        rank = {text: place for place, text in enumerate(newest)}
+        ranked = sorted(builds, key=lambda build: (rank[build.version], *spelling(build)))
+        minors: dict[tuple[str, str, str], set[str]] = {}
+        for build in ranked:
+            minors.setdefault(series(build), set()).add(build.runtime)
+        return tuple(
+            self._option(build, package, serial, rank[build.version], len(minors[series(build)]) > 1)
+            for serial, build in enumerate(ranked)
+        )
+
+    def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
+        """A build with everything parsed that a search asks of it, so that no search parses anything."""
+        kind, number = split_runtime(build.runtime)
+        lines: dict[str, tuple[Line, ...]] = {}
+        for one in map(line, (*build.requires, *build.pins)):
+            lines[one.name] = (*lines.get(one.name, ()), one)
+        self._count += 1
+        row = self._matrix.packages.get(package)
+        makers = self._makers(build)
+        kit = (build.runtime, build.kernels, build.driver, build.cudnn, build.glibc, build.cpu, makers)
+        boards = self._matrix.families.integrated
+        on_board = bool(build.kernels) and boards.issuperset(build.kernels)
+        off_board = build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels)
+        index = build.index if on_board or build.index in self._board_indexes else ""
+        lane = (package, build.runtime, fixes_minor(build), has_minors, index, on_board, off_board)
+        return Option(
+            build=build,
+            package=package,
+            serial=serial,
+            version=build.version,
+            full=build.full_version,
+            kind=kind,
+            number=number,
+            vendor=VENDORS.get(kind, kind),
+            pythons=self._pythons.bits(build.python) if build.python else ANY_PYTHON,
+            rank=rank,
+            lines={name: self._interned.setdefault(found, found) for name, found in lines.items()},
+            uid=self._count,
+            lane=self._lanes.setdefault(lane, len(self._lanes)),
+            kit=self._kits.setdefault(kit, len(self._kits)),
+            has_minors=has_minors,
+            makers=makers,
+            is_framework=row is not None and row.kind == "framework",
+            on_board=on_board,
+            off_board=off_board,
+        )
+
+    def _makers(self, build: Build) -> frozenset[str]:
+        """The vendors whose GPUs the package of a build has code for, where the build itself does not say for which.
+
+        That is a build of unknown code, and of a package that is for GPUs alone one without a runtime: a stub, or a
+        wheel that links its CUDA in. Sources whose targets are known may be compiled for more than those.
+        """
+        if build.runtime or (build.compiled and build.kernels):
+            return frozenset()
+        vendors = self._vendors[build.package]
+        is_plain = build.kernels != () and not vendors.isdisjoint({"cpu", "apple"})
+        return frozenset() if is_plain else vendors - {"", "cpu"}
+
+    def _find_vendors(self, package: str) -> frozenset[str]:
+        """The vendors of all runtimes that a package has builds for."""
+        kinds = {split_runtime(runtime)[0] for runtime in {one.runtime for one in self._matrix.builds(package)}}
+        return frozenset(VENDORS.get(kind, "") for kind in kinds)
+
+    @cached_property
+    def _board_indexes(self) -> frozenset[str]:
+        """Indexes of wheels for Jetson boards, which alone have to come from one index."""
+        return frozenset(row.name for row in self._matrix.table("indexes") if row.boards)
+
+    # --- what they are for ---
+
+    def has_code(self, package: str) -> bool:
+        """Whether some build of a package is for a GPU."""
+        return self._has_code[package]
+
+    def _find_code(self, package: str) -> bool:
+        return any(option.vendor not in {"", "cpu"} for option in self.options(package))
+
+    def is_for_gpus(self, package: str) -> bool:
+        """Whether a package is of no use without a GPU: some build has code for one, and none is for a CPU.
+
+        What else it publishes (sources to be compiled with a GPU's toolkit, stubs whose extras bring the code) is no
+        CPU build. A wheel for Apple's GPUs holds the CPU's code too.
+        """
+        return self.has_code(package) and not any(one.kind in {"cpu", "metal"} for one in self.options(package))
+
+    def lacks_code(self, option: Option) -> bool:
+        """Whether a build without GPU code has a twin with some: the same release, published for the same place.
+
+        Such a build is a stub (a distribution whose extras bring the code) or a smaller wheel for the CPU.
+        """
+        if option.vendor or not option.version:
+            return False
+        coded = self._coded[option.package]
+        return any((option.version, place) in coded for place in option.build.platforms)
+
+    def _find_coded(self, package: str) -> frozenset[tuple[str, str]]:
+        """Releases with GPU code, each with a place that it is published for."""
+        coded = (one for one in self.options(package) if one.vendor not in {"", "cpu"})
+        return frozenset((one.version, place) for one in coded for place in (*one.build.platforms, "any"))
+
+    # --- what they need ---
+
+    def framework_lines(self, option: Option) -> tuple[Line, ...]:
+        """What a build requires of frameworks."""
+        rows = self._matrix.packages
+        named = (found for name, found in option.lines.items() if name in rows and rows[name].kind == "framework")
+        return tuple(one for found in named for one in found)
+
+    def silent(self, option: Option) -> bool:
+        """Whether a companion's build names no framework although the newest release of the package requires one.
+
+        Old releases left it to an extra or to the person, so that nothing tells with which release they work.
+        """
+        if option.is_framework or not option.version:
+            return False
+        needed = {one.name for one in self.framework_lines(self.options(option.package)[0])}
+        return not needed.issubset(option.lines)
+
+    def line_names(self, package: str) -> frozenset[str]:
+        """All names that some build of a package requires."""
+        return self._names[package]
+
+    def _find_names(self, package: str) -> frozenset[str]:
+        return frozenset(name for option in self.options(package) for name in option.lines)
+
+    @cached_property
+    def shared_names(self) -> frozenset[str]:
+        """Names that some build of some package requires: what may be asked for beside packages of the matrix."""
+        return frozenset().union(*map(self.line_names, self._matrix.packages))
+
+    # --- how they are asked for ---
+
+    def versions(self, package: str) -> tuple[str, ...]:
+        """Releases of a package, newest first."""
+        return tuple(dict.fromkeys(option.version for option in self.options(package)))
+
+    def extras(self, package: str) -> frozenset[str]:
+        """Extras that choose a variant of a package."""
+        return self._extras[package]
+
+    def _find_extras(self, package: str) -> frozenset[str]:
+        return frozenset(one for option in self.options(package) for one in (*option.build.extras, *option.build.also))
+
+    def shares_index(self, package: str, other: str) -> bool:
+        """Whether both packages come as variants of one index."""
+        return not self._indexes[package].isdisjoint(self._indexes[other])
+
+    def _find_indexes(self, package: str) -> frozenset[str]:
+        """Indexes in which a package has variants."""
+        return frozenset(option.build.index for option in self.options(package) if option.build.variant)
