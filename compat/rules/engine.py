@@ -13,7 +13,8 @@ from compat.facts import CATALOGUE
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report
 from compat.rules.case import Asked, Case, Missing, evidence, statements
 from compat.rules.gaps import not_judged
-from compat.rules.hearsay import by_messages
+from compat.rules.hearsay import by_messages, milder
+from compat.rules.mentioned import NAMED
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
 from compat.rules.prose import heeded
@@ -110,6 +111,8 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
     heard = case.signals.pointing(item.code)
     quote = (Evidence("error", heard.line, "error text"),) if heard else ()
     facts = found.facts or tuple(name for name in item.facts if case.host[name] is not None)
+    if "gpus" in facts and case.host.source("gpus") == NAMED:  # words are no proof that the machine has the card
+        found = replace(found, severity=milder(found.severity or item.rule.severity), confidence="possible")
     return Finding(
         code=item.code,
         severity=found.severity or item.rule.severity,

@@ -77,12 +77,12 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
         ]
     sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) == 2) else "possible"
     first = _told(heard, left[0], case, sure)
-    first = first if sure == "likely" else replace(first, severity=_milder(first.severity))
+    first = first if sure == "likely" else replace(first, severity=milder(first.severity))
     others = [replace(_told(heard, item, case, "possible"), severity="info") for item in left[1:_MANY]]
     return [first, *others]
 
 
-def _milder(severity: Severity) -> Severity:
+def milder(severity: Severity) -> Severity:
     """What a mere possibility may claim at most."""
     return "warning" if severity == "error" else severity
 
