@@ -239,6 +239,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
         "accelerators", "Other accelerators", "accelerator, package, versions, framework, stack, Python: python"
     ),
     "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
+    "conda": _of("conda", "Conda packages with an end", "name, channels, last: newest"),
     "indexes": _of("indexes", "Package indexes", "name, url"),
     "signals": _of("signals", "Messages of programs", "signal, program, meaning"),
     "terms": _of("terms", "Words of reports", "term, pattern"),

@@ -72,6 +72,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Row: {"how": _word(*get_args(plan.How))},
     rows.Package: {"name": NAME, "kind": _word("framework", "companion", "library")},
     rows.Application: {"name": NAME, "pulls": NAME, "extras": NAME},
+    rows.Conda: {"name": NAME, "channels": NAME, "newest": DOTTED},
     rows.Index: {"name": NAME, "url": _pattern(r"https://\S+", "an https address")},
     rows.Build: {
         "versions": RELEASE,

@@ -28,7 +28,9 @@ _PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|
 class Instruction:
     """One instruction: upper-case keyword, the rest with continuations joined by newlines, its first line.
 
-    ``documents`` are its here-documents; those of RUN stand in ``rest`` too, for most are scripts.
+    A RUN's continued lines are joined by carriage returns instead (:data:`shell.CONTINUED`), one for each line of the
+    file, for there a newline ends a command. ``documents`` are its here-documents; what a RUN runs of them stands in
+    ``rest`` too.
     """
 
     keyword: str
@@ -110,18 +112,21 @@ def instructions(text: str) -> Iterator[Instruction]:
             line = lines[index]
             index += 1
             if line.lstrip().startswith("#") or (parts and not line.strip()):
+                parts += [""] if parts else []  # holds the line's place
                 continue
             stripped = line.rstrip()
             parts.append(stripped.removesuffix(escape))
             if not stripped.endswith(escape):
                 break
-        body = "\n".join(parts).strip()
-        keyword, _, rest = body.partition(" ") if body else ("", "", "")
+        first = parts[0].lstrip()[:4].upper() if parts else ""
+        body = (shell.CONTINUED if first.rstrip() == "RUN" else "\n").join(parts).strip()
+        keyword, rest = ([*re.split(r"[ \t\r\n]", body, maxsplit=1), ""])[:2]
         documents: list[Document] = []
         for mark in heredocs.MARK.findall(rest) if keyword.upper() in {"RUN", "COPY", "ADD"} else ():
             document, index = heredocs.document(lines, index, mark)
             documents.append(document)
-            rest += "\n" + document.text if keyword.upper() == "RUN" else ""
+        if keyword.upper() == "RUN":
+            rest += "".join(heredocs.run(rest, documents))
         if keyword:
             place = start + 1 + _skipped(lines, start)
             yield Instruction(keyword.upper(), rest.strip(), place, tuple(documents))
@@ -205,7 +210,7 @@ def _run(item: Instruction, draft: _Draft) -> None:
         script = " ".join(
             listed[2:] if listed[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"], ["bash", "-c"]) else listed
         )
-    script = shell.fill(script.replace("\n", " \n") if "<<" in script else script.replace("\n", " "), draft.values())
+    script = shell.fill(script.replace("\n", " \n"), draft.values())
     found = shell.commands(script, item.line)
     draft.commands += found
     for command in found:

@@ -6,6 +6,7 @@ Source: Docker documentation, "Dockerfile reference", section "Here-documents".
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass
@@ -19,6 +20,8 @@ _TEE: Final = re.compile(r"\btee\s+(?:-a\s+)?([^\s;&|<>]{1,300})")
 _ECHO: Final = re.compile(
     r"\b(?:echo|printf)\s+(?:-[ne]+\s+)?(?:'(?P<one>[^']{1,4000})'|\"(?P<two>[^\"]{1,4000})\")\s*>>?\s*(?P<file>[^\s;&|<>]{1,300})"
 )
+# Programs whose input is run rather than kept.
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ash"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,31 @@ def saved(rest: str, documents: Sequence[Document]) -> Iterator[Written]:
             yield Written(found[1], one.text, one.line)
         else:  # the document is a script, which may write documents of its own
             yield from _of_script(one)
+
+
+def run(rest: str, documents: Sequence[Document]) -> Iterator[str]:
+    """What a RUN runs of its documents, to be put behind it: a script as it is, Python as one quoted argument.
+
+    A document that goes to any other program (``cat``, ``tee``) is only written; blank lines hold its place.
+    """
+    for one in documents:
+        before, _, after = _around(rest, one.mark)
+        head = re.split(r"&&|\|\|?|;|\r|\n", before)[-1].strip()
+        program = re.sub(r"^(?:sudo|exec|env|then|do|else|\(|\{)\s+", "", head).partition(" ")[0].rpartition("/")[2]
+        if not program or program in _SHELLS or re.search(r"\|\s*(?:sudo\s+)?(?:ba|da|z)?sh\b", after):
+            yield "\n" + one.text
+        elif re.fullmatch(r"(?:python|pypy)[\d.]*", program):
+            yield f"\n{program} -c {shlex.quote(one.text)}{' || true' if '||' in after else ''}\n"
+        else:
+            yield "\n" * (one.text.count("\n") + 2)
+
+
+def _around(rest: str, mark: str) -> tuple[str, str, str]:
+    """What stands on the line before a document's mark, the mark, and what stands behind it."""
+    found = re.search(rf"<<-?\s*['\"]?{re.escape(mark)}['\"]?(?![\w.-])", rest)
+    if found is None:
+        return rest, "", ""
+    return rest[: found.start()], found.group(), rest[found.end() :].partition("\r")[0]
 
 
 def _of_script(script: Document) -> Iterator[Written]:

@@ -17,10 +17,12 @@ from compat.sources.values import Command, Install, Request
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+# Parts the lines of one continued command, where a newline would end it; a blank to every reader of words.
+CONTINUED: Final = "\r"
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
 _LONGEST: Final = 131_072  # characters; Linux passes no longer argument (execve(2), MAX_ARG_STRLEN)
 _BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
-_WORD_BEGINS: Final = frozenset(" \t\n;&|(")  # what a "#" or a subshell's bracket may follow
+_WORD_BEGINS: Final = frozenset(" \t\r\n;&|(")  # what a "#" or a subshell's bracket may follow
 _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
 # Options of sudo and env whose value is a word of its own (sudo(8), env(1)).
 _VALUED: Final = frozenset({"-u", "--user", "-g", "--group", "-h", "--host", "-D", "--chdir"})
@@ -84,7 +86,8 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
         guarded = condition or after == "||" or (after[:1] in {"|", "&"} and after != "&&")
         variables = tuple((exported | own).items())
         for inner in _unwrapped(words):
-            place = line + script.count("\n", 0, offset)
+            begun = offset + len(piece) - len(piece.lstrip())
+            place = line + script.count("\n", 0, begun) + script.count(CONTINUED, 0, begun)
             settled, branch = (*variables, *inner.settings), arms.place or inner.branch
             found.append(Command(inner.words, place, build, settled, guarded or inner.guarded, branch))
     return tuple(found)
@@ -131,7 +134,7 @@ class _Arms:
 def _split(piece: str) -> list[str]:
     """Words of a command; where quotes do not close, whatever blanks divide."""
     try:
-        return shlex.split(piece)
+        return [word.replace(CONTINUED, " ") for word in shlex.split(piece)]
     except ValueError:
         return piece.split()
 
@@ -302,17 +305,17 @@ def _conda(words: list[str], line: int, _python: str) -> Install | None:
 
 def conda_request(text: str, line: int) -> Request | None:
     """A conda match specification as a request: ``pytorch::pytorch=1.12`` -> ``pytorch==1.12.*``."""
-    found = re.fullmatch(r"(?:[\w./:-]+::)?([\w.-]+)\s*(.*)", text.strip().strip("'\""))
+    found = re.fullmatch(r"(?:([\w./:-]+)::)?([\w.-]+)\s*(.*)", text.strip().strip("'\""))
     if found is None:
         return None
-    name, spec = found[1], found[2].strip()
+    channel, name, spec = found[1] or "", found[2], found[3].strip()
     if found := re.fullmatch(r"=?\s*=\s*([\w.+!]+(?:\.\*)?)(?:=(\S+))?", spec):
         version = found[1]
         loose = not spec.startswith("==") and not found[2] and not version.endswith(".*")
         spec = f"=={version}{'.*' if loose else ''}"
     elif found := re.match(r"\d[\w.+!*]*", spec):  # "numpy 1.21 py310_0": a bare version is exact, a build may follow
         spec = f"=={found.group()}"
-    return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line)
+    return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line, channel=channel)
 
 
 def _apt(words: list[str], line: int, _python: str) -> Install | None:

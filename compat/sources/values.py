@@ -28,6 +28,7 @@ class Request:
         url: address of a wheel or repository, where it is given instead of a version.
         marker: environment marker as written.
         line: line in the file, from 1.
+        channel: conda channel that it must come from (``pytorch::pytorch``), empty for any.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Request:
     url: str = ""
     marker: str = ""
     line: int = 0
+    channel: str = ""
 
     @property
     def exact(self) -> str:

@@ -13,7 +13,7 @@ from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Command, Interpreter, Jetpack, Product, System
 from compat.matrix.rows.signals import Phrase, Signal, Term
-from compat.matrix.rows.software import Application, Build, Index, Package
+from compat.matrix.rows.software import Application, Build, Conda, Index, Package
 from compat.matrix.rows.toolkits import (
     Capability,
     CudaRelease,
@@ -34,6 +34,7 @@ __all__ = [
     "Build",
     "Capability",
     "Command",
+    "Conda",
     "CudaRelease",
     "DriverBranch",
     "Forward",
@@ -63,6 +64,7 @@ LISTS: Final = frozenset({"requires", "pins", "examples", "commands"})
 TABLES: Final[dict[str, type[Row]]] = {
     "packages": Package,
     "applications": Application,
+    "conda": Conda,
     "indexes": Index,
     "cuda": CudaRelease,
     "capabilities": Capability,
@@ -91,6 +93,7 @@ TABLES: Final[dict[str, type[Row]]] = {
 KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Package: ("name",),
     Application: ("name",),
+    Conda: ("name",),
     Index: ("name",),
     Build: ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published"),
     CudaRelease: ("cuda",),

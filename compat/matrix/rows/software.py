@@ -51,6 +51,23 @@ class Application(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conda(Row):
+    """A conda package that has an end, or that one maker's channels alone have (table ``conda``).
+
+    Attributes:
+        name: package name, ``pytorch-cuda``.
+        channels: public channels that have it; empty for all that have it at all.
+        alone: whether no other public channel has it.
+        newest: last version that these channels have, or will have.
+    """
+
+    name: str
+    channels: tuple[str, ...] = ()
+    alone: bool = False
+    newest: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Index(Row):
     """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
 

@@ -22,6 +22,8 @@ _CUDA_TAG: Final = re.compile(
     r"(?P<cuda>\d{1,2}\.\d(?:\.\d)?)-(?:(?P<cudnn>cudnn\d*)-)?(?P<flavour>base|runtime|devel)(?:-(?P<os>[a-z]+[\d.]+))?"
 )
 _TORCH_TAG: Final = re.compile(r"(?P<torch>[\d.]+)-cuda(?P<cuda>[\d.]+)-cudnn(?P<cudnn>\d+)-(?P<flavour>runtime|devel)")
+# CUDA as makers of other images write it into a tag: ``cuda11.2``, ``cuda-12.1.1``, ``cuda102``, ``cu121``.
+_NAMED_CUDA: Final = re.compile(r"(?<![a-z])cu(?:da)?[-_]?(?:(\d{1,2}\.\d{1,2}(?:\.\d)?)|(\d{1,2})(\d))(?!\d)")
 _PYTHON_TAG: Final = re.compile(r"(?:[\d]-)?(?P<python>3\.\d{1,2})\b")
 _DISTRIBUTIONS: Final = ("ubuntu", "debian", "rockylinux", "almalinux", "fedora", "centos", "alpine", "amazonlinux")
 _CODENAMES: Final = {
@@ -34,6 +36,8 @@ _CODENAMES: Final = {
     "jammy": "22.04",
     "noble": "24.04",
 }
+_BOARD: Final = re.compile(r"(^|/)(l4t|jetson)|(^|/)dustynv/")
+_BOARD_TAG: Final = re.compile(r"(^|-)(l4t-r\d|jetson|jetpack)")
 # Repositories whose moving tags hold the newest release of a framework.
 _MOVING: Final = {"tensorflow/tensorflow": "tensorflow", "pytorch/pytorch": "torch"}
 _FLOATING: Final = re.compile(r"(latest|nightly|edge|main|master|dev)([-_].*)?|.*[-_](latest|nightly)|latest.*")
@@ -133,6 +137,7 @@ def _described(base: Base) -> Base:
     cuda = row.cuda or (row.runtime.removeprefix("cuda") if row.runtime.startswith("cuda") else "")
     rocm = row.rocm or (row.runtime.removeprefix("rocm") if row.runtime.startswith("rocm") else "")
     name, _, version = row.framework.partition("==")
+    brought = {**known.installed, name: version}
     return replace(
         known,
         cuda=known.cuda or cuda,
@@ -142,7 +147,7 @@ def _described(base: Base) -> Base:
         cudnn=known.cudnn or ("yes" if row.cudnn else ""),
         cudnn_release=row.cudnn,
         python=row.python or known.python,
-        installed=known.installed or ({name: version} if name else {}),
+        installed=known.installed if not name or (known.installed and known.kind != "jetson") else brought,
     )
 
 
@@ -152,8 +157,10 @@ def _from_tag(base: Base) -> dict[str, Any]:
     for scheme in (_nvidia, _framework, _jetson, _rocm, _python, _distribution):
         if said := scheme(repository, tag):
             return said
-    gpu = re.search(r"gpu|cuda", tag) is not None and "cpu" not in tag
-    return {"python": "unknown", "kind": "cuda" if gpu else ""}
+    gpu = re.search(r"gpu|cuda|(?<![a-z])cu1\d\d(?!\d)", tag) is not None and "cpu" not in tag
+    named = _NAMED_CUDA.search(tag) if gpu else None
+    cuda = (named[1] or f"{named[2]}.{named[3]}") if named else ""
+    return {"python": "unknown", "kind": "cuda" if gpu else "", "cuda": cuda}
 
 
 def _framework(repository: str, tag: str) -> dict[str, Any]:
@@ -172,14 +179,19 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
     return {}
 
 
-def _jetson(repository: str, _tag: str) -> dict[str, Any]:
-    """Images for Jetson boards; ``l4t-base`` alone has no Python.
+def _jetson(repository: str, tag: str) -> dict[str, Any]:
+    """Images for Jetson boards; ``l4t-base`` alone has no Python. Those of a framework name it: ``l4t-pytorch``.
 
-    Source: the l4t images of NVIDIA's registry.
+    Source: the l4t images of NVIDIA's registry; dusty-nv/jetson-containers (its tags name the L4T release).
     """
-    if not re.search(r"(^|/)(l4t|jetson)", repository):
+    if not _BOARD.search(repository) and not _BOARD_TAG.search(tag):
         return {}
-    return {"kind": "jetson", "python": "" if repository.endswith("l4t-base") else "unknown"}
+    name = f"{repository.rpartition('/')[2]}:{tag}"
+    release = re.search(r"pth(\d+\.\d+)", tag)
+    installed = {"torch": release[1] if release else ""} if re.search(r"torch|l4t-ml", name) else {}
+    installed |= {"tensorflow": ""} if re.search(r"tensorflow|l4t-ml", name) else {}
+    python = "" if repository.endswith("l4t-base") else "unknown"
+    return {"kind": "jetson", "python": python, "installed": installed}
 
 
 def _python(repository: str, tag: str) -> dict[str, Any]:

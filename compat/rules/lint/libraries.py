@@ -30,7 +30,9 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
         if build is None or build.cuda_from != "system" or not build.runtime.startswith("cuda"):
             continue
         wanted = build.runtime.removeprefix("cuda")
-        if not base.has_cuda_libraries and not base.installed:
+        if not base.flavour and not base.installed and base.kind == "cuda":  # another maker's: its tag names CUDA alone
+            yield from _other_runtime(item, wanted, scene)
+        elif not base.has_cuda_libraries and not base.installed:
             yield _missing(item, f"CUDA {wanted}", scene)
         elif _needs_cudnn(item) and not base.cudnn:
             yield _missing(item, f"cuDNN {build.cudnn}".strip(), scene)
@@ -42,7 +44,8 @@ def _unknown(base: Base) -> bool:
     """Whether what the base holds cannot be told: neither plain nor of a maker whose tags say it."""
     if base.kind in {"python", "plain"}:
         return False
-    return not (base.kind == "cuda" and base.flavour and (not base.installed or base.cuda))
+    named = base.flavour or (base.cuda and not base.installed)
+    return not (base.kind == "cuda" and named and (not base.installed or base.cuda))
 
 
 def _brought(scene: Scene) -> bool:

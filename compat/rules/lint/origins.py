@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from compat.sources.values import Install, Request
 
 _STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_stable)\.?(?:html)?$")
+# CUDA's major in the local tag of jaxlib: ``+cuda12.cudnn89``, ``+cuda11.cudnn82``; older tags name a minor.
+_JAXLIB: Final = re.compile(r"\+cuda(1\d)(?:\.cudnn\d+)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +123,11 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     """What the installer of ``step`` takes for ``request``."""
     package = matrix.package(request.name)
     places = origins(step, matrix)
-    if package is None or (request.url and not request.exact):
-        return Outcome("unknown", why="package")
-    if request.url:  # a name that only looks like a wheel's is looked up as text
-        return _by_address(request, matrix, package.name)
+    if package is None or request.url:  # a name that only looks like a wheel's is looked up as text
+        known = package is not None and bool(request.exact)
+        return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")
+    if tagged := _jaxlib(request, matrix, places):
+        return tagged
     if any(item.index is None for item in places) or specifiers(request.spec) is None or "===" in request.spec:
         return Outcome("unknown", why="place")
     asked = frozenset(normalise(name) for name in request.extras)
@@ -142,6 +145,23 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         return _absent(request, everything, place) if settled else Outcome("unknown", why="place")
     chosen = _choice(published, step, place)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
+
+
+def _jaxlib(request: Request, matrix: Matrix, places: tuple[Origin, ...]) -> Outcome | None:
+    """The build of jaxlib with CUDA's release in its local tag: what jax's rows of that release say of it.
+
+    Its variants are on a page of links and in no row of their own; all of them take CUDA from the system.
+    """
+    local = _JAXLIB.search(request.exact) if request.name == "jaxlib" else None
+    if local is None:
+        return None
+    release = request.exact.partition("+")[0]
+    rows = [row for row in matrix.builds("jax") if row.version == release and row.cuda_from == "system"]
+    alike = [row for row in rows if row.runtime.startswith(f"cuda{local[1]}.")]
+    page = next((place for place in places if place.index in {"jax-cuda-links", "jax-links"}), None)
+    if page is None:
+        return Outcome("none" if all(not place.url for place in places) else "unknown", why="version")
+    return Outcome("build", alike[0], page) if len(alike) == 1 else Outcome("unknown", why="package")
 
 
 def _may_be_older(request: Request, chosen: Outcome, known: list[Build], place: Place) -> bool:

@@ -238,8 +238,8 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
     plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
     for item in scene.own:
         asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
-        if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins):
-            continue
+        if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins) or item.step.branch:
+            continue  # an arm of an "if" is for one of several kinds of machine
         if scene.gpu not in {"cuda", "rocm"} and not asked:
             continue
         package = scene.matrix.package(item.request.name)
@@ -287,8 +287,8 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
     """wrong-vendor-build: a ROCm build on a CUDA base, or the other way round."""
     for item in scene.own:
         kind = re.match(r"cuda|rocm", item.build.runtime) if item.build else None
-        if item.build is None or _serves_several(item.build, scene):
-            continue
+        if item.build is None or _serves_several(item.build, scene) or item.step.branch:
+            continue  # an arm of an "if" is for one of several bases
         if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
             package = scene.matrix.package(item.request.name)
             level: Severity = (

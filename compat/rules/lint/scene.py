@@ -62,6 +62,11 @@ class Taken:
         """The build, if it is known."""
         return self.outcome.build
 
+    @property
+    def replaces(self) -> bool:
+        """Whether its step puts even what is installed already anew: an upgrade or a forced install."""
+        return bool({*_REPLACING} & {*self.step.options})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
@@ -309,8 +314,8 @@ def _has_python(chain: tuple[Stage, ...], base: Base | None, commands: tuple[Com
     """Whether some earlier step could have brought a Python; any doubt counts for the file."""
     if base is None or base.python:
         return True
-    if base.kind not in {"cuda", "plain", "rocm"} or base.variable:
-        return None
+    if base.kind not in {"cuda", "plain"} or base.variable:
+        return None  # AMD's images for development bring python3-pip (ROCm-docker, dev/Dockerfile-ubuntu-22.04)
     if any(command.words[0] == "feature" for command in commands):
         return None  # features of a development container bring what they like
     brings = re.compile(r"python|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b")

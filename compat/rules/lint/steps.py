@@ -139,13 +139,30 @@ def jetson(scene: Scene) -> Iterator[Finding]:
     if scene.gpu != "jetson":
         return
     for item in scene.own:
-        if item.request.name in _TEGRA and not item.request.url and (place := _generic(item)):
+        if item.request.name not in _TEGRA or item.request.url or _may_be_there(item, scene):
+            continue
+        if place := _generic(item):
             detail = f"{item.request.text} of {place} has no code for Jetson's integrated GPU."
             fix = "Take the wheel that is built for this JetPack."
             sure = scene.base is not None and scene.base.repository.startswith("nvcr.io/nvidia/l4t")
             level: Severity = "error" if sure else "warning"  # other makers' images set an index of their own
             yield finding("jetson-generic-wheel", scene, item.request.line, detail, severity=level, fix=fix)
             return
+
+
+def _may_be_there(item: Taken, scene: Scene) -> bool:
+    """Whether the image may bring what a request wants: companions come along with the framework that it is made for.
+
+    Which release it has may be unknown; then only a pin asks for another one for sure.
+    """
+    if item.outcome.why == "kept":
+        return True
+    brought = scene.base.installed if scene.base else {}
+    package = scene.matrix.package(item.request.name)
+    if item.request.name in brought:
+        return not (brought[item.request.name] or item.request.exact or item.replaces)
+    follows = package is not None and package.follows in brought
+    return follows and not (item.request.exact or item.replaces)
 
 
 def _generic(item: Taken) -> str:

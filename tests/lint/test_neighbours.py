@@ -1,0 +1,111 @@
+"""Dockerfiles in pairs: the faulty form, and the right one that differs from it by one fact."""
+
+import pytest
+
+from compat import sources
+from compat.matrix import matrix
+from compat.rules.lint import lint
+
+MATRIX = matrix()
+PYTORCH = "https://download.pytorch.org/whl"
+PAGE = "-f https://storage.googleapis.com/jax-releases/jax_cuda_releases.html"
+ARMS = "ARG KIND={}\nFROM nvidia/cuda:12.4.1-base-ubuntu22.04 AS cuda\nFROM rocm/dev-ubuntu-22.04:6.2 AS rocm\nFROM ${{KIND}}\n"
+ROCM = f"pip install torch==2.5.1+rocm6.2 --index-url {PYTORCH}/rocm6.2"
+BARE = "FROM nvidia/cuda:11.8.0-{}-ubuntu22.04\nRUN apt-get install -y python3-pip\nRUN pip3 install "
+BOARD = "FROM nvcr.io/nvidia/l4t-pytorch:r35.2.1-pth2.0-py3\nRUN pip3 install {}\n"
+OTHER = "FROM registry.example/team/cuda:{}\nRUN pip install tensorflow==2.12.0\n"
+
+# code, the fault, the neighbour without it
+PAIRS = [
+    # an arm of an "if" is for one of several bases
+    ("wrong-vendor-build", ARMS.format("cuda") + f"RUN {ROCM}\n", ARMS.format("rocm") + f"RUN {ROCM}\n"),
+    (
+        "wrong-vendor-build",
+        ARMS.format("cuda") + f"RUN {ROCM}\n",
+        ARMS.format("cuda") + f'RUN if [ "$KIND" = rocm ]; then {ROCM}; fi\n',
+    ),
+    (
+        "accidental-cpu-wheel",
+        BARE.format("base") + "jax==0.4.30\n",
+        BARE.format("base") + "numpy && if false; then pip install jax==0.4.30; fi\n",
+    ),
+    # Python: which images bring it
+    (
+        "base-python-missing",
+        "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install numpy\n",
+        "FROM rocm/dev-ubuntu-22.04:6.2\nRUN pip install numpy\n",
+    ),
+    # boards: whose image it is, what it brings
+    ("jetson-generic-wheel", BOARD.format("torch==2.1.0"), BOARD.format("torch torchvision torchaudio")),
+    ("jetson-generic-wheel", BOARD.format("-U torch"), BOARD.format("torch>=1.13")),
+    ("jetson-generic-wheel", BOARD.format("torchvision==0.16.0"), BOARD.format("numpy==1.24.0")),
+    (
+        "jetson-generic-wheel",
+        "FROM dustynv/python:r35.2.1\nRUN pip3 install --force-reinstall torch==1.13.0\n",
+        "FROM dustynv/python:r35.2.1\nRUN pip3 install matplotlib\n",
+    ),
+    (
+        "jetson-generic-wheel",
+        "FROM dustynv/ros:humble-pytorch-l4t-r35.4.1\nRUN pip3 install torch==2.1.0\n",
+        "FROM dustynv/ros:humble-pytorch-l4t-r35.4.1\nRUN pip3 install 'torch>=1.8'\n",
+    ),
+    # CUDA in the tag of another maker's image
+    ("base-runtime-mismatch", OTHER.format("cuda102-cudnn7-py36"), OTHER.format("cuda118-cudnn8-py310")),
+    ("base-runtime-mismatch", OTHER.format("1.0-cuda12.1.1"), OTHER.format("1.0-cuda11.8")),
+    ("base-runtime-mismatch", OTHER.format("cu121-py310"), OTHER.format("gpu-py310")),
+    # jaxlib's local tag says what it takes from the system
+    (
+        "library-missing",
+        BARE.format("devel") + f"jaxlib==0.4.25+cuda11.cudnn86 {PAGE}\n",
+        BARE.format("cudnn8-devel") + f"jaxlib==0.4.25+cuda11.cudnn86 {PAGE}\n",
+    ),
+    (
+        "index-missing",
+        BARE.format("cudnn8-devel") + "jaxlib==0.4.25+cuda11.cudnn86\n",
+        BARE.format("cudnn8-devel") + f"jaxlib==0.4.25+cuda11.cudnn86 {PAGE}\n",
+    ),
+    # what a document is fed to decides whether it runs
+    (
+        "gpu-query-at-build",
+        "FROM python:3.11\nRUN true && \\\n  python3 - <<'PY'\nimport torch\nprint(torch.cuda.is_available())\nPY\n",
+        "FROM python:3.11\nRUN cat > check.py <<'PY'\nimport torch\nprint(torch.cuda.is_available())\nPY\n",
+    ),
+    (
+        "gpu-query-at-build",
+        "FROM python:3.11\nRUN bash <<E\nnvidia-smi\nE\n",
+        "FROM python:3.11\nRUN tee /start.sh <<E\nnvidia-smi\nE\n",
+    ),
+]
+
+
+def found(text):
+    return {item.code for item in lint(sources.read(text, "Dockerfile"), MATRIX).findings}
+
+
+@pytest.mark.parametrize(("code", "fault", "right"), PAIRS, ids=[f"{row[0]}-{n}" for n, row in enumerate(PAIRS)])
+def test_one_fact_makes_the_difference(code, fault, right):
+    assert code in found(fault)
+    assert code not in found(right)
+
+
+@pytest.mark.parametrize("text", [right for _, _, right in PAIRS])
+def test_the_right_neighbour_gives_no_error_at_all(text):
+    errors = [item for item in lint(sources.read(text, "Dockerfile"), MATRIX).findings if item.severity == "error"]
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("RUN true && \\\n    nvidia-smi\n", 3),
+        ("RUN true && \\\n    # why\n\n    nvidia-smi\n", 5),
+        ("RUN set -e; \\\n true; \\\n\tnvidia-smi; \\\n true\n", 4),
+        ("RUN <<E\ntrue\nnvidia-smi\nE\n", 4),
+        ("RUN true \\\n && bash <<E\ntrue\nnvidia-smi\nE\n", 5),
+        ("RUN true && \\\n python3 -c 'import torch; \\\n  torch.cuda.is_available()'\n", 3),
+        ("RUN true \\\n && python3 - <<'E'\nimport jax\njax.devices()\nE\n", 4),
+    ],
+)
+def test_a_continued_step_is_told_at_the_line_of_its_command(text, line):
+    report = lint(sources.read("FROM python:3.11\n" + text, "Dockerfile"), MATRIX, select=["gpu-query"])
+    assert [item.place.line for item in report.findings] == [line]
