@@ -30,6 +30,7 @@ _LETTER = re.compile(r"[A-Za-z]{2}|\d{3}")
 _NOT_A_NAME = re.compile(
     r"(?i)^(?:no\b|not\b|none|n/?a\b|cpu\b|could not|unknown|yes|true|false|0x|\[|<|/|\$|available|error|failed"
     r"|invalid)"
+    r"|\b(?:is|are|was|has|have|that|this|there|says?|saying|the|my|your|for|because|when)\b"
     r"|nvidia-smi|\bgpus?\b.*[?]$|X\s+NODE|^X\b"
 )
 # Series names, and the bare models people write: A100, L4, V100, K80, T4, H200, B200, GB200.

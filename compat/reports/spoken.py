@@ -39,7 +39,7 @@ _OWN: Final = re.compile(
     r"\b(?:[Ii]|I['’](?:m|ve)|[Mm]y|[Ww]e|[Ww]e['’](?:re|ve)|[Oo]ur|[Mm]ine)\b"
     r"|(?i:^\W*(?:on|using|with|running|under|env\w*|setup|hardware|system|machine|tested|installed|hi|hello)\b)"
     r"|\b(?:fails?|failed|crash(?:es|ed)?|happens?|errors?|issues?|problem|broken|works?)\s(?:\w+\s){0,3}(?:on|with|under)\b"
-    r"|\bversion is\b|(?:我的?|我们|本机|使用)",
+    r"|\b(?:version|card|gpu|system|os|driver|environment) is\b|(?:我的?|我们|本机|使用)",
     re.MULTILINE,
 )
 
@@ -69,6 +69,9 @@ _AND: Final = re.compile(r"\s*(?:[,;、/+&]|\band\b|\bon\b|\bwith\b|[()]|\s)*\s*
 
 # Names that a sentence states only among so many others: alone, people say CUDA of three different things.
 _LISTED: Final = 3
+
+# Where a sentence calls them an environment, one other name is enough.
+_ENVIRONMENT: Final = re.compile(r"\b(?:environment|env|setup|configuration)\b|环境|環境|환경", re.IGNORECASE)
 _UNSURE: Final = frozenset({"cuda_toolkit", "cudnn"})
 
 
@@ -103,10 +106,11 @@ def _words(page: Page, apart: frozenset[int]) -> Iterator[Word]:
         if line.number in apart or not _NAMES.search(line.text[:_LONGEST]):
             continue
         for sentence in _SENTENCE.split(line.text[:_LONGEST]):
+            enough = 2 if _ENVIRONMENT.search(sentence) else _LISTED
             is_own = _OWN.search(sentence) is not None and _BARRED.search(sentence) is None
             for run in _runs(sentence):
                 for item in run:
-                    yield Word(item, is_own and (len(run) >= _LISTED or item.kind not in _UNSURE), line.number)
+                    yield Word(item, is_own and (len(run) >= enough or item.kind not in _UNSURE), line.number)
 
 
 def _runs(sentence: str) -> list[list[names.Item]]:

@@ -34,6 +34,9 @@ LISTED = [
         "We use an RTX 3090 (driver 470.57.02), CUDA toolkit 11.4 + torch 1.12.1 + cu113.",
         (None, "11.4", "1.12.1+cu113"),
     ),
+    ("My environment is pytorch 1.12 and cuda11.3 @someone", (None, "11.3", "1.12")),
+    ("我的环境: python 3.9，CUDA 11.3", ("3.9", "11.3", None)),
+    ("The system is Ubuntu 16.04. The driver is 440.44, and torch 1.10.0.", (None, None, "1.10.0")),
     ("I use CUDA 11.3 with torch 1.10.0.", (None, None, "1.10.0")),  # two are no list
     ("I use python 3.9, and CUDA 11.3 is what my colleague has, with torch 1.10.0.", (None, None, None)),
     ("I want to use python 3.9, cuda 11.3, torch 1.10.0", (None, None, None)),

@@ -178,6 +178,12 @@ def test_a_map_of_variables_may_be_cut(tail, read):
 
 
 DEVICES = {
+    "torch's warning within a sentence": (
+        f'There is also a warning saying that "{WARNING.splitlines()[1]}"\n', [("GeForce RTX 3090", "sm_86")]
+    ),
+    "a sentence before the warning": (
+        "I see that GeForce RTX 3090 with CUDA capability sm_86 is not compatible with my torch.\n", [("GeForce RTX 3090", "")]
+    ),
     "a card with its driver behind it": ("GPU: RTX 5070 Ti (572.83)\n", [("RTX 5070 Ti", "")]),
     "nvidia-container-cli's list": (CLI_DEVICES, [("Tesla V100-SXM2-16GB", "sm_70"), ("NVIDIA A100-PCIE-40GB", "sm_80")]),
     "ollama's early log": (OLLAMA, [("", "sm_120")]),

@@ -35,7 +35,7 @@ _UNAME = re.compile(
 # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
 _JETSON: Final = (
     ("REVISION: ", re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"), "l4t"),
-    ("L4T ", re.compile(r"\bL4T (\d{2}\.\d+(?:\.\d+)?)"), "l4t"),
+    ("L4T", re.compile(r"\bL4T:? (\d{2}\.\d+(?:\.\d+)?)"), "l4t"),
     ("etPack ", re.compile(r"\bJetPack (\d\.\d+(?:\.\d+)?)"), "jetpack"),
 )
 
@@ -62,6 +62,20 @@ def _described(pair: Pair) -> Iterator[Claim]:
     """lsb_release's Description; other programs describe other things under this label."""
     if spelling(pair.value):
         yield from values.system_claims(pair.value)
+
+
+def _hostnamectl(pair: Pair) -> Iterator[Claim]:
+    """The system by any name in hostnamectl's answer, which goes on with the kernel; else by a known name."""
+    if any(text.lstrip().startswith(("Kernel: Linux ", "CPE OS Name")) for text in pair.below(2)):
+        yield from values.system_claims(pair.value)
+    else:
+        yield from _described(pair)
+
+
+def _release(pair: Pair) -> Iterator[Claim]:
+    """jetson_release's kernel; under this word others print a distribution's release, which has no dash."""
+    if re.match(r"\d+\.\d+\.\d+-[a-z]", pair.value):
+        yield from values.kernel(pair)
 
 
 def _flags(pair: Pair) -> Iterator[Claim]:
@@ -95,7 +109,8 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "pretty_name": values.system,
     "description": _described,
     "name": _name,
-    "operating system": _described,
+    "operating system": _hostnamectl,
+    "release": _release,
     "kernel": values.kernel,
     "kernel version": values.kernel,
     "flags": _flags,
@@ -117,6 +132,7 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
             *page.find(" controller"),
             *page.find("REVISION: "),
             *page.find("L4T "),
+            *page.find("jetson-stats "),
             *page.find('NAME="'),
         }
     )

@@ -59,6 +59,12 @@ _NAMES: Final = ("card series", "device name", "card model")
 AGENT: Final = 120
 
 
+def _board(pair: Pair) -> Iterator[Claim]:
+    """A card's name in clinfo, AMD's own (``Board name``) and the other's (``Device Board Name (AMD)``)."""
+    if gpu := devices.device(pair.value, vendor="amd"):
+        yield Claim("gpus", gpu)
+
+
 def _market(pair: Pair) -> Iterator[Claim]:
     """amd-smi static: the name, and the gfx target a few lines below."""
     if gpu := devices.device(pair.value, vendor="amd"):
@@ -67,12 +73,16 @@ def _market(pair: Pair) -> Iterator[Claim]:
         yield Claim("gpus", replace(gpu, target=target))
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {"market_name": _market}
+LABELS: Final[Mapping[str, values.Reader]] = {
+    "market_name": _market,
+    "board name": _board,
+    "device board name": _board,
+}
 
 
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """Titles and labels of AMD's tools."""
-    return betrayed(page, found, ("market_name",), _NEEDLES)
+    return betrayed(page, found, ("market_name", "board name", "device board name"), _NEEDLES)
 
 
 def facts(view: View) -> Iterator[Claim]:

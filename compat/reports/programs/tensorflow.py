@@ -51,6 +51,7 @@ _KERNEL = re.compile(r"kernel (?:version|reported version is):? (\d{3}(?:\.\d+)+
 _LIBCUDA = re.compile(r"libcuda reported version is: (\d{3}(?:\.\d+)+)")
 _LOADED = re.compile(r"Loaded (?:runtime CuDNN library: |cuDNN version )(\d[\d.]*)")
 _DISTRIBUTION = re.compile(r"\('([^']*)', '([^']*)'")
+_PRETTY = re.compile(r"'PRETTY_NAME': '([^']{1,80})'")
 _TUPLE = re.compile(r"\((\d), (\d{1,2}), (\d{1,2}), '\w+', \d+\)")
 _CUDART = re.compile(r"(/\S*?/cuda[\w.-]*)/\S*libcudart\.so\.(\d+\.\d+\.\d+)")
 
@@ -69,6 +70,12 @@ def _platform(pair: Pair) -> Iterator[Claim]:
         yield from values.platform_string(pair)
 
 
+def _release(pair: Pair) -> Iterator[Claim]:
+    """Python's ``platform.freedesktop_os_release()``, which newer scripts print in place of the distribution."""
+    if found := _PRETTY.search(pair.value):
+        yield from values.system_claims(found.group(1))
+
+
 LABELS: Final[Mapping[str, values.Reader]] = {
     **dict.fromkeys(_MARKS, values.silent),
     "tf.version.version": values.package("tensorflow"),
@@ -78,6 +85,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
     "os platform": _platform,
     "linux distribution": _distribution,
     "linux os distribution": _distribution,
+    "freedesktop os release": _release,
     "uname": values.platform_string,
     "machine": values.arch(),
 }
