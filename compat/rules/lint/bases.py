@@ -249,8 +249,10 @@ def _rocm(repository: str, tag: str) -> dict[str, Any]:
 def never_published(base: Base, matrix: Matrix) -> bool:
     """Whether a tag of nvidia/cuda that the matrix has not is spelled like one, and its CUDA release is there.
 
-    The matrix lists every tag of a release on the systems that it has for it; a mirror may hold more, and images for
-    another system may have come, so only the makers' own name and a system of that release count.
+    The matrix lists every tag of a release on most of the systems that it has for it. A mirror may hold more, and
+    images for another system may have come, so only the makers' own name and a system of that release count; and where
+    a single flavour is known of that release and system, nothing is said of the others. Tags of two numbers (``11.1``)
+    ended with CUDA 11.1, and none of them is listed any more.
     """
     found = _CUDA_TAG.fullmatch(base.tag)
     if base.row or base.repository != "nvidia/cuda" or base.digest or base.variable or not found:
@@ -260,7 +262,11 @@ def never_published(base: Base, matrix: Matrix) -> bool:
         for row in matrix.select("images", repository="nvidia/cuda")
         if (name := row.tag.partition("-")[0]) == found["cuda"] or name.startswith(found["cuda"] + ".")
     ]
-    return bool(rows) and (not found["os"] or any(row.tag.endswith("-" + found["os"]) for row in rows))
+    if not found["os"]:
+        return bool(rows)
+    alike = {re.sub(r"\d", "", name) for row in rows if row.tag.endswith("-" + found["os"]) for name in row.flavours}
+    asked = f"cudnn-{found['flavour']}" if found["cudnn"] else found["flavour"]
+    return len(alike) > 1 or asked in alike or (found["cuda"].count(".") == 1 and bool(alike))
 
 
 def python_of(base: Base, matrix: Matrix) -> str:

@@ -32,6 +32,9 @@ _LOOSE: Final = ("--no-deps", "--no-dependencies")
 _NAMED_EXTENSION: Final = re.compile(
     r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse)|pytorch3d"
 )
+# Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
+_ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
+_BRINGS_NVCC: Final = re.compile(r"cuda[\w.]*\.run|\.deb\b")
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
 _NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
 # PyTorch's own names for TORCH_CUDA_ARCH_LIST (torch.utils.cpp_extension), each with its highest capability.
@@ -292,6 +295,32 @@ def toolkit(scene: Scene) -> Iterator[Finding]:
         )
 
 
+def compiler_missing(scene: Scene) -> Iterator[Finding]:
+    """image-runtime-not-devel: an extension that asks nvcc when it is installed, on an image of NVIDIA's without one.
+
+    Source: setup.py of flash-attn, causal-conv1d and mamba-ssm: where CUDA_HOME is found, nvcc is asked for its release
+    before prebuilt wheels are looked for.
+    """
+    base = scene.base
+    if base is None or base.kind != "cuda" or base.installed or base.flavour not in {"base", "runtime"}:
+        return
+    toolkit = any(re.search(r"cuda|nvcc|nvidia", each.name) for each in (*scene.apt, *scene.conda))
+    if toolkit or any(part.copies for part in scene.chain) or any(_BRINGS_NVCC.search(c.text) for c in scene.commands):
+        return
+    settings = [*scene.stage.env, *(name for command in scene.commands for name in dict(command.settings))]
+    if any(name.endswith("SKIP_CUDA_BUILD") for name in settings):
+        return
+    for item in scene.own:
+        name = item.request.name
+        if not _ASKS_NVCC.fullmatch(name) or item.request.url.endswith(".whl") or item.step.find_links:
+            continue
+        detail = f"{item.request.text} asks nvcc when it is installed; {base.reference} has none."
+        yield finding(
+            "image-runtime-not-devel", scene, item.request.line, detail, severity="warning", confidence="likely"
+        )
+        return
+
+
 def _nvcc(scene: Scene) -> str:
     """CUDA release of the compiler: a toolkit that apt installs, else the devel base's; empty if not known."""
     for request in reversed(scene.apt):
@@ -344,4 +373,4 @@ def _listed(word: str) -> Sm | None:
     return sm(_NAMES.get(plain.lower(), plain)) if plain else None
 
 
-RULES: Final = (pairs, unresolved_pairs, tags, shared, rocm, toolkit, arch_list)
+RULES: Final = (pairs, unresolved_pairs, tags, shared, rocm, toolkit, compiler_missing, arch_list)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.findings import Finding
+    from compat.rules.lint.bases import Base
     from compat.rules.lint.scene import Scene
     from compat.sources.values import Command, Request
 
@@ -22,6 +23,8 @@ _BRINGS_NAMES: Final = re.compile(
     r"make|cp|mv|easy_install|easy_install3|add-apt-repository|gdebi|tar|ansible-playbook)\b|\.sh\b|\./|"
     r"\bpython3? [\w./-]+\.py\b"
 )
+# A package manager at work: the names of what it installs are read elsewhere, and run nothing.
+_INSTALLING: Final = re.compile(r"(?:apt|apt-get|aptitude) (?:\S+ )*?install\b")
 # Commands that may add an archive with other Pythons, in whatever way.
 _ARCHIVES: Final = re.compile(
     r"add-apt-repository|apt-add-repository|deadsnakes|sources\.list|\.sources\b|\bdpkg\b|\.deb\b|\.sh\b|extrepo|"
@@ -164,14 +167,9 @@ def _other_name(scene: Scene) -> tuple[Command | None, str]:
     """
     base = scene.base
     names = {request.name for request in scene.apt}
-    if (
-        base is None
-        or base.python
-        or base.kind not in {"cuda", "plain"}
-        or not base.os.startswith(("ubuntu", "debian"))
-    ):
+    if base is None or base.python or base.kind not in {"cuda", "plain"} or not _is_debian(base):
         return None, ""
-    texts = [command.text for command in scene.commands]
+    texts = [command.text for command in scene.commands if not _INSTALLING.match(command.text)]
     if any(part.copies for part in scene.chain) or scene.conda or any(_BRINGS_NAMES.search(text) for text in texts):
         return None, ""
     listed = any(step.files for part in scene.chain for step in part.installs if step.manager == "apt")
@@ -185,6 +183,11 @@ def _other_name(scene: Scene) -> tuple[Command | None, str]:
         if (head in {"pip", "pip3"} or module) and command.build and not any("pip" in name for name in names):
             return command, "pip"
     return None, ""
+
+
+def _is_debian(base: Base) -> bool:
+    """Whether the system is Debian or Ubuntu, which a tag of nvidia/cuda without a system stood for."""
+    return base.os.startswith(("ubuntu", "debian")) or (bases.home(base.repository) == "nvidia/cuda" and not base.os)
 
 
 def musl(scene: Scene) -> Iterator[Finding]:

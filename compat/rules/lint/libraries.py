@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _BROUGHT: Final = re.compile(r"(?=.*(?:cuda|cudnn))(?:.*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv ))", re.IGNORECASE)
 
 
+# The end of jaxlib 0.3.7+cuda11.cudnn805, 0.4.20+cuda12.cudnn89, 0.1.69+cuda111: majors of CUDA and cuDNN.
+_LOCAL: Final = re.compile(r"\+cuda(?P<cuda>\d\d)\d?(?:\.cudnn(?P<cudnn>\d)\d*)?$")
+
+
 def system_libraries(scene: Scene) -> Iterator[Finding]:
     """library-missing, base-runtime-mismatch: builds that take CUDA or cuDNN from the base."""
     base = scene.base
@@ -38,6 +42,43 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
             yield _missing(item, f"cuDNN {build.cudnn}".strip(), scene)
         else:
             yield from _other_runtime(item, wanted, scene)
+
+
+def named_libraries(scene: Scene) -> Iterator[Finding]:
+    """library-missing, base-runtime-mismatch: jaxlib with CUDA inside tells by its local version what it was built for.
+
+    Source: setup.py of jax up to 0.4.29: such a jaxlib finds CUDA and cuDNN in the system, unless an extra or a request
+    of one's own adds NVIDIA's packages.
+    """
+    base = scene.base
+    if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene) or _packaged(scene):
+        return
+    for item in scene.own:
+        found = _LOCAL.search(item.request.exact) if item.request.name == "jaxlib" and item.build is None else None
+        if found is None:
+            continue
+        if not base.has_cuda_libraries and not base.installed:
+            yield _missing(item, f"CUDA {found['cuda']}", scene)
+        elif not base.cudnn:
+            yield _missing(item, f"cuDNN {found['cudnn'] or ''}".strip(), scene)
+        elif versions.major(base.cuda) != int(found["cuda"]):
+            detail = f"{item.request.text} is built for CUDA {found['cuda']}; {base.reference} has {base.cuda}."
+            yield _mismatch(item, detail, scene, certain=True)
+        elif found["cudnn"] and base.cudnn not in {"yes", found["cudnn"]}:
+            detail = f"{item.request.text} is built for cuDNN {found['cudnn']}; {base.reference} has {base.cudnn}."
+            yield _mismatch(item, detail, scene, certain=True)
+
+
+def _packaged(scene: Scene) -> bool:
+    """Whether NVIDIA's libraries are asked for as packages, or a framework that brings them."""
+    names = [item.request.name for item in scene.taken]
+    extras = [extra for item in scene.taken for extra in item.request.extras]
+    carried = any(item.build and item.build.cuda_from == "packages" for item in scene.taken)
+    return (
+        carried
+        or any(re.match(r"nvidia-(cudnn|cuda|cublas)", name) for name in names)
+        or any(re.search(r"cuda\d*[-_]pip", extra) for extra in extras)
+    )
 
 
 def _unknown(base: Base) -> bool:
@@ -70,7 +111,6 @@ def _missing(item: Taken, what: str, scene: Scene) -> Finding:
     """A library that neither the base nor a package brings; softer where packages hold one that may be found."""
     base, build = scene.base, item.build
     assert base is not None
-    assert build is not None
     beside = _carrier(item, scene)
     detail = f"{item.request.text} takes {what} from the system, and {base.reference} has none."
     if beside:
@@ -83,13 +123,14 @@ def _missing(item: Taken, what: str, scene: Scene) -> Finding:
         severity="error" if base.kind == "cuda" and not beside else "warning",
         confidence="likely" if beside else "certain",
         evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=(scene.matrix.cite(build),),
+        sources=(scene.matrix.cite(build),) if build else (),
     )
 
 
 def _carrier(item: Taken, scene: Scene) -> str:
     """Another build of the same CUDA major that brings the libraries as packages."""
-    assert item.build is not None
+    if item.build is None:
+        return ""
     series = item.build.runtime.partition(".")[0]
     carriers = (
         other.request.text
@@ -138,4 +179,4 @@ def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Findi
     )
 
 
-RULES: Final = (system_libraries,)
+RULES: Final = (system_libraries, named_libraries)

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Build
     from compat.sources.values import Install, Request
 
+# Extras that ask for a GPU build; their names changed from release to release.
+_GPU_EXTRA: Final = re.compile(r"cuda|rocm|gpu")
+# Packages of which every release is on the default index as source, whatever else lies on other pages.
+_SOURCE_EVERYWHERE: Final = frozenset({"jax"})
+
 _STABLE_PAGE: Final = re.compile(r"/whl/(?:(?P<variant>[a-z0-9.]+)/)?(?:torch_stable)\.?(?:html)?$")
 # CUDA's major in the local tag of jaxlib: ``+cuda12.cudnn89``, ``+cuda11.cudnn82``; older tags name a minor.
 _JAXLIB: Final = re.compile(r"\+cuda(1\d)(?:\.cudnn\d+)?$")
@@ -64,7 +69,8 @@ class Outcome:
         build: the build taken.
         origin: where from.
         why: reason of ``none`` or ``unknown``: ``version``, ``newer`` (than all that the matrix knows), ``python``,
-            ``platform``, ``glibc``, ``place``, ``package``, ``fails`` (``build`` is listed and cannot be installed).
+            ``platform``, ``glibc``, ``place``, ``package``, ``fails`` (``build`` is listed and cannot be installed),
+            ``extra`` (``build`` is what the extra asks for, and lies elsewhere).
     """
 
     status: Literal["build", "none", "unknown"]
@@ -143,7 +149,7 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         covered = all(any(item.has(build) for build in everything) for item in places if item.url and not item.mirror)
         settled = covered and not any(item.mirror for item in places) and package.name in _settled(matrix)
         return _absent(request, everything, place) if settled else Outcome("unknown", why="place")
-    chosen = _choice(published, step, place)
+    chosen = _by_extras(_choice(published, step, place), named, asked, places)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
 
 
@@ -162,6 +168,30 @@ def _jaxlib(request: Request, matrix: Matrix, places: tuple[Origin, ...]) -> Out
     if page is None:
         return Outcome("none" if all(not place.url for place in places) else "unknown", why="version")
     return Outcome("build", alike[0], page) if len(alike) == 1 else Outcome("unknown", why="package")
+
+
+def _by_extras(chosen: Outcome, named: list[Build], asked: frozenset[str], places: tuple[Origin, ...]) -> Outcome:
+    """What becomes of a choice that none of the GPU extras asked for has led to.
+
+    If a build of the same release has the extra, on an index that is not asked, the installer finds nothing: the extra
+    pins that build. (A page of the project's own may hold more than is listed.) If the release is from before the
+    default index had GPU extras, its extras are not all known. What is left is a release that has dropped the extra,
+    with which installers only warn and go on.
+    """
+    wanted = {extra for extra in asked if _GPU_EXTRA.match(extra)}
+    build = chosen.build
+    if chosen.status != "build" or build is None or not wanted or wanted & {*build.extras, *build.also}:
+        return chosen
+    meant = [row for row in named if row.version == build.version and wanted & {*row.extras, *row.also}]
+    own_page = any(place.url and place.has(row) for row in named for place in places)
+    if meant and not own_page and not any(place.has(row) for row in meant for place in places):
+        return Outcome("none", meant[-1], why="extra")
+    complete = [version_of(row.version) for row in named if _has_gpu_extra(row) and not row.index]
+    return chosen if complete and version_of(build.version) >= min(complete) else Outcome("unknown", why="extra")
+
+
+def _has_gpu_extra(build: Build) -> bool:
+    return any(_GPU_EXTRA.match(extra) for extra in build.extras)
 
 
 def _may_be_older(request: Request, chosen: Outcome, known: list[Build], place: Place) -> bool:
@@ -184,6 +214,10 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
     """
     releases = [version_of(build.version) for build in known]
     wanted = version_of(request.exact) if request.exact else None
+    if request.name in _SOURCE_EVERYWHERE and (wanted is None or wanted in releases):
+        return Outcome("unknown", why="place")
+    if wanted is not None and wanted.local and not any("+" in build.full_version for build in known):
+        return Outcome("unknown", why="version")  # its variants are not listed
     if wanted is None:
         return Outcome("unknown" if _reaches_below(request.spec, min(releases)) else "none", why="version")
     if wanted < min(releases) and place.python and request.name != "jax":  # whose source installs anywhere

@@ -35,6 +35,8 @@ def unmet(scene: Scene) -> Iterator[Finding]:
         local = _LOCAL_CUDA.search(item.request.exact)
         if item.outcome.why == "version" and local and all(place.url == "" for place in item.origins):
             yield _index_missing(item, scene)
+        elif item.outcome.why == "extra":
+            yield _extra_elsewhere(item, scene)
         elif item.outcome.why in {"version", "newer"} and item.request.spec:
             yield _no_version(item, scene)
         elif item.outcome.why == "python":
@@ -54,6 +56,23 @@ def _index_missing(item: Taken, scene: Scene) -> Finding:
         severity="error",
         fix=f"Add {option} {url}" if url else "",
         evidence=(_seen(item, scene),),
+    )
+
+
+def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
+    """An extra that pins a build of an index that is not named."""
+    build = item.outcome.build
+    assert build is not None
+    where = ", ".join(place.url or "the default index" for place in item.origins)
+    return finding(
+        "index-missing",
+        scene,
+        item.request.line,
+        f"{item.request.text} pins a build that is not at {where}.",
+        severity="error",
+        fix=f"Add --find-links {scene.matrix.index_url(build)}",
+        evidence=(_seen(item, scene),),
+        sources=(scene.matrix.cite(build),),
     )
 
 

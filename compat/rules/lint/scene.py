@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from compat.sources.values import Ask, Command, Install, Request, Stage
 
 _COMPILERS: Final = re.compile(
-    r"\b(nvcc|hipcc|cmake|ninja|setup\.py|make|TORCH_CUDA_ARCH_LIST|cpp_extension)\b|--no-build-isolation|install\.sh|"
+    r"\b(nvcc|hipcc|cmake|ninja|setup\.py|make|TORCH_CUDA_ARCH_LIST|cpp_extension)\b|--no-build-isolation|"
+    r"(?:^|\s)(?:\./|(?:ba)?sh )\S*install\.sh|"
     r"\bgcc\b|\bg\+\+|pip\S* (install|wheel) .*(-e\s|\.\s*$|git\+)"
 )
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
@@ -117,7 +118,8 @@ class Scene:
     @property
     def compiles(self) -> bool:
         """Whether something is compiled here, or uses a compiler at run time."""
-        built = any(_BUILT_HERE.fullmatch(item.request.name) for item in self.taken)
+        sources = [item.request.name for item in self.taken if not item.request.url.endswith(".whl")]
+        built = any(_BUILT_HERE.fullmatch(name) for name in sources)
         return built or any(_COMPILERS.search(command.text) for command in self.commands)
 
     @property

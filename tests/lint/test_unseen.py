@@ -1,0 +1,110 @@
+"""Classes of faults that public files were seen to have, each with the lean form beside it that must pass.
+
+Every row names what its code turns on; the forms beside it differ in that alone.
+"""
+
+import pytest
+
+from compat import sources
+from compat.matrix import matrix
+from compat.rules.lint import lint
+
+MATRIX = matrix()
+JAX = "https://storage.googleapis.com/jax-releases"
+CUDNN8 = "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+CUDA11 = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+JAXLIB = f"RUN pip install jax==0.4.20 jaxlib==0.4.20+cuda11.cudnn86 -f {JAX}/jax_cuda_releases.html\n"
+STUBS = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"
+UV = "RUN curl -LsSf https://astral.sh/uv/install.sh | sh\nRUN uv venv /v && uv pip install torch==2.6.0\n"
+
+# code, whether it is an error, the faulty form, the forms beside it
+PAIRS = {
+    "an extra of jax that pins a build of another page": (
+        "index-missing", True, CUDNN8 + "RUN pip install 'jax[cuda12_pip]==0.4.20'\n",
+        [
+            CUDNN8 + f"RUN pip install 'jax[cuda12_pip]==0.4.20' -f {JAX}/jax_cuda_releases.html\n",
+            CUDNN8 + f"RUN pip install 'jax[cuda]==0.3.15' -f {JAX}/jax_releases.html\n",
+            CUDNN8 + "RUN pip install 'jax[cuda12]==0.4.30'\n",
+        ],
+    ),
+    "an extra that a release has dropped": (
+        "accidental-cpu-wheel", True, CUDNN8 + f"RUN pip install 'jax[cuda11_pip]' -f {JAX}/jax_cuda_releases.html\n",
+        [
+            CUDNN8 + f"RUN pip install 'jax[cuda11_cudnn82]==0.3.25' -f {JAX}/jax_releases.html\n",
+            CUDNN8 + f"RUN pip install 'jax[cuda]<0.4.14' -f {JAX}/jax_cuda_releases.html\n",
+            CUDNN8 + f"RUN pip install 'jax[cuda]==0.4.13' -f {JAX}/jax_cuda_releases.html\n",
+        ],
+    ),
+    "a release of jax that never was": (
+        "version-does-not-exist", True, "FROM python:3.10\nRUN pip install jax==0.4.99\n",
+        [
+            "FROM python:3.10\nRUN pip install jax==0.4.8\n",
+            "FROM python:3.10\nRUN pip install 'jax[cuda11_local]==0.4.10'\n",
+            CUDNN8 + f"RUN pip install jaxlib==0.3.7+cuda11.cudnn805 -f {JAX}/jax_releases.html\n",
+        ],
+    ),
+    "a jaxlib that finds no cuDNN": (
+        "library-missing", True, CUDA11 + JAXLIB,
+        [CUDNN8 + JAXLIB, CUDA11 + "RUN pip install nvidia-cudnn-cu11==8.9.6.50\n" + JAXLIB,
+         CUDA11 + "RUN apt-get install -y libcudnn8\n" + JAXLIB, "FROM nvcr.io/nvidia/pytorch:22.03-py3\n" + JAXLIB],
+    ),
+    "a jaxlib of another CUDA": (
+        "base-runtime-mismatch", True, CUDNN8 + JAXLIB.replace("cuda11.cudnn86", "cuda12.cudnn89"),
+        [CUDNN8 + JAXLIB, CUDNN8.replace("11.8.0", "12.2.2") + JAXLIB.replace("cuda11.cudnn86", "cuda12.cudnn89")],
+    ),
+    "a tag of a flavour that was never made": (
+        "base-tag-gone", True, "FROM nvidia/cuda:12.4.1-cudnn8-runtime-ubuntu22.04\n",
+        ["FROM nvidia/cuda:11.1.1-devel-ubuntu18.04\n", "FROM nvidia/cuda:11.1.1-base-ubuntu16.04\n",
+         "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\n"],
+    ),
+    "a tag of two numbers": (
+        "base-tag-gone", True, "FROM nvidia/cuda:11.1-base-ubuntu18.04\n", ["FROM nvidia/cuda:11.1.1-base-ubuntu20.04\n"],
+    ),
+    "pip beside git and curl": (
+        "base-python-missing", True,
+        "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y git curl make python3\nRUN pip install numpy\n",
+        [
+            "FROM ubuntu:22.04\nRUN apt-get install -y git python3 python3-pip\nRUN pip install numpy\n",
+            "FROM ubuntu:22.04\nRUN apt-get install -y git python3\nRUN git clone x && pip install numpy\n",
+            "FROM ubuntu:22.04\nRUN apt-get install -y curl python3\nRUN curl -O get-pip.py && pip install numpy\n",
+        ],
+    ),
+    "an extension that asks nvcc": (
+        "image-runtime-not-devel", False, RUNTIME + "RUN pip install flash-attn --no-build-isolation\n",
+        [
+            RUNTIME.replace("runtime", "devel") + "RUN pip install flash-attn --no-build-isolation\n",
+            RUNTIME + "RUN apt-get install -y cuda-nvcc-12-4\nRUN pip install flash-attn --no-build-isolation\n",
+            RUNTIME + "RUN FLASH_ATTENTION_SKIP_CUDA_BUILD=TRUE pip install flash-attn --no-build-isolation\n",
+            RUNTIME + "RUN pip install https://x/y/flash_attn-2.8.3%2Bcu12torch2.6-cp310-cp310-linux_x86_64.whl\n",
+            "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime\nRUN pip install flash-attn --no-build-isolation\n",
+        ],
+    ),
+    "a stub that bears the driver's name": (
+        "driver-stub-loaded", True, STUBS + "RUN cd /usr/local/cuda/lib64/stubs && ln -s libcuda.so libcuda.so.1\n", [],
+    ),
+    "uv's installer is no compiler": (
+        "double-cuda", False, "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n" + UV,
+        ["FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN ./install.sh\n" + UV],
+    ),
+}  # fmt: skip
+
+
+def said(text):
+    """Codes of a file with the worst severity of each."""
+    found = {}
+    for finding in lint(sources.read(text, "Dockerfile"), MATRIX).findings:
+        found[finding.code] = found.get(finding.code) == "error" or finding.severity == "error"
+    return found
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_fault_is_told_and_the_forms_beside_it_pass(name):
+    code, error, faulty, beside = PAIRS[name]
+    assert said(faulty).get(code) is error
+    for text in beside:
+        assert code not in said(text), text
+
+
+def test_a_stubs_folder_alone_is_only_a_warning():
+    assert said(STUBS)["driver-stub-loaded"] is False
