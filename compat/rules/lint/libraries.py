@@ -29,8 +29,11 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
         return
+    packaged = _packaged(scene)
     for item in scene.own:
         build = item.build
+        if item.request.name == "jaxlib" and packaged:
+            continue
         if build is None or build.cuda_from != "system" or not build.runtime.startswith("cuda"):
             continue
         wanted = build.runtime.removeprefix("cuda")
