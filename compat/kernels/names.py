@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from compat.kernels.amdgpu import PROCESSORS
+from compat.kernels.values import Code
 from compat.lazy import pattern
 
 _LOADED: Final = (".so", ".dll", ".pyd", ".exe", ".dylib", ".a", ".o")
@@ -27,6 +28,12 @@ def is_binary(name: str) -> bool:
     """Whether a file of this name may hold GPU code and is worth opening."""
     dot = name.rfind(".")
     return name[dot:] in _SUFFIXES or (".so." in name and _VERSIONED.search(name) is not None)
+
+
+def told(path: str) -> Code | None:
+    """The object that a file is by its name alone; ``None`` if its name tells no target."""
+    found = target(path.rpartition("/")[2])
+    return Code(path=path, form="name", images={found: 1}, binaries={(found,): 1}) if found else None
 
 
 def target(name: str) -> str:

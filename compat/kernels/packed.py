@@ -14,15 +14,17 @@ import zipfile
 from typing import TYPE_CHECKING, Final
 
 import compat.kernels.names as names
-import compat.kernels.places as places
 from compat.kernels.inflate import GZIP, Inflater
 from compat.kernels.values import Code
 from compat.kernels.window import CutShortError, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from compat.kernels.window import Source
+
+    # Reads a member, given its bytes and its name; an archive within the archive is a member too.
+    Read = Callable[[Window, str], Iterator[Code]]
 
 _LOCAL: Final = struct.Struct("<4s22xHH")  # PKWARE APPNOTE 4.3.7: signature ... name length, extra length
 _LARGEST: Final = 16 << 30
@@ -67,52 +69,43 @@ class Reader(io.RawIOBase):
         return len(data)
 
 
-def members(window: Window, name: str, kind: str, depth: int) -> Iterator[Code]:
-    """Objects in an archive of a kind that :mod:`compat.kernels.places` recognised."""
+def members(window: Window, name: str, kind: str, read: Read) -> Iterator[Code]:
+    """Objects in an archive of a kind that :mod:`compat.kernels.places` recognised, each member read by ``read``."""
     match kind:
         case "zip":
-            yield from wheel(window, depth)
+            yield from _wheel(window, read)
         case "tar":
-            yield from layer(window, depth)
+            yield from _layer(window, read)
         case _:
-            yield from zipped_layer(window, name, depth)
+            yield from _zipped_layer(window, name, read)
 
 
-def wheel(window: Window, depth: int = 1) -> Iterator[Code]:
+def _wheel(window: Window, read: Read) -> Iterator[Code]:
     """Objects of a wheel or other zip file; over HTTP only the directory and the binaries are fetched."""
     try:
         with zipfile.ZipFile(io.BufferedReader(Reader(window), 1 << 16)) as archive:
-            members = [
-                item
-                for item in archive.infolist()
-                if names.is_binary(item.filename) or names.target(_base(item.filename))
-            ]
+            worth = [item for item in archive.infolist() if _tells(item.filename)]
     except _BROKEN as error:
         yield Code(path="", unread=(f"the zip file's directory cannot be read: {error}",))
         return
     rest = window.size
-    for item in members:
+    for item in worth:
         rest -= item.compress_size
         if rest < 0:  # members of an honest archive do not overlap
             yield Code(
                 path=item.filename, unread=("the members claim more bytes than the archive has; the rest is unread",)
             )
             return
-        yield from _zip_member(window, item, depth)
+        yield from _zip_member(window, item, read)
 
 
-def _zip_member(window: Window, item: zipfile.ZipInfo, depth: int) -> Iterator[Code]:
+def _zip_member(window: Window, item: zipfile.ZipInfo, read: Read) -> Iterator[Code]:
     """Objects of one member, by its name alone where that says it all."""
-    if not names.is_binary(item.filename):
-        yield Code(
-            path=item.filename,
-            form="name",
-            images={(target := names.target(_base(item.filename))): 1},
-            binaries={(target,): 1},
-        )
+    if not names.is_binary(item.filename) and (code := names.told(item.filename)):
+        yield code
         return
     try:
-        yield from places.contained(Window(_zip_source(window, item), 0, item.file_size), item.filename, depth=depth)
+        yield from read(Window(_zip_source(window, item), 0, item.file_size), item.filename)
     except _BROKEN as error:
         yield Code(path=item.filename, unread=(f"could not be read: {error}",))
 
@@ -154,43 +147,43 @@ class _Part:
         return self._window.read(offset, count)
 
 
-def layer(window: Window, depth: int = 1) -> Iterator[Code]:
+def _layer(window: Window, read: Read) -> Iterator[Code]:
     """Objects of an image layer or saved image (a tar file); layers within it are read too."""
     try:
         with tarfile.open(fileobj=io.BufferedReader(Reader(window), 1 << 16), mode="r:") as archive:
             for item in archive:
                 if item.isreg() and _is_candidate(item):
-                    yield from _tar_member(window, item, depth)
+                    yield from _tar_member(window, item, read)
     except _BROKEN as error:
         yield Code(path="", unread=(f"the tar file breaks off: {error}",))
 
 
 def _is_candidate(item: tarfile.TarInfo) -> bool:
     """Whether a layer's file is worth opening; layers within a saved image have digests for names."""
-    base = _base(item.name)
-    blob = base.endswith(".tar") or "blobs/sha256/" in item.name
-    return blob or names.is_binary(base) or bool(names.target(base)) or ("." not in base and bool(item.mode & 0o111))
+    blob = item.name.endswith(".tar") or "blobs/sha256/" in item.name
+    program = bool(item.mode & 0o111) and "." not in item.name.rpartition("/")[2]
+    return blob or program or _tells(item.name)
 
 
-def _tar_member(window: Window, item: tarfile.TarInfo, depth: int) -> Iterator[Code]:
+def _tells(name: str) -> bool:
+    """Whether a file of this name may hold GPU code, or tells its target by its name."""
+    return names.is_binary(name) or names.told(name) is not None
+
+
+def _tar_member(window: Window, item: tarfile.TarInfo, read: Read) -> Iterator[Code]:
     """Objects of one file of a layer; a sparse one is no plain run of bytes and no compiler makes it."""
-    if (target := names.target(_base(item.name))) and not names.is_binary(item.name):
-        yield Code(path=item.name, form="name", images={target: 1}, binaries={(target,): 1})
+    if not names.is_binary(item.name) and (code := names.told(item.name)):
+        yield code
         return
     if item.sparse is None:
-        yield from places.contained(window.part(item.offset_data, item.size), item.name, depth=depth)
+        yield from read(window.part(item.offset_data, item.size), item.name)
 
 
-def zipped_layer(window: Window, name: str, depth: int = 1) -> Iterator[Code]:
+def _zipped_layer(window: Window, name: str, read: Read) -> Iterator[Code]:
     """Objects of a gzipped layer; any other gzip file has nothing to say."""
     try:
         plain = Window(Inflater(window, None, limit=_limit(window.size), form=GZIP))
         if plain.head(5, 257) == b"ustar":
-            yield from layer(plain, depth)
+            yield from _layer(plain, read)
     except CutShortError as error:
         yield Code(path=name, unread=(f"the gzip file cannot be read: {error}",))
-
-
-def _base(name: str) -> str:
-    """The last part of a path."""
-    return name.rpartition("/")[2]

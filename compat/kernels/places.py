@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -90,7 +91,7 @@ def _contained(window: Window, name: str, *, whole: bool, depth: int) -> Iterato
         return
     import compat.kernels.packed as packed
 
-    yield from packed.members(window, name, kind, depth + 1)
+    yield from packed.members(window, name, kind, partial(contained, depth=depth + 1))
 
 
 def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
@@ -99,10 +100,11 @@ def _single(window: Window, name: str, *, whole: bool) -> Iterator[Code]:
     for code in contents.read(window, name):
         found = True
         yield code
-    target = "" if found else names.target(name.rpartition("/")[2])
-    if target:
-        yield Code(path=name, form="name", images={target: 1}, binaries={(target,): 1})
-    elif whole and not found:
+    if found:
+        return
+    if by_name := names.told(name):
+        yield by_name
+    elif whole:
         yield Code(path=name, unread=("not a kind of file that holds GPU code",))
 
 
@@ -144,8 +146,8 @@ def _is_candidate(entry: os.DirEntry[str]) -> bool:
 
 def read_path(path: Path, name: str) -> Iterator[Code]:
     """Objects of a file on disk under the name ``name``; what cannot be opened becomes a sentence."""
-    if (target := names.target(path.name)) and not names.is_binary(path.name):
-        yield Code(path=name, form="name", images={target: 1}, binaries={(target,): 1})
+    if not names.is_binary(name) and (code := names.told(name)):
+        yield code
         return
     try:
         with opened(path) as window:
