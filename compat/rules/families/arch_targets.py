@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
+from compat.rules.families.arch_age import nvidia_cards
+from compat.rules.families.arch_cover import may_be_another, span, uncovered_by
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import installed
@@ -14,10 +16,6 @@ from compat.versions import minor, release
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
-
-
-from compat.rules.families.arch import may_be_another, span, uncovered_by
-from compat.rules.families.arch_age import nvidia_cards
 
 
 class PtxJitTooNewForDriver(Rule):

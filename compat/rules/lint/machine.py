@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
-from compat.rules.families.arch import is_newer
+from compat.rules.families.arch_cover import is_newer
 from compat.rules.lint import requests
 from compat.rules.lint.finding import finding
 from compat.rules.stack import FRAMEWORKS, canonical

@@ -1,0 +1,77 @@
+"""Whether a build carries code that a GPU runs, and which of the two is too old where it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from compat.rules.families.arch_age import nvidia_cards
+from compat.rules.knowledge import too_old
+from compat.rules.stack import Installed, framework, installed
+from compat.targets import Sm, kernels_for, sm
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.rules.rule import Found
+    from compat.rules.signals import Hearing
+
+
+def uncovered_by(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
+    """GPUs for which a framework has neither machine code nor PTX."""
+    return [
+        (gpu, device, item)
+        for item in installed(host, matrix)
+        if item.kernels and not item.rocm
+        for gpu, device in nvidia_cards(gpus)
+        if kernels_for(gpu.target, item.kernels, matrix.families) == "none"
+    ]
+
+
+def is_newer(device: Sm, kernels: tuple[str, ...], matrix: Matrix) -> bool:
+    """Whether the build is what is too old: the device is above all that it carries.
+
+    Between the lowest and the highest lies what a build left out: an old device if toolkits dropped it since.
+    """
+    known = [(target.major, target.minor) for text in kernels if (target := sm(text))]
+    at = (device.major, device.minor)
+    if not known or at > max(known):
+        return True
+    return at > min(known) and not too_old(matrix, f"sm_{device.major}{device.minor}")
+
+
+def span(kernels: tuple[str, ...]) -> str:
+    """A list of targets for a sentence, shortened to its ends where it is long."""
+    return " ".join(kernels) if len(kernels) <= 12 else f"{kernels[0]} ... {kernels[-1]}"
+
+
+def may_be_another(item: Installed, gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a build is only assumed, and another of the same release carries code for the GPU."""
+    others = matrix.builds_of(item.name, item.version)
+    return item.inferred and any(kernels_for(gpu.target, row.kernels, matrix.families) != "none" for row in others)
+
+
+def as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found:
+    """A verdict made milder where the build is only assumed and another of the same release carries the target.
+
+    A bare version such as 1.12.1 says nothing of the build: conda, NGC and vendor indexes write no local tag either.
+    """
+    if not may_be_another(item, gpu, matrix):
+        return found
+    detail = f"{found.detail} That holds if it is the build of the default index, which its bare version leaves open."
+    return replace(found, detail=detail, confidence="possible", severity="warning")
+
+
+def refused(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
+    """GPUs that PyTorch itself names as not covered: it counts machine code only, never PTX."""
+    if not signals.get("not-compatible-torch", "torch-supports-list", "torch-cc-list"):
+        return []
+    torch = framework(host, matrix, "torch")
+    if torch is None or not torch.kernels:
+        return []
+    code = tuple(text for text in torch.kernels if text.startswith("sm_"))
+    return [
+        (gpu, device, torch)
+        for gpu, device in nvidia_cards(gpus)
+        if kernels_for(gpu.target, code, matrix.families) == "none"
+    ]

@@ -1,0 +1,159 @@
+"""Kernel targets: a build without code for a GPU that is newer than the build."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import compat.rules.remedies as remedies
+from compat.findings import Evidence, Fix
+from compat.rules.families.arch_age import nvidia_cards, other_age, suspected, young
+from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
+from compat.rules.knowledge import cite, knows, recent, too_old
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import Installed, installed
+from compat.targets import Sm, kernels_for
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+# Messages that say "no code for this GPU" without saying in which program.
+_PLAIN = ("no-kernel-image", "invalid-device-function", "invalid-kernel-image")
+
+
+# Messages that name the device which has no code.
+_NAMED = (
+    "not-compatible-torch",
+    "torch-supports-list",
+    "torch-cc-list",
+    "ptxas-not-defined",
+    "llvm-unknown-target",
+    "nvrtc-arch",
+    "xla-ptxas-arch",
+    "conditional-mma",
+)
+
+
+def _quote(signals: Hearing) -> tuple[Evidence, ...]:
+    heard = signals.get(*_PLAIN)
+    return (Evidence("error", heard.line, "error text"),) if heard else ()
+
+
+class ArchTooNewForBuild(Rule):
+    """The build has no code for this newer GPU.
+
+    Why:
+        Machine code runs within one major version only; a build without PTX has nothing to run or to translate.
+    Fix:
+        Install the build made with a CUDA release that knows the GPU, or compile with TORCH_CUDA_ARCH_LIST.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
+    """
+
+    area = "arch"
+    vendors = ("nvidia",)
+    requires = (
+        "driver-too-old-for-runtime",
+        "wrong-vendor-build",
+        "jetson-generic-wheel",
+        "arch-specific-target",  # why a sibling's code does not run says more than that none does
+        "arch-integrated-vs-discrete",
+    )
+    asks = ("gpus", "builds", "packages")
+    remedy = Fix("Install a build whose CUDA knows this GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU.")
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The build has no code that the device runs, and the device is newer than the build.
+
+        No machine code of the same major and a minor not above, and no PTX that could be compiled for it.
+        """
+        uncovered = uncovered_by(host, matrix, gpus) or refused(host, matrix, signals, gpus)
+        for gpu, device, item in uncovered:
+            if is_newer(device, item.kernels, matrix):
+                found = self._found(gpu, device, item, matrix, host)
+                return found if signals.pointing("arch-too-new-for-build") else as_sure_as(item, gpu, found, matrix)
+        if uncovered:
+            return Fits("")
+        if not nvidia_cards(gpus):
+            return None
+        return (
+            self._by_release(host, matrix, signals, gpus)
+            or self._elsewhere(matrix, signals, gpus)
+            or _all_covered(host, matrix, gpus)
+            or suspected(gpus, young, matrix, signals)
+            or other_age(gpus, too_old, matrix)
+        )
+
+    @staticmethod
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix, host: Host) -> Found:
+        first = matrix.capability(device.capability)
+        need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
+        return Found(
+            detail=f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}.{need}",
+            facts=("gpus", item.fact),
+            fix=_newer_build(item, device, matrix, host),
+            sources=cite(matrix, item.row, first),
+        )
+
+    @staticmethod
+    def _by_release(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The CUDA release in use predates the device, so that it can hold no machine code for it."""
+        told = signals.pointing("arch-too-new-for-build")
+        releases = [
+            (item.cuda, item.fact)
+            for item in installed(host, matrix)
+            if item.cuda and (told or (item.name == "torch" and not item.kernels))
+        ]
+        releases += [(host["cuda_toolkit"], "cuda_toolkit")] if host["cuda_toolkit"] and told else []
+        for cuda, fact in releases:
+            for gpu, device in nvidia_cards(gpus):
+                if knows(matrix, cuda, gpu.target) == "too new":
+                    detail = f"{gpu.name or 'The GPU'} is {device}, which CUDA {cuda} does not know yet."
+                    return Found(detail=detail, facts=("gpus", fact), extra=_quote(signals), confidence="likely")
+        return None
+
+    @staticmethod
+    def _elsewhere(matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """Code is missing for a GPU that current toolkits compile for: a package is older than the GPU."""
+        heard = signals.get(*_PLAIN, *_NAMED)
+        new = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if not too_old(matrix, gpu.target)), None)
+        if heard is None and (heard := signals.pointing("arch-too-new-for-build")):
+            new = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if recent(matrix, gpu.target)), None)
+        if not heard or not new:
+            return None
+        gpu, device = new
+        detail = (
+            f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}; a package was compiled without code for it."
+        )
+        return Found(detail=detail, facts=("gpus",), confidence="likely")
+
+
+def _newer_build(item: Installed, device: Sm, matrix: Matrix, host: Host) -> Fix:
+    """A published build of the same framework that carries code for the device: same release first, then the newest."""
+    rows = [row for row in remedies.published_for(host, matrix, item.name) if row.runtime.startswith("cuda")]
+    fits = [
+        row for row in rows if kernels_for(f"sm_{device.major}{device.minor}", row.kernels, matrix.families) == "native"
+    ]
+    same = [row for row in fits if row.version == item.version]
+    if not fits or item.name != "torch":
+        return ArchTooNewForBuild.remedy
+    best = (same or fits)[-1]
+    return Fix(
+        f"Install {item.name} {best.full_version}, which carries code for {device}.",
+        (remedies.from_index(best, matrix),),
+    )
+
+
+def _all_covered(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    carried = [item for item in installed(host, matrix) if item.kernels and not item.rocm]
+    return (
+        Fits(f"{carried[0].label} carries code for {', '.join(dict.fromkeys(gpu.target for gpu in gpus))}")
+        if carried
+        else None
+    )
+
+
+RULES = family(ArchTooNewForBuild)

@@ -1,0 +1,162 @@
+"""Kernel targets: a build that dropped a GPU which is older than the build."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import compat.rules.remedies as remedies
+from compat.findings import Fix
+from compat.rules.families.arch_age import nvidia_cards, of_its_day, other_age, suspected
+from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
+from compat.rules.families.arch_floors import asked_floor
+from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.stack import Installed, framework, installed, packages_of
+from compat.targets import Sm, kernels_for
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu, Host
+    from compat.findings import Confidence
+    from compat.matrix import Matrix
+    from compat.rules.signals import Hearing
+
+
+class ArchTooOldForBuild(Rule):
+    """The build dropped this older GPU.
+
+    Why:
+        Vendors remove old architectures: compilers stop targeting them, and wheels drop them to save size.
+    Fix:
+        Use the build for the oldest CUDA still offered, or an older release of the framework.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
+    """
+
+    area = "arch"
+    vendors = ("nvidia",)
+    requires = ("wrong-vendor-build", "arch-specific-target", "arch-integrated-vs-discrete")
+    asks = ("gpus", "builds", "packages")
+    remedy = Fix("Use a build for an older CUDA or an older release of the framework, or a newer GPU.")
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The device is below every target that the build carries, or the program asks for a newer generation."""
+        uncovered = uncovered_by(host, matrix, gpus) or refused(host, matrix, signals, gpus)
+        for gpu, device, item in uncovered:
+            if not is_newer(device, item.kernels, matrix):
+                found = self._found(gpu, device, item, matrix, host)
+                return found if signals.pointing("arch-too-old-for-build") else as_sure_as(item, gpu, found, matrix)
+        if uncovered:
+            return Fits("")
+        return _by_age(host, matrix, signals, gpus) if nvidia_cards(gpus) else None
+
+    @staticmethod
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix, host: Host) -> Found:
+        covering = [
+            row
+            for row in remedies.published_for(host, matrix, item.name)
+            if row.runtime.startswith("cuda") and kernels_for(gpu.target, row.kernels, matrix.families) == "native"
+        ]
+        same = [row for row in covering if row.version == item.version]
+        best = (same or covering)[-1] if covering and item.name == "torch" else None
+        fix = None
+        if best:
+            fix = Fix(f"Install {best.package} {best.full_version}.", (remedies.from_index(best, matrix),))
+        detail = f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}."
+        return Found(detail=detail, facts=("gpus", item.fact), fix=fix, sources=cite(matrix, item.row, best))
+
+
+def _by_age(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    """The CUDA release in use or the last driver dropped the device, or a message says that code is missing for it."""
+    return (
+        _dropped_by_build(host, matrix, gpus)
+        or _dropped_by_toolkit(host, matrix, gpus)
+        or _below_need(host, matrix, gpus)
+        or _at_last_driver(host, matrix, signals, gpus)
+        or _as_said(host, matrix, signals, gpus)
+    )
+
+
+def _dropped_by_build(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    """A build of unknown code was made with a CUDA release that no longer compiles for the device."""
+    for item in installed(host, matrix):
+        for gpu, _ in nvidia_cards(gpus):
+            if item.cuda and not item.kernels and knows(matrix, item.cuda, gpu.target) == "too old":
+                detail = f"{gpu.name or 'The GPU'} is {gpu.target}, which CUDA {item.cuda} no longer compiles for."
+                sure: Confidence = "likely" if item.inferred else "certain"
+                return Found(detail=detail, facts=("gpus", item.fact), confidence=sure)
+    return None
+
+
+def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    """A package that compiles its kernels at run time meets a toolkit that no longer compiles for the device."""
+    toolkit = host["cuda_toolkit"]
+    if not toolkit or not {"cupy", "numba", "pycuda"} & packages_of(host).keys():
+        return None
+    for gpu, device in nvidia_cards(gpus):
+        if knows(matrix, toolkit, gpu.target) == "too old":
+            detail = f"{gpu.name or 'The GPU'} is {device}, which the toolkit {toolkit} no longer compiles for."
+            return Found(detail=detail, facts=("gpus", "cuda_toolkit"))
+    return None
+
+
+def _at_last_driver(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    """CUDA calls the driver too old, and it is already the last branch that serves the device."""
+    if not signals.get("driver-too-old", "insufficient-35", "ptx-toolchain", "requires-newer-driver"):
+        return None
+    for gpu, device in nvidia_cards(gpus):
+        row = matrix.capability(device.capability)
+        last = row.last_driver.removeprefix("R") if row else ""
+        at_last = last and (
+            (host["driver"] or "").partition(".")[0] == last
+            or (host["driver_cuda"] and host["driver_cuda"] == cuda_of_driver(matrix, f"{last}.0"))
+        )
+        if at_last:
+            detail = f"R{last} is the last driver for {gpu.name or device}, and it is too old for the build."
+            facts = ("gpus", *(name for name in ("driver", "driver_cuda") if host[name]))
+            return Found(detail=detail, facts=facts, sources=cite(matrix, row))
+    return None
+
+
+def _below_need(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    """The last driver that serves the device is below what the build needs: no upgrade can help."""
+    for item in installed(host, matrix):
+        for gpu, device in nvidia_cards(gpus):
+            row = matrix.capability(device.capability)
+            last = row.last_driver.removeprefix("R") if row else ""
+            if item.cuda and last and supported(matrix, item.cuda, f"{last}.999", host["platform"]) == "none":
+                detail = f"R{last} is the last driver for {gpu.name or device}; {item.label} needs a newer one."
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, row))
+    return None
+
+
+def _as_said(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    """A message says that code is missing for an old GPU, and there is one; or a hint is all there is."""
+    heard = signals.pointing("arch-too-old-for-build")
+    if not heard:
+        found = None if of_its_day(host, matrix, gpus) else suspected(gpus, too_old, matrix, signals)
+        return found or other_age(gpus, recent, matrix)
+    old = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if too_old(matrix, gpu.target)), None)
+    if floor := asked_floor(signals, matrix):
+        old = next((card for card in nvidia_cards(gpus) if (card[1].major, card[1].minor) < floor), None)
+        if old is None:
+            return Fits("")
+    if (
+        all(recent(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus))
+        and "arch-too-new-for-build" in heard.signal.candidates
+    ):
+        return Fits("")
+    if heard.signal.signal == "old-generation-named" and not old:
+        return Fits("")  # the text speaks of other cards than this machine has
+    direct = heard.signal.candidates[0] == "arch-too-old-for-build"
+    if not direct and (not old or heard.signal.candidates[0] == "triton-gpu-too-old"):
+        return None
+    gpu, device = old or nvidia_cards(gpus)[0]
+    torch = framework(host, matrix, "torch")
+    covers = torch is not None and torch.kernels
+    own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
+    detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
+    return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
+
+
+RULES = family(ArchTooOldForBuild)
