@@ -85,6 +85,7 @@ _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "torch_cudnn": lambda text: _torch(cudnn=cudnn_version(text)),
     "torch_cpu": lambda _: _torch(runtime="cpu"),
     "jax_cudnn": lambda text: {"builds": {"jax": {"cudnn": cudnn_version(text)}}},
+    "paddle_kernels": lambda text: {"builds": {"paddlepaddle": {"kernels": tuple(map(_target, text.split()))}}},
     "kernels": lambda text: {"kernels": re.findall(r"(?:sm|compute)_\d{2,3}[af]?|gfx[0-9a-f]{3,4}", text)},
     "library": lambda text: {"libraries": [Library(name=text.strip("'\"."))]},
     "gcc": _plain("gcc"),

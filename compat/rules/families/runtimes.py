@@ -63,9 +63,10 @@ class DriverTooOldForRuntime(Rule):
         )
         if found:
             return found
-        jit = self._jit(signals, driver, driver_cuda or cuda_of_driver(matrix, driver or ""), cuda_toolkit, host)
-        if jit:
-            return jit
+        supports = driver_cuda or cuda_of_driver(matrix, driver or "")
+        limited = self._jit(signals, driver, supports, cuda_toolkit, host) or self._lacks(signals, builds, supports)
+        if limited:
+            return limited
         if not builds and (behind := self._toolkit(signals, driver, cuda_toolkit, host, matrix)):
             return behind
         another = "insufficient-35" in signals and all(item.inferred for item in builds)  # a runtime that is not known
@@ -126,6 +127,18 @@ class DriverTooOldForRuntime(Rule):
                 severity=None if said else "warning",
             )
         return None
+
+    @staticmethod
+    def _lacks(signals: Hearing, builds: list[Installed], supports: str) -> Outcome:
+        """A function was not found, and the build is of a later CUDA minor than the driver: it may call newer ones."""
+        if not signals.get("symbol-500", "requires-newer-driver", "driver-function-absent") or not is_version(supports):
+            return None
+        ahead = (item for item in builds if "." in item.cuda and is_version(item.cuda))
+        late = next((item for item in ahead if versions.release(item.cuda)[:2] > versions.release(supports)[:2]), None)
+        if late is None:
+            return None
+        detail = f"The driver supports CUDA {supports}; {late.label} calls a function that came later."
+        return Found(detail=detail, facts=(late.fact,), confidence="likely")
 
     @staticmethod
     def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, host: Host, matrix: Matrix) -> Outcome:
