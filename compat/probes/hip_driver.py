@@ -9,9 +9,10 @@ import ctypes
 import os
 import re
 import struct
+from glob import glob
 from typing import Any, Dict, List, Tuple
 
-from libraries import loaded, open_first
+from libraries import loaded, names, open_first
 from numerics import mixed
 from reporting import Failed, Report, Skipped
 
@@ -44,14 +45,9 @@ _FINDINGS = {
 }  # type: Dict[int, str]
 # Values of enum hipError_t (hip_runtime_api.h), each with the likeliest finding.
 
-_LIBRARIES = [
-    "libamdhip64.so",
-    "libamdhip64.so.7",
-    "libamdhip64.so.6",
-    "libamdhip64.so.5",
-    "/opt/rocm/lib/libamdhip64.so",
-]
-_COMPILERS = ["libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5", "/opt/rocm/lib/libhiprtc.so"]
+_ELSEWHERE = ("/opt/rocm/lib", "/opt/rocm-*/lib", "/opt/rocm/core*/lib")
+# Where AMD's packages put libraries when nobody told the loader (ROCm installation guide, "Post-installation"; the core
+# SDK's transition guide for the last).
 
 
 class Hip:
@@ -59,7 +55,7 @@ class Hip:
 
     def __init__(self) -> None:
         try:
-            self.lib = open_first(_bundled("libamdhip64.so") + _LIBRARIES)
+            self.lib = open_first(_places("libamdhip64"))
         except OSError as error:
             raise Failed("library-missing", "libamdhip64 cannot be loaded: %s" % error)
         self.lib.hipGetErrorString.restype = ctypes.c_char_p
@@ -128,12 +124,21 @@ def nodes(root: str = "/sys/class/kfd/kfd/topology/nodes") -> List[Tuple[str, st
     return found
 
 
-def _bundled(name: str) -> List[str]:
-    """Copies of a library inside this Python's own packages, as torch's ROCm wheels carry them."""
+def _places(library: str) -> List[str]:
+    """Where a library of ROCm may be, in the order of preference, for :func:`open_first`.
+
+    First what a framework in this Python would use: ROCm wheels of torch carry their own, later ones share the core
+    SDK's package. Then what the loader finds under any major version, then AMD's folders.
+    """
     import sysconfig
 
-    folder = os.path.join(sysconfig.get_paths()["purelib"], "torch", "lib")
-    return [os.path.join(folder, name)] if os.path.exists(os.path.join(folder, name)) else []
+    packages = sysconfig.get_paths()["purelib"]
+    own = [os.path.join(packages, *parts, library + ".so*") for parts in (("torch", "lib"), ("_rocm_sdk_core", "lib"))]
+    folders = [os.path.join(folder, library + ".so*") for folder in _ELSEWHERE]
+    mine, others = (
+        [path for pattern in found for path in sorted(glob(pattern), reverse=True)] for found in (own, folders)
+    )
+    return mine + names(library) + others
 
 
 def _nodes() -> Dict[str, Any]:
@@ -214,11 +219,14 @@ def _kernel(hip: Hip, ordinal: int) -> Dict[str, Any]:
 def _compiler(hip: Hip) -> Any:
     """hipRTC: a library of its own, or in older releases a part of libamdhip64 (both export ``hiprtc.h``'s functions).
 
+    Beside the runtime that is in use before anywhere else: two releases in one process share symbols, and crash.
+
     Raises:
         Skipped: if it is not installed.
     """
+    beside = [os.path.join(os.path.dirname(path), "libhiprtc.so*") for path in loaded().get("libamdhip64", [])]
     try:
-        return open_first(_bundled("libhiprtc.so") + _COMPILERS)
+        return open_first([path for pattern in beside for path in sorted(glob(pattern))] + _places("libhiprtc"))
     except OSError as error:
         if hasattr(hip.lib, "hiprtcCompileProgram"):
             return hip.lib
@@ -230,12 +238,16 @@ def _compile(hip: Hip, ordinal: int) -> ctypes.Array:
 
     Raises:
         Skipped: if hipRTC is not installed.
-        Failed: if it refuses the source, with its log.
+        Failed: if the compiler does not know the target, or refuses the source, with its log.
     """
-    compiler = _compiler(hip)
+    compiler, wanted = _compiler(hip), override(ordinal) or target(hip, ordinal)
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     compiler.hiprtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"mix.hip", 0, None, None)
-    options = [b"--offload-arch=" + name.encode() for name in [override(ordinal) or target(hip, ordinal)] if name]
+    known = known_targets()
+    if wanted and known and wanted not in known:
+        # Asked before, for hipRTC 6.4 answers such a target by aborting the whole process.
+        raise Failed("rocm-gfx-unsupported", "the compiler of this ROCm does not know %s" % wanted, known=known)
+    options = [b"--offload-arch=" + name.encode() for name in [wanted] if name]
     result = compiler.hiprtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     if result:
         compiler.hiprtcGetProgramLogSize(program, ctypes.byref(size))
@@ -248,6 +260,23 @@ def _compile(hip: Hip, ordinal: int) -> ctypes.Array:
     compiler.hiprtcGetCode(program, code)
     compiler.hiprtcDestroyProgram(ctypes.byref(program))
     return code
+
+
+def known_targets() -> List[str]:
+    """The gfx targets that the compiler in this process can make code for; empty where that cannot be asked.
+
+    hipRTC compiles through the code object manager, which it loads for its first program and which lists its instruction
+    sets as ``amdgcn-amd-amdhsa--gfx90a`` (``amd_comgr.h``, ``amd_comgr_get_isa_name``).
+    """
+    for path in loaded().get("libamd_comgr", []):
+        manager, count, found = ctypes.CDLL(path), ctypes.c_size_t(), []
+        manager.amd_comgr_get_isa_count(ctypes.byref(count))
+        for index in range(count.value):
+            name = ctypes.c_char_p()
+            manager.amd_comgr_get_isa_name(ctypes.c_size_t(index), ctypes.byref(name))
+            found.append((name.value or b"").decode().partition("--")[2])
+        return found
+    return []
 
 
 def target(hip: Hip, ordinal: int) -> str:

@@ -7,7 +7,7 @@ from typing import Dict, List
 
 _WANTED = re.compile(
     r"/lib(cuda|cudart|cublas|cublasLt|cudnn|cufft|cusolver|cusparse|nccl|nvrtc|nvidia-ptxjitcompiler|nvidia-ml"
-    r"|amdhip64|hiprtc|hsa-runtime64|rocblas|hipblaslt|MIOpen|rccl|ze_loader)(-[0-9a-f]{8})?\.so[.0-9]*$"
+    r"|amdhip64|hiprtc|amd_comgr|hsa-runtime64|rocblas|hipblaslt|MIOpen|rccl|ze_loader)(-[0-9a-f]{8})?\.so[.0-9]*$"
 )
 
 
@@ -28,16 +28,25 @@ def loaded() -> Dict[str, List[str]]:
     return found
 
 
-def open_first(names: List[str]) -> ctypes.CDLL:
+def names(library: str) -> List[str]:
+    """What the loader may know a library by: without a version, and under each major version, the newest first.
+
+    A release's number is not written here: a later one would not be found by scripts that were made before it.
+    """
+    return [library + ".so"] + ["%s.so.%d" % (library, major) for major in range(40, -1, -1)]
+
+
+def open_first(candidates: List[str]) -> ctypes.CDLL:
     """The first of several libraries that loads.
 
     Raises:
-        OSError: with the loader's words for the last one, if none does.
+        OSError: with the loader's words, if none does. What stopped a library that is there (it names another file than
+            the one that was asked for) tells more than that a name is unknown.
     """
-    error = OSError("no name given")
-    for name in names:
+    absent, broken = [], []  # type: List[OSError], List[OSError]
+    for name in candidates:
         try:
             return ctypes.CDLL(name, mode=os.RTLD_GLOBAL)
-        except OSError as failure:
-            error = failure
-    raise error
+        except OSError as error:
+            (absent if str(error).startswith(name + ": cannot open") else broken).append(error)
+    raise (broken + absent + [OSError("no name given")])[0]

@@ -11,8 +11,14 @@
 #include <hip/hip_runtime_api.h>
 #include <hip/hiprtc.h>
 #else
+#define HIP_VERSION_MAJOR 6
 typedef int hipError_t, hiprtcResult, hipDevice_t, hipMemcpyKind;
 typedef void *hipModule_t, *hipFunction_t, *hipStream_t, *hiprtcProgram;
+#endif
+#if HIP_VERSION_MAJOR >= 7 /* what stands behind the pointers became constant, which no caller can see */
+#define NAMES const char *const *
+#else
+#define NAMES const char **
 #endif
 #define EXPORT __attribute__((visibility("default")))
 #define API EXPORT hipError_t
@@ -110,15 +116,11 @@ API hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz
 API hipDeviceSynchronize(void) { if (!sticky) sticky = code("sync="); return (hipError_t)sticky; }
 
 EXPORT hiprtcResult hiprtcCreateProgram(hiprtcProgram *p, const char *source, const char *name, int n,
-#ifdef HIP_H
-                                        const char **headers, const char **names) {
-#else
-                                        void **headers, void **names) {
-#endif
+                                        NAMES headers, NAMES names) {
   *p = HANDLE(3);
   return (hiprtcResult)(!strstr(source, "void mix(") || !name || n || headers || names);
 }
-EXPORT hiprtcResult hiprtcCompileProgram(hiprtcProgram p, int n, const char **options) {
+EXPORT hiprtcResult hiprtcCompileProgram(hiprtcProgram p, int n, NAMES options) {
   const char *seen = getenv("ENVCHECK_COMPILED");
   FILE *out = seen ? fopen(seen, "a") : NULL;
   if (out) {
@@ -132,3 +134,11 @@ EXPORT hiprtcResult hiprtcGetProgramLog(hiprtcProgram p, char *log) { memcpy(log
 EXPORT hiprtcResult hiprtcGetCodeSize(hiprtcProgram p, size_t *n) { *n = 64; return (hiprtcResult)((void *)p != HANDLE(3)); }
 EXPORT hiprtcResult hiprtcGetCode(hiprtcProgram p, char *text) { memcpy(text, "\177ELF", 4); return (hiprtcResult)((void *)p != HANDLE(3)); }
 EXPORT hiprtcResult hiprtcDestroyProgram(hiprtcProgram *p) { return (hiprtcResult)((void *)*p != HANDLE(3)); }
+
+/* Of the code object manager (amd_comgr.h): what the compiler can make code for, in the tests' HIP two targets. */
+EXPORT int amd_comgr_get_isa_count(size_t *n) { *n = 2; return 0; }
+EXPORT int amd_comgr_get_isa_name(size_t i, const char **name) {
+  static const char *names[] = {"amdgcn-amd-amdhsa--gfx1100", "amdgcn-amd-amdhsa--gfx11-generic"};
+  *name = i < 2 ? names[i] : NULL;
+  return i >= 2;
+}

@@ -6,6 +6,7 @@ The tools and headers of a CUDA or ROCm toolkit are used where they are; what ne
 from __future__ import annotations
 
 import ctypes.util
+import json
 import math
 import os
 import re
@@ -19,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from compat.build import parcel
+from compat.matrix import matrix
 
 SCRIPTS = parcel.FOLDER
 STUBS = Path(__file__).parent
@@ -258,26 +260,59 @@ def test_hip_and_cuda_give_the_same_fault_the_same_name(codes, finding):
         assert load("hip_driver")._FINDINGS[code] == load("cuda_driver")._FINDINGS[code] == finding
 
 
-@pytest.mark.parametrize("target", ["gfx900", "gfx90a", "gfx1030"])
-def test_the_hip_source_is_compiled_by_amds_own_compiler(target, tmp_path):
-    """hipRTC needs no device when it is told the target; old releases have it inside libamdhip64."""
+# One process asks the compiler for its targets and compiles for one of them, as the probe does on a device.
+COMPILE = """
+import sys; sys.path.insert(0, sys.argv[1])
+import ctypes, json, types, hip_driver, reporting
+hip_driver.override = lambda ordinal: sys.argv[3]
+hip = types.SimpleNamespace(lib=ctypes.CDLL(sys.argv[2]))
+try:
+    code = hip_driver._compile(hip, 0)
+    open(sys.argv[4], "wb").write(code.raw)
+    print(json.dumps({"known": hip_driver.known_targets()}))
+except reporting.Failed as failure:
+    print(json.dumps(dict(failure.figures, code=failure.code, why=failure.why)))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
     name = ctypes.util.find_library("hiprtc") or ctypes.util.find_library("amdhip64")
     if name is None:
         pytest.skip("no hipRTC is installed")
-    script = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import ctypes, types, hip_driver\n"
-        "hip_driver.override = lambda ordinal: sys.argv[3]\n"
-        "code = hip_driver._compile(types.SimpleNamespace(lib=ctypes.CDLL(sys.argv[2])), 0)\n"
-        "open(sys.argv[4], 'wb').write(code.raw)\n"
-    )
-    out = tmp_path / "mix.co"
-    words = [sys.executable, "-c", script, str(SCRIPTS), name, target, str(out)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    folder = tmp_path_factory.mktemp("hiprtc")
+
+    def run(target):
+        out = folder / f"{target}.co"
+        words = [sys.executable, "-c", COMPILE, str(SCRIPTS), name, target, str(out)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.strip().splitlines()[-1]), out
+
+    return run
+
+
+@pytest.mark.parametrize("target", sorted({gpu.target for gpu in matrix().table("gpus") if gpu.target[:3] == "gfx"}))
+def test_the_hip_source_is_compiled_by_amds_own_compiler(target, compiled):
+    """hipRTC needs no device when it is told the target: for each that the matrix has devices of."""
+    said, out = compiled(target)
+    if said.get("code") == "rocm-gfx-unsupported":
+        pytest.skip(f"{said['why']}; it knows {' '.join(said['known'])}")
+    assert "why" not in said, said
     from compat.kernels import inspect
 
     assert [item.split(":")[0] for found in inspect(out).objects for item in found.gfx] == [target]
+    # GCN and CDNA run 64 lanes in step, RDNA 32 unless a kernel asks otherwise (LLVM, "User Guide for AMDGPU Backend")
+    lanes = re.search(rb"\.wavefront_size(.)", out.read_bytes(), re.DOTALL)
+    assert lanes is not None
+    assert lanes[1][0] == (64 if len(target) == 6 else 32)
+
+
+def test_a_target_that_the_compiler_does_not_know_is_said_and_does_not_crash(compiled):
+    """hipRTC 6.4 aborts the process when it is asked for one."""
+    said, _ = compiled("gfx9ff")
+    assert said["code"] in ("rocm-gfx-unsupported", "probe-compile-failed")
+    assert said["code"] == "rocm-gfx-unsupported" or not said.get("known")
 
 
 def test_the_last_place_is_measured_as_ieee_754_has_it():

@@ -94,6 +94,17 @@ def test_each_fault_has_its_finding(probe, fault, name, code):
     assert found[name].why
 
 
+def test_a_target_that_the_compiler_does_not_know_is_not_asked_of_it(probe, library, tmp_path):
+    """What knows the targets is loaded beside the compiler, and one release of hipRTC aborts when it is asked for more."""
+    manager = shutil.copy(library / "libamdhip64.so", tmp_path / "libamd_comgr.so.2")
+    found, compiled = probe(LD_PRELOAD=str(manager))
+    assert (found["hip.kernel0"].status, found["hip.kernel0"].code) == ("fail", "rocm-gfx-unsupported")
+    assert "gfx1036" in found["hip.kernel0"].why
+    assert found["hip.kernel0"].figures["known"] == ["gfx1100", "gfx11-generic"]
+    assert found["hip.kernel1"].status == "pass"
+    assert compiled == ["1 --offload-arch=gfx1100"]
+
+
 def test_the_compilers_own_log_is_kept(probe):
     assert probe("compile=6")[0]["hip.kernel0"].figures["log"] == "no such gfx found"
 
@@ -128,6 +139,30 @@ def test_a_node_that_may_not_be_read_is_passed_over(tmp_path, monkeypatch):
     (tmp_path / "generation_id").write_text("2\n")
     assert hip_driver.nodes(str(tmp_path)) == [("0000:83:00.0", "gfx1100")]
     assert hip_driver.nodes(str(tmp_path / "none")) == []
+
+
+def test_the_rocm_of_this_pythons_packages_comes_before_the_systems(tmp_path, monkeypatch):
+    """A framework loads the copy that its wheel brings; another release in the same process would not be what it uses."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import hip_driver
+
+    monkeypatch.setattr("sysconfig.get_paths", lambda: {"purelib": str(tmp_path)})
+    monkeypatch.setattr(hip_driver, "_ELSEWHERE", (str(tmp_path / "opt" / "rocm-*" / "lib"),))
+    for parts in (
+        "_rocm_sdk_core/lib/libamdhip64.so.7",
+        "torch/lib/libamdhip64.so",
+        "opt/rocm-9.1/lib/libamdhip64.so.9",
+    ):
+        path = tmp_path / parts
+        path.parent.mkdir(parents=True)
+        path.touch()
+    found = hip_driver._places("libamdhip64")
+    assert [found[0], found[1], found[-1]] == [
+        str(tmp_path / "torch/lib/libamdhip64.so"),
+        str(tmp_path / "_rocm_sdk_core/lib/libamdhip64.so.7"),
+        str(tmp_path / "opt/rocm-9.1/lib/libamdhip64.so.9"),
+    ]
+    assert hip_driver._places("libhiprtc")[0] == "libhiprtc.so"
 
 
 @pytest.mark.parametrize("root", ["/opt/rocm/include", "/usr/include", os.environ.get("HIP_INCLUDE", "/nowhere")])

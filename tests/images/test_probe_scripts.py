@@ -109,3 +109,26 @@ def test_the_memory_of_a_silent_child_is_looked_at_before_it_is_ended(tmp_path, 
         "probe-memory-short",
         "no answer within 0.5 s: the memory limit is reached",
     )
+
+
+def test_a_library_is_found_under_whatever_major_version_it_has(tmp_path):
+    """`libc.so` is a text for the linker where there is one at all, and `libc.so.6` the library."""
+    libraries = load("libraries")
+    assert libraries.open_first(libraries.names("libc")).getpid() == os.getpid()
+    numbers = [int(name.rpartition(".")[2]) for name in libraries.names("libx")[1:]]
+    assert libraries.names("libx")[0] == "libx.so"
+    assert numbers == sorted(numbers, reverse=True)
+    assert {0, 5, 6, 7, 10} <= set(numbers)
+
+
+def test_what_is_wrong_with_a_library_that_is_there_tells_more_than_that_others_are_not(tmp_path):
+    libraries, broken = load("libraries"), tmp_path / "libbroken.so"
+    broken.write_text("no library")
+    absent = [str(tmp_path / "libabsent.so.2"), str(tmp_path / "libabsent.so.1")]
+    for order in ([*absent, str(broken)], [str(broken), *absent]):
+        with pytest.raises(OSError, match=r"libbroken\.so"):
+            libraries.open_first(order)
+    with pytest.raises(OSError, match=r"libabsent\.so\.2: cannot open"):
+        libraries.open_first(absent)
+    with pytest.raises(OSError, match="no name"):
+        libraries.open_first([])
