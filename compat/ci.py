@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from compat.plan import Plan
 
 SCHEMA: Final = "envcheck.ci/1"
-FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake")
+FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake", "bake-hcl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,14 @@ def slug(*words: str) -> str:
 
 def write(grid: Grid, format: str) -> str:  # noqa: A002
     """The grid in one of :data:`FORMATS`."""
-    writers = {"json": document, "github": github, "gitlab": gitlab, "bake": bake, "workflow": workflow}
+    writers = {
+        "json": document,
+        "github": github,
+        "gitlab": gitlab,
+        "bake": bake,
+        "bake-hcl": bake_hcl,
+        "workflow": workflow,
+    }
     return writers[format](grid)
 
 
@@ -111,8 +118,9 @@ def gitlab(grid: Grid) -> str:
 def bake(grid: Grid) -> str:
     """A docker-bake file: one target per cell with its Dockerfile inside, so that any builder can fan out.
 
-    JSON is one of the two spellings that bake reads. The name before each tag is a variable, which bake takes from the
-    environment: ``IMAGE=registry.example/team/gpu docker buildx bake -f FILE --push``.
+    JSON is one of the two spellings that bake reads; :func:`bake_hcl` writes the other. The name before each tag is a
+    variable, which bake takes from the environment:
+    ``IMAGE=registry.example/team/gpu docker buildx bake -f FILE --push``.
     """
     targets = {
         cell.name: {
@@ -127,6 +135,46 @@ def bake(grid: Grid) -> str:
         json.dumps({"variable": {"IMAGE": {"default": "envcheck"}}, "group": groups, "target": targets}, indent=2)
         + "\n"
     )
+
+
+def bake_hcl(grid: Grid) -> str:
+    """The same targets as :func:`bake` in HCL, which people read and edit: a Dockerfile stands there line by line.
+
+    Bake tells the two spellings apart by the file's name: call it ``docker-bake.hcl``.
+    """
+    names = ", ".join(_quoted(cell.name) for cell in grid.cells)
+    blocks = ['variable "IMAGE" {\n  default = "envcheck"\n}\n', f'group "default" {{\n  targets = [{names}]\n}}\n']
+    for cell in grid.cells:
+        what = " ".join(" ".join([*cell.requirements, cell.plan.runtime, f"Python {cell.plan.python}"]).split())
+        blocks.append(
+            f"# {what}\n"
+            f"target {_quoted(cell.name)} {{\n"
+            f"  platforms = [{_quoted(cell.platform)}]\n"
+            f'  tags = ["${{IMAGE}}:{_quoted(cell.name)[1:-1]}"]\n'
+            f"  dockerfile-inline = {_text(cell.dockerfile)}\n"
+            "}\n"
+        )
+    return "\n".join(blocks)
+
+
+def _text(dockerfile: str) -> str:
+    """A here-document, whose lines are taken as they are; a quoted string for what no line can hold.
+
+    The word that ends it must be on no line of its own (HCL native syntax specification, "Template Expressions").
+    """
+    lines = dockerfile.split("\n")
+    if lines[-1] or not all(line.isprintable() or line.replace("\t", "").isprintable() for line in lines):
+        return _quoted(dockerfile)
+    mark = "DOCKERFILE"
+    while any(line.strip() == mark for line in lines):
+        mark += "_"
+    return f"<<{mark}\n{_uninterpolated(dockerfile)}{mark}"
+
+
+def _quoted(text: str) -> str:
+    """An HCL string; like JSON's, without its short escapes for backspace and form feed, and with templates undone."""
+    found = json.dumps(_uninterpolated(text), ensure_ascii=False)
+    return re.sub(r"\\(.)", lambda match: {"b": r"\u0008", "f": r"\u000c"}.get(match[1], match[0]), found)
 
 
 def _row(cell: Cell) -> dict[str, Any]:

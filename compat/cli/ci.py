@@ -30,7 +30,7 @@ def command(
 
     Example: envcheck ci torch==2.9.1 jax --runtime cuda12.6 --runtime cpu --python 3.12 --format github
 
-    Example: envcheck ci --plan plan.json --format bake
+    Example: envcheck ci --plan plan.json --format bake-hcl --output docker-bake.hcl
     """
     from compat import ci
     from compat.app.ci import axes_from, axes_of, grid_from, grid_of

@@ -115,7 +115,7 @@ def test_the_image_of_a_plan_is_labelled_with_its_matrix(envcheck, sound, tmp_pa
     assert f'dev.envcheck.matrix="{sound["plan"]["matrix"]}"' in envcheck("dockerfile", "--plan", str(stored))[1]
 
 
-@pytest.mark.parametrize("format_", ["json", "github", "bake"])
+@pytest.mark.parametrize("format_", ["json", "github", "bake", "bake-hcl"])
 def test_a_stored_plan_goes_into_a_grid_byte_for_byte(envcheck, sound, tmp_path, format_):
     stored = tmp_path / "plan.json"
     stored.write_text(json.dumps(sound))

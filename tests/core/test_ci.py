@@ -1,10 +1,11 @@
 """Grids for CI systems: each format holds the same cells, carries their plans, and lets nothing out of a value."""
 
 import json
+import re
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compat import ci, plan
@@ -118,6 +119,69 @@ def test_a_bake_file_holds_dockerfiles_that_bake_leaves_as_they_are():
     assert inline.replace("$${", "${").replace("%%{", "%{") == HOSTILE
     assert inline.count("$${") == 2
     assert inline.count("%%{") == 1
+
+
+HCL_TARGET = re.compile(
+    r'^target "([^"]*)" \{\n  platforms = ([^\n]*)\n  tags = ([^\n]*)\n'
+    r'  dockerfile-inline = (?:<<(\w+)\n(.*?)^[ \t]*\4|"((?:[^"\\]|\\.)*)")\n\}$',
+    re.MULTILINE | re.DOTALL,
+)
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\"}
+
+
+def hcl(text):
+    """Target -> its attributes, by the HCL native syntax specification: strings, here-documents, escapes of templates."""
+    targets = {}
+    for name, platforms, tags, mark, document, quoted in HCL_TARGET.findall(text):
+        found = (
+            document
+            if mark
+            else re.sub(r"\\(?:u(.{4})|(.))", lambda m: chr(int(m[1], 16)) if m[1] else ESCAPES[m[2]], quoted)
+        )
+        inline = re.sub(r"([$%])\1\{", r"\1{", found)
+        targets[name] = {"dockerfile-inline": inline, "platforms": json.loads(platforms), "tags": json.loads(tags)}
+    return targets
+
+
+def test_hcl_holds_what_json_holds():
+    text = ci.bake_hcl(GRID)
+    document = json.loads(ci.bake(GRID))
+    wanted = {name: {**row, "dockerfile-inline": HOSTILE} for name, row in document["target"].items()}
+    assert hcl(text) == wanted
+    assert 'variable "IMAGE" {\n  default = "envcheck"\n}' in text
+    assert 'group "default" {\n  targets = ["one", "two"]\n}' in text
+    assert "# torch==2.9.1 numpy<3 cuda12.8 Python 3.12\n" in text
+    assert "FROM a:1\n" in text  # as lines, not as one long string
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["$", "%", "{", "}", "${", "%{", '"', "\\", "\n", "\nDOCKERFILE\n", " DOCKERFILE_\n", "}\n}", "<<", "#"]
+        )
+        | st.text(st.characters(exclude_categories=["Cs"]), max_size=3),
+        max_size=12,
+    ).map("".join)
+)
+@example("FROM a\nDOCKERFILE\n")
+@example("no end of line")
+@example("\x08\x0c\r\x00")
+def test_no_dockerfile_breaks_out_of_hcl(dockerfile):
+    made = plan.Plan(runtime="cpu", python="3.12")
+    text = ci.bake_hcl(ci.Grid((ci.Cell(name="one", requirements=("a",), plan=made, dockerfile=dockerfile),)))
+    assert {name: row["dockerfile-inline"] for name, row in hcl(text).items()} == {"one": dockerfile}
+
+
+def test_a_requirement_with_line_ends_stays_in_its_comment():
+    made = plan.Plan(runtime="cpu", python="3.12")
+    text = ci.bake_hcl(
+        ci.Grid((ci.Cell(name="one", requirements=('a\ntarget "x" {', "\x85b"), plan=made, dockerfile=""),))
+    )
+    assert list(hcl(text)) == ["one"]
+    assert [line for line in text.splitlines() if "target" in line][1:] == [
+        '# a target "x" { b cpu Python 3.12',
+        'target "one" {',
+    ]
 
 
 def test_a_cell_without_a_base_image_says_none():
