@@ -126,9 +126,9 @@ def test_a_stored_plan_goes_into_a_grid_byte_for_byte(envcheck, sound, tmp_path,
     elif format_ == "github":
         assert json.loads(json.loads(out)["include"][0]["plan"])["plan"] == sound["plan"]
     else:
-        (target,) = json.loads(out)["target"].values()
+        inline = next(iter(json.loads(out)["target"].values()))["dockerfile-inline"] if format_ == "bake" else out
         dockerfile = envcheck("dockerfile", "--plan", str(stored))[1]
-        assert target["dockerfile-inline"].replace("$${", "${").replace("%%{", "%{") == dockerfile
+        assert dockerfile in inline.replace("$${", "${").replace("%%{", "%{")
 
 
 def test_the_plans_of_several_hosts_are_a_grid_as_they_were_stored(envcheck, tmp_path):
