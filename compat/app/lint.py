@@ -165,7 +165,9 @@ def _followed(step: Install, folder: Path, depth: int) -> Install:
             extra_indexes=(*step.extra_indexes, *found.extra_indexes),
             find_links=(*step.find_links, *found.find_links),
         )
-    return step
+    limits = [_named(file, folder) for file in step.constraints]
+    bounds = [request for path in limits if path for request in _listed(path, replace(step, manager="pip")).requests]
+    return replace(step, requests=tuple(requirements.constrained(step.requests, bounds))) if bounds else step
 
 
 def _listed(path: Path, step: Install) -> Install:

@@ -28,7 +28,7 @@ def read(text: str, file: str) -> Ask:
     Raises:
         InputError: if its kind cannot be told, or it is not what its name says.
     """
-    from compat.sources import compose, devcontainer, dockerfile, environment, project
+    from compat.sources import compose, devcontainer, dockerfile, environment, locks, project
 
     readers: dict[Kind, Callable[[str, str], Ask]] = {
         "dockerfile": dockerfile.read,
@@ -36,7 +36,8 @@ def read(text: str, file: str) -> Ask:
         "compose": compose.read,
         "conda": environment.read,
         "pyproject": project.read_project,
-        "lock": project.read_lock,
+        "pipfile": project.read_pipfile,
+        "lock": locks.read,
         "requirements": _requirements,
     }
     return readers[kind_of(text, file)](text, file)
@@ -56,8 +57,8 @@ def kind_of(text: str, file: str) -> Kind:
     name = PurePath(file).name.lower()
     if name in _LOCKS or (name.startswith("pylock.") and name.endswith(".toml")):
         return "lock"
-    if name == "pyproject.toml":
-        return "pyproject"
+    if name in {"pyproject.toml", "pipfile"}:
+        return "pyproject" if name.endswith(".toml") else "pipfile"
     if name.endswith("devcontainer.json") or (name.endswith((".json", ".jsonc")) and _DEVCONTAINER.search(text)):
         return "devcontainer"
     if name.endswith((".yml", ".yaml")):
@@ -74,11 +75,13 @@ def kind_of(text: str, file: str) -> Kind:
 
 
 def _yaml_kind(text: str, file: str) -> Kind:
-    """Compose file or conda environment, told by the key that each must have.
+    """Compose file, conda environment or conda-lock file, told by the keys that each must have.
 
     Raises:
         InputError: if it has neither.
     """
+    if re.search(r"(?m)^package\s*:", text) and re.search(r"(?m)^metadata\s*:", text):
+        return "lock"
     if re.search(r"(?m)^services\s*:", text):
         return "compose"
     if re.search(r"(?m)^dependencies\s*:", text):

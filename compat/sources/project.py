@@ -1,22 +1,27 @@
-"""Python projects and their lock files: pyproject.toml, uv.lock, poetry.lock, pdm.lock, pylock.toml, Pipfile.lock.
+"""Python projects: pyproject.toml with the tables of uv, Poetry, PDM and Hatch, and Pipfile.
 
-Sources: PEP 621 (project metadata), PEP 735 (dependency groups), PEP 751 (pylock), the tools' own documentation.
+Sources: PEP 621 (project metadata), PEP 735 (dependency groups), the tools' own documentation.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from compat.errors import InputError
 from compat.names import normalise
-from compat.sources import requirements
+from compat.sources import origins, requirements, settings, toml
+from compat.sources.toml import Finder, rows, strings, table, word
 from compat.sources.values import Ask, Install, Request, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from compat.sources.origins import Place, Sources
+
+# Poetry's exact version: a bare number; ``2.*`` and the like are ranges.
+_BARE: Final = re.compile(r"\d+(?:\.\d+)*(?:\.?(?:a|b|rc|post|dev)\d+)*(?:\+[\w.]+)?")
+_CARET: Final = re.compile(r"\^\s*(\d+)((?:\.\d+)*)(\+[\w.]+)?")
 
 
 def read_project(text: str, file: str) -> Ask:
@@ -25,135 +30,139 @@ def read_project(text: str, file: str) -> Ask:
     Raises:
         InputError: if it is not TOML.
     """
-    document = _toml(text, file)
-    project, tool = _table(document.get("project")), _table(document.get("tool"))
-    indexes = tuple(_indexes(tool))
-    main = [*_requests(project.get("dependencies"), text), *_poetry(_dependencies(tool), text)]
-    installs = [Install(manager="uv", requests=tuple(main), extra_indexes=indexes)]
-    for section in (_table(project.get("optional-dependencies")), _table(document.get("dependency-groups"))):
-        for name, lines in section.items():  # groups may exclude each other: each is an arm of its own
-            found = tuple(_requests(lines, text))
-            installs.append(Install(manager="uv", requests=found, extra_indexes=indexes, branch=name))
-    python = project.get("requires-python") or _dependencies(tool).get("python") or ""
+    document = toml.parsed(text, file)
+    project, tool = table(document.get("project")), table(document.get("tool"))
+    sources = origins.of_project(tool)
+    installs: list[Install] = []
+    for group, requests in _groups(document, text):
+        installs += _steps(_bounded(requests, table(tool.get("uv"))), group, sources)
+    poetry = table(tool.get("poetry"))
+    for group, dependencies, finder in _poetry_groups(poetry, text):
+        installs += _steps(_dependencies(dependencies, finder), group, sources)
+    installs += _hatch(table(tool.get("hatch")), text)
+    python = project.get("requires-python") or table(poetry.get("dependencies")).get("python") or ""
     return Ask(file=file, kind="pyproject", stages=(Stage(installs=tuple(installs)),), python=str(python))
 
 
-def read_lock(text: str, file: str) -> Ask:
-    """What a lock file settles: every package at its exact version, with the index it came from where it says.
+def read_pipfile(text: str, file: str) -> Ask:
+    """What a Pipfile asks for.
 
     Raises:
-        InputError: if it is neither TOML nor JSON, or no lock of a known kind.
+        InputError: if it is not TOML.
     """
-    packages = _pipfile(text, file) if file.endswith("Pipfile.lock") else _locked(_toml(text, file), file)
-    requests = [
-        Request(name=normalise(name), spec=f"=={version}", line=_line_of(text, name)) for name, version, _ in packages
-    ]
-    urls = dict.fromkeys(url for _, _, url in packages if url)
-    install = Install(manager="uv", requests=tuple(requests), extra_indexes=tuple(urls), options=("--locked",))
-    return Ask(file=file, kind="lock", stages=(Stage(installs=(install,)),))
+    document = toml.parsed(text, file)
+    sources = origins.of_pipfile(document)
+    installs: list[Install] = []
+    for key, group in (("packages", ""), ("dev-packages", "+dev")):
+        found = _dependencies(table(document.get(key)), Finder(text).after(f"[{key}]"))
+        installs += _steps(found, group, sources)
+    python = word(table(document.get("requires")), "python_version")
+    return Ask(file=file, kind="pyproject", stages=(Stage(installs=tuple(installs)),), python=python)
 
 
-def _locked(document: dict[str, Any], file: str) -> list[tuple[str, str, str]]:
-    """Name, version and origin of each package of a lock file.
+def _groups(document: dict[str, Any], text: str) -> Iterator[tuple[str, list[tuple[Request, str]]]]:
+    """The project's own dependencies, then each extra and each group; these may exclude each other (``+name``)."""
+    project = table(document.get("project"))
+    yield "", _requests(project.get("dependencies"), Finder(text).after("[project]", "dependencies"))
+    for key, section in (
+        ("optional-dependencies", table(project.get("optional-dependencies"))),
+        ("dependency-groups", table(document.get("dependency-groups"))),
+    ):
+        finder = Finder(text).after(key)
+        for name, lines in section.items():
+            yield f"+{name}", _requests(lines, finder.after(name))
 
-    Raises:
-        InputError: if it has no list of packages.
+
+def _requests(raw: Any, finder: Finder) -> list[tuple[Request, str]]:
+    """Requirement lines of a list, each with the line of the file it stands on; no source is named there."""
+    found = [requirements.request(line, finder.line(line)) for line in strings(raw)]
+    return [(each, "") for each in found if each]
+
+
+def _bounded(requests: list[tuple[Request, str]], uv: dict[str, Any]) -> list[tuple[Request, str]]:
+    """The requests with uv's ``constraint-dependencies``, and ``override-dependencies`` in place of what they say."""
+    limits = [found for line in strings(uv.get("constraint-dependencies")) if (found := requirements.request(line))]
+    overrides = {
+        found.name: found.spec
+        for line in strings(uv.get("override-dependencies"))
+        if (found := requirements.request(line)) and not found.marker
+    }
+    kept = [(replace(each, spec=overrides.get(each.name, each.spec)), source) for each, source in requests]
+    return list(zip(requirements.constrained([each for each, _ in kept], limits), (s for _, s in kept), strict=True))
+
+
+def _steps(requests: Iterable[tuple[Request, str]], group: str, sources: Sources) -> Iterator[Install]:
+    """One step per place that the packages of a group come from."""
+    places: dict[Place, list[Request]] = {}
+    for request, source in requests:
+        place = sources.of(request.name, group.removeprefix("+"), source)
+        if place is not None:
+            places.setdefault(place, []).append(request)
+    for place, found in places.items():
+        yield Install(
+            manager=place.manager, requests=tuple(found), index=place.index, extra_indexes=place.extra,
+            find_links=place.links, branch=group, line=found[0].line,
+        )  # fmt: skip
+
+
+def _poetry_groups(poetry: dict[str, Any], text: str) -> Iterator[tuple[str, dict[str, Any], Finder]]:
+    """Poetry's own tables of dependencies: the main one, the old one for development, and each group."""
+    yield "", table(poetry.get("dependencies")), Finder(text).after("[tool.poetry.dependencies]")
+    yield "+dev", table(poetry.get("dev-dependencies")), Finder(text).after("[tool.poetry.dev-dependencies]")
+    for name, group in table(poetry.get("group")).items():
+        finder = Finder(text).after(f"[tool.poetry.group.{name}.dependencies]")
+        yield f"+{name}", table(table(group).get("dependencies")), finder
+
+
+def _dependencies(section: dict[str, Any], finder: Finder) -> Iterator[tuple[Request, str]]:
+    """Poetry's and Pipenv's tables: name to version, or to a table with ``version``, ``source`` or ``index``.
+
+    Of several entries for one package those for other platforms are left out; where more than one remains, which one
+    counts is not known.
     """
-    rows = document.get("package", document.get("packages"))
-    if not isinstance(rows, list):
-        raise InputError("holds no packages", where=file, expected="a uv, poetry, pdm or pylock lock file")
-    return list(_rows(rows))
-
-
-def _rows(rows: Iterable[Any]) -> Iterable[tuple[str, str, str]]:
-    """The rows that name a package; anything else in the list is passed over."""
-    for row in rows:
-        if isinstance(row, dict) and isinstance(row.get("name"), str) and isinstance(row.get("version"), str):
-            source = _table(row.get("source"))
-            yield (
-                row["name"],
-                row["version"],
-                str(source.get("registry") or source.get("url") or row.get("index") or ""),
-            )
-
-
-def _pipfile(text: str, file: str) -> list[tuple[str, str, str]]:
-    """Packages of a ``Pipfile.lock``, its development ones included.
-
-    Raises:
-        InputError: if it is not JSON.
-    """
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError("not valid JSON", where=file) from None
-    sections = (_table(_table(document).get(name)) for name in ("default", "develop"))
-    return [
-        (name, str(row["version"]).lstrip("="), "")
-        for section in sections
-        for name, row in section.items()
-        if isinstance(row, dict) and "version" in row
-    ]
-
-
-def _dependencies(tool: dict[str, Any]) -> dict[str, Any]:
-    """Poetry's own table of dependencies."""
-    return _table(_table(tool.get("poetry")).get("dependencies"))
-
-
-def _requests(raw: Any, text: str) -> list[Request]:
-    """Requirement lines of a list, each with the line of the file it stands on."""
-    return [found for line in _strings(raw) if (found := requirements.request(line, _line_of(text, line)))]
-
-
-def _poetry(table: dict[str, Any], text: str) -> list[Request]:
-    """Poetry's own dependency table: a caret or tilde is kept loose, an exact version exact."""
-    found = []
-    for name, wanted in table.items():
-        spec = wanted if isinstance(wanted, str) else _table(wanted).get("version", "")
-        if name == "python" or not isinstance(spec, str):
+    for name, wanted in section.items():
+        line = finder.line(name)
+        if name == "python":
             continue
-        spec = f"=={spec}" if re.fullmatch(r"\d[\w.+]*", spec) else "" if spec[:1] in "^~*" else spec
-        found.append(Request(name=normalise(name), spec=spec.replace(" ", ""), line=_line_of(text, name)))
-    return found
+        entries = [{"version": wanted}] if isinstance(wanted, str) else rows(wanted)
+        entries = [entry for entry in entries if _on_linux(entry)]
+        if len(entries) != 1 or {"url", "path", "git", "file"} & entries[0].keys():
+            continue
+        entry = entries[0]
+        request = Request(
+            name=normalise(name),
+            spec=_spec(word(entry, "version")),
+            extras=tuple(strings(entry.get("extras"))),
+            line=line,
+        )
+        yield request, word(entry, "source") or word(entry, "index")
 
 
-def _indexes(tool: dict[str, Any]) -> list[str]:
-    """Addresses of the indexes that uv's or poetry's tables name."""
-    rows = _table(tool.get("uv")).get("index") or _table(tool.get("poetry")).get("source") or []
-    urls = (
-        [row["url"] for row in rows if isinstance(row, dict) and isinstance(row.get("url"), str)]
-        if isinstance(rows, list)
-        else []
-    )
-    return urls + _strings(_table(tool.get("uv")).get("extra-index-url"))
+def _on_linux(entry: dict[str, Any]) -> bool:
+    platform = word(entry, "platform") or "linux"
+    marker = word(entry, "markers") or word(entry, "marker")
+    system = word(entry, "sys_platform")
+    return "linux" in platform and origins.here(marker) and (not system or "linux" in system)
 
 
-def _line_of(text: str, needle: str) -> int:
-    place = text.find(needle)
-    return text.count("\n", 0, place) + 1 if place >= 0 else 0
+def _spec(text: str) -> str:
+    """A version of Poetry's or Pipenv's as a specifier: exact if bare, a caret as its two bounds, ``*`` as none."""
+    text = text.strip()
+    if found := _CARET.fullmatch(text):
+        rest = [int(part) for part in found[2].split(".") if part]
+        upper = f"{int(found[1]) + 1}" if int(found[1]) or not rest else f"0.{rest[0] + 1}"
+        return f">={found[1]}{found[2]},<{upper}"
+    if _BARE.fullmatch(text):
+        return f"=={text}"
+    return "" if text[:1] in "^~*" else text.replace(" ", "")
 
 
-def _table(raw: Any) -> dict[str, Any]:
-    return raw if isinstance(raw, dict) else {}
-
-
-def _strings(raw: Any) -> list[str]:
-    return [item for item in raw if isinstance(item, str)] if isinstance(raw, list) else []
-
-
-def _toml(text: str, file: str) -> dict[str, Any]:
-    """The document of a TOML text.
-
-    Raises:
-        InputError: with the parser's own words, if it is none.
-    """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        document: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise InputError(f"not valid TOML: {error}", where=file) from None
-    return document
+def _hatch(hatch: dict[str, Any], text: str) -> Iterator[Install]:
+    """Hatch's environments, each an arm of its own, with the indexes that their variables set."""
+    for name, env in table(hatch.get("envs")).items():
+        lines = [*strings(table(env).get("dependencies")), *strings(table(env).get("extra-dependencies"))]
+        found = _requests(lines, Finder(text).after(f"[tool.hatch.envs.{name}"))
+        values = {key: value for key, value in table(table(env).get("env-vars")).items() if isinstance(value, str)}
+        manager = "uv" if table(env).get("installer") == "uv" else "pip"
+        step = Install(manager=manager, requests=tuple(each for each, _ in found), branch=f"+{name}")  # type: ignore[arg-type]
+        yield settings.applied(step, values)

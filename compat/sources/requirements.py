@@ -6,7 +6,7 @@ Sources: pip documentation, "Requirements File Format"; PEP 508 (the names, extr
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from compat.names import normalise
@@ -27,13 +27,14 @@ _VALUED: Final = {
     **dict.fromkeys(("-i", "--index-url", "--default-index", "--pypi-url"), "index"),
     **dict.fromkeys(("--extra-index-url", "--index"), "extra"),
     **dict.fromkeys(("-f", "--find-links"), "links"),
-    **dict.fromkeys(("-r", "--requirement"), "file"),
+    **dict.fromkeys(("-r", "--requirement", "--requirements"), "file"),
+    **dict.fromkeys(("-c", "--constraint", "--constraints"), "constraint"),
     **dict.fromkeys(("-e", "--editable"), "editable"),
     **dict.fromkeys(("-p", "--python", "--python-version"), "python"),
     **dict.fromkeys(("--torch-backend", "--index-strategy"), "kept"),
     **dict.fromkeys(
         (
-            "-c", "--constraint", "-t", "--target", "--root", "--prefix", "--progress-bar", "--timeout",
+            "-t", "--target", "--root", "--prefix", "--progress-bar", "--timeout",
             "--retries", "--trusted-host", "--proxy", "--cache-dir", "--platform", "--abi", "--only-binary",
             "--no-binary", "--config-settings", "--global-option", "--install-option",
             "--root-user-action", "--use-feature", "--exists-action", "--cert", "--log", "--src",
@@ -53,6 +54,7 @@ class _Gathered:
     extra: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     file: list[str] = field(default_factory=list)
+    constraint: list[str] = field(default_factory=list)
     python: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
 
@@ -65,6 +67,7 @@ class _Gathered:
             extra_indexes=tuple(self.extra),
             find_links=tuple(self.links),
             files=tuple(self.file),
+            constraints=tuple(self.constraint),
             options=tuple(self.options),
             python=(self.python or [python])[-1],
             line=line,
@@ -81,8 +84,10 @@ def request(text: str, line: int = 0) -> Request | None:
     if text.startswith(("'", '"')):  # a quote at the end alone belongs to a marker
         text = text.strip(text[0])
     if found := _WHEEL.search(text.replace("%2B", "+").replace("%2b", "+")):
-        version = found["version"]
-        return Request(name=normalise(found["name"]), spec=f"=={version}", url=text if "/" in text else "", line=line)
+        name, version = normalise(found["name"]), found["version"]
+        address, _, marker = text.partition("; ")
+        url = address.strip() if "/" in text else ""
+        return Request(name=name, spec=f"=={version}", url=url, marker=marker.strip(), line=line)
     found = _REQUIREMENT.fullmatch(text)
     if found is None:  # a path begins with a sign that no name begins with
         return None
@@ -96,6 +101,23 @@ def request(text: str, line: int = 0) -> Request | None:
         marker=(found["marker"] or "").strip(),
         line=line,
     )
+
+
+def constrained(requests: Sequence[Request], limits: Sequence[Request]) -> list[Request]:
+    """The requests, bounded by what a constraints file says of them; it asks for nothing by itself.
+
+    Source: pip documentation, "Constraints Files".
+    """
+    bounds: dict[str, str] = {}
+    for limit in limits:
+        if limit.spec and not limit.marker:
+            bounds[limit.name] = ",".join(filter(None, (bounds.get(limit.name), limit.spec)))
+    return [
+        replace(each, spec=",".join(dict.fromkeys(filter(None, (each.spec, bounds.get(each.name))))))
+        if each.name in bounds and not each.url
+        else each
+        for each in requests
+    ]
 
 
 def from_words(words: Sequence[str], line: int, *, manager: Manager = "pip", python: str = "") -> Install:
@@ -163,7 +185,7 @@ def _option(word: str, rest: list[str], gathered: _Gathered, line: int) -> None:
         return
     value = value if equals else (rest.pop(0) if rest else "")
     value = value.strip("'\"")
-    if kind in {"index", "extra", "links", "file"} and value:
+    if kind in {"index", "extra", "links", "file", "constraint"} and value:
         getattr(gathered, kind).append(re.sub(r"^[\w-]{1,60}=(?=https?:)", "", value))  # uv's NAME=URL
     elif kind == "python":
         found = re.search(r"\d\.\d{1,2}", value)

@@ -13,7 +13,7 @@ from compat.lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "lock"]
+Kind = Literal["dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "pipfile", "lock"]
 Manager = Literal["pip", "uv", "conda", "apt"]
 
 
@@ -62,12 +62,13 @@ class Install:
         requests: packages.
         index: address that replaces the default index; empty if the default counts.
         extra_indexes: further indexes; ``find_links``: pages of files.
-        files: requirement files that it names.
+        files: requirement files that it names; ``constraints`` files that only bound what is asked for elsewhere.
         options: flags as typed; ``--no-deps``, ``--pre`` and ``--no-build-isolation`` change the outcome.
         python: minor version of the interpreter where the command names one (``python3.11 -m pip``).
         channels: conda channels.
         line: line of the command.
-        branch: arm of an ``if`` that the command stands in; empty if it always runs.
+        branch: arm of an ``if`` that the command stands in, empty if it always runs; ``+name`` is an extra or a group
+            of a project, which is installed together with what has no branch.
     """
 
     manager: Manager
@@ -76,6 +77,7 @@ class Install:
     extra_indexes: tuple[str, ...] = ()
     find_links: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     python: str = ""
     channels: tuple[str, ...] = ()

@@ -59,6 +59,12 @@ PAIRS = [
         BARE.format("devel") + f"jaxlib==0.4.25+cuda11.cudnn86 {PAGE}\n",
         BARE.format("cudnn8-devel") + f"jaxlib==0.4.25+cuda11.cudnn86 {PAGE}\n",
     ),
+    # an image that its maker calls cpu may still name CUDA
+    (
+        "base-runtime-mismatch",
+        OTHER.format("cuda102"),
+        "FROM registry.example/team/cpu:cuda102\nRUN pip install tensorflow==2.12.0\n",
+    ),
     (
         "index-missing",
         BARE.format("cudnn8-devel") + "jaxlib==0.4.25+cuda11.cudnn86\n",

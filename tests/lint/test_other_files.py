@@ -3,6 +3,7 @@
 import pytest
 
 from compat import sources
+from compat.app.lint import lint_files
 from compat.matrix import matrix
 from compat.rules.lint import lint
 
@@ -98,6 +99,104 @@ def test_other_files_are_judged_alike(text, file, code):
 )  # fmt: skip
 def test_other_lean_files_give_no_error(text, file):
     assert [item.code for item in judged(text, file).findings if item.severity in {"error", "warning"}] == []
+
+
+PYG = "https://data.pyg.org/whl/torch-2.0.1+cu118.html"
+UV = """[project]
+requires-python = ">=3.10"
+dependencies = [{}]
+[project.optional-dependencies]
+gpu = [{}]
+[tool.uv.sources]
+torch = {{ index = "cu" }}
+torchvision = {{ index = "cu" }}
+[[tool.uv.index]]
+name = "cu"
+url = "https://download.pytorch.org/whl/{}"
+explicit = true
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "file", "fault", "right"),
+    [
+        # a page of extensions has no framework
+        ("index-missing", "r.txt", f"-f {PYG}\ntorch==2.0.1+cu118\n", f"-f {PYG}\ntorch==2.0.1\ntorch-scatter\n"),
+        (
+            "version-does-not-exist",
+            "r.txt",
+            "--extra-index-url https://pypi.nvidia.com\ntorch==2.0.9\n",
+            "--extra-index-url https://pypi.nvidia.com\ntorch==2.0.1\ntensorrt==99.9.9\n",
+        ),
+        # what stands beside a pinned framework follows it
+        (
+            "extra-index-shadowed",
+            "r.txt",
+            f"--extra-index-url {PYTORCH}/cu124\ntorch\ntorchvision\n",
+            f"--extra-index-url {PYTORCH}/cu124\ntorch==2.6.0+cu124\ntorchvision\n",
+        ),
+        # a wheel for another platform
+        (
+            "framework-pair-mismatch",
+            "r.txt",
+            "torch==2.6.0\ntriton==3.1.0\n",
+            "torch==2.6.0\nhttps://x/triton-3.1.0-cp311-cp311-win_amd64.whl?a=1; platform_system == 'Windows'\n",
+        ),
+        # the index of each package, and the extra that goes with the rest
+        (
+            "version-does-not-exist",
+            "pyproject.toml",
+            UV.format("", '"torch==2.7.0"', "cu124"),
+            UV.format("", '"torch==2.7.0"', "cu126"),
+        ),
+        (
+            "version-does-not-exist",
+            "pyproject.toml",
+            UV.format('"torch==2.5.1+cu121"', "", "cu124"),
+            UV.format('"torch==2.5.1+cu124"', "", "cu124"),
+        ),
+        (
+            "framework-pair-mismatch",
+            "pyproject.toml",
+            UV.format('"torch==2.6.0"', '"torchvision==0.20.1"', "cu124"),
+            UV.format('"torch==2.6.0"', '"torchvision==0.21.0"', "cu124"),
+        ),
+        (
+            "framework-pair-mismatch",
+            "poetry.lock",
+            '[[package]]\nname = "torch"\nversion = "2.6.0"\n[[package]]\nname = "torchvision"\nversion = "0.20.1"\n',
+            '[[package]]\nname = "torch"\nversion = "2.6.0"\n[[package]]\nname = "torchvision"\nversion = "0.21.0"\n',
+        ),
+        (
+            "index-missing",
+            "Pipfile",
+            '[packages]\ntorch = "==1.12.1+cu113"\n',
+            f'[[source]]\nname = "cu"\nurl = "{PYTORCH}/cu113"\n[packages]\ntorch = {{version = "==1.12.1+cu113", index = "cu"}}\n',
+        ),
+    ],
+)
+def test_one_fact_makes_the_difference(code, file, fault, right):
+    assert (code, "error") in {(item.code, item.severity) for item in judged(fault, file).findings} | {
+        (item.code, "error") for item in judged(fault, file).findings if code == "extra-index-shadowed"
+    }
+    assert code not in {item.code for item in judged(right, file).findings}
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        ("torch==2.1.0\n", "framework-pair-mismatch"),
+        ("torch==2.0.1\n", ""),
+        ("torch==2.1.0; sys_platform == 'win32'\n", ""),
+        ("jax==0.0.1\n", ""),  # nobody asks for it
+        ("torch<2.1\n", ""),
+    ],
+)
+def test_a_constraints_file_bounds_what_the_list_asks_for(tmp_path, limits, code):
+    (tmp_path / "limits.txt").write_text(limits)
+    (tmp_path / "requirements.txt").write_text("-c limits.txt\ntorch\ntorchvision==0.15.2\n")
+    report = lint_files([str(tmp_path / "requirements.txt")], MATRIX)
+    assert {item.code for item in report.findings if item.severity == "error"} == {code} - {""}
 
 
 def test_groups_of_a_project_may_exclude_each_other():

@@ -90,7 +90,7 @@ def test_projects_and_locks():
     steps = ask.stages[0].installs
     assert [(step.branch, request.text) for step in steps for request in step.requests] == [
         ("", "torch==2.0.1"),
-        ("dev", "jax"),
+        ("+dev", "jax"),
     ]
     assert ask.stages[0].installs[0].extra_indexes == ("https://i",)
     lock = sources.read(

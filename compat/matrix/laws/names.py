@@ -242,7 +242,8 @@ def rows_are_reachable(view: View) -> Iterator[Breach]:
     required = {item.raw.get("require", "") for item in view.of("images")}
     for table, used in (("indexes", indexes), ("requires", required), ("packages", set(view.builds()))):
         for item in view.of(table):
-            if item.row.name not in used and getattr(item.row, "kind", "framework") == "framework":
+            needless = item.row.name not in used and getattr(item.row, "kind", "framework") == "framework"
+            if needless and not getattr(item.row, "apart", False):
                 yield Breach(item, "name", f"{item.row.name} is used by no row", "a row that names it")
 
 

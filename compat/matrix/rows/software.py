@@ -74,12 +74,14 @@ class Index(Row):
     Attributes:
         links: whether the address is a page of links (``pip --find-links``) rather than a simple index.
         boards: whether its wheels are for Jetson boards; the same CUDA elsewhere means a server's.
+        apart: whether it holds no framework, nor what follows one release by release, whatever else it holds.
     """
 
     name: str
     url: str
     links: bool = False
     boards: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,7 +157,10 @@ def _from_tag(base: Base) -> dict[str, Any]:
     for scheme in (_nvidia, _framework, _jetson, _rocm, _python, _distribution):
         if said := scheme(repository, tag):
             return said
-    gpu = re.search(r"gpu|cuda|(?<![a-z])cu1\d\d(?!\d)", tag) is not None and "cpu" not in tag
+    gpu = (
+        re.search(r"gpu|cuda|(?<![a-z])cu1\d\d(?!\d)", tag) is not None
+        and "cpu" not in f"{repository.rpartition('/')[2]}:{tag}"
+    )
     named = _NAMED_CUDA.search(tag) if gpu else None
     cuda = (named[1] or f"{named[2]}.{named[3]}") if named else ""
     return {"python": "unknown", "kind": "cuda" if gpu else "", "cuda": cuda}

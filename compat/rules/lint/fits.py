@@ -90,8 +90,13 @@ def unresolved_pairs(scene: Scene) -> Iterator[Finding]:
 
 
 def _alternatives(item: Taken, other: Taken) -> bool:
-    """Whether two requests stand in different arms of one ``if``, or in one arm and outside."""
-    return item.step.branch != other.step.branch
+    """Whether two requests stand in different arms of one ``if``, or in one arm and outside.
+
+    An extra of a project is installed together with what the project itself asks for.
+    """
+    one, two = item.step.branch, other.step.branch
+    joint = not one or not two
+    return one != two and not (joint and (one or two).startswith("+"))
 
 
 def meet(first: str, second: str) -> bool:
@@ -158,7 +163,7 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
     later = max(item.request.line, other.request.line)
-    separate = item.step is not other.step
+    separate = item.step is not other.step and scene.ask.kind not in {"pyproject", "lock"}  # which are solved at once
     follows = separate and item.step.line > other.step.line and not {*_LOOSE} & {*item.step.options}  # pip replaces it
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"

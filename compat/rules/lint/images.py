@@ -245,7 +245,7 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     names += [f"conda's {item.name}" for item in conda]
     brought = [] if base.installed else _brought_along(scene)
     names += [f"{request.name}'s {package}" for request, package in brought if not carriers]
-    if names and not needy and not (base.flavour == "devel" and scene.compiles and (carriers or brought)):
+    if names and (conda or not needy) and not (base.flavour == "devel" and scene.compiles and (carriers or brought)):
         line = (carriers[0].request if carriers else conda[0] if conda else brought[0][0]).line
         yield finding(
             "double-cuda",

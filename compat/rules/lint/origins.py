@@ -44,6 +44,7 @@ class Origin:
         index: name of the matrix's index, or empty for the default; ``None`` if the matrix does not know the place.
         variant: the variant it is limited to (``cu118``), empty for all.
         nightly: whether it holds nightly builds.
+        apart: whether it holds no framework (a page of extensions).
         mirror: whether it looks like a mirror of the default index (its path ends in ``/simple``): it has what that
             one has, and perhaps more.
     """
@@ -53,6 +54,7 @@ class Origin:
     variant: str = ""
     nightly: bool = False
     mirror: bool = False
+    apart: bool = False
 
     def has(self, build: Build) -> bool:
         """Whether a build is published here."""
@@ -87,14 +89,18 @@ def _family(index: str) -> str:
 DEFAULT: Final = Origin("", "")
 
 
-def origins(step: Install, matrix: Matrix) -> tuple[Origin, ...]:
-    """The places of one install step: the replaced or default index first, then the others in order."""
+def origins(step: Install, matrix: Matrix, name: str = "") -> tuple[Origin, ...]:
+    """The places of one install step: the replaced or default index first, then the others in order.
+
+    With the name of a framework those that can have none are left out.
+    """
     first = origin(step.index, matrix) if step.index and "--no-index" not in step.options else DEFAULT
     if "--no-index" in step.options:
         first = Origin("no index", None)
     backend = next((item.partition("=")[2] for item in step.options if item.startswith("--torch-backend=")), "")
     chosen = (Origin(f"--torch-backend={backend}", "pytorch", backend),) if backend not in {"", "auto"} else ()
-    return (first, *chosen, *(origin(url, matrix) for url in (*step.extra_indexes, *step.find_links)))
+    others = (origin(url, matrix) for url in (*step.extra_indexes, *step.find_links))
+    return (first, *chosen, *(place for place in others if not (place.apart and name in _settled(matrix))))
 
 
 def origin(url: str, matrix: Matrix) -> Origin:
@@ -107,9 +113,10 @@ def origin(url: str, matrix: Matrix) -> Origin:
     if found := _STABLE_PAGE.search(parts.path) if "pytorch" in parts.netloc else None:
         return Origin(url, "pytorch", found["variant"] or "")
     for row in matrix.table("indexes"):
-        pattern = re.escape(row.url.rstrip("/")).replace(re.escape("{variant}"), r"(?P<variant>[\w.-]+)")
+        variant = r"(?P<variant>[\w.+%/-]+)" if row.apart else r"(?P<variant>[\w.-]+)"
+        pattern = re.escape(row.url.rstrip("/")).replace(re.escape("{variant}"), variant)
         if found := re.fullmatch(pattern + r"/?(?:index\.html)?", url):
-            return Origin(url, row.name, found.groupdict().get("variant") or "")
+            return Origin(url, row.name, found.groupdict().get("variant") or "", apart=row.apart)
         if "{variant}" in row.url and url.rstrip("/") == row.url.rpartition("/{variant}")[0].rstrip("/"):
             return Origin(url, row.name)
     mirror = re.search(r"/simple/?$", parts.path) is not None and "$" not in url
@@ -128,7 +135,7 @@ class Place:
 def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Outcome:
     """What the installer of ``step`` takes for ``request``."""
     package = matrix.package(request.name)
-    places = origins(step, matrix)
+    places = origins(step, matrix, request.name)
     if package is None or request.url:  # a name that only looks like a wheel's is looked up as text
         known = package is not None and bool(request.exact)
         return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")

@@ -277,9 +277,22 @@ def _taken(request: Request, step: Install, matrix: Matrix, place: origins.Place
     """A request with the build that it takes here; one that the base already satisfies takes none."""
     if base is not None and _satisfied(request, step, base):
         found = origins.Outcome("unknown", why="kept")
+    elif _led(request, step, matrix):
+        found = origins.Outcome("unknown", why="led")
     else:
         found = origins.outcome(request, step, matrix, place)
-    return Taken(request, step, found, origins.origins(step, matrix), place.python)
+    return Taken(request, step, found, origins.origins(step, matrix, request.name), place.python)
+
+
+def _led(request: Request, step: Install, matrix: Matrix) -> bool:
+    """Whether a companion without a version stands beside its framework with one: which it gets, that one decides."""
+    package = matrix.package(request.name)
+    return (
+        package is not None
+        and bool(package.follows)
+        and not request.spec
+        and any(other.name == package.follows and other.exact for other in step.requests)
+    )
 
 
 def _satisfied(request: Request, step: Install, base: Base) -> bool:

@@ -1,0 +1,79 @@
+"""TOML documents and where in their text something stands: the parser keeps no lines, so they are looked up again."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from compat.errors import InputError
+
+
+def parsed(text: str, file: str) -> dict[str, Any]:
+    """The document of a TOML text.
+
+    Raises:
+        InputError: with the parser's own words, if it is none.
+    """
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        document: dict[str, Any] = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise InputError(f"not valid TOML: {error}", where=file) from None
+    return document
+
+
+class Finder:
+    r"""Finds texts in a document one after the other: each search begins where the last one ended.
+
+    >>> Finder('a = ["x"]\nb = [\n "x"]').after("b").line('"x"')
+    3
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._place = 0
+        self._counted = (0, 1)
+
+    def after(self, *keys: str) -> Finder:
+        """Begin behind these words, each behind the one before it; what is not there is passed over."""
+        for key in keys:
+            found = self._text.find(key, self._place)
+            self._place = found + len(key) if found >= 0 else self._place
+        return self
+
+    def line(self, needle: str) -> int:
+        """The line (from 1) of the next place that holds ``needle``; of the first one if there is none; else 0."""
+        found = self._text.find(needle, self._place)
+        if found < 0:
+            found = self._text.find(needle)
+            return self._text.count("\n", 0, found) + 1 if found >= 0 else 0
+        self._place = found + len(needle)
+        start, line = self._counted if self._counted[0] <= found else (0, 1)
+        self._counted = (found, line + self._text.count("\n", start, found))
+        return self._counted[1]
+
+
+def table(raw: Any) -> dict[str, Any]:
+    """A table, or an empty one for anything else."""
+    return raw if isinstance(raw, dict) else {}
+
+
+def rows(raw: Any) -> list[dict[str, Any]]:
+    """The tables of a list; a single table counts as a list of one."""
+    if isinstance(raw, dict):
+        return [raw]
+    return [item for item in raw if isinstance(item, dict)] if isinstance(raw, list) else []
+
+
+def strings(raw: Any) -> list[str]:
+    """The texts of a list."""
+    return [item for item in raw if isinstance(item, str)] if isinstance(raw, list) else []
+
+
+def word(row: dict[str, Any], key: str) -> str:
+    """The text under a key, empty for anything else."""
+    found = row.get(key)
+    return found if isinstance(found, str) else ""
