@@ -34,9 +34,12 @@ _CARD: Final = pattern(
     r"|(?:tesla\s|quadro\s|rtx\sa|rtx\spro\s)[a-z]{0,3}\d\w{0,4}|titan\s(?:xp|x|v|rtx|black|z)(?!\w)"
     r"|(?:radeon\s)?(?:rx[ -]?(?:vega\s?)?|vega\s?|r[79]\s)\d{2,4}(?:[ -]?(?:xtx|xt|gre))?"
     r"|radeon\s(?:vii|\d{3}m|pro\s\w{2,6})|(?:instinct\s)?mi\d{2,3}[ax]?|strix (?:halo|point)"
+    r"|(?:[1-5]0[5-9]0|9[5-8]0|7[58]0)[ -]?ti(?:[ -]?super)?(?!\w)"
     r"|[345]0[5-9]0(?:[ -]?ti)?(?:[ -]?super)?(?![\w.:%]|\s?(?:[kmg]i?b\b|ms\b|steps?\b|images?\b|px\b)))(?![\w-])",
     re.IGNORECASE | re.ASCII,
 )
+
+_TI: Final = pattern(r"(\d)-?ti\b", re.IGNORECASE)  # written together, as few tables of products do
 
 
 def mentioned(signals: Hearing, host: Host, matrix: Matrix) -> dict[str, Fact]:
@@ -46,7 +49,7 @@ def mentioned(signals: Hearing, host: Host, matrix: Matrix) -> dict[str, Fact]:
     if not any(_TURNING & set(item.signal.candidates) for item in signals.harmful):
         return {}
     names = list(dict.fromkeys(_CARD.findall(signals.text)))[:_MOST]
-    found = [find_gpu(matrix, name) for name in names]
+    found = [find_gpu(matrix, _TI.sub(r"\1 ti", name)) for name in names]
     if not all(found) or len({product.target for products in found for product in products}) != 1:
         return {}
     first = found[0][0]

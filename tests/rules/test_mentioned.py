@@ -18,6 +18,7 @@ TURNS = [
     ("RTX5070Ti 不支持", "arch-too-new-for-build"),
     ("5090不支持", "arch-too-new-for-build"),
     ("PyTorch unterstützt die GPU nicht mehr: GTX780", "arch-too-old-for-build"),
+    ("1080Ti: no kernel image is available for execution on the device", "arch-too-old-for-build"),
     ("GTX 780 is no longer supported", "arch-too-old-for-build"),
     ("Tesla K80: does it still work with the current release? It fails", "arch-too-old-for-build"),
     ("my RX 580 is not supported by ROCm", "rocm-gfx-unsupported"),

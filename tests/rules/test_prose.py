@@ -30,6 +30,11 @@ WRITTEN = [
     ("flash attn和vllm，torch版本不兼容", {}, "framework-pair-mismatch"),
     ("no wheels for arm, only for x86_64", {}, "platform-unsupported"),
     ("Will the RX 6700 XT be supported?", {}, "rocm-gfx-unsupported"),
+    ("is there support for the GPU of M2 machines?", {}, "platform-unsupported"),
+    ("Apple Silicon has no CUDA, what now?", {}, "platform-unsupported"),
+    ("昇腾310不支持cuda", {}, "wrong-vendor-build"),
+    ("the NPU is not detected", {}, "no-driver"),
+    ("torch sees the card only as root", {}, "device-permission"),
     ("Does it support AMD GPUs?", {}, "rocm-gfx-unsupported"),
     ("cuda.is_available() is False in the devcontainer, the GPU is there", {"container": "docker"}, "container-no-gpu"),
     (
