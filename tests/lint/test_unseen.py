@@ -13,6 +13,7 @@ MATRIX = matrix()
 JAX = "https://storage.googleapis.com/jax-releases"
 CUDNN8 = "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
 CUDA11 = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+NIGHTLY = "https://download.pytorch.org/whl/nightly"
 RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
 JAXLIB = f"RUN pip install jax==0.4.20 jaxlib==0.4.20+cuda11.cudnn86 -f {JAX}/jax_cuda_releases.html\n"
 STUBS = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"
@@ -83,6 +84,42 @@ PAIRS = {
     "a stub that bears the driver's name": (
         "driver-stub-loaded", True, STUBS + "RUN cd /usr/local/cuda/lib64/stubs && ln -s libcuda.so libcuda.so.1\n", [],
     ),
+    "llama.cpp that is to be compiled with CUDA": (
+        "image-runtime-not-devel", False,
+        RUNTIME + 'RUN CMAKE_ARGS="-DLLAMA_CUBLAS=on" pip install llama-cpp-python==0.1.83\n',
+        [
+            RUNTIME.replace("runtime", "devel") + 'RUN CMAKE_ARGS="-DGGML_CUDA=on" pip install llama-cpp-python\n',
+            RUNTIME + "RUN pip install llama-cpp-python==0.2.90\n",
+            RUNTIME + 'RUN CMAKE_ARGS="-DGGML_BLAS=ON" pip install llama-cpp-python==0.2.90\n',
+        ],
+    ),
+    "a compiled extension, by more than the name of a user": (
+        "toolkit-mismatch-extension", True,
+        ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
+        "RUN pip install torch==1.13.0\nRUN pip install deepspeed\n"),
+        [
+            ("FROM nvidia/cuda:12.2.2-devel-ubuntu22.04\nRUN apt-get install -y python3-pip\n"
+            "RUN pip install torch==1.13.0\nRUN useradd -m deepspeed && mkdir /apex && chown deepspeed /apex\n"),
+        ],
+    ),
+    "packages that bring the driver along": (
+        "image-ships-driver", False, "FROM ubuntu:22.04\nRUN apt-get update && apt-get install -y cuda-runtime-12-4\n",
+        ["FROM ubuntu:22.04\nRUN apt-get install -y cuda-toolkit-12-4 cuda-libraries-12-4 cuda-compat-12-4\n"],
+    ),
+    "a Python that a moving image left behind": (
+        "python-unsupported", True,
+        "FROM ubuntu:latest\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.11.0\n",
+        [
+            "FROM ubuntu:latest\nRUN apt-get install -y python3-pip\nRUN pip install torch==2.9.1\n",
+            ("FROM ubuntu\nRUN add-apt-repository ppa:deadsnakes/ppa && apt-get install -y python3.10\n"
+            "RUN pip install tensorflow==2.11.0\n"),
+            "FROM ubuntu:20.04\nRUN apt-get install -y python3-pip\nRUN pip install tensorflow==2.11.0\n",
+        ],
+    ),
+    "a stale nightly that nothing answers for": (
+        "version-does-not-exist", True, f"FROM python:3.10\nRUN pip install --pre torch -i {NIGHTLY}/cu117\n",
+        [f"FROM python:3.10\nRUN pip install --pre torch -i {NIGHTLY}/cu130\n"],
+    ),
     "uv's installer is no compiler": (
         "double-cuda", False, "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n" + UV,
         ["FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN ./install.sh\n" + UV],
@@ -104,6 +141,11 @@ def test_a_fault_is_told_and_the_forms_beside_it_pass(name):
     assert said(faulty).get(code) is error
     for text in beside:
         assert code not in said(text), text
+
+
+def test_a_stale_nightly_beside_the_default_index_is_only_a_warning():
+    text = f"FROM python:3.10\nRUN pip install --pre torch --extra-index-url {NIGHTLY}/cu117\n"
+    assert said(text)["version-does-not-exist"] is False
 
 
 def test_a_stubs_folder_alone_is_only_a_warning():

@@ -283,8 +283,13 @@ def python_of(base: Base, matrix: Matrix) -> str:
 def pythons_of(base: Base, matrix: Matrix) -> frozenset[str]:
     """Pythons that a framework image of unknown Python can have: those of its framework's wheels; empty if not known.
 
-    A tag that moves holds the newest release of the matrix or a later one, whose Pythons only grow newer.
+    A tag that moves holds the newest release of the matrix or a later one, whose Pythons only grow newer. Likewise the
+    newest system of a distribution: its image without a number holds that one, or the one before until it is out.
     """
+    if base.kind == "plain" and not base.os and base.tag in {"", "latest"} and not base.digest:
+        rows = [row for row in matrix.table("systems") if row.os.startswith(base.repository.rpartition("/")[2])]
+        newest = sorted(rows, key=lambda row: versions.release(row.os.lstrip("abcdefghijklmnopqrstuvwxyz")))[-2:]
+        return frozenset(row.python for row in newest if row.python)
     name, version = next(iter(base.installed.items()), ("", ""))
     if base.repository in _MOVING and base.floating:
         name = _MOVING[base.repository]

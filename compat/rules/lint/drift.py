@@ -11,7 +11,7 @@ from compat.rules.lint.finding import finding
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.rules.lint.scene import Scene
 
 # What PyTorch's own conda channels carry.
@@ -46,18 +46,17 @@ def stale_nightly(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         place = next((place for place in item.origins if place.nightly), None)
         variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url) if place else None
+        if place is None or variant is None:
+            continue
         builds = [b for b in scene.matrix.builds(item.request.name) if b.variant]
         recent = sorted({b.version for b in builds}, key=origins.version_of)[-8:]
         known = {b.variant for b in builds}
-        if (
-            place
-            and variant
-            and variant[1] in known
-            and variant[1] not in {b.variant for b in builds if b.version in recent}
-        ):
+        if variant[1] in known and variant[1] not in {b.variant for b in builds if b.version in recent}:
             detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
+            alone = place is item.origins[0]  # else the default index answers in its place
+            level: Severity = "error" if alone else "warning"
             yield finding(
-                "version-does-not-exist", scene, item.request.line, detail, severity="error", confidence="likely"
+                "version-does-not-exist", scene, item.request.line, detail, severity=level, confidence="likely"
             )
             return
 

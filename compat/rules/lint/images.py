@@ -187,7 +187,8 @@ def _other_name(scene: Scene) -> tuple[Command | None, str]:
 
 def _is_debian(base: Base) -> bool:
     """Whether the system is Debian or Ubuntu, which a tag of nvidia/cuda without a system stood for."""
-    return base.os.startswith(("ubuntu", "debian")) or (bases.home(base.repository) == "nvidia/cuda" and not base.os)
+    named = base.os or base.repository.rpartition("/")[2]
+    return named.startswith(("ubuntu", "debian")) or (bases.home(base.repository) == "nvidia/cuda" and not base.os)
 
 
 def musl(scene: Scene) -> Iterator[Finding]:

@@ -136,7 +136,8 @@ class Scene:
         """Pythons that the environment can have; empty if nothing limits them."""
         if self.python:
             return frozenset({self.python})
-        untouched = self.base is not None and not self.conda and not _brings_pythons(self.commands)
+        others = any(re.fullmatch(r"python3\.\d+", request.name) for request in self.apt)
+        untouched = self.base is not None and not self.conda and not others and not _brings_pythons(self.commands)
         return bases.pythons_of(self.base, self.matrix) if self.base and untouched else frozenset()
 
     @property

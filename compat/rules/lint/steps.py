@@ -29,7 +29,7 @@ _IN_PYTHON: Final = re.compile(
 )
 _TOOLKIT: Final = re.compile(r"(libnvidia-container.*|nvidia-container-(toolkit|runtime).*|nvidia-docker2?)")
 _DRIVER: Final = re.compile(
-    r"(nvidia-driver-\d.*|nvidia-utils-\d.*|libnvidia-compute-\d.*|cuda-drivers.*|nvidia-dkms.*|libcuda1(-.*)?|nvidia-driver|amdgpu-dkms)"
+    r"(cuda(-runtime)?(-\d+-\d+)?|nvidia-driver-\d.*|nvidia-utils-\d.*|libnvidia-compute-\d.*|cuda-drivers.*|nvidia-dkms.*|libcuda1(-.*)?|nvidia-driver|amdgpu-dkms)"
 )
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 _TEGRA: Final = frozenset({"torch", "torchvision", "torchaudio", "tensorflow", "jax", "jaxlib", "onnxruntime-gpu"})
