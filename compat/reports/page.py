@@ -53,6 +53,8 @@ WRAPPED: Final = frozenset({
 _CHECKBOX = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)、])\s*(?:\[[ xX]?\]\s*)?")
 _COLUMNS = re.compile(r"\s{2,}")
 _WORDS = re.compile(r"\S+")
+# ``OS - Windows 11``: what people write where a colon belongs.
+_DASH = re.compile(r"(\W{0,4}[A-Za-z][\w /]{1,30}?) [-–—] (\S.{0,200})")
 _CELLS = re.compile(r"\s{0,40}\|\s*([^|\s][^|]{0,100})\|\s*([^|\s][^|]{0,400})\|\s*$")
 
 
@@ -191,17 +193,23 @@ def _splits(text: str, columns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple
     equals = text.find("=", 0, LONGEST_LABEL)
     if equals > 0 and text[equals + 1 : equals + 2] != "=":
         yield text[:equals], text[equals + 1 :], False
+    elif colon < 0 and (dash := _DASH.match(text)):
+        yield dash.group(1), dash.group(2), False
     word = _WORDS.search(text)
     if word and (labels := columns.get(word.group().lower())):
-        rest = text[word.start() :]
-        for label in labels:
-            if rest[: len(label)].lower() == label and rest[len(label) : len(label) + 1].isspace():
-                yield rest[: len(label)], rest[len(label) :], True
-        parts = _COLUMNS.split(rest.strip(), maxsplit=1)
-        if len(parts) == 2:
-            yield parts[0], parts[1], True
+        yield from _columned(text[word.start() :], labels)
     if colon < 0 and text.lstrip().startswith("#"):
         yield text, "", False
+
+
+def _columned(row: str, labels: tuple[str, ...]) -> Iterator[tuple[str, str, bool]]:
+    """The ways to part a row of a table whose first word is known."""
+    for label in labels:
+        if row[: len(label)].lower() == label and row[len(label) : len(label) + 1].isspace():
+            yield row[: len(label)], row[len(label) :], True
+    parts = _COLUMNS.split(row.strip(), maxsplit=1)
+    if len(parts) == 2:
+        yield parts[0], parts[1], True
 
 
 def _colon(text: str) -> int:

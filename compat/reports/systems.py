@@ -33,7 +33,7 @@ _SPELLINGS: Final = tuple(
         (r"\btencentos" + _NUMBER, "tencentos"),
         (r"\bnixos" + _NUMBER, "nixos"),
         (r"\bwindows[ -]?server[ -]?(\d{4})", "windowsserver"),
-        (r"\bwin(?:dows)?[ -]?(?:pro |home )?(\d\d?)(?![\d.])", "windows"),
+        (r"\bwin(?:dows?)?[ -]?(?:pro |home )?(\d\d?)(?![\d.])", "windows"),
         (r"\bmac ?os(?: ?x)?[ -]*(?:[a-z]+ )?(\d+(?:\.\d+)*)", "macos"),
         (r"\barch ?linux()", "arch"),
         (r"\bmanjaro()", "manjaro"),

@@ -85,6 +85,24 @@ def test_reads_past_the_trap(case):
 
 
 SESSIONS = {
+    "another module's version first": (
+        (
+            "print(onnxruntime.__file__)\nprint(mine.__version__)\nprint('TORCH', torch.__version__)\nprint('CUDA:',torch.version.cuda)\n"
+            "/usr/lib/x.py\n1.22.1\nTORCH 2.6.0+cu124\nCUDA: 12.4\n"
+        ),
+        "2.6.0+cu124",
+        "cuda12.4",
+    ),
+    "words within the print": (
+        "print(f'torch {torch.__version__}')\nprint(f'built for {torch.version.cuda}')\ntorch 2.1.0\nbuilt for 11.8\n",
+        "2.1.0",
+        "cuda11.8",
+    ),
+    "a figure first": (
+        "print(torch.cuda.is_available())\nprint(torch.__version__)\nprint(torch.version.cuda)\nTrue\n2.1.0\n12.1\n",
+        "2.1.0",
+        "cuda12.1",
+    ),
     "two prompts": (
         ">>> import torch\n>>> torch.__version__\n'1.12.1'\n>>> torch.version.cuda\n'11.3'\n",
         "1.12.1",
@@ -109,6 +127,20 @@ def test_reads_answers_of_a_session(case):
     text, torch, runtime = SESSIONS[case]
     host = reports.read(text).host
     assert (host["packages"]["torch"], host["builds"]["torch"].runtime) == (torch, runtime)
+
+
+UNCERTAIN = [
+    "print(mine.__version__)\nprint(torch.__version__)\n1.22.1\n2.6.0\n",
+    "print('CUDA', torch.version.cuda)\n12.4\n",
+    "print('torch', torch.__version__)\nprint('ours', mine.__version__)\nours 1.2.3\n",
+]
+
+
+@pytest.mark.parametrize("text", UNCERTAIN)
+def test_an_answer_that_may_be_another_questions_states_nothing(text):
+    host = reports.read(text).host
+    assert not (host["packages"] or {}).get("torch")
+    assert not host["builds"]
 
 
 def test_reads_variables_with_a_value_only():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from compat import reports
@@ -110,7 +112,23 @@ DIFFUSERS = """\
 - Running on a notebook?: No
 """
 
+REFUSED = (
+    "Exception: >- DeepSpeed Op Builder: Installed CUDA version 12.0 does not match the version torch was compiled "
+    "with 11.7, unable to compile cuda/cpp extensions\n"
+)
+
 FACTS = {
+    "a dash for a colon": ("OS - Windows 11\nPython 3.10.9\n", "os", "windows11"),
+    "a dash for a colon, in a bullet": ("- GPU – RTX 3060\n- Python – 3.10.9\n", "python", "3.10.9"),
+    "a dash in a sentence": ("The system - a dusty Ubuntu 18.04 box - is gone\n", "os", None),
+    "Windows by two fields of a form": ("### Platform\n\nWindows\n\n### OS Version\n\n11\n", "os", "windows11"),
+    "a number of another platform": ("### Platform\n\nMac\n\n### OS Version\n\n11\n", "os", None),
+    "a form's architecture": ("### Platform\n\nLinux\n\n### Architecture\n\nX64\n", "arch", "x86_64"),
+    "a provider's CUDA": ("### Execution Provider Library Version\n\nCUDA12.4\n", "cuda_toolkit", "12.4"),
+    "two of a provider's": ("### Execution Provider Library Version\n\nCUDA 12.2/12.6\n", "cuda_toolkit", None),
+    "one unknown part of a list": ("Windows 11, 4060ti, AMD64, CUDA 11.8, python 3.10.6\n", "cuda_toolkit", "11.8"),
+    "a sentence behind a list": ("CUDA 11.8, python 3.10.6, torch 2.0, is recommended\n", "cuda_toolkit", None),
+    "DeepSpeed's refusal: nvcc": (REFUSED, "cuda_toolkit", "12.0"),
     "the driver's CUDA in NCCL's log": (NCCL, "driver_cuda", "12.4"),
     "NCCL's own version": (NCCL, "nccl", "2.21.5"),
     "a list at the end of one's own sentence: Python": (OWN, "python", "3.9"),
@@ -154,6 +172,17 @@ def test_pip_says_what_is_there_already_but_not_on_a_line_that_was_cut():
     assert reports.read(SATISFIED).host["packages"] == {"torch": "2.4.0+cu124", "numpy": "1.26.0"}
 
 
+def test_deepspeeds_refusal_names_the_build_too():
+    assert reports.read(REFUSED).host["builds"]["torch"].runtime == "cuda11.7"
+
+
+def test_extensions_of_the_web_interface_say_what_they_found():
+    lines = "[Dreambooth] transformers v4.30.2 is already installed.\n[!] xformers version 0.0.20 installed.\n"
+    lines += "[+] torch version 2.0.1+cu118 installed.\n[Dreambooth] Pillow vNone is already installed.\n"
+    packages = {"transformers": "4.30.2", "xformers": "0.0.20", "torch": "2.0.1+cu118"}
+    assert reports.read(lines).host["packages"] == packages
+
+
 def test_version_words_stand_for_package_versions():
     packages = reports.read("torch ver:2.4.0+cu124\nbitsandbytes ver  0.43.2\n").host["packages"]
     assert packages == {"torch": "2.4.0+cu124", "bitsandbytes": "0.43.2"}
@@ -177,7 +206,10 @@ def test_a_map_of_variables_may_be_cut(tail, read):
     assert reports.read(line + "\nnext line\n").host["env"] == read
 
 
+UNSLOTH = (Path(__file__).parent / "samples" / "unsloth_old.txt").read_text(encoding="utf-8")
+
 DEVICES = {
+    "Unsloth's card": (UNSLOTH, [("Tesla P40", "sm_61")]),
     "torch's warning within a sentence": (
         f'There is also a warning saying that "{WARNING.splitlines()[1]}"\n', [("GeForce RTX 3090", "sm_86")]
     ),

@@ -34,6 +34,7 @@ from compat.reports.programs import (
     show_versions,
     tensorflow,
     torch,
+    unsloth,
     variables,
 )
 
@@ -78,6 +79,7 @@ PROGRAMS: Final[Mapping[str, Format]] = {
     "arrays": arrays,
     "applications": applications,
     "sdnext": sdnext,
+    "unsloth": unsloth,
     "nvidia_smi": nvidia_smi,
     "rocm": rocm,
     "amd_tables": amd_tables,

@@ -42,7 +42,7 @@ _NEEDLES: Final = (
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
     "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
     "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ",
-    "calling cuDriverGetVersion", 'msg="detected GPUs"',
+    "calling cuDriverGetVersion", "[Dreambooth] ", "[+] torch version", 'msg="detected GPUs"',
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -64,6 +64,9 @@ _LOADED = re.compile(r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)")
 _TESTED = re.compile(r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b")
 _NCCL_DRIVER = re.compile(r"cudaDriverVersion (\d{4,5})\b")
 _NCCL = re.compile(r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d")
+_CHECKED = re.compile(
+    r"\s*\[[\w+! ]{1,20}\] ([A-Za-z][\w.-]{1,40}) (?:version |v)(\d[\w.+]*) (?:is already )?installed\.\s*$"
+)
 _LAUNCHER = re.compile(
     r"^\s*[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d (\d+): (.+?) \[(\d{1,2})(\d)\] \d+ GB", re.IGNORECASE
 )
@@ -201,6 +204,12 @@ def _nccl(line: str) -> Iterator[Claim]:
         yield Claim("nccl", found.group(1), weight=Weight.LISTED)
 
 
+def _installed(line: str) -> Iterator[Claim]:
+    """What an extension of the web interface checked when it started."""
+    if found := _CHECKED.match(line):
+        yield Claim("packages", values.package_version(found.group(2)), key=found.group(1), weight=Weight.LISTED)
+
+
 def _gfx_type(line: str) -> Iterator[Claim]:
     """The target that Ollama found, in a message about its support."""
     if found := _GFX_TYPE.search(line):
@@ -298,4 +307,5 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "] Compute Capability ": _capable,
     'msg="detected GPUs"': _loaded,
     "] ": _launcher,
+    " installed.": _installed,
 }

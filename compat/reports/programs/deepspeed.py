@@ -38,6 +38,9 @@ _MARKS: Final = (
 )  # fmt: skip
 _UNTESTED = re.compile(r"untested triton version \((\d[\w.+]*)\)")
 _DETECTED = re.compile(r"requires a torch version .{0,60}but detected (\d+\.\d+[\w.+]*)")
+_MISMATCH = re.compile(
+    r"Installed CUDA version (\d+\.\d+) does not match the version torch was compiled with (\d+\.\d+)"
+)
 _WHEEL = re.compile(r"torch (\d[\w.+]*), (cuda|hip) (\d+\.\d+)")
 
 
@@ -85,6 +88,11 @@ def facts(view: View) -> Iterator[Claim]:
     for index, line in view.lines("untested triton version"):
         if found := _UNTESTED.search(line):
             yield from view.stamp(index, [Claim("packages", found.group(1), key="triton", weight=Weight.HINT)])
+    for index, line in view.lines("the version torch was compiled with"):
+        if found := _MISMATCH.search(line):
+            toolkit = Claim("cuda_toolkit", found.group(1), weight=Weight.LISTED)
+            built = values.build_claim("cuda", found.group(2))
+            yield from view.stamp(index, [toolkit, *([built] if built else [])])
     for index, line in view.lines("but detected"):
         if found := _DETECTED.search(line):
             yield from view.stamp(index, [Claim("packages", found.group(1), key="torch", weight=Weight.HINT)])

@@ -25,7 +25,7 @@ import compat.reports.devices as devices
 import compat.reports.values as values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import hint
-from compat.reports.systems import platform, spelling
+from compat.reports.systems import architecture, platform, spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +38,8 @@ _COUNT = re.compile(
     r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z]|\d{4})|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
 )
 _MEMORY = re.compile(
-    r"(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+with\s+\d+.*$"
+    r"\.\s+(?:Num GPUs|Max memory)\b.*$"
+    r"|(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+with\s+\d+.*$"
     r"|\s+\d{3,6}\s*(?:MB|MiB)\s*$|\s+\d+\s*(?:GB?|GiB)(?:\s*(?:of\s+)?(?:memory|VRAM|RAM|GDDR\d\w?))?\s*$",
     re.IGNORECASE,
 )
@@ -124,6 +125,27 @@ def _smi(value: str) -> Iterator[Claim]:
     for number in values.DOTTED.findall(value)[:4]:
         fact = "driver" if re.match(r"\d{3}\.", number) else "driver_cuda"
         yield Claim(fact, number, weight=Weight.HAND)
+
+
+def _release(pair: Pair) -> Iterator[Claim]:
+    """A release alone is Windows' where the form's platform is: ``Platform: Windows``, ``OS Version: 11``."""
+    value = _answer(pair)
+    if not re.fullmatch(r"1[01]|[78](?:\.1)?", value):
+        yield from _os(pair)
+    elif any("windows" in line.text.lower() for line in pair.page.lines[max(0, pair.index - 8) : pair.index]):
+        yield from hint(values.system_claims(f"Windows {value}"), Weight.HAND)
+
+
+def _provider(pair: Pair) -> Iterator[Claim]:
+    """CUDA and cuDNN that a form asks for as one library's version; of two that are named neither is certain."""
+    if len(_CUDA.findall(_answer(pair))) == 1 and not re.search(r"\d/\d", _answer(pair)):
+        yield from _cuda(pair)
+
+
+def _architecture(pair: Pair) -> Iterator[Claim]:
+    """The processor's architecture, ``X64``."""
+    if arch := architecture(_answer(pair)):
+        yield Claim("arch", arch, weight=Weight.HAND)
 
 
 def _kernel(pair: Pair) -> Iterator[Claim]:
@@ -247,7 +269,7 @@ _FRAMEWORKS: Final = {
 LABELS: Final[Mapping[str, values.Reader]] = {
     **_labels(
         _os, "os", "os platform and distribution", "operating system", "os/platform",
-        "system", "os version",
+        "system",
         "platform",
         "distribution", "linux distribution", "host os", "系统环境", "操作系统", "系统", "运行系统",
         "系统环境/system environment",
@@ -277,6 +299,9 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         "nvcc --version", "nvcc -v",
         "cuda runtime version", "cuda driver",
     ),
+    **_labels(_release, "os version"),
+    **_labels(_provider, "execution provider library version"),
+    **_labels(_architecture, "architecture"),
     **_labels(_paddle, "版本号/version", "版本号", "版本/version"),
     **_labels(_kernel, "kernel", "kernel version", "kernel release", "linux kernel", "linux kernel version"),
     **_labels(_rocm, "rocm version", "rocm", "rocm版本"),

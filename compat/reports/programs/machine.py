@@ -121,7 +121,7 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """The fields of these tools; uname by its first word."""
     marks = betrayed(page, found, (*_MODEL, "pretty_name", "productversion"))
     # Under this word other tools print a GPU's compute capability.
-    marks += [pair.index for label in _ARCHITECTURE for pair in found.get(label, ()) if not pair.value[:1].isdigit()]
+    marks += [pair.index for label in _ARCHITECTURE for pair in found.get(label, ()) if pair.value[:1].isalpha()]
     described = [pair.index for pair in found.get("description", ()) if spelling(pair.value)]
     return sorted(
         {

@@ -14,7 +14,7 @@ import compat.reports.programs.hand as hand
 import compat.reports.values as values
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import hint
-from compat.reports.systems import spelling
+from compat.reports.systems import architecture, spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ _SAID: Final = re.compile(
 )
 _SYSTEM_NAME: Final = (
     r"(?:linux[- ])?(?:x?ubuntu(?: server)?|debian(?: gnu/linux)?|centos(?: linux| stream)?|rhel"
-    r"|red ?hat(?: enterprise linux)?|rocky(?: linux)?|alma ?linux|fedora|opensuse leap|windows|win|mac ?os)"
+    r"|red ?hat(?: enterprise linux)?|rocky(?: linux)?|alma ?linux|fedora|opensuse leap|windows?|win|mac ?os)"
 )
 _SYSTEM_PART: Final = re.compile(rf"{_SYSTEM_NAME}[\w .\-]{{0,24}}\d[\w. ]{{0,12}}", re.IGNORECASE)
 _SYSTEM_SAID: Final = re.compile(
@@ -68,7 +68,7 @@ _CARD_PART: Final = re.compile(
 )
 _CARD_SAID: Final = re.compile(
     r"(?:(?<![\w.])(\d{1,2})\s?[x×*]?\s?|\b(two|three|four|eight)\s)?(?<![\w-])((?:nvidia\s+|amd\s+)?(?:"
-    r"(?:geforce\s+)?[rg]tx\s?\d{3,4}(?:\s?(?:ti|super|m|d))?(?:\s+super)?(?:\s+laptop(?: gpu)?)?"
+    r"(?:geforce\s+)?[rg]tx\s?\d{3,4}(?:\s?(?:ti|super|m|d))?(?:\s+super)?(?:\s+(?:laptop|mobile)(?: gpu)?)?"
     r"|geforce\s+(?:gt|mx)?\s?\d{3,4}m?|(?:gtx\s+)?titan\s+(?:xp|x|v|rtx|black)|tesla\s+[kmptv]\d{1,3}[a-z]{0,2}"
     r"|quadro\s+(?:rtx\s+\d{4}|[kmptgv]{1,2}\d{3,4})|rtx\s+a\d{4}|rtx pro \d{4}"
     r"|(?:radeon\s+)?rx\s?\d{3,4}(?:\s?(?:xtx|xt|gre|m))?|radeon\s+(?:vii|pro\s+\w{2,6})|(?:instinct\s+)?mi\d{2,3}[ax]?"
@@ -101,6 +101,8 @@ def whole(part: str) -> Item | None:
         return _versioned(found)
     if _SYSTEM_PART.fullmatch(part) and spelling(part):
         return Item(SYSTEM, part)
+    if arch := architecture(part):
+        return Item("arch", arch)
     return Item(CARD, part) if _CARD_PART.fullmatch(part) and re.search(r"\d", part) else None
 
 
@@ -127,7 +129,7 @@ def claims(item: Item, weight: Weight) -> Iterator[Claim]:
         yield from hint(values.system_claims(item.text), weight)
     elif item.kind == CARD:
         yield from hint([*hand.cards(item.text)] * item.many, weight)
-    elif item.kind in _SHAPES:
+    elif item.kind in _SHAPES or item.kind == "arch":
         yield Claim(item.kind, item.text, weight=weight)
     else:
         yield Claim("packages", item.text, key=item.kind, weight=weight)

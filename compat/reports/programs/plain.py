@@ -98,11 +98,16 @@ def _lists(view: View) -> Iterator[tuple[int, list[names.Item]]]:
 
 
 def _items(text: str) -> list[names.Item]:
-    """The items of a line; none if there is anything else on it."""
+    """The items of a line; none if there is anything else on it.
+
+    Among four and more one may be unknown, if it has a number too: ``Windows 11, 4060ti, CUDA 11.8, Python 3.10``.
+    """
     rest = _ASIDE.sub("", _LEAD.sub("", text, count=1))
     parts = [part for piece in _PARTS.split(rest) for part in _GLUED.split(piece)]
-    items = [names.whole(part.strip(" .*_`'\"()")) for part in parts if part.strip(" .")]
-    return [item for item in items if item] if all(items) else []
+    items = {part: names.whole(part) for part in (part.strip(" .*_`'\"()") for part in parts) if part}
+    unknown = [part for part, item in items.items() if item is None]
+    odd = len(unknown) > len(items) // 4 or not all(re.fullmatch(r"(?=.*\d)\S+(?: \S+)?", part) for part in unknown)
+    return [] if odd else [item for item in items.values() if item]
 
 
 def _beside_output(view: View, index: int) -> bool:

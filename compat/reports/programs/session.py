@@ -11,14 +11,15 @@
     1.12.1
     False
 
-Answers are matched with questions in order. ``torch.version.cuda`` prints nothing at a prompt when it is None, so only
-a printed None states a build without CUDA.
+Answers are matched with questions in order; where a print begins with words, its answer must begin with them too, and
+what is printed and not known here may have any answer. ``torch.version.cuda`` prints nothing at a prompt when it is
+None, so only a printed None states a build without CUDA.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import compat.reports.devices as devices
 import compat.reports.values as values
@@ -41,6 +42,19 @@ _STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
 _CODE = re.compile(r"\s*(?:import |from \w|print ?\()")
 _BESIDE = re.compile(r"python3? -c .{0,100}\)[\"'\s.:]{1,6}(\d+\.\d[\w.+]*)\s*$")
 _GCC = re.compile(r"^\W*(?:gcc|g\+\+|c\+\+) \(.{0,80}\) (\d+(?:\.\d+)+)")
+
+
+# Expressions whose answers are no versions: true or false, counts.
+_FIGURES: Final = re.compile(r"is_available|device_count|is_built|current_device|bf16|get_available|ones|rand|zeros")
+# The words that a print begins with, and its answer too.
+_LITERAL: Final = re.compile(r"[fr]?(['\"])([^'\"{}\\]{1,80})")
+
+
+class Question(NamedTuple):
+    """What one statement prints: ``said`` first, then a value for each reader; no reader where none is known."""
+
+    said: str
+    readers: list[Callable[[str], Iterator[Claim]] | None]
 
 
 def _version(name: str) -> Callable[[str], Iterator[Claim]]:
@@ -142,38 +156,66 @@ def _questions(view: View) -> Iterator[Claim]:
 
 
 def _answered(view: View, index: int, line: str, asked: set[int]) -> Iterator[Claim]:
-    """The first line below a question that is not a warning; another prompt means there was no answer.
+    """Answers below a line with questions; another prompt means there was none.
 
     Several questions in one ``print`` are answered on one line, in several statements on a line each; a script's
     questions may all stand before its answers. Lines taken as questions are added to ``asked``.
     """
-    pending = [_readers(statement) for statement in _STATEMENT.split(line)]
-    pending = [readers for readers in pending if readers]
+    pending = [*_unanswered(view, index), *_asked(line)]
     for row, text in view.span(index + 1, index + 24):
         if _CODE.match(text):
-            pending += [readers for readers in map(_readers, _STATEMENT.split(text)) if readers]
+            pending += _asked(text)
             asked.add(row)
             continue
         answer = re.sub(r"^\s*Out\[\d+\]:\s*", "", text).strip()
         if answer.startswith((">>>", "$", "In [", "...")) or not pending:
             return
-        claims = _claims(pending[0], answer)
-        if claims:
-            pending.pop(0)
-            yield from view.stamp(row, claims)
+        for at, question in enumerate(pending):
+            claims = _claims(question, answer) if at == 0 or question.said else []
+            if claims or (question.said and answer.startswith(question.said)):
+                del pending[: at + 1]
+                yield from view.stamp(row, claims)
+                break
+            if not (question.said or question.readers):
+                break  # it may be the answer to what we do not know
 
 
-def _readers(statement: str) -> list[Callable[[str], Iterator[Claim]] | None]:
-    """One reader per expression that the statement shows, ``None`` where it is no question we know."""
-    shown = statement.partition("print")[2] or statement
-    if not any(question in shown for question in _ANSWERS):
-        return []
-    parts = shown.strip(" ()>'\"").split(",")
-    return [next((read for question, read in _ANSWERS.items() if question in part), None) for part in parts]
+def _unanswered(view: View, index: int) -> list[Question]:
+    """What a script prints right above the line, whose answers come first."""
+    above: list[Question] = []
+    for _, text in reversed([*view.span(max(0, index - 12), index)]):
+        if text.lstrip().startswith((">>>", "$", "In [")):
+            break
+        if re.match(r"\s*print ?\(", text):
+            above[:0] = _asked(text)
+    return above
 
 
-def _claims(readers: list[Callable[[str], Iterator[Claim]] | None], answer: str) -> list[Claim]:
+def _asked(line: str) -> list[Question]:
+    """The questions of a line, statement for statement."""
+    return [question for statement in _STATEMENT.split(line) if (question := _question(statement))]
+
+
+def _question(statement: str) -> Question | None:
+    """What a statement asks; ``None`` if it prints nothing, or nothing that looks like a version."""
+    before, printed, shown = statement.partition("print")
+    known = any(question in statement for question in _ANSWERS)
+    if (not printed and not known) or (not known and _FIGURES.search(shown)):
+        return None
+    shown = (shown if printed else before).strip(" ()>")
+    said = _LITERAL.match(shown)
+    if said:
+        shown = shown[said.end() :]
+    parts = shown.strip(" ()>'\"").strip("\"',: ").split(",") if known else []
+    readers = [next((read for question, read in _ANSWERS.items() if question in part), None) for part in parts]
+    return Question(said[2].strip() if said else "", readers)
+
+
+def _claims(question: Question, answer: str) -> list[Claim]:
     """Claims of one answer line; words answer the arguments of one print in order."""
-    answers = [answer] if len(readers) == 1 else [word.strip("(),'\"") for word in answer.split()]
-    pairs = zip(readers, answers, strict=False)
+    if not answer.startswith(question.said):
+        return []
+    rest = answer[len(question.said) :].strip(" :=")
+    answers = [rest] if len(question.readers) == 1 else [word.strip("(),'\"") for word in rest.split()]
+    pairs = zip(question.readers, answers, strict=False)
     return [claim for read, text in pairs if read is not None for claim in read(text)]
