@@ -54,6 +54,20 @@ PAIRS = {
         "base-runtime-mismatch", True, CUDNN8 + JAXLIB.replace("cuda11.cudnn86", "cuda12.cudnn89"),
         [CUDNN8 + JAXLIB, CUDNN8.replace("11.8.0", "12.2.2") + JAXLIB.replace("cuda11.cudnn86", "cuda12.cudnn89")],
     ),
+    "what an application brings, of another cuDNN": (
+        "base-runtime-mismatch", True, CUDNN8 + "RUN pip install faster-whisper\n",
+        [
+            RUNTIME.replace("12.4.1-runtime", "12.4.1-cudnn-runtime") + "RUN pip install faster-whisper\n",
+            CUDNN8 + "RUN pip install faster-whisper==0.10.1\n",
+            CUDNN8 + "RUN pip install ctranslate2==3.24.0 faster-whisper\n",
+            "FROM python:3.11-slim\nRUN pip install faster-whisper\n",
+        ],
+    ),
+    "what an application brings, without cuDNN": (
+        "library-missing", True, RUNTIME + "RUN pip install faster-whisper\n",
+        [RUNTIME + "RUN apt-get install -y libcudnn9-cuda-12\nRUN pip install faster-whisper\n",
+         RUNTIME + "RUN pip install sentence-transformers\n"],
+    ),
     "a tag of a flavour that was never made": (
         "base-tag-gone", True, "FROM nvidia/cuda:12.4.1-cudnn8-runtime-ubuntu22.04\n",
         ["FROM nvidia/cuda:11.1.1-devel-ubuntu18.04\n", "FROM nvidia/cuda:11.1.1-base-ubuntu16.04\n",

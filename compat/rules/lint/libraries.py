@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.rules.lint.bases as bases
+import compat.rules.lint.origins as origins
 from compat import versions
 from compat.findings import Evidence
 from compat.rules.lint.finding import finding
+from compat.sources.values import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,20 +34,47 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
         return
     packaged = _packaged(scene)
     for item in scene.own:
-        build = item.build
-        if item.request.name == "jaxlib" and packaged:
+        if item.request.name != "jaxlib" or not packaged:
+            yield from _judged(item, base, scene)
+    for application, item in _brought_along(scene):
+        for each in _judged(item, base, scene):
+            if each.severity != "error":  # an older minor mostly serves, and nobody chose the newest on purpose
+                continue
+            yield replace(each, detail=f"{application} brings {item.request.name}: {each.detail}", confidence="likely")
+
+
+def _judged(item: Taken, base: Base, scene: Scene) -> Iterator[Finding]:
+    """One build that takes CUDA from the system, against the base."""
+    build = item.build
+    if build is None or build.cuda_from != "system" or not build.runtime.startswith("cuda"):
+        return
+    wanted = build.runtime.removeprefix("cuda")
+    if not base.flavour and not base.installed and base.kind == "cuda":  # another maker's: its tag names CUDA alone
+        yield from _other_runtime(item, wanted, scene)
+    elif not base.has_cuda_libraries and not base.installed:
+        yield _missing(item, f"CUDA {wanted}", scene)
+    elif _needs_cudnn(item) and not base.cudnn:
+        yield _missing(item, f"cuDNN {build.cudnn}".strip(), scene)
+    else:
+        yield from _other_runtime(item, wanted, scene)
+
+
+def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
+    """What applications without a version bring, in the newest build that fits, where the file does not ask for it.
+
+    A release of an application from before may bound what it brings, so one with a version is left alone.
+    """
+    asked = {item.request.name for item in scene.taken}
+    rows = {request.name: row for request, row in scene.applications}
+    for item in scene.own:
+        if item.request.name not in rows or item.request.spec or item.request.url:
             continue
-        if build is None or build.cuda_from != "system" or not build.runtime.startswith("cuda"):
-            continue
-        wanted = build.runtime.removeprefix("cuda")
-        if not base.flavour and not base.installed and base.kind == "cuda":  # another maker's: its tag names CUDA alone
-            yield from _other_runtime(item, wanted, scene)
-        elif not base.has_cuda_libraries and not base.installed:
-            yield _missing(item, f"CUDA {wanted}", scene)
-        elif _needs_cudnn(item) and not base.cudnn:
-            yield _missing(item, f"cuDNN {build.cudnn}".strip(), scene)
-        else:
-            yield from _other_runtime(item, wanted, scene)
+        for name in rows[item.request.name].pulls:
+            if name not in asked:
+                request = Request(name=name, line=item.request.line)
+                place = origins.Place(item.python, scene.platform, scene.glibc)
+                found = origins.outcome(request, item.step, scene.matrix, place)
+                yield item.request.text, replace(item, request=request, outcome=found)
 
 
 def named_libraries(scene: Scene) -> Iterator[Finding]:
