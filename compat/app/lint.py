@@ -117,7 +117,7 @@ def fix_files(names: Sequence[str], matrix: Matrix) -> str:
         after = before
         for edit in sorted(repairs(ask_of(name), matrix), key=lambda edit: -edit.line):
             after = _edited(after, edit)
-        if after != before and name != "-" and "\ufffd" not in before:  # bytes that are no text would be lost
+        if after != before and name != "-" and before.encode() == Path(name).read_bytes():  # nothing else may change
             write_atomically(name, after)
             changes += difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, name)
     return "".join(changes)
@@ -128,13 +128,28 @@ def _edited(text: str, edit: Edit) -> str:
     lines = text.splitlines(keepends=True)
     first = min(max(edit.line - 1, 0), len(lines))
     if not edit.old:
-        return "".join([*lines[:first], edit.new + "\n", *lines[first:]])
+        ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+        return "".join([*lines[:first], edit.new + ending, *lines[first:]])
     last = first + 1
-    while last < len(lines) and lines[last - 1].rstrip().endswith("\\"):
+    while last < len(lines) and (lines[last - 1].rstrip().endswith("\\") or _passed_over(lines[last - 1])):
         last += 1
     body = "".join(lines[first:last])
-    body = body.replace(edit.old, edit.new) if body.count(edit.old) == 1 else body
+    if body.count(edit.old) == 1:
+        body = _put_behind(body, edit) if edit.behind else body.replace(edit.old, edit.new)
     return "".join([*lines[:first], body, *lines[last:]])
+
+
+def _passed_over(line: str) -> bool:
+    """Whether a line between continued ones ends nothing: a comment or a blank one (Dockerfile reference, "Format")."""
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+def _put_behind(body: str, edit: Edit) -> str:
+    """The new text behind the word that holds the old one, outside of its quotes."""
+    end = body.index(edit.old) + len(edit.old)
+    while end < len(body) and not (body[end].isspace() or body[end] in ";&|)"):
+        end += 1
+    return f"{body[:end]} {edit.new}{body[end:]}"
 
 
 def ask_of(name: str) -> Ask:

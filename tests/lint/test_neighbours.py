@@ -70,6 +70,33 @@ PAIRS = [
         BARE.format("cudnn8-devel") + "jaxlib==0.4.25+cuda11.cudnn86\n",
         BARE.format("cudnn8-devel") + f"jaxlib==0.4.25+cuda11.cudnn86 {PAGE}\n",
     ),
+    # Paddle names its variants by a post release, on a page of its own
+    (
+        "index-missing",
+        "FROM python:3.10\nRUN pip install paddlepaddle-gpu==2.4.2.post117\n",
+        "FROM python:3.10\nRUN pip install paddlepaddle-gpu==2.4.2\n",
+    ),
+    (
+        "index-missing",
+        "FROM python:3.10\nRUN pip install paddlepaddle-gpu==2.4.2.post117\n",
+        "FROM python:3.10\nRUN pip install paddlepaddle-gpu==2.4.2.post117 -f https://www.paddlepaddle.org.cn/whl/linux/mkl/avx/stable.html\n",
+    ),
+    # every framework's own question for a device
+    *(
+        (
+            "gpu-query-at-build",
+            f"FROM python:3.11\nRUN python -c 'import {module} as m; print(m.{call})'\n",
+            f"FROM python:3.11\nRUN python -c 'import {module} as m; print(m.__version__)'\nCMD python -c 'm.{call}'\n",
+        )
+        for module, call in (
+            ("torch", "cuda.get_device_name(0)"),
+            ("tensorflow", "test.gpu_device_name()"),
+            ("tensorflow", "test.is_gpu_available()"),
+            ("tensorflow", "config.list_physical_devices()"),
+            ("jax", "jax.local_devices()"),
+            ("paddle", "paddle.utils.run_check()"),
+        )
+    ),
     # what a document is fed to decides whether it runs
     (
         "gpu-query-at-build",

@@ -8,13 +8,14 @@ from compat.matrix import matrix
 
 MATRIX = matrix()
 PYTORCH = "https://download.pytorch.org/whl"
+PADDLE = "https://www.paddlepaddle.org.cn/whl/linux/mkl/avx/stable.html"
 
 
 def fixed(folder, name, text):
     path = folder / name
-    path.write_text(text, "utf-8")
+    path.write_bytes(text.encode())
     diff = fix_files([str(path)], MATRIX)
-    return path.read_text("utf-8"), diff
+    return path.read_bytes().decode(), diff
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,28 @@ def fixed(folder, name, text):
             "Dockerfile",
             "FROM python:3.10\nRUN pip install torch==1.13.1+cu117 && true\n",
             f"FROM python:3.10\nRUN pip install torch==1.13.1+cu117 --extra-index-url {PYTORCH}/cu117 && true\n",
+        ),
+        # outside of quotes, and once for all that it serves
+        (
+            "Dockerfile",
+            "FROM python:3.10\nRUN pip install 'torch==1.13.1+cu117' torchvision==0.14.1+cu117\n",
+            f"FROM python:3.10\nRUN pip install 'torch==1.13.1+cu117' --extra-index-url {PYTORCH}/cu117 torchvision==0.14.1+cu117\n",
+        ),
+        (
+            "Dockerfile",
+            'FROM python:3.10\nRUN true \\\n && pip install \\\n # why\n "torch==1.13.1+cu117"; true\n',
+            f'FROM python:3.10\nRUN true \\\n && pip install \\\n # why\n "torch==1.13.1+cu117" --extra-index-url {PYTORCH}/cu117; true\n',
+        ),
+        (
+            "requirements.txt",
+            "torch==1.13.1+cu117 # a\r\nnumpy\r\n",
+            f"--extra-index-url {PYTORCH}/cu117\r\ntorch==1.13.1+cu117 # a\r\nnumpy\r\n",
+        ),
+        # two indexes
+        (
+            "requirements.txt",
+            "torch==1.13.1+cu117\npaddlepaddle-gpu==2.4.2.post117\n",
+            f"--find-links {PADDLE}\n--extra-index-url {PYTORCH}/cu117\ntorch==1.13.1+cu117\npaddlepaddle-gpu==2.4.2.post117\n",
         ),
         (
             "requirements.txt",
@@ -76,9 +99,17 @@ def test_a_safe_edit_is_made_shown_and_enough(tmp_path, name, text, expected):
         ("Dockerfile", "FROM nvidia/cuda:11.0-base\nRUN apt-key add x\nENV CUDA_VISIBLE_DEVICES=0\n"),
         ("Dockerfile", "FROM nvidia/cuda:10.2-base-ubuntu18.04\n"),
         ("Dockerfile", "FROM nvidia/cuda:12.4.0-cudnn8-runtime-ubuntu22.04\n"),
-        ("Dockerfile", "ARG C=12.2.0\nFROM nvidia/cuda:${C}-runtime-ubuntu20.04\n"),
-        ("Dockerfile", f"FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04@sha256:{'0' * 64}\n"),
+        ("Dockerfile", "ARG C=12.2.0\nFROM nvidia/cuda:${C}-runtime-ubuntu22.04\n"),
+        ("Dockerfile", f"FROM nvidia/cuda:12.2.0-runtime-ubuntu22.04@sha256:{'0' * 64}\n"),
         ("Dockerfile", "FROM python:3.10\nRUN pip install 'jax[cuda11_pip]'\n"),
+        # the base would be none of that vendor's; the system has ended whatever the tag
+        (
+            "Dockerfile",
+            f"FROM pytorch/pytorch:2.0.0-cuda11.7-cudnn8-runtime\nRUN pip install -U torch --extra-index-url {PYTORCH}/rocm6.2\n",
+        ),
+        ("Dockerfile", "FROM nvidia/cuda:12.2.0-runtime-ubuntu20.04\n"),
+        ("Dockerfile", "FROM python:3.10\nRUN pip install \"torch==1.13.1+cu117; python_version > '3'\"\n"),
+        ("requirements.txt", "\ufefftorch==1.13.1+cu117\n"),
         ("Dockerfile", "FROM nvidia/cuda:12.4.1-base-ubuntu22.04\n"),
         ("requirements.txt", "torch==9.9.9+cu999\n"),
         ("requirements.txt", "torch==2.6.0\n"),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.findings import Finding
+    from compat.matrix import Matrix
     from compat.rules.lint.bases import Base
     from compat.rules.lint.scene import Scene
     from compat.sources.values import Command, Request
@@ -58,12 +59,12 @@ def tags(scene: Scene) -> Iterator[Finding]:
             evidence=seen,
             sources=(scene.matrix.cite(row),) if row else (),
         )
-    elif ended := _ended(scene):
+    elif ended_on := ended(base.os, scene.matrix):
         yield finding(
             "base-tag-eol",
             scene,
             line,
-            f"{base.os} left standard support on {ended}.",
+            f"{base.os} left standard support on {ended_on}.",
             severity="warning",
             evidence=seen,
         )
@@ -83,11 +84,11 @@ def _line_removed(scene: Scene) -> bool:
     return bool(rows) and all(row.status == "gone" for row in rows)
 
 
-def _ended(scene: Scene) -> str:
-    """Day on which the base's system left support, if that is past."""
+def ended(os: str, matrix: Matrix) -> str:
+    """Day on which a base's system left support, if that is past; empty if it has not, or the system is not known."""
     from datetime import datetime, timezone
 
-    row = scene.matrix.system(bases.long_os(scene.base.os)) if scene.base and scene.base.os else None
+    row = matrix.system(bases.long_os(os)) if os else None
     today = datetime.now(tz=timezone.utc).date().isoformat()
     return row.eol if row and row.eol and row.eol < today else ""
 

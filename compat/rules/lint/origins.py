@@ -231,9 +231,11 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
         first = [build for build in known if version_of(build.version) == min(releases)]
         newest = max(_number(python) for build in first for python in build.python)
         return Outcome("none", why="python") if _number(place.python) > newest else Outcome("unknown", why="version")
-    if wanted.is_prerelease or wanted.is_postrelease or wanted < min(releases):
+    elsewhere = any(build.full_version == request.exact for build in known)
+    if not elsewhere and (wanted.is_prerelease or wanted.is_postrelease or wanted < min(releases)):
         return Outcome("unknown", why="version")
-    return Outcome("none", why="newer" if wanted.release > max(releases).release else "version")
+    newer = wanted.release > max(releases).release
+    return Outcome("none", why="elsewhere" if elsewhere else "newer" if newer else "version")
 
 
 def _reaches_below(spec: str, oldest: Version) -> bool:

@@ -9,9 +9,11 @@ becomes the one that took its place (``cuda12_pip`` is ``cuda12`` now: JAX's cha
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import compat.rules.lint.bases as bases
+import compat.rules.lint.images as images
 import compat.rules.lint.requests as requests
 from compat.lazy import dataclass
 from compat.rules.lint.scene import scenes
@@ -34,12 +36,14 @@ class Edit:
         line: first line of the instruction or requirement, from 1.
         old: text to replace, which must stand there exactly once; empty to put ``new`` on a line before it.
         new: what to write instead.
+        behind: whether ``old`` stays and ``new`` is put behind the word that holds it, quotes included.
     """
 
     code: str
     line: int
     old: str
     new: str
+    behind: bool = False
 
 
 def repairs(ask: Ask, matrix: Matrix) -> tuple[Edit, ...]:
@@ -47,7 +51,8 @@ def repairs(ask: Ask, matrix: Matrix) -> tuple[Edit, ...]:
     found: dict[tuple[int, str], Edit] = {}
     for scene in scenes(ask, matrix):
         for edit in (*_only_index(scene), *_named_index(scene), *_maintained(scene), *_renamed_extra(scene)):
-            found.setdefault((edit.line, edit.old), edit)
+            added = edit.behind or not edit.old  # an option is added once, whatever it serves
+            found.setdefault((edit.line, edit.new if added else edit.old), edit)
     for service in ask.services:
         for edit in _tag(bases.read(service.image, matrix), service.image_line, matrix):
             found.setdefault((edit.line, edit.old), edit)
@@ -63,6 +68,9 @@ def _only_index(scene: Scene) -> Iterator[Edit]:
         if step is None or step.files or step.index or step.find_links or len(step.extra_indexes) != 1:
             continue
         mine = [item for item in scene.own if item.step is step]
+        vendor = re.match(r"cu|rocm", items[0].origins[-1].variant)  # what works today on the other vendor's base stays
+        if vendor and scene.gpu in {"cuda", "rocm"} and not scene.gpu.startswith(vendor.group()):
+            continue
         if all(requests.has_match(item, item.origins[1], scene) for item in mine):
             yield Edit("extra-index-shadowed", step.line, "--extra-index-url", "--index-url")
 
@@ -72,14 +80,13 @@ def _named_index(scene: Scene) -> Iterator[Edit]:
     for finding in requests.unmet(scene):
         item = _asked_at(finding.place.line if finding.place else 0, scene)
         url, option = requests.index_of(item, scene) if item else ("", "")
-        if finding.code != "index-missing" or item is None or not url:
+        if finding.code != "index-missing" or item is None or not url or item.request.marker:
             continue
         address = f"{option} {url}"
         if scene.ask.kind == "requirements":
             yield Edit("index-missing", 1, "", address)
         elif scene.ask.kind == "dockerfile" and not item.step.files:
-            text = item.request.text
-            yield Edit("index-missing", item.step.line, text, f"{text} {address}")
+            yield Edit("index-missing", item.step.line, item.request.text, address, behind=True)
 
 
 def _maintained(scene: Scene) -> Iterator[Edit]:
@@ -106,6 +113,8 @@ def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Edit]:
         if bases.cuda_minor(other) == bases.cuda_minor(base)
         and (other.flavour, other.os, other.cudnn) == (base.flavour, base.os, base.cudnn)
     ]
+    if not gone and images.ended(base.os, matrix):  # any tag of that system would be told again
+        return
     if len(alike) == 1 and base.os and alike[0] != base.tag:
         yield Edit("base-tag-gone" if gone else "base-tag-eol", line, f":{base.tag}", f":{alike[0]}")
 
@@ -125,4 +134,5 @@ def _renamed_extra(scene: Scene) -> Iterator[Edit]:
 
 
 def _asked_at(line: int, scene: Scene) -> Taken | None:
-    return next((item for item in scene.own if item.request.line == line and "+" in item.request.spec), None)
+    asked = (item for item in scene.own if item.request.line == line and item.request.exact)
+    return next((item for item in asked if "+" in item.request.spec or item.outcome.why == "elsewhere"), None)

@@ -32,12 +32,13 @@ def unmet(scene: Scene) -> Iterator[Finding]:
             yield _no_python(item, scene)
         if item.outcome.status != "none" or item.request.marker:
             continue
-        local = _LOCAL_CUDA.search(item.request.exact)
-        if item.outcome.why == "version" and local and all(place.url == "" for place in item.origins):
+        local = _LOCAL_CUDA.search(item.request.exact) or item.outcome.why == "elsewhere"
+        lacking = item.outcome.why in {"version", "elsewhere"}
+        if lacking and local and all(place.url == "" for place in item.origins):
             yield _index_missing(item, scene)
         elif item.outcome.why == "extra":
             yield _extra_elsewhere(item, scene)
-        elif item.outcome.why in {"version", "newer"} and item.request.spec:
+        elif item.outcome.why in {"version", "elsewhere", "newer"} and item.request.spec:
             yield _no_version(item, scene)
         elif item.outcome.why == "python":
             yield _no_python(item, scene)
@@ -78,7 +79,7 @@ def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
 
 def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
     """Address of the index or page that has a local version, and the option that names it; empty if none is known."""
-    builds = scene.matrix.builds(item.request.name)
+    builds = scene.rows(item.request.name)
     build = next((build for build in builds if build.full_version == item.request.exact and build.index), None)
     links = {row.name for row in scene.matrix.table("indexes") if row.links}
     if build is None:
@@ -88,7 +89,7 @@ def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
 
 def _no_version(item: Taken, scene: Scene) -> Finding:
     """A version that the named indexes do not have; a warning where the matrix may be older than the index."""
-    builds = scene.matrix.builds(item.request.name)
+    builds = scene.rows(item.request.name)
     near = sorted({b.version for b in builds if any(place.has(b) for place in item.origins)}, key=origins.version_of)[
         -4:
     ]
@@ -114,7 +115,7 @@ def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
     if not item.request.exact or item.request.url or item.request.marker:
         return False
     release = item.request.exact.partition("+")[0]
-    rows = [row for row in scene.matrix.builds(item.request.name) if row.version == release]
+    rows = [row for row in scene.rows(item.request.name) if row.version == release]
     return bool(rows) and all(row.python and not {*row.python} & {*pythons} for row in rows)
 
 
@@ -154,7 +155,7 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
 def _no_python(item: Taken, scene: Scene) -> Finding:
     """A release that has no wheel for the stage's Python, with those that it has."""
     version, here = item.request.exact.partition("+")[0], {"any", scene.platform}
-    builds = [b for b in scene.matrix.builds(item.request.name) if b.version == version and here & {*b.platforms}]
+    builds = [b for b in scene.rows(item.request.name) if b.version == version and here & {*b.platforms}]
     pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
@@ -198,12 +199,12 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
 
 def _offers(item: Taken, extra: list[origins.Origin], scene: Scene) -> bool:
     """Whether the extra places are about this package at all (``numpy`` is on no GPU index by intent)."""
-    return any(place.has(build) for build in scene.matrix.builds(item.request.name) for place in extra)
+    return any(place.has(build) for build in scene.rows(item.request.name) for place in extra)
 
 
 def _runtimes(item: Taken, extra: list[origins.Origin], scene: Scene) -> set[str]:
     """Runtimes that the extra places stand for: a default build of the same runtime is what was meant."""
-    builds = scene.matrix.builds(item.request.name)
+    builds = scene.rows(item.request.name)
     return {build.runtime for build in builds if any(place.has(build) for place in extra)}
 
 
@@ -212,7 +213,7 @@ def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     wanted = origins.specifiers(item.request.spec)
     return wanted is not None and any(
         place.has(build) and wanted.contains(build.full_version) and (not scene.python or scene.python in build.python)
-        for build in scene.matrix.builds(item.request.name)
+        for build in scene.rows(item.request.name)
     )
 
 

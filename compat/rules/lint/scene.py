@@ -157,6 +157,11 @@ class Scene:
         found = ((item.request, known[item.request.name]) for item in self.taken if item.request.name in known)
         return tuple((each, row) for each, row in found if not row.extras or _extras(each) & {*row.extras})
 
+    def rows(self, name: str) -> list[Build]:
+        """The builds that a name installs; several distributions of one package have names of their own."""
+        package = self.matrix.package(name)
+        return [row for row in self.matrix.builds(package.name) if row.install_name == name] if package else []
+
     def build_of(self, name: str) -> Taken | None:
         """The last request for a package whose build is known."""
         return next((item for item in self.builds if item.request.name == name), None)

@@ -25,7 +25,8 @@ _SCRIPT: Final = re.compile(
     r"\b\w*(?:pretrained|example|infer|predict|demo|benchmark|train|generate|test_gpu|check_gpu)\w*\.py\b"
 )
 _IN_PYTHON: Final = re.compile(
-    r"is_available\(\)|list_physical_devices\(|get_device_(name|properties|capability)\(|device_count\(\)|jax\.devices\("
+    r"is_available\(\)|is_gpu_available\(|list_(?:physical|local)_devices\(|get_device_(?:name|properties|capability)\(|"
+    r"gpu_device_name\(|device_count\(\)|jax\.(?:local_)?devices\(|paddle\.utils\.run_check\("
 )
 _TOOLKIT: Final = re.compile(r"(libnvidia-container.*|nvidia-container-(toolkit|runtime).*|nvidia-docker2?)")
 _DRIVER: Final = re.compile(
