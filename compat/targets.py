@@ -125,6 +125,8 @@ def _runs(device: str, target: str, families: Families) -> Kernels:
     want, have = sm(device), sm(target)
     if want is not None and have is not None:
         return _runs_ptx(want, have) if have.ptx else _runs_sass(want, have, families)
+    if device == target and not is_gfx(device):
+        return "native"  # a TPU's generation, an Ascend's series, an Intel device
     if device in families.intel:
         return "native" if target in families.intel[device] else "ptx" if target == SPIRV else "none"
     return "native" if is_gfx(target) and _runs_gfx(device, target, families) else "none"

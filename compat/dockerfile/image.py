@@ -234,11 +234,11 @@ def _environment(plan: Plan, settings: Settings) -> dict[str, str]:
 
 
 def family(plan: Plan) -> str:
-    """Which template writes the plan: ``cuda``, ``rocm``, ``xpu``, ``jetson`` or ``cpu``."""
+    """Which template writes the plan: ``cuda``, ``rocm``, ``xpu``, ``tpu``, ``jetson`` or ``cpu``."""
     image = plan.base_image.image if plan.base_image else ""
     if "l4t" in image or "jetson" in image or "tegra" in image:
         return "jetson"
-    return next((name for name in ("cuda", "rocm", "xpu") if plan.runtime.startswith(name)), "cpu")
+    return next((name for name in ("cuda", "rocm", "xpu", "tpu") if plan.runtime.startswith(name)), "cpu")
 
 
 def _base(plan: Plan) -> BaseImage:
@@ -247,6 +247,12 @@ def _base(plan: Plan) -> BaseImage:
         raise InputError(
             f"the plan for {plan.runtime} has no base image: its system does not run in Linux containers",
             hint="resolve for a Linux target, for example with --os ubuntu22.04",
+        )
+    if plan.runtime.startswith("cann"):
+        # Its driver's libraries are mounted at run time alone: no build here can prove that what was installed imports.
+        raise InputError(
+            f"no Dockerfile is written for Ascend ({plan.runtime})",
+            hint=f"start from {plan.base_image.image} and install what `envcheck resolve --format requirements` prints",
         )
     return plan.base_image
 

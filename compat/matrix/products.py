@@ -18,7 +18,21 @@ _PCI: Final = pattern(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
 _BRACKETS: Final = pattern(r"\[([^\[\]]{1,200})\]")
 _WORD: Final = pattern(r"[a-z0-9+.]+")
 _VENDORS: Final = frozenset(
-    {"nvidia", "amd", "ati", "intel", "corporation", "inc", "advanced", "micro", "devices", "gpu", "graphics"}
+    {
+        "nvidia",
+        "amd",
+        "ati",
+        "intel",
+        "google",
+        "huawei",
+        "corporation",
+        "inc",
+        "advanced",
+        "micro",
+        "devices",
+        "gpu",
+        "graphics",
+    }
 )
 _FAMILIES: Final = frozenset({"geforce", "quadro", "tesla", "radeon", "instinct", "arc"})
 _MAKERS: Final = {

@@ -120,7 +120,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         ),
         "date": DATE,
     },
-    rows.Product: {"vendor": _word("nvidia", "amd", "intel"), "pci": PCI},
+    rows.Product: {"vendor": _word("nvidia", "amd", "intel", "google", "huawei"), "pci": PCI},
     rows.Image: {
         "runtime": RUNTIME,
         "cuda": DOTTED,

@@ -26,6 +26,7 @@ from compat.lazy import dataclass
 from compat.plan import BaseImage
 from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.needs import Stand
+from compat.resolve.options import split_runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +58,7 @@ RANKS: Final = (
     "the tag by name",
 )
 
-_PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu"}
+_PURPOSES: Final = {"cuda": "nvidia/cuda", "rocm": "rocm/dev-ubuntu", "cann": "quay.io/ascend/cann"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +208,7 @@ class Images:
 
     def _suitable(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
         """Image rows that serve the need: row, flavour, how near to the purpose (0 best), and the reason."""
-        kind = need.runtime.rstrip("0123456789.")
+        kind, _ = split_runtime(need.runtime)
         if need.system and need.board:
             yield from self._of_jetpack(need)
         elif need.system:
@@ -290,7 +291,7 @@ class Images:
         return self._known.images_of(prefix)
 
     def _violations(self, row: Image, need: Need) -> Alternatives:
-        """Constraints that an image breaks: another system than asked for, or a host that its condition refuses.
+        """Constraints that an image breaks: another system or device, or a host that its condition refuses.
 
         A GPU whose driver is not known refuses nothing: the plan then states the driver it needs.
         """
@@ -298,6 +299,8 @@ class Images:
         violations: Alternatives = FITS if target.os in {"", row.os} else (target.os_bit,)
         for machine in target.machines if need.forward else ():
             violations = both(violations, self._scale.forwards(need.runtime.removeprefix("cuda"), machine))
+        if row.devices:
+            violations = both(violations, (sum(one.bit for one in target.devices if one.target not in row.devices),))
         if not row.require:
             return violations
         for device in target.devices:

@@ -247,6 +247,7 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     yield from _strange_extras(search)
     yield from _jetpacks(search, chosen)
     yield from _no_code(search, chosen)
+    yield from _plugged(search, chosen)
     if driver.minimum and not any(machine.number for machine in target.machines):
         side = " of Windows" if target.wsl else ""
         yield f"the host has NVIDIA driver {driver.minimum}{side} or later (no driver version is known)"
@@ -268,6 +269,17 @@ def _conditions(search: Search, found: Assignment, chosen: Sequence[Weighed], dr
     if image is not None and image.python_from == "uv":
         lacks = f"{image.os} packages no final release of it"
         yield f"Python {found.footing.python} comes as a standalone build, since {lacks}"
+
+
+def _plugged(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
+    """CPU builds in a plan for devices that nobody asked for as such: a plug-in brings them the device."""
+    vendors = search.target.vendors
+    plugins = [f"{one.option.package} {one.option.full}" for one in chosen if one.option.vendor in vendors]
+    asked = search.target.cpu or any(wish.cpu for wish, _ in search.target.wishes)
+    for weighed in chosen if vendors and not asked else ():
+        if weighed.option.vendor == "cpu":
+            name = f"{weighed.option.package} {weighed.option.full}"
+            yield f"{name} is a CPU build: {' and '.join(plugins)} brings the device to it"
 
 
 def _inferred(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:

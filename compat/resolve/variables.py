@@ -41,7 +41,7 @@ def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
     for package, numbered in asked.items():
         for leader in _leaders(package, numbered[0][0], target, known):
             leaders.setdefault(leader, []).append(package)
-    on_cpu = _on_cpu(target, asked, leaders)
+    on_cpu = _on_cpu(target, asked, leaders) | set(_plugged(target, leaders, known))
     found = []
     for name in (*asked, *(leader for leader in leaders if leader not in asked)):
         wishes = tuple(asked.get(name, ()))
@@ -54,17 +54,17 @@ def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
 def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> Iterator[str]:
     """The frameworks that a package brings: the one it follows, and those that its newest release asked for requires.
 
-    A framework that has no build for a vendor whose devices the package drives is left out: its plug-ins (Ascend, TPU)
-    go with builds that nobody asked for by name.
+    A framework that has no build for a vendor whose devices the package drives is left out, unless the target has such
+    a device: its plug-ins (Ascend, TPU) go with builds that nobody asked for by name.
     """
     row = known.matrix.packages[package]
     if row.follows:
         yield row.follows
     if row.kind == "framework":
         return
-    vendors = {option.vendor for option in known.packages.options(package)}
     for name in known.frameworks_of(wish, target.place):
-        if name != row.follows and vendors <= {"", "cpu", *(option.vendor for option in known.packages.options(name))}:
+        foreign = _makers(package, known) - _makers(name, known)
+        if name != row.follows and (not foreign or foreign & target.vendors):
             yield name
 
 
@@ -78,3 +78,20 @@ def _on_cpu(target: Situation, asked: dict[str, list[tuple[Wish, int]]], leaders
         if named.intersection((leader, *followers)):
             named.update((leader, *followers))
     return named
+
+
+def _plugged(target: Situation, leaders: dict[str, list[str]], known: Knowledge) -> Iterator[str]:
+    """Frameworks to which a plug-in brings the target's devices, and what follows them: CPU builds, for want of others.
+
+    Sources: Ascend/pytorch README (torch is the CPU build, torch_npu brings the device), pytorch/xla README.
+    """
+    makers = {name: _makers(name, known) for name in {*leaders, *(one for all_ in leaders.values() for one in all_)}}
+    for leader, followers in leaders.items():
+        drivers = [name for name in followers if target.vendors and target.vendors <= makers[name] - makers[leader]]
+        if drivers:
+            yield from (leader, *(name for name in followers if name not in drivers))
+
+
+def _makers(package: str, known: Knowledge) -> set[str]:
+    """Vendors whose devices some build of a package is for."""
+    return {option.vendor for option in known.packages.options(package)} - {"", "cpu"}

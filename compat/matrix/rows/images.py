@@ -14,13 +14,14 @@ class Image(Row):
         repository: ``nvidia/cuda``.
         tag: ``11.8.0-{flavour}-ubuntu22.04``; ``{flavour}`` stands for each of ``flavours``.
         flavours: ``base runtime devel``, or with cuDNN ``cudnn8-runtime cudnn8-devel``; empty for a plain tag.
-        runtime: ``cuda11.8``, ``rocm6.2``, ``cpu``.
+        runtime: ``cuda11.8``, ``rocm6.2``, ``cann8.5.0``, ``cpu``.
         cuda: full toolkit version inside, ``11.8.0``; ``rocm`` likewise.
         os: ``ubuntu22.04``.
         arch: ``x86_64 aarch64``.
         status: ``active`` (rebuilt, or not known to have ended), ``eol`` (there when last seen, no rebuilds), ``gone``.
         python: Python minor that the image itself provides; empty if none.
         framework: ``torch==2.0.1`` for framework images.
+        devices: targets of the devices that it holds kernels for (``ascend-910b``); empty if for any.
         require: the NVIDIA_REQUIRE_CUDA expression it carries; in TOML the name of a row of ``requires``.
         seen: day on which the tag was last seen to exist.
     """
@@ -38,6 +39,7 @@ class Image(Row):
     status: str = "active"
     python: str = ""
     framework: str = ""
+    devices: tuple[str, ...] = ()
     require: str = ""
     seen: str = ""
 

@@ -12,8 +12,9 @@ class Product(Row):
 
     Attributes:
         name: as its driver prints it, ``NVIDIA GeForce RTX 4090``.
-        vendor: ``nvidia``, ``amd``, ``intel``.
-        target: ``sm_89``, ``gfx1100``; ``xpu`` family name for Intel.
+        vendor: ``nvidia``, ``amd``, ``intel``, ``google``, ``huawei``.
+        target: ``sm_89``, ``gfx1100``; ``xpu`` family name for Intel; generation of a TPU (``tpu-v5e``), series of an
+            Ascend processor (``ascend-910b``).
         aliases: other spellings; a TOML list is not needed, items are joined by ``;``.
         pci: ids, ``10de:2684``.
         brand: NVIDIA's brand word in NVIDIA_REQUIRE_CUDA: ``geforce``, ``tesla``, ``quadrortx``, ...
