@@ -54,17 +54,18 @@ def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
 def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> Iterator[str]:
     """The frameworks that a package brings: the one it follows, and those that its newest release asked for requires.
 
-    A framework that has no build for a vendor whose devices the package drives is left out, unless the target has such
-    a device: its plug-ins (Ascend, TPU) go with builds that nobody asked for by name.
+    A framework that has no build for a vendor whose devices the package drives is left out, unless the package is a
+    plug-in of it (Ascend, TPU) and the target has such a device.
     """
     row = known.matrix.packages[package]
     if row.follows:
         yield row.follows
+    if row.plugs and target.vendors & _makers(package, known):
+        yield row.plugs
     if row.kind == "framework":
         return
     for name in known.frameworks_of(wish, target.place):
-        foreign = _makers(package, known) - _makers(name, known)
-        if name != row.follows and (not foreign or foreign & target.vendors):
+        if name not in {row.follows, row.plugs} and _makers(package, known) <= _makers(name, known):
             yield name
 
 
@@ -85,11 +86,11 @@ def _plugged(target: Situation, leaders: dict[str, list[str]], known: Knowledge)
 
     Sources: Ascend/pytorch README (torch is the CPU build, torch_npu brings the device), pytorch/xla README.
     """
-    makers = {name: _makers(name, known) for name in {*leaders, *(one for all_ in leaders.values() for one in all_)}}
     for leader, followers in leaders.items():
-        drivers = [name for name in followers if target.vendors and target.vendors <= makers[name] - makers[leader]]
-        if drivers:
-            yield from (leader, *(name for name in followers if name not in drivers))
+        plugins = [name for name in followers if known.matrix.packages[name].plugs == leader]
+        driven = {vendor for name in plugins for vendor in _makers(name, known)}
+        if plugins and target.vendors and target.vendors <= driven:
+            yield from (leader, *(name for name in followers if name not in plugins))
 
 
 def _makers(package: str, known: Knowledge) -> set[str]:

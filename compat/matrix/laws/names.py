@@ -93,10 +93,11 @@ def _below(minor: str, known: Collection[str]) -> bool:
 
 
 def _package_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The package that a companion follows."""
-    follows = item.row.follows
-    if follows and follows not in {package.row.name for package in view.of("packages")}:
-        yield Breach(item, "follows", f"{follows} is not in packages", "a name of packages")
+    """The package that a companion follows or plugs a device into."""
+    for key in ("follows", "plugs"):
+        name = getattr(item.row, key)
+        if name and name not in {package.row.name for package in view.of("packages")}:
+            yield Breach(item, key, f"{name} is not in packages", "a name of packages")
 
 
 def _image_names(view: View, item: Placed) -> Iterator[Breach]:
