@@ -32,7 +32,7 @@ class Cell:
     @property
     def platform(self) -> str:
         """Docker's name of the architecture."""
-        return {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}.get(self.plan.arch, f"linux/{self.plan.arch}")
+        return self.plan.platforms[0]
 
     @property
     def needs_gpu(self) -> bool:

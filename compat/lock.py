@@ -21,7 +21,7 @@ def requirements(plan: Plan) -> str:
     pip has one set of indexes per file, so an extra index is named once; the local version tag (``+cu118``) is what
     keeps the default index from answering with its own build.
     """
-    lines = [f"# {plan.runtime}, Python {plan.python}, {plan.arch}; made by envcheck"]
+    lines = [f"# {plan.runtime}, Python {plan.python}, {', '.join(plan.archs)}; made by envcheck"]
     lines += _options(plan)
     for build in plan.builds:
         lines += [build.requirement, *build.pins]

@@ -14,13 +14,16 @@ from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 SCHEMA: Final = "envcheck.resolve/1"
 _LONGEST: Final = 20_000  # characters; explanations of conflicts cite many sources, nothing else is long
 
 # The runtime of a plan in which nothing has GPU code although no CPU build was asked for.
 NO_CODE: Final = "none"
+
+# Architectures as builders of images call them (OCI image specification, image-index.md, ``platform``).
+_PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
 
 How = Literal["measured", "documented", "inferred"]
 Status = Literal["plan", "conflict", "unknown"]
@@ -136,6 +139,7 @@ class Plan:
             where nothing in it has GPU code although no CPU build was asked for.
         python: minor version, ``3.11``.
         arch: machine architecture, ``x86_64`` or ``aarch64``.
+        also: further architectures that the same plan was found for: one Dockerfile builds an image for each.
         base_image: what the Dockerfile starts from; ``None`` on systems without containers (macOS, Windows).
         builds: what to install, in order.
         system: libraries that must come from the base image: ``cuda11.8``, ``cudnn8``.
@@ -163,6 +167,17 @@ class Plan:
     choices: tuple[Choice, ...] = ()
     conditions: tuple[str, ...] = ()
     matrix: str = ""
+    also: tuple[str, ...] = ()
+
+    @property
+    def archs(self) -> tuple[str, ...]:
+        """Every architecture that the plan is for."""
+        return (self.arch, *self.also)
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """The same as a builder of images names them, ``linux/amd64``."""
+        return platforms(self.archs)
 
     def versions(self) -> dict[str, str]:
         """Distribution, spelled as indexes do -> the exact version that is to be installed; pins included."""
@@ -222,6 +237,11 @@ class Answer:
     conflicts: tuple[Conflict, ...] = ()
     fixes: tuple[Remedy, ...] = ()
     conditions: tuple[str, ...] = ()
+
+
+def platforms(archs: Sequence[str]) -> tuple[str, ...]:
+    """Names of Linux images for machine architectures; one that has no name of its own there keeps ours."""
+    return tuple(_PLATFORMS.get(arch, f"linux/{arch}") for arch in archs)
 
 
 def dump(answer: Answer) -> dict[str, Any]:

@@ -11,7 +11,8 @@ def expect(what, have, want):
 
 
 expect("Python", "%d.%d" % sys.version_info[:2], plan["python"])
-expect("machine", platform.machine(), plan["machine"])
+machine = platform.machine()
+expect("machine", machine, machine if machine in plan["machines"] else " or ".join(plan["machines"]))
 site = sysconfig.get_paths()["purelib"]
 found = {}
 for entry in os.listdir(site):

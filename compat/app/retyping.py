@@ -26,11 +26,13 @@ class Asking:
         command: name of the command, ``resolve`` or ``dockerfile``.
         option: option that stands before each requirement, ``--framework``; empty where they stand alone.
         words: words that are about neither wishes nor target, such as ``--matrix rows.toml``.
+        swap: an option of the solver and the one that was typed in its place; both empty where there is none.
     """
 
     command: str = "resolve"
     option: str = ""
     words: tuple[str, ...] = ()
+    swap: tuple[str, str] = ("", "")
 
 
 # ``envcheck resolve`` without further words.
@@ -67,9 +69,17 @@ def _whole(command: str, asking: Asking, more: Sequence[str], *, cpu: bool) -> s
         return ""
     words = shlex.split(command)[2:]
     first = next((place for place, word in enumerate(words) if word.startswith("--")), len(words))
-    options = [*words[first:], *(["--cpu"] if cpu and "--cpu" not in words else [])]
+    options = [*_swapped(words[first:], *asking.swap), *(["--cpu"] if cpu and "--cpu" not in words else [])]
     wishes = _behind(words[:first], asking.option)
     return shlex.join(["envcheck", asking.command, *wishes, *options, *more, *asking.words])
+
+
+def _swapped(options: list[str], solver: str, typed: str) -> list[str]:
+    """Options with the solver's own one as it was typed; another value of it is the fix itself, and stays."""
+    for place in range(len(options) - 1):
+        if options[place : place + 2] == solver.split():
+            return [*options[:place], *typed.split(" ", 1), *options[place + 2 :]]
+    return options
 
 
 def _behind(wishes: Sequence[str], option: str) -> Iterator[str]:

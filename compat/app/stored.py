@@ -91,7 +91,7 @@ def _demand_sound(plan: Plan, where: str) -> None:
     found = {
         "plan.runtime": (plan.runtime,),
         "plan.python": (plan.python, *((base.python,) if base and base.python else ())),
-        "plan.arch": (plan.arch,),
+        "plan.arch": plan.archs,
         "plan.builds.name": tuple(build.name for build in builds),
         "plan.builds.version": tuple(build.version for build in builds),
         "plan.builds.runtime": tuple(build.runtime for build in builds if build.runtime),

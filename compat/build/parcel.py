@@ -40,7 +40,7 @@ def words(
 def agreed(plan: Plan) -> str:
     """What an image must agree with, as ``plan_checks.py`` reads it; free-threaded Pythons state a plain version."""
     python = plan.python.removesuffix("t")
-    return json.dumps({"python": python, "machine": plan.arch, "versions": plan.versions()}, sort_keys=True)
+    return json.dumps({"python": python, "machines": plan.archs, "versions": plan.versions()}, sort_keys=True)
 
 
 def options(level: str, *, expect: str, frameworks: Sequence[str], timeout: float, seconds: float) -> list[str]:

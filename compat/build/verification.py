@@ -51,6 +51,7 @@ def verify(
     expect: str = "",
     frameworks: Sequence[str] = (),
     plan: Plan | None = None,
+    platform: str = "",
 ) -> Verification:
     """Run the probes in a fresh container of an image, and leave nothing of it behind.
 
@@ -67,6 +68,7 @@ def verify(
         expect: planned runtime, ``cuda12.6``.
         frameworks: modules to test; those installed if empty.
         plan: what it was built from, where that is known otherwise than by its label.
+        platform: which image of a name that has several, ``linux/arm64``; the engine's own if empty.
 
     Raises:
         InputError: if the level is unknown, or the devices or the memory can be no engine's.
@@ -82,6 +84,7 @@ def verify(
         modules = tuple(frameworks) or _modules(plan)
         words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds, plan=plan)
         limits = {**engine.confinement(memory), **engine.devices(client, runtime, gpus)}
+        limits |= {"platform": platform} if platform else {}
         ending = _in_container(client, found, words, limits, timeout + seconds * (level == "stress"))
         probes = _concluded(*ending[:2], timeout, ending[2])
         return _verification(image, level, probes, f"container of {image}")

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from compat.cli.options import ImageOptions, Knowledge, Speech, TargetOptions, Texts, finite
+from compat.cli.options import ImageOptions, Knowledge, PlatformOptions, Speech, TargetOptions, Texts, finite
 from compat.lazy import dataclass
 
 
@@ -14,7 +14,6 @@ class EngineOptions:
 
     tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the image.")] = "envcheck:latest"
     context: Annotated[str, typer.Option(metavar="DIR", help="Folder whose files the Dockerfile may copy.")] = "."
-    platform: Annotated[Texts, typer.Option(metavar="OS/ARCH", help="linux/arm64 (repeatable; needs buildx).")] = None
     push: Annotated[bool, typer.Option("--push", help="Push the image to its registry.")] = False
     build_arg: Annotated[Texts, typer.Option(metavar="NAME=VALUE", help="Build argument (repeatable).")] = None
     secret: Annotated[Texts, typer.Option(metavar="ID=FILE", help="Secret mounted for single steps (repeatable).")] = (
@@ -43,7 +42,6 @@ class EngineOptions:
 
         same = ("tag", "context", "push", "network", "no_cache", "sbom", "provenance", "timeout")
         return {name: getattr(self, name) for name in same} | {
-            "platforms": tuple(self.platform or ()),
             "build_args": pairs(self.build_arg, "--build-arg"),
             "secrets": pairs(self.secret, "--secret", "ID=FILE"),
             "cache_from": tuple(self.cache_from or ()),
@@ -59,6 +57,7 @@ def command(
     *,
     engine: EngineOptions,
     target: TargetOptions,
+    platforms: PlatformOptions,
     image: ImageOptions,
     speech: Speech,
     knowledge: Knowledge,
@@ -66,19 +65,24 @@ def command(
     """Resolve, write the Dockerfile and build it; on failure name the step and keep the log.
 
     Example: envcheck build --framework torch==2.0.1 --gpu A100 --tag mine:1
+
+    Example: envcheck build --framework jax --cpu --platform linux/amd64,linux/arm64 --tag mine:1
     """
     from compat import build, dockerfile
-    from compat.app.images import planned, settings
+    from compat.app.images import settings
     from compat.app.knowledge import load
     from compat.app.plans import outdated
+    from compat.app.platforms import foreign, planned_for
 
     wishes, matrix = settings(image.given(), config=image.config), load(knowledge.matrix)
     asked = target.target("build", "--framework", engine, image, speech, knowledge)
-    plan = planned(tuple(framework or ()), asked, matrix)
+    names = platforms.names()
+    plan = planned_for(names, tuple(framework or ()), asked, matrix)
     if changed := outdated(plan, matrix):
         speech.note(f"note: {changed}")
     text = dockerfile.write(plan, wishes)
-    done = build.build_image(text, builder=wishes.builder, hear=speech.note, **engine.settings())
+    places = names or foreign(plan)
+    done = build.build_image(text, builder=wishes.builder, platforms=places, hear=speech.note, **engine.settings())
     if done.ok:
         speech.say(f"built {done.tag} in {done.seconds:.0f} s; next: envcheck verify {done.tag}")
         return 0

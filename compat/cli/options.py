@@ -210,6 +210,22 @@ class ImageOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class PlatformOptions:
+    """What an image is to run on, as its builder names it."""
+
+    platform: Annotated[
+        Texts,
+        typer.Option(metavar="OS/ARCH", help="linux/amd64,linux/arm64: one plan for all (repeatable)."),
+    ] = None
+
+    def names(self) -> "tuple[str, ...]":
+        """Each platform once; none where it is left to the target."""
+        from compat.app.platforms import named
+
+        return named(self.platform or ())
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeOptions:
     """What to probe, and for how long."""
 

@@ -19,6 +19,10 @@ def command(
     plan: Annotated[
         str, typer.Option(metavar="FILE", help="Stored plan to prove.  [default: the image's own label]")
     ] = "",
+    platform: Annotated[
+        str,
+        typer.Option(metavar="OS/ARCH", help="Which image of a name that has several.  [default: the engine's own]"),
+    ] = "",
     memory: Annotated[int, typer.Option(metavar="MIB", min=64, help="Memory limit of the container.")] = 8192,
     probing: ProbeOptions,
     speech: Annotated[Speech, FORMATS],
@@ -30,6 +34,7 @@ def command(
     Example: envcheck verify mine:1 --plan plan.json
     """
     from compat import build
+    from compat.app.platforms import demanded
     from compat.app.stored import stored
 
     done = build.verify(
@@ -40,6 +45,7 @@ def command(
         expect=probing.runtime(),
         frameworks=probing.modules(),
         plan=stored([plan])[0].plan if plan else None,
+        platform=demanded(platform) if platform else "",
         timeout=probing.timeout,
         seconds=probing.seconds,
     )

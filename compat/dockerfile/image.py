@@ -28,7 +28,6 @@ LOCK: Final = "/opt/tools-lock.txt"
 # Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer.
 REQUIREMENTS: Final = "/opt/tools-requirements.txt"
 
-_PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
 _CACHES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "apt": (("apt-archives", "/var/cache/apt"), ("apt-lists", "/var/lib/apt/lists")),
     "dnf": (("dnf", "/var/cache/dnf"),),
@@ -62,7 +61,7 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
         compile=tuple(dict.fromkeys((*compiled, *settings.compile))),
         compiler=settings.compiler or system.compiles_at_run_time(plan),
     )
-    faults = list(_faults(plan, base))
+    faults = list(_faults(plan, base, settings))
     if faults:
         raise InputErrors(faults)
     return {**_facts(plan, base, settings), **_packages(plan, base, settings), **_program(plan, base, settings)}
@@ -78,7 +77,8 @@ def _facts(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
         "title": _title(plan),
         "image": f"{base.image.partition('@')[0]}@{settings.digest}" if settings.digest else base.image,
         "devel": _devel(base, settings),
-        "platform": _PLATFORMS.get(plan.arch, f"linux/{plan.arch}"),
+        "platform": ",".join(plan.platforms),
+        "several": bool(plan.also),
         "python": plan.python,
         "kernels": _KERNELS,
         "labels": _labels(plan, base, settings),
@@ -156,9 +156,10 @@ def _mounts(plan: Plan, base: BaseImage, settings: Settings, *, uses_uv: bool) -
         paths = {"lock_path": LOCK, "requirements_path": REQUIREMENTS}
         return {**{name: [] for name in (*names, "compile_mounts")}, **paths}
     tool = "uv" if uses_uv else "pip"
+    arch = "${TARGETARCH}" if plan.also else plan.arch  # the builder tells each platform its own
     return {
         "apt_mounts": [
-            f"type=cache,id={name}-{base.os}-{plan.arch},target={place},sharing=locked"
+            f"type=cache,id={name}-{base.os}-{arch},target={place},sharing=locked"
             for name, place in _CACHES.get(system.manager(base), ())
         ],
         "tool_mounts": [f"type=cache,target=/root/.cache/{tool}", *secrets],
@@ -257,14 +258,18 @@ def _base(plan: Plan) -> BaseImage:
     return plan.base_image
 
 
-def _faults(plan: Plan, base: BaseImage) -> Iterator[InputError]:
+def _faults(plan: Plan, base: BaseImage, settings: Settings) -> Iterator[InputError]:
     """Faults of a plan that came from a file or a label rather than from our resolver.
 
     Every text that reaches a shell line or an instruction is held to its pattern here, before any template sees it.
     """
     yield from demand("image", base.image, "base_image.image")
     yield from demand("python", plan.python, "python")
-    yield from demand("version", plan.arch, "arch")
+    for arch in plan.archs:
+        yield from demand("version", arch, "arch")
+    if plan.also and settings.builder == "classic":
+        one = "the classic builder makes an image for one platform at a time"
+        yield InputError(one, where="builder", expected="buildkit, or one platform")
     for build in plan.builds:
         for text in (build.requirement, *build.pins):
             yield from demand_requirement(text, f"builds.{build.name}")

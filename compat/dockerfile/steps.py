@@ -124,7 +124,7 @@ def expectations(plan: Plan, *, imports: bool) -> dict[str, Any]:
     """What the build-time check is told; keys as ``dockerfiles/check.py`` reads them."""
     return {
         "python": plan.python.removesuffix("t"),
-        "machine": plan.arch,
+        "machines": list(plan.archs),
         "versions": plan.versions(),
         "copies": toolkit_copies(plan),
         "builds": dict(_imports(plan)) if imports else {},

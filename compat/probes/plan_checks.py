@@ -17,10 +17,12 @@ CODE = "image-not-as-planned"
 
 
 def run(report: Report, text: str) -> None:
-    """All checks; ``text`` is a JSON object with ``python``, ``machine`` and ``versions`` (distribution -> version)."""
+    """All checks; ``text`` is a JSON object with ``python``, ``machines`` and ``versions`` (distribution -> version)."""
     plan = json.loads(text)
     report.check("python", _same, "Python", "%d.%d" % sys.version_info[:2], plan["python"])
-    report.check("machine", _same, "the processor", platform.machine(), plan["machine"])
+    machine = platform.machine()
+    planned = machine if machine in plan["machines"] else " or ".join(plan["machines"])
+    report.check("machine", _same, "the processor", machine, planned)
     report.check("packages", _packages, plan["versions"])
 
 

@@ -51,7 +51,9 @@ def _command(plan: Plan, wanted: Path, made: Path) -> list[str]:
         # As pip does. The default strategy takes a package from the first index that has it, and PyTorch's own index
         # has old copies of NumPy and others; the planned builds are pinned to their local version either way.
         indexes = ["--index-strategy", "unsafe-best-match"]
-        platform = ["--python-version", plan.python, "--python-platform", f"{plan.arch}-manylinux_2_28"]
+        # A universal lock holds the files of every platform, each behind its marker.
+        platform = ["--universal"] if plan.also else ["--python-platform", f"{plan.arch}-manylinux_2_28"]
+        platform = ["--python-version", plan.python, *platform]
         options = ["--generate-hashes", "--format", "pylock.toml", "--quiet", "--no-header"]
         return [uv, "pip", "compile", str(wanted), "--output-file", str(made), *indexes, *platform, *options]
     if plan.python == f"{sys.version_info[0]}.{sys.version_info[1]}":

@@ -66,7 +66,7 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         settled: false where the plan is only the nearest one, because a fact that decides is not known.
     """
     runtime = "no GPU code" if chosen.runtime == NO_CODE else chosen.runtime
-    head = printable(f"{runtime}, Python {chosen.python}, {chosen.arch}")
+    head = printable(f"{runtime}, Python {chosen.python}, {', '.join(chosen.archs)}")
     rows = [
         (
             printable(build.requirement),

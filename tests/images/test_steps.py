@@ -119,7 +119,7 @@ def test_the_check_is_told_all_that_was_planned():
     )
     assert steps.expectations(made, imports=True) == {
         "python": "3.13",
-        "machine": "x86_64",
+        "machines": ["x86_64"],
         "versions": {"torch": "2.0.1", "tool": "1", "a": "1"},
         "copies": 1,
         "builds": {"torch": "cuda11.8"},
