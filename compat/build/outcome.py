@@ -11,13 +11,14 @@ from compat.findings import Evidence, Finding, ranked
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 SCHEMA: Final = "envcheck.verify/1"
 
 Status = Literal["pass", "fail", "skip"]
+# Characters of a line that are still read, and of a note; ours stay far below, with all figures.
 _LINE: Final = 200_000
-# Characters of a line that are still read; ours stay far below, with all figures.
+_NOTE: Final = 400
 _MILD: Final = {"probe-bandwidth-low", "gpu-thermal-throttle"}
 # A probe that failed is an error whatever its code means elsewhere; being slow is not a failure.
 
@@ -85,6 +86,19 @@ def read(lines: Iterable[str]) -> tuple[tuple[Probe, ...], str]:
         elif event.get("event") == "end":
             begun = ""
     return tuple(probes), begun
+
+
+def noted(hear: Callable[[str], None]) -> Callable[[str], None]:
+    """A listener to lines that passes on the first note among them, cut to what a person reads."""
+    told: list[str] = []
+
+    def listen(line: str) -> None:
+        text = _event(line).get("text") if not told and '"note"' in line[:100] else None
+        if isinstance(text, str):
+            told.append(text)
+            hear(text[:_NOTE])
+
+    return listen
 
 
 def is_complete(lines: Iterable[str]) -> bool:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import re
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.build.container as container
 import compat.build.engine as engine
 import compat.build.parcel as parcel
 from compat import run as runner
-from compat.build.outcome import Probe, Verification, findings, is_complete, read
+from compat.build.outcome import Probe, Verification, findings, is_complete, noted, read
 from compat.build.peaks import weighed
-from compat.errors import CannotCheckError, InputError
+from compat.errors import InputError
 from compat.plan import NO_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from compat.plan import Plan
 
@@ -28,10 +28,6 @@ PLAN_LABEL: Final = "dev.envcheck.plan"
 _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
 _PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
 # Where our images have it, then as a distribution calls it, then as images of the python family do.
-_MISSING: Final = (126, 127)
-# POSIX shell, "Exit Status for Commands": found but not executable, and not found.
-_FOREIGN: Final = "exec format error"
-# The C library's words for ENOEXEC, as engines pass them on.
 _GRACE: Final = 30.0
 # Seconds beyond the deadline until the engine's own answers count as lost.
 _OLDEST: Final = (3, 6)
@@ -52,6 +48,7 @@ def verify(
     frameworks: Sequence[str] = (),
     plan: Plan | None = None,
     platform: str = "",
+    hear: Callable[[str], None] = lambda _text: None,
 ) -> Verification:
     """Run the probes in a fresh container of an image, and leave nothing of it behind.
 
@@ -69,6 +66,7 @@ def verify(
         frameworks: modules to test; those installed if empty.
         plan: what it was built from, where that is known otherwise than by its label.
         platform: which image of a name that has several, ``linux/arm64``; the engine's own if empty.
+        hear: called once with what the scripts note while they run: that memory keeps them from making way.
 
     Raises:
         InputError: if the level is unknown, or the devices or the memory can be no engine's.
@@ -85,8 +83,9 @@ def verify(
         words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds, plan=plan)
         limits = {**engine.confinement(memory), **engine.devices(client, runtime, gpus)}
         limits |= {"platform": platform} if platform else {}
-        ending = _in_container(client, found, words, limits, timeout + seconds * (level == "stress"))
-        probes = _concluded(*ending[:2], timeout, ending[2])
+        limit = timeout + seconds * (level == "stress")
+        ended = _in_container(client, found, words, limits, limit, noted(hear))
+        probes = _concluded(ended.lines, ended.status, timeout, ended.said)
         return _verification(image, level, probes, f"container of {image}")
     finally:
         client.close()
@@ -114,7 +113,7 @@ def probe(
     limit = 5 * timeout + seconds
     lines: list[str] = []
     outcome = runner.stream([interpreter, str(parcel.FOLDER / "run.py"), *words], lines.append, timeout=limit)
-    if outcome.code in _MISSING and not lines:
+    if outcome.code in container.MISSING and not lines:
         raise InputError(outcome.why or "cannot be started", where=interpreter, expected="a Python interpreter")
     return _verification("", level, tuple(map(_outside, _concluded(lines, outcome.code, limit))), "this machine")
 
@@ -168,83 +167,19 @@ def _outside(item: Probe) -> Probe:
 
 
 def _in_container(
-    client: Any, image: Any, words: Sequence[str], limits: Mapping[str, Any], timeout: float
-) -> tuple[list[str], int, str]:
-    """Start, wait, read and remove; whatever happens in between, a Ctrl-C too, the container goes.
-
-    Returns:
-        The lines that the scripts printed, the exit status (124 past the deadline, 127 without a Python), and the last
-        words to standard error where the scripts never began.
-    """
+    client: Any,
+    image: Any,
+    words: Sequence[str],
+    limits: Mapping[str, Any],
+    timeout: float,
+    hear: Callable[[str], None],
+) -> container.Ended:
+    """Run the scripts under the first of :data:`_PYTHONS` that the image has."""
     for python in _PYTHONS:
-        container = _created(client, image, [python, *words], limits)
-        try:
-            outcome = _waited(container, timeout)
-        finally:
-            container.remove(force=True, v=True)
-        if outcome is not None:
-            return outcome
-    return [], 127, ""
-
-
-def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[str, Any]) -> Any:
-    """A container that is not started yet.
-
-    Its file system is read-only, so a home, caches and bytecode are sent to ``/tmp`` or not written. The label lets
-    whoever finds one left over (the machine lost power) know where it came from.
-    """
-    from docker.errors import APIError
-
-    try:
-        return client.containers.create(
-            image.id,
-            command[1:],
-            entrypoint=[command[0]],
-            environment={"HOME": "/tmp", "XDG_CACHE_HOME": "/tmp/cache", "PYTHONDONTWRITEBYTECODE": "1"},  # noqa: S108
-            labels={"dev.envcheck.probe": "1"},
-            **limits,
-        )
-    except APIError as error:
-        raise CannotCheckError(f"the engine refused the container: {error.explanation or error}") from None
-
-
-def _waited(container: Any, timeout: float) -> tuple[list[str], int, str] | None:
-    """The outcome of one container; ``None`` if it has not the Python that was asked for."""
-    from docker.errors import APIError
-
-    try:
-        container.start()
-    except APIError as error:
-        if _is_absent(str(error)):
-            return None
-        if _FOREIGN in str(error).lower():  # runc's releases differ in who tells it: the engine, or the container
-            return [], 1, _FOREIGN
-        raise CannotCheckError(_refusal(str(error)), hint="see `envcheck doctor`") from None
-    try:
-        status = int(container.wait(timeout=timeout)["StatusCode"])
-    except OSError:  # the SDK passes its transport's timeouts on, which are all OSErrors
-        with suppress(APIError):  # it may have come to its end just now
-            container.kill()
-        status = 124
-    lines = container.logs(stdout=True, stderr=False).decode("utf-8", "replace").splitlines()
-    if status in _MISSING and not lines:
-        return None
-    container.reload()
-    if container.attrs.get("State", {}).get("OOMKilled"):
-        status = 137
-    said = "" if lines else container.logs(stdout=False, stderr=True, tail=3).decode("utf-8", "replace")
-    return lines, status, " ".join(said[-400:].split())
-
-
-def _is_absent(text: str) -> bool:
-    return "executable file not found" in text or "no such file or directory" in text.lower()
-
-
-def _refusal(text: str) -> str:
-    """Why the engine could not start the container; the commonest reason in plain words."""
-    if "could not select device driver" in text:
-        return "the engine has no GPU runtime: it cannot give a container its GPU"
-    return f"the engine could not start the container: {' '.join(text.split())[:400]}"
+        ended = container.run(client, image, [python, *words], limits, timeout, hear)
+        if ended is not None:
+            return ended
+    return container.Ended(container.MISSING[1])
 
 
 def _concluded(lines: Sequence[str], status: int, timeout: float, said: str = "") -> tuple[Probe, ...]:
@@ -256,11 +191,12 @@ def _concluded(lines: Sequence[str], status: int, timeout: float, said: str = ""
     if is_complete(lines):
         return probes
     endings = {
-        124: ("probe-timeout", f"no end within {timeout:g} s"),
-        127: ("image-without-python", "none of " + ", ".join(_PYTHONS) + " can be started"),
-        137: ("probe-memory-short", "it was killed: the memory limit was reached, or somebody stopped it"),
+        container.LATE: ("probe-timeout", f"no end within {timeout:g} s"),
+        container.MISSING[1]: ("image-without-python", "none of " + ", ".join(_PYTHONS) + " can be started"),
+        container.KILLED: ("probe-memory-short", "it was killed: the memory limit was reached, or somebody stopped it"),
+        container.REMOVED: ("probe-failed", "the container was removed by somebody else before its end"),
     }
     unknown = ("probe-failed", f"the scripts ended with status {status}{said and ': ' + said}")
     foreign = ("container-image-arch", "its programs are for another processor than this machine's")
-    code, why = foreign if _FOREIGN in said.lower() else endings.get(status, unknown)
+    code, why = foreign if container.FOREIGN in said.lower() else endings.get(status, unknown)
     return (*probes, Probe(begun or "container", "fail", why, {}, code))

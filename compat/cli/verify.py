@@ -36,6 +36,7 @@ def command(
     from compat import build
     from compat.app.platforms import demanded
     from compat.app.stored import stored
+    from compat.render.ink import printable
 
     done = build.verify(
         image,
@@ -46,6 +47,7 @@ def command(
         frameworks=probing.modules(),
         plan=stored([plan])[0].plan if plan else None,
         platform=demanded(platform) if platform else "",
+        hear=lambda text: speech.note(f"note: {printable(text)}; --memory gives it more"),
         timeout=probing.timeout,
         seconds=probing.seconds,
     )

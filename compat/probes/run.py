@@ -16,10 +16,14 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
+from memory_watch import Watch, crowded, reading
 from reporting import Report, say
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "paddle")
 LEVELS = ("driver", "framework", "bench", "stress")
+
+# Seconds between two looks at the memory that a group has.
+_LOOK = 1.0
 
 _TEXTS = (
     ("DefaultCPUAllocator", "probe-memory-short"),
@@ -183,7 +187,7 @@ def supervise(name: str, options: Any) -> int:
     try:
         state = _follow(process, time.time() + limit)
         hurry = state["late"]
-        starved = crowded() if hurry else ""  # now: with the child goes the memory that it holds
+        starved = crowded(reading()) if hurry else ""  # now: with the child goes the memory that it holds
     finally:
         _end(process, hurry)
     if state["late"]:
@@ -194,41 +198,17 @@ def supervise(name: str, options: Any) -> int:
     return 1 if state["failed"] or state["late"] or process.returncode else 0
 
 
-def crowded(root: str = "/sys/fs/cgroup") -> str:
-    """How the container's memory limit explains a silence; empty where it does not, or does not tell.
-
-    A program whose file pages find no room is not killed: the kernel drops them and reads them again, on and on. It
-    counts them (kernel documentation, "Control Group v2", ``workingset_refault_file``, in pages; version 1 has the same
-    with other names). As much as the whole limit, read again while the limit is reached, is no start-up any more.
-    """
-    for folder, most, now, counter in (
-        (root, "memory.max", "memory.current", "workingset_refault_file"),
-        (
-            os.path.join(root, "memory"),
-            "memory.limit_in_bytes",
-            "memory.usage_in_bytes",
-            "total_workingset_refault_file",
-        ),
-    ):
-        limit, used = _line(folder, most), _line(folder, now)
-        again = dict(line.partition(" ")[::2] for line in _line(folder, "memory.stat").split("\n")).get(counter, "")
-        if limit.isdigit() and used.isdigit() and again.isdigit() and int(used) > 0.95 * int(limit):
-            read = int(again) * os.sysconf("SC_PAGE_SIZE")
-            if read > int(limit):
-                return "the memory limit of %d MiB is reached, and %d MiB that found no room in it were read again" % (
-                    int(limit) // 2**20,
-                    read // 2**20,
-                )
-    return ""
-
-
 def _follow(process: Any, deadline: float) -> Dict[str, Any]:
-    """Pass complete lines on until the child closes its output or the deadline passes."""
+    """Pass complete lines on until the child closes its output or the deadline passes.
+
+    That memory keeps the child from both is told as soon as it is seen; it goes on, for it might still come to an end.
+    """
     state = {"open": "", "failed": False, "late": False, "noise": b""}  # type: Dict[str, Any]
-    rest, sources = b"", [process.stdout, process.stderr]
+    rest, sources, watch = b"", [process.stdout, process.stderr], Watch()
     while sources and not state["late"]:
-        ready = select.select(sources, [], [], max(0.0, deadline - time.time()))[0]
-        state["late"] = not ready  # nothing came before the deadline
+        ready = select.select(sources, [], [], max(0.0, min(_LOOK, deadline - time.time())))[0]
+        watch.look(time.time())
+        state["late"] = not ready and time.time() >= deadline
         for source in ready:
             data = os.read(source.fileno(), 65536)
             if not data:

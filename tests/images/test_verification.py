@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat.build import verification
+from compat.build import container, verification
 from compat.build.outcome import Probe
 from compat.plan import Plan, PlannedBuild
 
@@ -19,6 +19,7 @@ END = '{"event": "end"}'
         ([PASS], 124, ["", "probe-timeout"], "no end within 30 s"),
         ([PASS, START], 124, ["", "probe-timeout"], "torch.compile"),
         ([], 127, ["image-without-python"], "python3"),
+        ([PASS, START], container.REMOVED, ["", "probe-failed"], "removed by somebody else"),
         ([PASS, START], 137, ["", "probe-memory-short"], "the memory limit was reached"),
         ([PASS], 0, ["", "probe-failed"], "status 0"),
         ([], 3, ["probe-failed"], "status 3"),
@@ -73,13 +74,13 @@ def test_what_a_plan_asks_to_prove(modules, proved):
     ],
 )
 def test_a_python_that_is_not_there_is_no_fault_of_the_engine(said, absent):
-    assert verification._is_absent(said) is absent
+    assert container.is_absent(said) is absent
 
 
 def test_the_commonest_refusal_is_told_in_plain_words():
     said = 'could not select device driver "" with capabilities: [[gpu]]'
-    assert verification._refusal(said) == "the engine has no GPU runtime: it cannot give a container its GPU"
-    other = verification._refusal("a\n  b" + "x" * 900)
+    assert container.refusal(said) == "the engine has no GPU runtime: it cannot give a container its GPU"
+    other = container.refusal("a\n  b" + "x" * 900)
     assert other.startswith("the engine could not start the container: a bx")
     assert len(other) < 450
 

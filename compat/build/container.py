@@ -1,0 +1,211 @@
+"""One container of an image: started, waited for, read and removed, whatever happens in between."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.errors import CannotCheckError
+from compat.lazy import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# POSIX shell, "Exit Status for Commands": found but not executable, and not found.
+MISSING: Final = (126, 127)
+# The C library's words for ENOEXEC, as engines pass them on.
+FOREIGN: Final = "exec format error"
+# What stands for the exit status of a container that ran past its deadline, was killed, or was taken away.
+LATE: Final = 124
+KILLED: Final = 137
+REMOVED: Final = -404
+
+# Seconds within which an engine that works has killed or removed a container.
+_GRACE: Final = 30
+# Bytes of a line that is not ended yet.
+_LONGEST: Final = 65536
+# An image may print without end. This is far more than the scripts say, and fills neither the engine's disk nor our
+# memory; nor may the driver be the engine's own choice, for not all of them can be read back ("docker logs").
+_LOG: Final = {"Type": "json-file", "Config": {"max-size": "16m", "max-file": "1"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a container ended.
+
+    Attributes:
+        status: its exit status, or one of :data:`LATE`, :data:`KILLED`, :data:`REMOVED`.
+        lines: what it printed.
+        said: its last words to standard error, where it printed nothing.
+    """
+
+    status: int
+    lines: tuple[str, ...] = ()
+    said: str = ""
+
+
+def run(
+    client: Any,
+    image: Any,
+    command: Sequence[str],
+    limits: Mapping[str, Any],
+    timeout: float,
+    hear: Callable[[str], None] = lambda _line: None,
+) -> Ended | None:
+    """Start a container, wait, read and remove it; ``None`` if it has not the program that was asked for.
+
+    Args:
+        client: the engine.
+        image: the image.
+        command: the program and its words.
+        limits: what the container may have, as the SDK calls it.
+        timeout: deadline in seconds.
+        hear: called with each line while the container runs, from a thread of its own.
+
+    Raises:
+        CannotCheckError: if the engine refuses, or stops answering on the way.
+    """
+    container = _created(client, image, command, limits)
+    try:
+        return _ended(container, timeout, hear)
+    finally:
+        _remove(container)
+
+
+def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[str, Any]) -> Any:
+    """A container that is not started yet.
+
+    Its file system is read-only, so a home, caches and bytecode are sent to ``/tmp`` or not written. The label lets
+    whoever finds one left over (the machine lost power) know where it came from.
+    """
+    from docker.errors import APIError
+
+    try:
+        return client.containers.create(
+            image.id,
+            command[1:],
+            entrypoint=[command[0]],
+            environment={"HOME": "/tmp", "XDG_CACHE_HOME": "/tmp/cache", "PYTHONDONTWRITEBYTECODE": "1"},  # noqa: S108
+            labels={"dev.envcheck.probe": "1"},
+            log_config=_LOG,
+            **limits,
+        )
+    except APIError as error:
+        raise CannotCheckError(f"the engine refused the container: {error.explanation or error}") from None
+    except OSError as error:  # the SDK passes its transport's errors on, which are all OSErrors
+        raise _silent(error) from None
+
+
+def _ended(container: Any, timeout: float, hear: Callable[[str], None]) -> Ended | None:
+    """The end of a container, told with the container's name where the engine is lost."""
+    from docker.errors import APIError, NotFound
+
+    try:
+        if (refused := _refused(container)) is not None:
+            return refused[0]
+        threading.Thread(target=_listen, args=(container, hear), daemon=True).start()
+        return _read(container, _waited(container, timeout))
+    except NotFound:
+        return Ended(REMOVED)
+    except (APIError, OSError) as error:
+        raise _silent(error, container) from None
+
+
+def _refused(container: Any) -> tuple[Ended | None] | None:
+    """What became of a container that could not be started, in a tuple; ``None`` if it runs.
+
+    Raises:
+        CannotCheckError: if the fault is the engine's.
+    """
+    from docker.errors import APIError
+
+    try:
+        container.start()
+    except APIError as error:
+        if is_absent(str(error)):
+            return (None,)
+        if FOREIGN in str(error).lower():  # runc's releases differ in who tells it: the engine, or the container
+            return (Ended(1, said=FOREIGN),)
+        raise CannotCheckError(refusal(str(error)), hint="see `envcheck doctor`") from None
+    return None
+
+
+def _waited(container: Any, timeout: float) -> int:
+    """The exit status; past the deadline the container is ended here.
+
+    Raises:
+        OSError: if the engine went away before.
+    """
+    from docker.errors import APIError
+
+    began = time.monotonic()
+    try:
+        return int(container.wait(timeout=timeout)["StatusCode"])
+    except OSError:
+        if time.monotonic() - began < 0.9 * timeout:
+            raise
+    container.client.api.timeout = _GRACE
+    with suppress(APIError):  # it may have come to its end just now
+        container.kill()
+    return LATE
+
+
+def _listen(container: Any, hear: Callable[[str], None]) -> None:
+    """Hear lines as they come. Whatever ends this ends nothing else: what counts is read again in the end."""
+    rest = b""
+    with suppress(Exception):
+        for chunk in container.logs(stream=True, follow=True, stderr=False):
+            *lines, rest = (rest[-_LONGEST:] + chunk).split(b"\n")
+            for line in lines:
+                hear(line.decode("utf-8", "replace"))
+
+
+def _read(container: Any, status: int) -> Ended | None:
+    """What a container said, once it has ended."""
+    lines = container.logs(stdout=True, stderr=False).decode("utf-8", "replace").splitlines()
+    if status in MISSING and not lines:
+        return None
+    container.reload()
+    if container.attrs.get("State", {}).get("OOMKilled"):
+        status = KILLED
+    said = "" if lines else container.logs(stdout=False, stderr=True, tail=3).decode("utf-8", "replace")
+    return Ended(status, tuple(lines), " ".join(said[-400:].split()))
+
+
+def _remove(container: Any) -> None:
+    """Remove a container; one that is gone, or going by another hand, is as good.
+
+    Raises:
+        CannotCheckError: if it stays, with the command that removes it.
+    """
+    from docker.errors import APIError
+
+    container.client.api.timeout = _GRACE
+    try:
+        container.remove(force=True, v=True)
+    except APIError as error:
+        if error.status_code not in {404, 409}:
+            raise _silent(error, container) from None
+    except OSError as error:
+        raise _silent(error, container) from None
+
+
+def _silent(error: Exception, container: Any = None) -> CannotCheckError:
+    """An engine that was lost on the way, and what may have been left behind."""
+    text = " ".join(str(error).split())[:300]
+    left = f"once it answers again, remove what is left: docker rm --force {container.short_id}" if container else ""
+    return CannotCheckError(f"the engine stopped answering: {text}", hint=left or "see its log: journalctl -u docker")
+
+
+def is_absent(text: str) -> bool:
+    """Whether a refusal means that the image has no such program."""
+    return "executable file not found" in text or "no such file or directory" in text.lower()
+
+
+def refusal(text: str) -> str:
+    """Why the engine could not start the container; the commonest reason in plain words."""
+    if "could not select device driver" in text:
+        return "the engine has no GPU runtime: it cannot give a container its GPU"
+    return f"the engine could not start the container: {' '.join(text.split())[:400]}"
