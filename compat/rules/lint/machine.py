@@ -112,8 +112,9 @@ def _companion(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
     assert item.build is not None
     carried = tuple(target for target in item.build.kernels if target != "-")
     for gpu in machine["gpus"] or ():
-        alike = any(is_gfx(target) == is_gfx(gpu.target) for target in carried)
-        if not gpu.target or not alike or kernels_for(gpu.target, carried, scene.matrix.families) != "none":
+        kind = is_gfx if is_gfx(gpu.target) else sm  # code for another vendor's GPUs alone is no target of this kind
+        of_kind = gpu.target and kind(gpu.target) and any(map(kind, carried))
+        if not of_kind or kernels_for(gpu.target, carried, scene.matrix.families) != "none":
             continue
         yield finding(
             _code(gpu.target, carried, scene.matrix),
