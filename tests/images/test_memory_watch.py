@@ -117,7 +117,7 @@ def test_a_program_that_reads_more_than_fits_is_left_in_peace(watching, tmp_path
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("used", 90), ("again", 400), ("faults", 369), ("own", None), ("room", 100)],
+    [("used", 90), ("again", 400), ("faults", 200), ("own", None), ("room", 100)],
 )
 def test_every_one_of_the_signs_is_needed(watching, tmp_path, capsys, column, value):
     """With room left, nothing read again, no standing still, time for itself, or few pages of many: no word."""
