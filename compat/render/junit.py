@@ -33,9 +33,16 @@ def report(found: Report, name: str = "envcheck") -> str:
 
 
 def _case(finding: Finding) -> str:
-    """A finding as a test case. A warning passes: CI must not turn red where ``--fail-on error`` would exit 0."""
-    head = f'  <testcase classname="envcheck" name={quoteattr(finding.code)}>'
-    body = escape(f"{one_line(finding.detail)}\n{one_line(finding.fix.text)}")
+    """A finding as a test case. A warning passes: CI must not turn red where ``--fail-on error`` would exit 0.
+
+    Its place stands in ``file`` and ``line``, which GitLab's and other readers link, and in the text for all others.
+    """
+    place, where, attributes = finding.place, "", ""
+    if place:
+        where = f"{place.file}:{place.line}: " if place.line else f"{place.file}: "
+        attributes = f" file={quoteattr(_clean(place.file))}" + (f' line="{place.line}"' if place.line else "")
+    head = f'  <testcase classname="envcheck" name={quoteattr(finding.code)}{attributes}>'
+    body = escape(f"{one_line(where + finding.detail)}\n{one_line(finding.fix.text)}")
     if finding.severity == "error":
         return f"{head}<failure message={quoteattr(_clean(finding.title))}>{body}</failure></testcase>"
     return f"{head}<system-out>{body}</system-out></testcase>"

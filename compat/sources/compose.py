@@ -30,21 +30,23 @@ def _service(name: str, body: Located) -> Service:
     named += [found for device in short.items() for found in device.get("device_ids").items()]
     nodes = [item for item in body.get("devices").items() if item.text.startswith("/dev/nvidia")]
     named += [Located(item.text.partition(":")[0], item.line) for item in nodes]
+    env = _environment(body.get("environment"))
+    fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), body.line)
     return Service(
         name=name,
         image=body.get("image").text,
         devices=tuple(item.text for item in named),
         runtime=body.get("runtime").text,
-        env=_environment(body.get("environment")),
+        env={key: item.text for key, item in env.items()},
         line=body.line,
         image_line=body.get("image").line,
-        device_line=named[0].line if named else body.line,
+        device_line=named[0].line if named else fixed,
     )
 
 
-def _environment(section: Located) -> dict[str, str]:
-    """A service's variables, written as a table or as a list of ``NAME=VALUE``."""
+def _environment(section: Located) -> dict[str, Located]:
+    """A service's variables with their lines, written as a table or as a list of ``NAME=VALUE``."""
     if section.table():
-        return {name: item.text for name, item in section.table().items()}
-    pairs = (item.text.partition("=") for item in section.items())
-    return {name: value for name, _, value in pairs}
+        return section.table()
+    pairs = ((item.text.partition("="), item.line) for item in section.items())
+    return {name: Located(value, line) for (name, _, value), line in pairs}

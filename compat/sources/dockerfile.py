@@ -29,14 +29,15 @@ class Instruction:
     """One instruction: upper-case keyword, the rest with continuations joined by newlines, its first line.
 
     A RUN's continued lines are joined by carriage returns instead (:data:`shell.CONTINUED`), one for each line of the
-    file, for there a newline ends a command. ``documents`` are its here-documents; what a RUN runs of them stands in
-    ``rest`` too.
+    file, for there a newline ends a command. ``begins`` is the line on which the rest begins. ``documents`` are its
+    here-documents; what a RUN runs of them stands in ``rest`` too.
     """
 
     keyword: str
     rest: str
     line: int
     documents: tuple[Document, ...] = ()
+    begins: int = 0
 
 
 @dataclass(slots=True)
@@ -129,7 +130,9 @@ def instructions(text: str) -> Iterator[Instruction]:
             rest += "".join(heredocs.run(rest, documents))
         if keyword:
             place = start + 1 + _skipped(lines, start)
-            yield Instruction(keyword.upper(), rest.strip(), place, tuple(documents))
+            lead = rest[: len(rest) - len(rest.lstrip())]
+            begins = place + lead.count("\n") + lead.count(shell.CONTINUED)
+            yield Instruction(keyword.upper(), rest.strip(), place, tuple(documents), begins)
 
 
 def _skipped(lines: list[str], start: int) -> int:
@@ -167,7 +170,7 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
     """
     if item.keyword == "ONBUILD":
         keyword, _, rest = item.rest.partition(" ")
-        item = Instruction(keyword.upper(), rest.strip(), item.line)
+        item = Instruction(keyword.upper(), rest.strip(), item.line, (), item.begins)
     match item.keyword:
         case "ARG":
             named = _pairs(item.rest, draft.values())
@@ -177,9 +180,10 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
         case "ENV":
             pairs = _pairs(item.rest, draft.values()) or _old_pair(item.rest, draft.values())
             draft.env |= pairs
-            for value in pairs.values():  # a command kept for later (TORCH_COMMAND='pip install ...') installs too
-                draft.installs += shell.installs(shell.commands(value, item.line)) if " install " in value else ()
-            draft.env_lines |= dict.fromkeys(pairs, item.line)
+            lines = dict.fromkeys(pairs, item.line) | _lines_of_pairs(item)
+            for name, value in pairs.items():  # a command kept for later (TORCH_COMMAND='pip install ...') installs too
+                draft.installs += shell.installs(shell.commands(value, lines[name])) if " install " in value else ()
+            draft.env_lines |= lines
         case "RUN":
             _run(item, draft)
         case "CMD" | "ENTRYPOINT":
@@ -204,14 +208,15 @@ def _run(item: Instruction, draft: _Draft) -> None:
     """A RUN step: its commands, what they install, the settings they make and the files they write."""
     mounts = re.match(r"(?:--\w+=\S+\s+)+", item.rest)
     _configuration(mounts.group() if mounts else "", draft)
-    script = re.sub(r"^(?:--\w+=\S+\s+)+", "", item.rest)
+    flags = mounts.group() if mounts else ""
+    script, begins = item.rest[len(flags) :], item.begins + flags.count(shell.CONTINUED)
     listed = _exec_form(script)
     if listed is not None:
         script = " ".join(
             listed[2:] if listed[:2] in (["/bin/sh", "-c"], ["/bin/bash", "-c"], ["bash", "-c"]) else listed
         )
     script = shell.fill(script.replace("\n", " \n"), draft.values())
-    found = shell.commands(script, item.line)
+    found = shell.commands(script, begins)
     draft.commands += found
     for command in found:
         draft.settings |= settings.configured(command)
@@ -270,6 +275,16 @@ def _pairs(text: str, values: Mapping[str, str]) -> dict[str, str]:
     for name, value in _PAIR.findall(text):
         known[name] = shell.fill(re.sub(r"\\(.)", r"\1", value).strip("\"'"), known)
     return {name: known[name] for name, _ in _PAIR.findall(text)}
+
+
+def _lines_of_pairs(item: Instruction) -> dict[str, int]:
+    """The line of each pair of an ENV that goes over several lines."""
+    lines, place, line = {}, 0, item.begins
+    for found in _PAIR.finditer(item.rest):
+        line += item.rest.count("\n", place, found.start())
+        place = found.start()
+        lines[found[1]] = line
+    return lines
 
 
 def _old_pair(text: str, values: Mapping[str, str]) -> dict[str, str]:

@@ -128,7 +128,7 @@ def from_words(words: Sequence[str], line: int, *, manager: Manager = "pip", pyt
         word = rest.pop(0)
         if word.startswith("-"):
             _option(word, rest, gathered, line)
-        elif found := request(word, line):
+        elif found := request(word, getattr(word, "line", 0) or line):  # a shell's word knows its line
             gathered.requests.append(found)
     return gathered.install(manager, line, python)
 

@@ -22,6 +22,8 @@ CONTINUED: Final = "\r"
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
 _LONGEST: Final = 131_072  # characters; Linux passes no longer argument (execve(2), MAX_ARG_STRLEN)
 _BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
+_FOLLOWS: Final = re.compile(r"[ )]*(..?)?", re.DOTALL)
+_WINDOW: Final = 4096  # characters between two words; a word that quotes or escapes change is not found, nor waited for
 _WORD_BEGINS: Final = frozenset(" \t\r\n;&|(")  # what a "#" or a subshell's bracket may follow
 _REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
 # Options of sudo and env whose value is a word of its own (sudo(8), env(1)).
@@ -69,6 +71,25 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
+class Word(str):
+    """A word of a command that knows the line it stands on; one that nobody placed is on line 0."""
+
+    __slots__ = ("line",)
+    line: int
+
+    @classmethod
+    def placed(cls, text: str, line: int) -> Word:
+        """A word on a line."""
+        word = cls(text)
+        word.line = line
+        return word
+
+
+def line_of(word: str, line: int) -> int:
+    """The line of a word, if it knows it; else ``line``, which is that of its command."""
+    return getattr(word, "line", 0) or line
+
+
 def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ...]:
     """The simple commands of a script, in order; quotes are honoured, separators inside them are not."""
     found: list[Command] = []
@@ -77,20 +98,25 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
     pieces = _pieces(script)
     for number, (offset, piece) in enumerate(pieces):
         condition = arms.enter(piece)
-        words, own = _prefixed(_split(piece))
+        words, own = _prefixed(_split(piece, line))
+        line += _breaks(script, offset, pieces[number + 1][0] if number + 1 < len(pieces) else len(script))
         if words[:1] == ["export"]:
             exported |= dict(word.split("=", 1) for word in words[1:] if "=" in word)
         if not words:
             continue
-        after = script[offset + len(piece) :].lstrip(" )")[:2] if number + 1 < len(pieces) else ""
+        follows = _FOLLOWS.match(script, offset + len(piece))
+        after = (follows[1] or "") if follows and number + 1 < len(pieces) else ""
         guarded = condition or after == "||" or (after[:1] in {"|", "&"} and after != "&&")
         variables = tuple((exported | own).items())
         for inner in _unwrapped(words):
-            begun = offset + len(piece) - len(piece.lstrip())
-            place = line + script.count("\n", 0, begun) + script.count(CONTINUED, 0, begun)
             settled, branch = (*variables, *inner.settings), arms.place or inner.branch
-            found.append(Command(inner.words, place, build, settled, guarded or inner.guarded, branch))
+            found.append(Command(inner.words, inner.line, build, settled, guarded or inner.guarded, branch))
     return tuple(found)
+
+
+def _breaks(text: str, start: int, end: int) -> int:
+    """How many lines of the file end in a part of a script."""
+    return text.count("\n", start, end) + text.count(CONTINUED, start, end)
 
 
 class _Arms:
@@ -131,12 +157,21 @@ class _Arms:
             self._open[-1][1] += 1
 
 
-def _split(piece: str) -> list[str]:
-    """Words of a command; where quotes do not close, whatever blanks divide."""
+def _split(piece: str, line: int) -> list[str]:
+    """Words of a command, each with its line; where quotes do not close, whatever blanks divide."""
     try:
-        return [word.replace(CONTINUED, " ") for word in shlex.split(piece)]
+        words = shlex.split(piece)
     except ValueError:
-        return piece.split()
+        words = piece.split()
+    placed: list[str] = []
+    place = 0
+    for word in words:
+        found = piece.find(word, place, place + _WINDOW + len(word))
+        if found >= 0:
+            line += _breaks(piece, place, found)
+            place = found
+        placed.append(Word.placed(word, line))
+    return placed
 
 
 def _prefixed(words: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -145,7 +180,7 @@ def _prefixed(words: list[str]) -> tuple[list[str], dict[str, str]]:
     while words:
         if re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
             name, _, value = words.pop(0).partition("=")
-            own[name] = value
+            own[name] = value.replace(CONTINUED, " ")
         elif words[0] in _SKIP or (words[0].endswith(")") and "(" not in words[0]):
             skipped = words.pop(0)
             while skipped in {"sudo", "env", "time"} and words and words[0].startswith("-"):
@@ -160,14 +195,15 @@ def _prefixed(words: list[str]) -> tuple[list[str], dict[str, str]]:
 def _unwrapped(words: list[str]) -> list[Command]:
     """The commands inside ``bash -c '...'``, ``conda run -n env ...`` and ``uv run ...``; else the command itself."""
     if re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh", words[0]) and len(words) > 2 and re.fullmatch(r"-\w*c", words[1]):
-        return list(commands(words[2], 0))
+        return list(commands(words[2], line_of(words[2], 0)))
     if words[1:2] == ["run"] and any(runner.fullmatch(words[0]) for runner in (_CONDA, _PROJECT, _UV)):
         rest = words[2:]
         while rest and rest[0].startswith("-"):
             valued = rest[0] in {"-n", "--name", "-p", "--prefix", "--python", "--with", "--extra", "--group"}
             rest = rest[2:] if valued else rest[1:]
-        return [Command(tuple(rest or words), 0)]
-    return [Command(tuple(words), 0)]
+        words = rest or words
+    plain = (Word.placed(word.replace(CONTINUED, " "), line_of(word, 0)) for word in words)
+    return [Command(tuple(plain), line_of(words[0], 0))]
 
 
 def _pieces(script: str) -> list[tuple[int, str]]:

@@ -133,6 +133,8 @@ def test_the_right_neighbour_gives_no_error_at_all(text):
         ("RUN true && \\\n    nvidia-smi\n", 3),
         ("RUN true && \\\n    # why\n\n    nvidia-smi\n", 5),
         ("RUN set -e; \\\n true; \\\n\tnvidia-smi; \\\n true\n", 4),
+        ("RUN \\\n  nvidia-smi\n", 3),
+        ("RUN --mount=type=cache,target=/x \\\n  --network=none \\\n  true && nvidia-smi\n", 4),
         ("RUN <<E\ntrue\nnvidia-smi\nE\n", 4),
         ("RUN true \\\n && bash <<E\ntrue\nnvidia-smi\nE\n", 5),
         ("RUN true && \\\n python3 -c 'import torch; \\\n  torch.cuda.is_available()'\n", 3),
@@ -141,4 +143,25 @@ def test_the_right_neighbour_gives_no_error_at_all(text):
 )
 def test_a_continued_step_is_told_at_the_line_of_its_command(text, line):
     report = lint(sources.read("FROM python:3.11\n" + text, "Dockerfile"), MATRIX, select=["gpu-query"])
+    assert [item.place.line for item in report.findings] == [line]
+
+
+PIP = "RUN pip install \\\n  numpy \\\n  # the old one\n  'torch==1.13.1+cu117' \\\n  tqdm\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        (PIP, "index-missing", 5),
+        (PIP.replace("RUN", "RUN --mount=type=cache,target=/x"), "index-missing", 5),
+        (PIP.replace("pip", "true && \\\n pip"), "index-missing", 6),
+        ("RUN bash -c 'pip install \\\n torch==1.13.1+cu117'\n", "index-missing", 3),
+        ("ENV A=b \\\n    CUDA_VISIBLE_DEVICES=0 \\\n    C=d\n", "devices-hardcoded", 3),
+        ("ENV \\\n # which\n CUDA_VISIBLE_DEVICES=0\n", "devices-hardcoded", 4),
+        ("ENV CUDA_VISIBLE_DEVICES 0\n", "devices-hardcoded", 2),
+        (f"ENV A=b \\\n T='pip install torch --extra-index-url {PYTORCH}/cu118'\n", "extra-index-shadowed", 3),
+    ],
+)
+def test_a_word_of_a_continued_line_is_told_at_its_own_line(text, code, line):
+    report = lint(sources.read("FROM python:3.10\n" + text, "Dockerfile"), MATRIX, select=[code])
     assert [item.place.line for item in report.findings] == [line]

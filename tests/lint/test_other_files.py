@@ -202,3 +202,43 @@ def test_a_constraints_file_bounds_what_the_list_asks_for(tmp_path, limits, code
 def test_groups_of_a_project_may_exclude_each_other():
     text = '[project]\nname = "x"\n[project.optional-dependencies]\na = ["torch==2.6.0"]\nb = ["torchvision==0.16.0"]\n'
     assert [item.code for item in judged(text, "pyproject.toml").findings if item.severity == "error"] == []
+
+
+PLACED = {
+    "pyproject.toml": (
+        '[project]\nname = "x"\ndependencies = [\n  "numpy",\n  """torch==2.1.0""",\n  \'torchvision==0.15.2\',\n]\n',
+        "framework-pair-mismatch",
+        6,
+    ),
+    "compose.yaml": (
+        "x-a: &a\n  image: nvidia/cuda:11.0-base\nservices:\n  one:\n    <<: *a\n",
+        "base-tag-gone",
+        2,
+    ),
+    "docker-compose.yml": (
+        "services:\n  one:\n    image: x:1\n    environment:\n      - A=b\n      - CUDA_VISIBLE_DEVICES=1\n",
+        "devices-hardcoded",
+        6,
+    ),
+    "environment.yml": (
+        "channels: [pytorch]\ndependencies:\n  - python=3.10\n  - pip:\n    - numpy\n    - torch==1.13.1+cu117\n",
+        "index-missing",
+        6,
+    ),
+    "requirements.txt": (
+        "numpy \\\n  --hash=sha256:aa\n\ntorch==1.13.1+cu117 \\\n  --hash=sha256:bb\n",
+        "index-missing",
+        4,
+    ),
+    "Pipfile.lock": (
+        '{"default": {\n "torchvision": {"version": "==0.15.2"},\n "torch": {\n  "version": "==2.1.0"}}}',
+        "framework-pair-mismatch",
+        3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", PLACED)
+def test_a_finding_stands_at_its_own_line(file):
+    text, code, line = PLACED[file]
+    assert [item.place.line for item in judged(text, file).findings if item.code == code] == [line]

@@ -197,6 +197,16 @@ def test_junit_is_well_formed_and_counts_failures(report):
     assert int(suite.get("tests")) == len(suite.findall("testcase"))
 
 
+def test_junit_names_the_place_for_readers_that_link_it_and_for_those_that_do_not():
+    (case,) = ET.fromstring(
+        render.report(
+            Report((Finding(code="x", severity="error", title="t", detail="d", place=Place("a/b", 7)),)), HOST, "junit"
+        )
+    ).findall("testcase")
+    assert (case.get("file"), case.get("line")) == ("a/b", "7")
+    assert case[0].text.startswith("a/b:7: d")
+
+
 def test_html_keeps_hostile_values_as_text():
     page = render.report(hostile_report(), HOST, "html")
     assert "<script>" not in page

@@ -353,7 +353,7 @@ def test_each_command_has_the_line_it_starts_on():
         ("c", 11),
         ("d", 13),
         ("f", 15),
-        ("g", 15),
+        ("g", 16),
         ("h", 17),
     ]
 

@@ -71,7 +71,8 @@ def absent(scene: Scene) -> Iterator[Finding]:
             closed = row.alone or not row.channels or named - {"nodefaults"} <= {*row.channels}
             if row.newest and closed and not _reaches(request.spec, row.newest):
                 yield _absent(scene, request, f"{request.text} is not there, {row.newest} is the last one", row)
-        yield from _other_cuda(scene, step)
+            elif request.name == "pytorch-cuda":
+                yield from _other_cuda(scene, step)
 
 
 def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
