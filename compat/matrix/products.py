@@ -126,8 +126,14 @@ def _run_together(products: Iterable[Product], wanted: str) -> tuple[Product, ..
     """Products one of whose names is the text without spaces and without the family's word: ``RX7800XT``."""
     key = squeezed(wanted)
     names = ((product, name) for product in products for name in names_of(product))
-    found = (product for product, name in names if "".join(one for one in _words(name) if one not in _FAMILIES) == key)
+    found = (product for product, name in names if _shortened(name) == key)
     return tuple(dict.fromkeys(found)) if key else ()
+
+
+@lru_cache(maxsize=4096)
+def _shortened(name: str) -> str:
+    """A name without the words of vendor and family, and without spaces."""
+    return "".join(word for word in _words(name) if word not in _FAMILIES)
 
 
 def _left_over(product: Product, asked: frozenset[str]) -> int | None:

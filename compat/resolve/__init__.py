@@ -3,9 +3,9 @@
 The way through: :mod:`request` reads the wishes, :mod:`gathering` the target, :mod:`weighing` judges each build alone,
 :mod:`joints` pairs of builds, :mod:`images` the base image and Python, :mod:`search` finds the optimum by the order
 that :mod:`preference` states, :mod:`corrections` all minimal conflicts, :mod:`remedies` what would mend them, and
-:mod:`planning` and :mod:`wording` say it. What the matrix knows is asked of :mod:`knowledge`, which gathers
-:mod:`packages`, :mod:`hardware` and :mod:`pythons`. Beneath all stand the values: :mod:`situation`, :mod:`options`,
-:mod:`wishes`, :mod:`needs`, :mod:`alternatives`.
+:mod:`planning`, with :mod:`serving` and :mod:`caveats`, and :mod:`wording` say it. What the matrix knows is asked of
+:mod:`knowledge`, which gathers :mod:`packages`, :mod:`hardware` and :mod:`pythons`. Beneath all stand the values:
+:mod:`situation`, :mod:`options`, :mod:`wishes`, :mod:`needs`, :mod:`alternatives`.
 """
 
 from __future__ import annotations

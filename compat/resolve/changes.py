@@ -141,7 +141,7 @@ def _gpus(search: Search, gone: Sequence[Device], plan: Plan) -> Change | None:
     """Leave some of several GPUs out, or use another GPU instead of all that there are."""
     names = " and ".join(device.label for device in gone)
     if len(gone) < len(search.target.devices):
-        served = ", ".join(verdict.name for verdict in plan.gpus if verdict.kernels != "none")
+        served = ", ".join(dict.fromkeys(verdict.name for verdict in plan.gpus if verdict.kernels != "none"))
         return Change(f"leave {names} out: the plan serves {served}", "gpu", f"without {names}")
     near = _nearest_target(search, plan, gone[0])
     instead = f", instead of {names}" if len(gone) > 1 else ""

@@ -38,7 +38,7 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
     runtime, runtime_bit = _runtime(first, into)
     python, python_bit = _python(telling(hosts, "python"), into)
     os, os_bit = _os(first, into)
-    machines, devices, idle = read_machines(hosts, known, into, cpu)
+    machines, devices, fleet, idle = read_machines(hosts, known, into, cpu)
     glibc, glibc_bit = _lowest(hosts, "glibc", "glibc {}", into)
     flags, flags_bit = _flags(hosts, into)
     places = read_places(hosts, devices, into)
@@ -47,6 +47,7 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
         wishes=numbered,
         softs=tuple(into.softs),
         devices=devices,
+        fleet=fleet,
         idle=idle,
         machines=machines,
         places=places,

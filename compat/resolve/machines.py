@@ -26,10 +26,15 @@ ENDLESS: Final = 10**9
 
 def read_machines(
     hosts: Sequence[Host], known: Knowledge, into: Constraints, cpu: bool
-) -> tuple[tuple[Machine, ...], tuple[Device, ...], tuple[Device, ...]]:
-    """Drivers and GPUs of all machines; GPUs get one bit each, a driver one per machine."""
+) -> tuple[tuple[Machine, ...], tuple[Device, ...], tuple[int, ...], tuple[Device, ...]]:
+    """Drivers and GPUs of all machines, the bit of each GPU, and GPUs left idle.
+
+    A driver has one bit per machine, and so have GPUs that are alike: a node with eight of a kind has one clash and not
+    eight, and is judged in the time of one.
+    """
     read: list[Machine] = []
-    devices: list[Device] = []
+    bits: dict[Device, int] = {}
+    fleet: list[int] = []
     idle: list[Device] = []
     for number, host in enumerate(hosts):
         machine = _machine(host, into, cpu)
@@ -43,10 +48,12 @@ def read_machines(
         into.unknowns.extend(found.unknowns)
         idle.extend(found.idle)
         for device in found.used:
-            text = f"GPU {device.label}"
-            bit = into.fact(f"gpu{len(devices)}", typed_name(device, known), text, host.source("gpus"))
-            devices.append(device.with_bit(bit))
-    return tuple(read), tuple(devices), tuple(idle)
+            if device not in bits:
+                text = f"GPU {device.label}"
+                bits[device] = into.fact(f"gpu{len(bits)}", typed_name(device, known), text, host.source("gpus"))
+            fleet.append(bits[device])
+    devices = tuple(device.with_bit(bit) for device, bit in bits.items())
+    return tuple(read), devices, tuple(fleet), tuple(idle)
 
 
 def _forward(host: Host, used: Sequence[Device]) -> bool:

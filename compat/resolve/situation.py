@@ -58,6 +58,10 @@ class Situation:
 
     Attributes:
         wishes: requirements, with the bit of each.
+        devices: GPUs to be served; several of one machine that are alike are one, with one bit: what speaks against one
+            speaks against all.
+        fleet: the bit of each GPU to be served, in the order of the hosts.
+        idle: GPUs that need not be served, with the reason.
         places: platform tags a plan may be for, with the bits that leaving the target's own place costs.
         nothing: bit of "there is no GPU", which only a CPU build satisfies.
         flags: processor features, or ``None`` if not known.
@@ -70,6 +74,7 @@ class Situation:
     wishes: tuple[tuple[Wish, int], ...] = ()
     softs: tuple[Soft, ...] = ()
     devices: tuple[Device, ...] = ()
+    fleet: tuple[int, ...] = ()
     idle: tuple[Device, ...] = ()
     machines: tuple[Machine, ...] = ()
     places: tuple[tuple[str, int], ...] = ((f"linux_{DEFAULT_ARCH}", 0),)

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.resolve.alternatives import FITS, both, either
+from compat.resolve.devices import Device
 from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.resolve.alternatives import Alternatives, Verdict
-    from compat.resolve.devices import Device
     from compat.resolve.hardware import Floor
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
@@ -52,13 +52,30 @@ class Weighed:
     strain: int
 
 
+def _models(devices: tuple[Device, ...]) -> tuple[Device, ...]:
+    """GPUs as far as a verdict rests on them: those of one machine, vendor and target are one, with all their bits.
+
+    What speaks against one of them speaks against all, so that a machine of a thousand names is judged at once.
+    """
+    if len(devices) < 2:
+        return devices
+    bits: dict[tuple[str, str, int], int] = {}
+    for one in devices:
+        key = (one.vendor, one.target, one.machine)
+        bits[key] = bits.get(key, 0) | one.bit
+    return tuple(
+        Device(name="", vendor=vendor, target=target, machine=machine, bit=bit)
+        for (vendor, target, machine), bit in bits.items()
+    )
+
+
 def _judging(target: Situation) -> tuple[object, ...]:
-    """All of a target that a verdict on one build rests on: targets that are equal in it share their verdicts.
+    """What a verdict on one build rests on beside the target's GPUs: targets equal in both share their verdicts.
 
     A question that has no plan is solved some ten times, each time with other wishes or another Python let go.
     """
     facts = (target.glibc, target.glibc_bit, target.flags, target.flags_bit, target.runtime, target.runtime_bit)
-    return target.devices, target.machines, target.nothing, target.wsl, *facts
+    return target.machines, target.nothing, target.wsl, *facts
 
 
 def is_below(option: Option, device: Device) -> bool:
@@ -80,7 +97,8 @@ class Scale:
         self, target: Situation, known: Knowledge, anchors: Mapping[str, int], *, certain: bool = False
     ) -> None:
         self._target, self._known, self.anchors, self._certain = target, known, anchors, certain
-        self.judging = (*_judging(target), certain)
+        self._models = _models(target.devices)
+        self.judging = (self._models, *_judging(target), certain)
         self._verdicts = known.verdicts(self.judging)
 
     def verdict(self, option: Option, place: str, *, forward: bool = False) -> Verdict:
@@ -163,11 +181,11 @@ class Scale:
         """
         target = self._target
         if option.vendor in {"", "cpu"}:
-            unfit = (one.bit for one in target.devices if is_below(option, one) or is_foreign(option, one))
+            unfit = (one.bit for one in self._models if is_below(option, one) or is_foreign(option, one))
             return (sum(unfit),), 0, 0
         violations: Alternatives = (target.nothing,)
         level = 0
-        for device in target.devices:
+        for device in self._models:
             one, how = self._device(option, device, place, forward=forward)
             violations, level = both(violations, one), max(level, how)
         strain = 0

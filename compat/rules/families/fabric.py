@@ -164,9 +164,11 @@ class NvlinkDown(Rule):
         """
         if found := [xid for xid in xids or () if xid in self._XIDS]:
             return Found(detail=f"Xid {found[0]} was logged: an NVLink error.", facts=("xids",))
+        best: dict[str, int] = {}
         for gpu in gpus or ():
-            fellows = [each.nvlinks for each in gpus or () if each.name == gpu.name and each.nvlinks]
-            most = (gpu.nvlinks or 0) + (gpu.nvlinks_down or 0) if nvswitch else max(fellows, default=0)
+            best[gpu.name] = max(best.get(gpu.name, 0), gpu.nvlinks or 0)
+        for gpu in gpus or ():
+            most = (gpu.nvlinks or 0) + (gpu.nvlinks_down or 0) if nvswitch else best[gpu.name]
             if gpu.nvlinks_down and gpu.nvlinks is not None and (gpu.nvlinks or nvswitch) and gpu.nvlinks < most:
                 return Found(
                     detail=f"{gpu.name or 'A GPU'} at {gpu.bus or 'an unknown address'} has {gpu.nvlinks} of {most}"
