@@ -112,7 +112,8 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
     quote = (Evidence("error", heard.line, "error text"),) if heard else ()
     facts = found.facts or tuple(name for name in item.facts if case.host[name] is not None)
     if "gpus" in facts and case.host.source("gpus") == NAMED:  # words are no proof that the machine has the card
-        found = replace(found, severity=milder(found.severity or item.rule.severity), confidence="possible")
+        surest = "likely" if found.confidence == "certain" else found.confidence
+        found = replace(found, severity=milder(found.severity or item.rule.severity), confidence=surest)
     return Finding(
         code=item.code,
         severity=found.severity or item.rule.severity,

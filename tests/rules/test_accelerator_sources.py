@@ -72,6 +72,9 @@ SAID = [
     ("ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS", "device-permission"),
     ("ZE_RESULT_ERROR_UNSUPPORTED_VERSION", "library-mismatch"),
     ("ZE_RESULT_ERROR_DEVICE_LOST", "windows-tdr-timeout"),
+    ("Could not load Intel Extension for Tensorflow* GPU backend, GPU will not be used.", "library-missing"),
+    ("Initializing the hsa runtime failed.", "device-permission"),
+    ("Unable to detect librocdxg.so", "library-missing"),
     # Jetson
     ("OSError: /usr/local/cuda/targets/aarch64-linux/lib/libcublas.so.10: file too short", "container-no-gpu"),
 ]
@@ -94,6 +97,9 @@ SOUND = [
     "amdgpu and amd_hsmp drivers found in modules",
     "error: invalid operand for instruction in my own assembler for the Z80",
     "Package rock-dkms is configured.",
+    "It falls back to the processor if PyTorch not compiled with CUDA support is found.",
+    "The device count is 2. XPU devices found: 2. Intel Extension for Tensorflow* GPU backend is loaded.",
+    "librocdxg.so was found in /opt/rocm/lib",
     "Could not find a CUDA toolkit; the fallback of the fonts is serif.",
     "Upgrade your CANN when you like; the newest is 9.0.",
     "NPU function error: aclrtSynchronizeStream, error code is 507015",
