@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _PCI: Final = pattern(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
 _BRACKETS: Final = pattern(r"\[([^\[\]]{1,200})\]")
+# A TPU with the size of its slice, as Google names accelerator types: ``v5litepod-8``.
+_SLICE: Final = pattern(r"\b((?:tpu|v)[0-9][a-z]{0,7})-[0-9]{1,5}\b")
 _WORD: Final = pattern(r"[a-z0-9+.]+")
 _VENDORS: Final = frozenset(
     {
@@ -99,10 +101,11 @@ def _target(matrix: Matrix, text: str) -> str:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    """The words that tell products apart: those in brackets where lspci puts the product there, MIG slices cut off."""
+    """The words that tell products apart: those in brackets where lspci puts the product there; slices are cut off."""
     lowered = name.lower()
     if found := _BRACKETS.search(lowered):
         lowered = found[1]
+    lowered = _SLICE.sub(r"\1", lowered) if "-" in lowered else lowered
     words = _WORD.findall(lowered.partition(" mig ")[0].replace("(r)", " ").replace("(tm)", " "))
     return tuple(word for word in words if word not in _VENDORS)
 
