@@ -81,9 +81,10 @@ CODES: Final[Mapping[str, Advice]] = {
             "not compile, while plain operations work.",
             "Compilers need programs that a small image lacks, and they are first called in the middle of a run.",
             Fix(
-                "Install what the message names: a C compiler and Python's headers for torch.compile, ptxas and "
-                "libdevice for XLA."
+                "Install what the message names: a C compiler, Python's headers and setuptools for torch.compile (an "
+                "older one where pkg_resources is missing, which newer ones dropped), ptxas and libdevice for XLA."
             ),
+            ("https://setuptools.pypa.io/en/latest/history.html",),
         ),
         Advice(
             "probe-bandwidth-low",

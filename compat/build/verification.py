@@ -13,6 +13,7 @@ import compat.build.container as container
 import compat.build.engine as engine
 import compat.build.parcel as parcel
 from compat import run as runner
+from compat.build.heard import explained
 from compat.build.outcome import Probe, Verification, findings, is_complete, noted, read
 from compat.build.peaks import weighed
 from compat.errors import InputError
@@ -153,7 +154,7 @@ def _modules(plan: Plan | None) -> tuple[str, ...]:
 
 def _verification(image: str, level: str, probes: tuple[Probe, ...], where: str) -> Verification:
     """The results with what follows from them."""
-    probes = weighed(probes)
+    probes = explained(weighed(probes))
     return Verification(image=image, level=level, probes=probes, findings=findings(probes, where))
 
 

@@ -209,7 +209,7 @@ def _follow(process: Any, deadline: float) -> Dict[str, Any]:
         ready = select.select(sources, [], [], max(0.0, min(_LOOK, deadline - time.time())))[0]
         watch.look(time.time())
         state["late"] = not ready and time.time() >= deadline
-        for source in ready:
+        for source in sorted(ready, key=lambda item: item is process.stdout):  # what was said before a verdict, first
             data = os.read(source.fileno(), 65536)
             if not data:
                 sources.remove(source)
@@ -234,6 +234,8 @@ def _pass_on(line: bytes, state: Dict[str, Any]) -> None:
         return
     state["open"] = event.get("probe", "") if event["event"] == "start" else ""
     state["failed"] = state["failed"] or event.get("status") == "fail"
+    if event.get("code") == "probe-cpu-fallback":  # frameworks do not raise why they see no device, they only warn
+        event["figures"] = dict(event.get("figures") or {}, stderr=_last_words(state))
     say(event)
 
 
@@ -260,10 +262,14 @@ def _crash(status: Optional[int]) -> List[str]:
 
 def _verdict(name: str, state: Dict[str, Any], code: str, why: str) -> None:
     """The line that the child could not print itself, for the probe that it had begun."""
-    noise = state["noise"].decode("utf-8", "replace").strip().split("\n")[-8:]
     line = {"event": "probe", "name": state["open"] or name + ".run", "status": "fail", "why": why, "code": code}
-    line.update({"figures": {"stderr": noise}, "seconds": 0.0})
+    line.update({"figures": {"stderr": _last_words(state)}, "seconds": 0.0})
     say(line)
+
+
+def _last_words(state: Dict[str, Any]) -> List[str]:
+    """The last lines that the child wrote to standard error."""
+    return list(state["noise"].decode("utf-8", "replace").strip().split("\n")[-8:])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from types import SimpleNamespace
@@ -132,3 +133,29 @@ def test_what_is_wrong_with_a_library_that_is_there_tells_more_than_that_others_
         libraries.open_first(absent)
     with pytest.raises(OSError, match="no name"):
         libraries.open_first([])
+
+
+def test_what_a_framework_warned_of_is_kept_with_its_fallback_alone(tmp_path, monkeypatch, capsys):
+    """Frameworks do not raise why they see no device: they write it to standard error, and go on with the processor."""
+    stub = tmp_path / "python"
+    lines = [
+        {"event": "start", "probe": "jax.device"},
+        {
+            "event": "probe",
+            "name": "jax.device",
+            "status": "fail",
+            "code": "probe-cpu-fallback",
+            "figures": {"device": "cpu"},
+        },
+        {"event": "probe", "name": "jax.exact", "status": "fail", "code": "probe-failed", "figures": {}},
+    ]
+    said = "".join(f"echo '{json.dumps(line)}'\n" for line in lines)
+    stub.write_text(f'#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8 9; do echo "word $n" >&2; done\n{said}exit 1\n')
+    stub.chmod(0o755)
+    run = load("run")
+    monkeypatch.setattr(sys, "executable", str(stub))
+    options = SimpleNamespace(expect="", seconds=1.0, timeout=30.0, level="framework", plan="")
+    assert run.supervise("jax", options) == 1
+    device, exact = outcome.read(capsys.readouterr().out.splitlines())[0]
+    assert device.figures == {"device": "cpu", "stderr": [f"word {number}" for number in range(2, 10)]}
+    assert exact.figures == {}
