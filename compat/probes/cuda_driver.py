@@ -14,9 +14,10 @@ from libraries import loaded, open_first
 from numerics import mixed, uniform
 from reporting import Failed, Report, Skipped
 
-# Two kernels as PTX 6.0 for sm_50: the oldest form that every driver in use compiles for every device it serves.
+# Two kernels as PTX 3.2 for sm_30, the form of CUDA 5.5: every driver that has a primary context compiles it, and the
+# assemblers of CUDA 11.8 to 13.5 do for every device that they know.
 PTX = r"""
-.version 6.0
+.version 3.2
 .target sm_30
 .address_size 64
 
@@ -104,7 +105,11 @@ _FINDINGS = {
     303: "driver-duplicate-libraries",
     304: "device-permission",
     700: "probe-kernel-wrong-result",
+    714: "probe-kernel-wrong-result",
     715: "probe-kernel-wrong-result",
+    716: "probe-kernel-wrong-result",
+    717: "probe-kernel-wrong-result",
+    718: "probe-kernel-wrong-result",
     719: "probe-kernel-wrong-result",
     802: "fabric-manager-down",
     803: "driver-library-mismatch",
@@ -115,6 +120,7 @@ _FINDINGS = {
     808: "mps-broken",
     809: "mps-broken",
     810: "mps-broken",
+    919: "fabric-manager-down",
     999: "uvm-not-ready",
 }  # type: Dict[int, str]
 # The result codes of the CUDA driver API reference, each with the likeliest finding; facts of the host decide further.
@@ -141,6 +147,8 @@ class Driver:
         except OSError as error:
             nodes = [name for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu") if os.path.exists(name)]
             code = "container-driver-capabilities" if nodes else "container-no-gpu"
+            if not str(error).startswith("libcuda.so"):  # it is there, and what it needs itself is not
+                code = "library-missing"
             raise Failed(code, "libcuda cannot be loaded: %s" % error, nodes=nodes)
 
     def call(self, name: str, *args: Any) -> None:
@@ -184,9 +192,13 @@ class Device:
         driver.call("cuCtxSetCurrent", self.context)
 
     def close(self) -> None:
-        """Give the context back; a device that failed before cannot do even that, which is no news."""
+        """Give the context back; a device that failed before cannot do even that, which is no news.
+
+        The drivers before CUDA 11.0 have the name without ``_v2`` alone (seen in 390.157 and 418.226).
+        """
+        name = "cuDevicePrimaryCtxRelease_v2"
         try:
-            self.driver.call("cuDevicePrimaryCtxRelease_v2", self.handle)
+            self.driver.call(name if hasattr(self.driver.lib, name) else name[:-3], self.handle)
         except (Failed, Skipped):
             return
 

@@ -33,7 +33,9 @@ class Monitor:
     def read(self) -> Dict[str, Any]:
         """Temperature in Celsius, SM clock in MHz, power in watts, uncorrected ECC errors, reasons for low clocks."""
         power = self._number("nvmlDeviceGetPowerUsage")
-        reasons = self._number("nvmlDeviceGetCurrentClocksThrottleReasons", wide=True)
+        # the same under the name that replaced the older one
+        names = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+        reasons = next(filter(None, (self._number(name, wide=True) for name in names)), None)
         found = {
             "celsius": self._number("nvmlDeviceGetTemperature", 0),
             "sm_mhz": self._number("nvmlDeviceGetClockInfo", 1),
