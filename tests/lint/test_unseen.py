@@ -13,6 +13,8 @@ MATRIX = matrix()
 JAX = "https://storage.googleapis.com/jax-releases"
 CUDNN8 = "FROM nvidia/cuda:11.8.0-cudnn8-devel-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
 CUDA11 = "FROM nvidia/cuda:11.8.0-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+LINKS = "-f https://download.pytorch.org/whl/torch_stable.html"
+BOARD = "FROM nvcr.io/nvidia/l4t-base:r35.2.1\nRUN apt-get install -y python3-pip\n"
 NIGHTLY = "https://download.pytorch.org/whl/nightly"
 RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
 JAXLIB = f"RUN pip install jax==0.4.20 jaxlib==0.4.20+cuda11.cudnn86 -f {JAX}/jax_cuda_releases.html\n"
@@ -67,6 +69,26 @@ PAIRS = {
         "library-missing", True, RUNTIME + "RUN pip install faster-whisper\n",
         [RUNTIME + "RUN apt-get install -y libcudnn9-cuda-12\nRUN pip install faster-whisper\n",
          RUNTIME + "RUN pip install sentence-transformers\n"],
+    ),
+    "what PaddlePaddle's own image has": (
+        "framework-duplicate-install", False,
+        "FROM paddlepaddle/paddle:2.1.3-gpu-cuda10.2-cudnn7\nRUN pip install paddlepaddle-gpu==2.4.2\n",
+        ["FROM paddlepaddle/paddle:2.1.3-gpu-cuda10.2-cudnn7\nRUN pip install paddlepaddle-gpu\n"],
+    ),
+    "a wheel of one's own for a board": (
+        "jetson-generic-wheel", True, BOARD + "RUN pip3 install onnxruntime-gpu\n",
+        [BOARD + "RUN pip3 install onnxruntime_gpu-1.11.0-cp38-cp38-linux_aarch64.whl\n"],
+    ),
+    "a variant that was never built": (
+        "version-does-not-exist", True, f"FROM python:3.8\nRUN pip install torch==1.9.0+cu112 {LINKS}\n",
+        [
+            f"FROM python:3.7\nRUN pip install torch==1.3.1+cu100 torchvision==0.4.2+cu100 {LINKS}\n",
+            f"FROM python:3.7\nRUN pip install torch==1.4.0+cu100 torchvision==0.5.0+cu100 {LINKS}\n",
+            f"FROM python:3.8\nRUN pip install torch==1.8.0+cu101 torchvision==0.9.0+cu101 {LINKS}\n",
+            f"FROM python:3.8\nRUN pip install torch==1.10.2+cu111 torchvision==0.11.3+cu111 {LINKS}\n",
+            ("FROM python:3.9\nRUN pip install torch==1.11.0+cu115 torchvision==0.12.0+cu115 --extra-index-url "
+            "https://download.pytorch.org/whl/cu115\n"),
+        ],
     ),
     "a tag of a flavour that was never made": (
         "base-tag-gone", True, "FROM nvidia/cuda:12.4.1-cudnn8-runtime-ubuntu22.04\n",

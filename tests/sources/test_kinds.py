@@ -105,7 +105,10 @@ def test_the_stages_that_a_stage_continues():
             "dist/torch-2.0.1-cp310-cp310-linux_x86_64.whl",
             Request(name="torch", spec="==2.0.1", url="dist/torch-2.0.1-cp310-cp310-linux_x86_64.whl"),
         ),
-        ("torch-2.0.1-1-cp310-cp310-linux_x86_64.whl", Request(name="torch", spec="==2.0.1")),
+        (
+            "torch-2.0.1-1-cp310-cp310-linux_x86_64.whl",
+            Request(name="torch", spec="==2.0.1", url="torch-2.0.1-1-cp310-cp310-linux_x86_64.whl"),
+        ),
     ],
 )
 def test_one_line(line, request_):

@@ -154,7 +154,7 @@ def _described(base: Base) -> Base:
 def _from_tag(base: Base) -> dict[str, Any]:
     """What repository and tag say by themselves: the first scheme that fits."""
     repository, tag = home(base.repository), base.tag
-    for scheme in (_nvidia, _framework, _jetson, _rocm, _python, _distribution):
+    for scheme in (_nvidia, _framework, _paddle, _jetson, _rocm, _python, _distribution):
         if said := scheme(repository, tag):
             return said
     gpu = (
@@ -180,6 +180,19 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
         said = found.groupdict()
         return {"kind": "cuda", "python": "unknown", "installed": {"torch": said.pop("torch")}, **said}
     return {}
+
+
+def _paddle(repository: str, tag: str) -> dict[str, Any]:
+    """PaddlePaddle's images: ``2.1.3-gpu-cuda10.2-cudnn7``, ``latest-dev-cuda10.1-cudnn7-gcc82``, ``2.5.1``."""
+    if not re.search(r"(^|/)paddlepaddle/paddle$", repository):
+        return {}
+    release, cuda = re.match(r"\d+\.\d+[\w.]*", tag), re.search(r"cuda(\d+\.\d+)", tag)
+    version = release.group() if release else ""
+    if cuda is None:
+        return {"python": "unknown", "installed": {"paddlepaddle": version}}
+    cudnn = re.search(r"cudnn(\d+)", tag)
+    said = {"kind": "cuda", "cuda": cuda[1], "cudnn": cudnn[1] if cudnn else "yes"}
+    return {**said, "python": "unknown", "installed": {"paddlepaddle-gpu": version}}
 
 
 def _jetson(repository: str, tag: str) -> dict[str, Any]:
