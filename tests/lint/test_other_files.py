@@ -89,6 +89,9 @@ def test_other_files_are_judged_alike(text, file, code):
         ('{"initializeCommand": "pip install torch==1.13.1+cu117", "image": "python:3.10"}', "devcontainer.json"),
         ('{"image": "python:3.10", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {"cudaVersion": "11.8", "installCudnn": true}}, "postCreateCommand": "pip install tensorflow==2.12.0"}', "devcontainer.json"),
         (f"--extra-index-url {PYTORCH}/cu118\ntorch==2.1.2 --index-url {PYTORCH}/cu118\ntorch-scatter @ https://x/y.zip\n", "requirements.txt"),
+        # of some indexes only what somebody named is known
+        ("--index-url https://www.paddlepaddle.org.cn/packages/stable/cu118/\npaddlepaddle-gpu==3.1.0\n", "requirements.txt"),
+        ("--find-links https://developer.download.nvidia.com/compute/redist/jp/v45/pytorch/\ntorch==1.8.0+nv21.3\n", "requirements.txt"),
         # a marker that is false here, or that the Python decides, is no fault
         ("torch==2.2.0+cu121; sys_platform == 'win32'\n", "requirements.txt"),
         ("torch==2.2.0+cu121; python_version < '3.9'\n", "requirements.txt"),
@@ -128,6 +131,32 @@ explicit = true
             "--extra-index-url https://pypi.nvidia.com\ntorch==2.0.9\n",
             "--extra-index-url https://pypi.nvidia.com\ntorch==2.0.1\ntensorrt==99.9.9\n",
         ),
+        # an index that is named, and is that of another variant; a variant that no index ever had
+        (
+            "index-missing",
+            "r.txt",
+            f"--extra-index-url {PYTORCH}/cu118\ntorch==2.5.1+cu124\n",
+            f"--extra-index-url {PYTORCH}/cu124\ntorch==2.5.1+cu124\n",
+        ),
+        (
+            "version-does-not-exist",
+            "r.txt",
+            f"--extra-index-url {PYTORCH}/cu121\ntorch==2.7.1+cu121\n",
+            f"--extra-index-url {PYTORCH}/cu121\ntorch==2.5.1+cu121\n",
+        ),
+        # an index of nightlies has no release
+        (
+            "index-missing",
+            "r.txt",
+            f"--extra-index-url {PYTORCH}/nightly/cu128\ntorch==2.6.0+cu124\n",
+            f"--extra-index-url {PYTORCH}/nightly/cu128\ntorch==2.6.0\n",
+        ),
+        (
+            "version-does-not-exist",
+            "r.txt",
+            f"--index-url {PYTORCH}/nightly/cu128\ntorch==2.7.0.dev20250226+cu128\n",
+            f"--index-url {PYTORCH}/nightly/cu128\ntorch==2.7.0.dev20250226+cu128; sys_platform == 'win32'\n",
+        ),
         # what stands beside a pinned framework follows it
         (
             "extra-index-shadowed",
@@ -150,7 +179,7 @@ explicit = true
             UV.format("", '"torch==2.7.0"', "cu126"),
         ),
         (
-            "version-does-not-exist",
+            "index-missing",
             "pyproject.toml",
             UV.format('"torch==2.5.1+cu121"', "", "cu124"),
             UV.format('"torch==2.5.1+cu124"', "", "cu124"),

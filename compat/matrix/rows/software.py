@@ -78,6 +78,7 @@ class Index(Row):
         links: whether the address is a page of links (``pip --find-links``) rather than a simple index.
         boards: whether its wheels are for Jetson boards; the same CUDA elsewhere means a server's.
         apart: whether it holds no framework, nor what follows one release by release, whatever else it holds.
+        partial: whether only some of what it holds was ever seen, so that what no row names may still be there.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Index(Row):
     links: bool = False
     boards: bool = False
     apart: bool = False
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ def purged_nightly(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         dated = re.fullmatch(r"(\d+(?:\.\d+)*)\.?dev\d{8}(?:\+[\w.]+)?", item.request.exact)
         place = next((place for place in item.origins if place.nightly), None)
-        if dated is None or place is None or "download.pytorch.org" not in place.url:
+        if dated is None or place is None or "download.pytorch.org" not in place.url or item.request.marker:
             continue
         releases = {origins.version_of(build.version).base_version for build in scene.matrix.builds(item.request.name)}
         if origins.version_of(dated[1]).base_version in releases:

@@ -45,6 +45,7 @@ class Origin:
         variant: the variant it is limited to (``cu118``), empty for all.
         nightly: whether it holds nightly builds.
         apart: whether it holds no framework (a page of extensions).
+        partial: whether it may hold more of what the matrix knows than the matrix says.
         mirror: whether it looks like a mirror of the default index (its path ends in ``/simple``): it has what that
             one has, and perhaps more.
     """
@@ -55,6 +56,7 @@ class Origin:
     nightly: bool = False
     mirror: bool = False
     apart: bool = False
+    partial: bool = False
 
     def has(self, build: Build) -> bool:
         """Whether a build is published here."""
@@ -116,9 +118,10 @@ def origin(url: str, matrix: Matrix) -> Origin:
         variant = r"(?P<variant>[\w.+%/-]+)" if row.apart else r"(?P<variant>[\w.-]+)"
         pattern = re.escape(row.url.rstrip("/")).replace(re.escape("{variant}"), variant)
         if found := re.fullmatch(pattern + r"/?(?:index\.html)?", url):
-            return Origin(url, row.name, found.groupdict().get("variant") or "", apart=row.apart)
+            variant = found.groupdict().get("variant") or ""
+            return Origin(url, row.name, variant, apart=row.apart, partial=row.partial)
         if "{variant}" in row.url and url.rstrip("/") == row.url.rpartition("/{variant}")[0].rstrip("/"):
-            return Origin(url, row.name)
+            return Origin(url, row.name, partial=row.partial)
     mirror = re.search(r"/simple/?$", parts.path) is not None and "$" not in url
     return Origin(url, "" if mirror else None, mirror=mirror)
 
@@ -135,7 +138,7 @@ class Place:
 def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Outcome:
     """What the installer of ``step`` takes for ``request``."""
     package = matrix.package(request.name)
-    places = origins(step, matrix, request.name)
+    places = tuple(place for place in origins(step, matrix, request.name) if not (place.nightly and _released(request)))
     if package is None or request.url:  # a name that only looks like a wheel's is looked up as text
         known = package is not None and bool(request.exact)
         return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")
@@ -154,10 +157,18 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     published = [(build, item) for build in admitted for item in places if item.has(build)]
     if not published:
         covered = all(any(item.has(build) for build in everything) for item in places if item.url and not item.mirror)
-        settled = covered and not any(item.mirror for item in places) and package.name in _settled(matrix)
+        settled = (
+            covered and not any(item.mirror or item.partial for item in places) and package.name in _settled(matrix)
+        )
         return _absent(request, everything, place) if settled else Outcome("unknown", why="place")
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
+
+
+def _released(request: Request) -> bool:
+    """Whether a request is for one release, which no index of nightlies holds."""
+    exact = specifiers(request.spec) is not None and request.exact
+    return bool(exact) and not version_of(request.exact).is_prerelease
 
 
 def _jaxlib(request: Request, matrix: Matrix, places: tuple[Origin, ...]) -> Outcome | None:
@@ -231,7 +242,8 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
         first = [build for build in known if version_of(build.version) == min(releases)]
         newest = max(_number(python) for build in first for python in build.python)
         return Outcome("none", why="python") if _number(place.python) > newest else Outcome("unknown", why="version")
-    elsewhere = any(build.full_version == request.exact for build in known)
+    variant = bool(wanted.local) or wanted.is_postrelease  # Paddle's variants are post releases
+    elsewhere = variant and any(build.full_version == request.exact for build in known)
     if not elsewhere and (wanted.is_prerelease or wanted.is_postrelease or wanted < min(releases)):
         return Outcome("unknown", why="version")
     newer = wanted.release > max(releases).release

@@ -32,13 +32,12 @@ def unmet(scene: Scene) -> Iterator[Finding]:
             yield _no_python(item, scene)
         if item.outcome.status != "none" or item.request.marker:
             continue
-        local = _LOCAL_CUDA.search(item.request.exact) or item.outcome.why == "elsewhere"
-        lacking = item.outcome.why in {"version", "elsewhere"}
-        if lacking and local and all(place.url == "" for place in item.origins):
+        nowhere = item.outcome.why == "version" and all(place.url == "" for place in item.origins)
+        if item.outcome.why == "elsewhere" or (nowhere and _LOCAL_CUDA.search(item.request.exact)):
             yield _index_missing(item, scene)
         elif item.outcome.why == "extra":
             yield _extra_elsewhere(item, scene)
-        elif item.outcome.why in {"version", "elsewhere", "newer"} and item.request.spec:
+        elif item.outcome.why in {"version", "newer"} and item.request.spec:
             yield _no_version(item, scene)
         elif item.outcome.why == "python":
             yield _no_python(item, scene)
@@ -49,11 +48,13 @@ def unmet(scene: Scene) -> Iterator[Finding]:
 def _index_missing(item: Taken, scene: Scene) -> Finding:
     """A local version without its index; the fix names the index where the matrix knows it."""
     url, option = index_of(item, scene)
+    named = ", ".join(place.url for place in item.origins if place.url)
+    lacks = f"nor at {named}" if named else "and no other is named"
     return finding(
         "index-missing",
         scene,
         item.request.line,
-        f"{item.request.text} is not on the default index, and no other is named.",
+        f"{item.request.text} is not on the default index, {lacks}.",
         severity="error",
         fix=f"Add {option} {url}" if url else "",
         evidence=(_seen(item, scene),),
