@@ -21,6 +21,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.excerpts import numbered
+from compat.reports.frames import unframe
 from compat.reports.wraps import Line, unwrap
 
 if TYPE_CHECKING:
@@ -37,9 +38,17 @@ MOST_CHARACTERS: Final = 3_000_000
 
 _CHARACTERS: Final = (
     ("\t", "    "), ("\xa0", " "), ("\u3000", " "), ("\u2007", " "), ("\u202f", " "),
-    ("：", ":"), ("（", "("), ("）", ")"), ("，", ","), ("＝", "="), ("│", "|"), ("┃", "|"), ("❯", "$"), ("➜", "$"),
-    ("\u200b", ""), ("\u200c", ""), ("\u200d", ""), ("\u200e", ""), ("\ufeff", ""), ("\x00", ""), ("`", ""), ("**", ""),
+    ("：", ":"), ("（", "("), ("）", ")"), ("，", ","), ("＝", "="), ("❯", "$"), ("➜", "$"),
+    ("\x00", ""), ("`", ""), ("**", ""),
 )  # fmt: skip
+# What is left of a colour where a form dropped the escape character itself.
+_COLOUR = re.compile(r"\[\d{1,3}(?:;\d{1,3}){0,4}m")
+# Blanks without width, hints for breaks, marks of direction.
+_INVISIBLE = re.compile(r"[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Borders that terminals draw, rich's among them: verticals part cells, the rest are rules.
+_BORDER = re.compile(r"[\u2500-\u257f]")
+_QUOTES: Final = str.maketrans("“”„‘’", '"""\'\'')
+_VERTICAL: Final = frozenset("│┃┆┇┊┋╎╏║")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07|[()][A-Z0-9])")
 _BREAKS = re.compile(r"<br\s{0,3}/?>|</summary>|</(?:tr|li|p|div|details)>", re.IGNORECASE)
 _TAGS = re.compile(
@@ -88,7 +97,7 @@ _LABELS: Final = (
     r"|Using distributed or parallel set-up in script\?|CUDA available|CUDA_HOME|NVCC|GCC|TorchVision|OpenCV|MMCV"
 )
 _RUN_TOGETHER = re.compile(
-    rf"(?<=[^\s:-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"
+    rf"(?<=[^\s:|-])(?:\s+-)?\s+(?=(?:{_LABELS})(?: \([^()]{{1,20}}\))?: |\[(?:pip3?|conda)\] )"
     r"|(?<=[^\s:-])\s+-\s(?=\w{2,20} version(?: \([^()]{1,20}\))?: )"
 )
 _ITEM = re.compile(r"""\('([A-Za-z][^'\n]{1,60})',\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^()'",]{1,40}))\)""")
@@ -102,7 +111,7 @@ def clean(text: str) -> tuple[Line, ...]:
     lines: list[Line] = []
     for (number, _), raw in zip(kept, raws, strict=True):
         lines.extend([Line(number, part) for part in _parts(raw)])
-    return tuple(unwrap(lines))
+    return tuple(unframe(unwrap(lines)))
 
 
 def _bounded(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -133,6 +142,11 @@ def _flat(text: str) -> str:
             text = text.replace(character, plain)
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
+    if "m" in text and "[" in text:
+        text = _COLOUR.sub("", text)
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text).translate(_QUOTES)
+        text = _BORDER.sub(lambda found: "|" if found.group() in _VERTICAL else "-", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: html.unescape(found.group()).replace("\xa0", " ").replace("\n", " "), text)
     if "\\" in text:

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from compat.facts import Fact, Gpu, Reading
+from compat.facts import Fact, Gpu, Reading, Unknown
 from compat.reports.claims import Claim, Weight
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ _NOISE = re.compile(
 # Devices of one report at most; eight nodes of sixteen still fit. Names are compared pair by pair, so this is squared.
 MOST: Final = 128
 
+# Formats that number the devices of the machine they run on, whatever else uses them; logs number what they use.
+ONE_MACHINE: Final = frozenset({"collect_env", "nvidia-smi", "mmcv collect_env"})
+
 _CUT: Final = "..."
 
 
@@ -34,6 +37,11 @@ def merge_gpus(claims: list[Claim]) -> Reading:
     program names a device at all.
     """
     named = [claim for claim in claims if claim.value.name]
+    if clash := _two_machines(named):
+        why = "{0.source} says {0.value.name}, {1.source} says {1.value.name} of one number: two machines".format(
+            *clash
+        )
+        return Unknown(why, clash[0].source)
     heaviest = max((claim.weight for claim in named), default=Weight.HINT)
     if heaviest > Weight.HAND:
         named = [claim for claim in named if claim.weight > Weight.HAND]
@@ -47,6 +55,17 @@ def merge_gpus(claims: list[Claim]) -> Reading:
     found = _targeted(found, bare)
     first = (named or bare or claims)[0]
     return Fact(tuple(found), first.source)
+
+
+def _two_machines(claims: Iterable[Claim]) -> tuple[Claim, Claim] | None:
+    """Two products under one number of one program, whose numbers are all of one machine."""
+    first: dict[tuple[str, str], Claim] = {}
+    for claim in claims:
+        if claim.key and claim.program in ONE_MACHINE:
+            other = first.setdefault((claim.program, claim.key), claim)
+            if not same(other.value.name, claim.value.name):
+                return other, claim
+    return None
 
 
 def _by_program(claims: Iterable[Claim]) -> dict[str, list[Claim]]:

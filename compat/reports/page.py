@@ -51,6 +51,10 @@ WRAPPED: Final = frozenset({
     "os", "uname",
 })  # fmt: skip
 _CHECKBOX = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)、])\s*(?:\[[ xX]?\]\s*)?")
+# An example that a form gives in its field, before the answer or in its place.
+_EXAMPLE = re.compile(
+    r"[\[(<]\s*(?:e\.?g\b|例如|如)[^\])>]*[\])>]?|\[[^\[\]]{0,60}\be\.g\.[^\[\]]{0,80}\]", re.IGNORECASE
+)
 _COLUMNS = re.compile(r"\s{2,}")
 _WORDS = re.compile(r"\S+")
 # ``OS - Windows 11``: what people write where a colon belongs.
@@ -169,7 +173,9 @@ class Page:
                 label = label_of(head)
                 if label in known:
                     digits = _NUMBER.search(head) if "#" in label else None
-                    answer = value.strip(_AROUND) or (self._next_value(index) if label in WRAPPED else "")
+                    answer = _EXAMPLE.sub("", value).strip(_AROUND) or (
+                        self._next_value(index) if label in WRAPPED else ""
+                    )
                     pair = Pair(label, answer, index, digits.group() if digits else "", head, blank, self)
                     found.setdefault(label, []).append(pair)
                     break

@@ -60,7 +60,8 @@ _SENTENCE: Final = re.compile(r"(?<=[.!;。！；])\s+|(?<=[?？])")
 
 # What a line must hold to be looked into.
 _NAMES: Final = re.compile(
-    r"\d\.\d|[rg]tx|geforce|titan|tesla|quadro|radeon|\brx\b|\bmi\d\d|\b[avhltpkb]g?\d{1,3}\b|windows 1", re.IGNORECASE
+    r"\d\.\d|[rg]tx|geforce|titan|tesla|quadro|radeon|\brx\b|\bmi\d\d|\b[avhltpkb]g?\d{1,3}\b|\bwin(?:dows)? ?1",
+    re.IGNORECASE,
 )
 
 

@@ -13,6 +13,7 @@ _SPELLINGS: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), tag)
     for pattern, tag in (
         (r"\bx?ubuntu(?:-server)?[ -]*(?:linux|[a-z]{4,8})?[ -]*v?(\d\d\.\d\d)", "ubuntu"),
+        (r"\bubuntu[ -]?(\d\d)(04|10)\b", "ubuntu"),
         (r"\bpop!?_?os" + _NUMBER, "pop"),
         (r"\blinux ?mint" + _NUMBER, "linuxmint"),
         (r"\bdebian" + _MAJOR, "debian"),

@@ -117,7 +117,22 @@ REFUSED = (
     "with 11.7, unable to compile cuda/cpp extensions\n"
 )
 
+FORMED = (
+    "- Nvidia driver version: [e.g. 410.48] 535.146.02\n- OS: [e.g. Ubuntu 18.04] Ubuntu 22.04\n"
+    '- Python version: [Output of "python -V", e.g., 3.8.x]\n'
+)
+OTHERS = "{0}\n\n- Python 3.6\n- PyTorch 0.4.1\n- CUDA 9.0.176\n"
+
 FACTS = {
+    "the answer behind a form's example: driver": (FORMED, "driver", "535.146.02"),
+    "the answer behind a form's example: system": (FORMED, "os", "ubuntu22.04"),
+    "a form's example alone": (FORMED, "python", None),
+    "a list of the maintainers' machine": (OTHERS.format("I saw your software environment is:"), "cuda_toolkit", None),
+    "a list of requirements": (OTHERS.format("Requirements:"), "cuda_toolkit", None),
+    "a list of one's own": (OTHERS.format("My environment, for your information:"), "cuda_toolkit", "9.0.176"),
+    "the greeting of a login": ("OS: Ubuntu 20.04.3 LTS (GNU/Linux 5.11.0-41-generic x86_64)\n", "kernel", "5.11.0-41-generic"),
+    "the system's release without a dot": ("Ubuntu2004\npy3.11\n", "os", "ubuntu20.04"),
+    "Python by its short name": ("Ubuntu2004\npy3.11\n", "python", "3.11"),
     "a dash for a colon": ("OS - Windows 11\nPython 3.10.9\n", "os", "windows11"),
     "a dash for a colon, in a bullet": ("- GPU – RTX 3060\n- Python – 3.10.9\n", "python", "3.10.9"),
     "a dash in a sentence": ("The system - a dusty Ubuntu 18.04 box - is gone\n", "os", None),
@@ -208,7 +223,26 @@ def test_a_map_of_variables_may_be_cut(tail, read):
 
 UNSLOTH = (Path(__file__).parent / "samples" / "unsloth_old.txt").read_text(encoding="utf-8")
 
+OLD_LOG = """\
+name: GeForce GTX 1080
+major: 6 minor: 1 memoryClockRate (GHz) 1.7335
+pciBusID 0000:02:00.0
+I tensorflow/core/common_runtime/gpu/gpu_device.cc:838] Creating (/gpu:0) -> (device: 0, name: GeForce GTX 1080, pci bus id: 0000:02:00.0)
+I tensorflow/core/common_runtime/gpu/gpu_device.cc:838] Creating (/gpu:1) -> (device: 1, name: GeForce GTX 1080, pci bus id: 0000:01:00.0)
+"""
+
+CHOICE = """\
+You have multi GPUs in a system:
+[0] : GeForce GTX 1080 Ti
+[1] : GeForce GTX 1080 Ti
+Which GPU idx to choose? ( skip: best GPU ) : best GPU
+"""
+
 DEVICES = {
+    "TensorFlow's oldest log": (OLD_LOG, [("GeForce GTX 1080", "sm_61")] * 2),
+    "DeepFaceLab's choice": (CHOICE, [("GeForce GTX 1080 Ti", "")] * 2),
+    "a bare number behind an example": ("- GPU Model: [e.g. GTX 1070] 1080 Ti\n", [("1080 Ti", "")]),
+    "an example alone": ("- GPU Model: [e.g. GTX 1070]\n", []),
     "Unsloth's card": (UNSLOTH, [("Tesla P40", "sm_61")]),
     "torch's warning within a sentence": (
         f'There is also a warning saying that "{WARNING.splitlines()[1]}"\n', [("GeForce RTX 3090", "sm_86")]

@@ -42,7 +42,8 @@ _NEEDLES: Final = (
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
     "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
     "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ",
-    "calling cuDriverGetVersion", "[Dreambooth] ", "[+] torch version", 'msg="detected GPUs"',
+    "calling cuDriverGetVersion", "[Dreambooth] ", "You have multi GPUs in a system", "[+] torch version",
+    'msg="detected GPUs"',
 )  # fmt: skip
 _FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
 _LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
@@ -64,6 +65,7 @@ _LOADED = re.compile(r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)")
 _TESTED = re.compile(r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b")
 _NCCL_DRIVER = re.compile(r"cudaDriverVersion (\d{4,5})\b")
 _NCCL = re.compile(r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d")
+_CHOICE = re.compile(r"\s*\[(\d{1,2})\] : ([A-Za-z][\w ().-]{3,60})$")
 _CHECKED = re.compile(
     r"\s*\[[\w+! ]{1,20}\] ([A-Za-z][\w.-]{1,40}) (?:version |v)(\d[\w.+]*) (?:is already )?installed\.\s*$"
 )
@@ -210,6 +212,13 @@ def _installed(line: str) -> Iterator[Claim]:
         yield Claim("packages", values.package_version(found.group(2)), key=found.group(1), weight=Weight.LISTED)
 
 
+def _chosen(line: str) -> Iterator[Claim]:
+    """A device that DeepFaceLab lets one choose."""
+    found = _CHOICE.match(line)
+    if found and (gpu := devices.device(found.group(2))) and gpu.vendor in {"nvidia", "amd"}:
+        yield Claim("gpus", gpu, key=found.group(1))
+
+
 def _gfx_type(line: str) -> Iterator[Claim]:
     """The target that Ollama found, in a message about its support."""
     if found := _GFX_TYPE.search(line):
@@ -306,6 +315,7 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "with CUDA capability sm_": _warned,
     "] Compute Capability ": _capable,
     'msg="detected GPUs"': _loaded,
+    "] : ": _chosen,
     "] ": _launcher,
     " installed.": _installed,
 }

@@ -48,7 +48,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _PROCESSOR = re.compile(r"ryzen|epyc|threadripper|xeon|\bcore\b|\bi[3579]-|processor|\bcpu\b", re.IGNORECASE)
-_EXAMPLE = re.compile(r"^\W*e\.?g\b.*|[\[(<]\s*(?:e\.?g\b|例如|如)[^\])>]*[\])>]?", re.IGNORECASE)
+_EXAMPLE = re.compile(r"^[^\w\[(<]*e\.?g\b.*", re.IGNORECASE)
 _PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)", re.IGNORECASE)
 _DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*\((\d{3}\.\d{2,3}(?:\.\d{2})?)\)\s*$")

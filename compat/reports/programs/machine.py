@@ -32,6 +32,8 @@ NAME: Final = "system tools"
 _UNAME = re.compile(
     r"\bLinux (?!release )\S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"
 )
+# The greeting of a login, ``(GNU/Linux 5.11.0-41-generic x86_64)``, which people copy with the system's name.
+_GREETING = re.compile(r"\(GNU/Linux (\d+\.\d+\S{0,80}) (x86_64|aarch64|ppc64le|riscv64|s390x)\)")
 # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
 _JETSON: Final = (
     ("REVISION: ", re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"), "l4t"),
@@ -143,6 +145,9 @@ def facts(view: View) -> Iterator[Claim]:
     yield from view.labelled(LABELS)
     for index, line in view.lines("Linux "):
         if found := _UNAME.search(line):
+            yield from view.stamp(index, _uname(*found.groups()))
+    for index, line in view.lines("(GNU/Linux "):
+        if found := _GREETING.search(line):
             yield from view.stamp(index, _uname(*found.groups()))
     for index, line in view.lines("ldd ("):
         if found := _LDD.search(line):

@@ -23,7 +23,7 @@ SYSTEM: Final = "system"
 CARD: Final = "gpus"
 
 _KINDS: Final = (
-    "python", "cuda", "cudnn", "driver", "drivers", "rocm", "pytorch", "torch", "torchvision", "torchaudio",
+    "python", "py", "cuda", "cudnn", "driver", "drivers", "rocm", "pytorch", "torch", "torchvision", "torchaudio",
     "tensorflow", "tensorflow-gpu", "tf", "paddle", "paddle-gpu", "paddlepaddle", "paddlepaddle-gpu", "keras", "jax",
     "jaxlib", "transformers", "vllm", "mmcv", "mmcv-full", "mmdet", "numpy", "xformers", "bitsandbytes", "deepspeed",
     "accelerate", "triton", "onnxruntime", "onnxruntime-gpu", "flash-attn", "flash_attn", "sglang", "diffusers",
@@ -31,8 +31,8 @@ _KINDS: Final = (
 )  # fmt: skip
 # What people call a fact or a package other than its own name.
 _ALIASES: Final = {
-    "cuda": "cuda_toolkit", "drivers": "driver", "pytorch": "torch", "tf": "tensorflow", "paddle": "paddlepaddle",
-    "paddle-gpu": "paddlepaddle-gpu", "flash_attn": "flash-attn",
+    "py": "python", "cuda": "cuda_toolkit", "drivers": "driver", "pytorch": "torch", "tf": "tensorflow",
+    "paddle": "paddlepaddle", "paddle-gpu": "paddlepaddle-gpu", "flash_attn": "flash-attn",
 }  # fmt: skip
 # What the versions of facts look like, whatever else a number behind the word may be.
 _SHAPES: Final = {

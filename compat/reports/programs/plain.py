@@ -58,6 +58,15 @@ _FIRST: Final = re.compile(
 )
 
 
+# A line above a list that says that it is somebody else's.
+_ELSEWHERE: Final = re.compile(
+    r"(?:\b(?:saw|see|read|found|says?)\b.{0,40}\b(?:your?|readme|paper|repo\w*|docs?|authors?)\b"
+    r".{0,40}\b(?:env\w*|setup|config\w*|versions?|software|hardware|machine)\b"
+    r"|\b(?:requirements?|requires?|recommend\w*|tested (?:on|with)|official\w*|works? (?:on|with))\b).{0,40}[:：]\W*$",
+    re.IGNORECASE,
+)
+
+
 def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
     """None: such a list belongs to nobody, and labels near it are not its own."""
     del page, found
@@ -67,6 +76,8 @@ def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
 def facts(view: View) -> Iterator[Claim]:
     """What the lists state, as weakly as anything that people write."""
     lists = dict(_lists(view))
+    for index in _elsewhere(view, lists):
+        del lists[index]
     versions = {index for index, items in lists.items() if any(item.kind not in _NO_VERSION for item in items)}
     rows = set(lists)
     bullets = {index for index in lists if _BULLET.match(view.page.lines[index].text)}
@@ -79,6 +90,16 @@ def facts(view: View) -> Iterator[Claim]:
         if several or near or (items[0].kind == names.SYSTEM and len(items) == 1 and _beside_output(view, index)):
             for item in items:
                 yield from view.stamp(index, names.claims(item, Weight.HAND))
+
+
+def _elsewhere(view: View, lists: Mapping[int, object]) -> list[int]:
+    """Those of the lists that are somebody else's: below a line that says so, and what follows them."""
+    found: list[int] = []
+    for index in sorted(lists):
+        above = next((at for at in range(index - 1, max(-1, index - NEAR), -1) if view.page.text_at(at).strip()), -1)
+        if above in found or _ELSEWHERE.search(view.page.text_at(above)):
+            found.append(index)
+    return found
 
 
 def _within(places: set[int], index: int, reach: int) -> set[int]:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reports.devices as devices
 import compat.reports.values as values
+from compat.facts import Gpu
 from compat.reports.claims import Claim, Weight
 from compat.reports.page import betrayed, hint
 from compat.reports.systems import spelling
@@ -45,7 +46,8 @@ _NEEDLES: Final = (
     "== check python", "== check os platform", "== tensorflow import", "== cuda libs", "== check pips", "== nvidia-smi",
     "tensorflow/core", "tensorflow/stream_executor", "external/local_xla", "tensorflow/compiler",
 )  # fmt: skip
-_CREATED = re.compile(r"device:\s*(\d+), name: ([^,]+), pci bus id: \S+, compute capability: (\d+)\.(\d)")
+_CREATED = re.compile(r"device:\s*(\d+), name: ([^,]+), pci bus id: [\w:.]+(?:, compute capability: (\d+)\.(\d)|\))")
+_CAPABILITY = re.compile(r"^\s*major: (\d+) minor: (\d) memoryClockRate")
 _PROPERTIES = re.compile(r"name: (.+?) (?:major: (\d+) minor: (\d)|computeCapability: (\d+)\.(\d))")
 _KERNEL = re.compile(r"kernel (?:version|reported version is):? (\d{3}(?:\.\d+)+)")
 _LIBCUDA = re.compile(r"libcuda reported version is: (\d{3}(?:\.\d+)+)")
@@ -115,11 +117,16 @@ def facts(view: View) -> Iterator[Claim]:
 
 def _logged(view: View) -> Iterator[Claim]:
     """Devices that the log names."""
-    for index, line in view.lines("compute capability: "):
+    for index, line in view.lines("pci bus id: "):
         if found := _CREATED.search(line):
             number, name, *digits = found.groups()
-            if gpu := devices.device(name, target=devices.sm(*digits), vendor="nvidia"):
+            target = devices.sm(*digits) if all(digits) else ""
+            if gpu := devices.device(name, target=target, vendor="nvidia"):
                 yield from view.stamp(index, [Claim("gpus", gpu, key=number)])
+    for index, line in view.lines("memoryClockRate"):  # the oldest print the name on a line of its own
+        if found := _CAPABILITY.match(line):
+            bare = Gpu(target=devices.sm(*found.groups()), vendor="nvidia")
+            yield from view.stamp(index, [Claim("gpus", bare, weight=Weight.LISTED)])
     for index, line in view.lines("name: "):
         if found := _PROPERTIES.search(line):
             name, *digits = (part for part in found.groups() if part)

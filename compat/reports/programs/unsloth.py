@@ -29,7 +29,7 @@ NAME: Final = "unsloth"
 
 LABELS: Final[Mapping[str, values.Reader]] = {}
 
-_CARD = re.compile(r"(?:^|\|)\s*(?:GPU: )?([A-Za-z].{2,60}?)\. (?:Num GPUs = (\d{1,3})\. )?Max memory: ")
+_CARD = re.compile(r"(?:^|\|)\s*(?:GPU: )?([A-Za-z][^|]{2,60}?)\. (?:Num GPUs = (\d{1,3})\. )?Max memory: ")
 _FIELD = re.compile(r"\b([A-Za-z][A-Za-z ]{3,26}?)(?: version)?\s?[:=] (\d[\w+]*(?:\.\w[\w+]*){1,5})")
 _PACKAGES: Final = {
     "torch": "torch", "pytorch": "torch", "transformers": "transformers", "vllm": "vllm", "triton": "triton",
