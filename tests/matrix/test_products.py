@@ -181,3 +181,35 @@ def test_case_and_blanks_around_a_name_do_not_matter(product, data):
 )
 def test_names_run_together_are_found(text, name):
     assert {product.name for product in find_gpu(MATRIX, text)} == {name}
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "operations", "gigahertz"),
+    [
+        # streaming multiprocessors, operations that the tensor cores of one do per clock in float16 with sums in
+        # float32 and without sparsity, boost clock: the vendors' architecture papers
+        ("Tesla V100-SXM2-16GB", 80, 1024, 1.53),
+        ("Tesla T4", 40, 1024, 1.59),
+        ("NVIDIA A100-SXM4-80GB", 108, 2048, 1.41),
+        ("NVIDIA GeForce RTX 3090", 82, 512, 1.695),
+        ("NVIDIA GeForce RTX 4090", 128, 512, 2.52),
+        ("NVIDIA L4", 58, 1024, 2.04),
+        ("NVIDIA H200", 132, 4096, 1.83),
+        ("NVIDIA B200", 148, 8192, 1.85),
+        ("NVIDIA GeForce RTX 5090", 170, 512, 2.407),
+        # compute units of one device: a card of the MI250 kind is two
+        ("AMD Instinct MI210", 104, 1024, 1.7),
+        ("AMD Instinct MI250", 104, 1024, 1.7),
+        ("AMD Instinct MI250X", 110, 1024, 1.7),
+        ("AMD Instinct MI300X", 304, 2048, 2.1),
+        ("AMD Radeon RX 7900 XTX", 96, 512, 2.5),
+    ],
+)
+def test_a_peak_is_what_the_matrix_units_of_one_device_can_do_without_sparsity(name, units, operations, gigahertz):
+    """Vendors print the figure with sparsity first: a share of it would say half of what a device reached."""
+    product = next(row for row in matrix().table("gpus") if row.name == name)
+    assert product.fp16_tflops == pytest.approx(units * operations * gigahertz / 1000, rel=0.01)
+    assert product.bf16_tflops in (0, product.fp16_tflops)
+    assert product.fp8_tflops == 0 or product.fp8_tflops == pytest.approx(2 * product.fp16_tflops, rel=0.01)
+    assert product.tf32_tflops == 0 or product.tf32_tflops == pytest.approx(product.fp16_tflops / 2, rel=0.01)
+    assert product.fp32_tflops <= 0.51 * product.fp16_tflops

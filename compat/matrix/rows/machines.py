@@ -20,7 +20,8 @@ class Product(Row):
         brand: NVIDIA's brand word in NVIDIA_REQUIRE_CUDA: ``geforce``, ``tesla``, ``quadrortx``, ...
         segment: ``datacenter``, ``workstation``, ``consumer``, ``laptop``, ``jetson``, ``apu``.
         arch: machine architecture of a product that comes with its processor, ``aarch64``; empty for a card.
-        memory_gib: memory; ``bandwidth_gbs`` its peak; peak rates in dense TFLOP/s.
+        memory_gib: memory of the card; ``bandwidth_gbs`` peak bandwidth, and peak rates in dense TFLOP/s with sums in
+            float32, of what the driver shows as one device (a card can be two).
     """
 
     name: str
