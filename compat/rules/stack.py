@@ -185,10 +185,9 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     here = [row for row in fits if on_platform(row, host)] or fits
     if runtime:
         return next((row for row in here if _same_runtime(row.runtime, runtime)), None)
-    return next(
-        (row for row in here if not row.index and row.runtime != "cpu"),
-        next((row for row in here if not row.index), None),
-    )
+    named = packages_of(host)  # tensorflow 2.0.0 is a CPU build: that release's GPU build is a distribution of its own
+    own = [row for row in here if not row.index and (not row.distribution or row.distribution in named)]
+    return next((row for row in own if row.runtime != "cpu"), own[0] if own else None)
 
 
 def platform_tag(host: Host) -> str:

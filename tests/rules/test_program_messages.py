@@ -49,6 +49,8 @@ MEANT = [
     ("RuntimeError: torch.compile is not supported on Python 3.14+", "python-unsupported"),
     ("RuntimeError: Python 3.11+ not yet supported for torch.compile", "python-unsupported"),
     ("RuntimeError: Windows not yet supported for torch.compile", "platform-unsupported"),
+    ("ValueError: invalid literal for int() with base 10: '90a'", "framework-pair-mismatch"),
+    ("TypeError: memory_efficient_attention() got an unexpected keyword argument 'attn_bias'", "framework-pair-mis"),
     # parts that were left out
     ("libbitsandbytes_cpu.so: undefined symbol: cquantize_blockwise_fp16_nf4", "library-missing"),
     ("AttributeError: 'NoneType' object has no attribute 'cadam32bit_grad_fp32'", "library-missing"),
@@ -56,6 +58,11 @@ MEANT = [
     ("RuntimeError: apex.optimizers.FusedAdam requires cuda extensions", "cpu-only-build"),
     ("RuntimeError: Device string must not be empty", "cpu-only-build"),
     ("AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'", "host-compiler-unsupported"),
+    (
+        "Unable to find an entry point named 'OrtSessionOptionsAppendExecutionProvider_CUDA' in DLL 'onnxruntime'.",
+        "cpu-only-build",
+    ),
+    ("please make sure that you have installed `bitsandbytes>=0.37.0`", "framework-pair-mismatch"),
     # GPUs that are not served
     (
         "Unable to load transformer_inference op due to no compute capabilities remaining after filtering",
@@ -68,6 +75,11 @@ MEANT = [
     ("SM80 kernel is not available. make sure you GPUs with compute capability 8.0 or higher.", "arch-too-new"),
     ("GPU:0 failed. Status: device kernel image is invalid", "arch-too-new"),
     ("Requested int8_float16 compute type, but do not support efficient int8_float16 computation.", "precision-unsup"),
+    (
+        "`cutlassF` is not supported because:\n    device=cpu (supported: {'cuda'})\nNo operator found for `memory_efficient`",
+        "cpu-only-build",
+    ),
+    ("I'm using a card that doesn't support FLOAT16 on this GPU", "precision-unsup"),
     # several GPUs
     ("transport/p2p.cc:136 NCCL WARN P2P not supported between GPU0 and GPU1", "p2p-unsupported"),
     ("NCCL WARN The application was compiled with too old version of NCCL.", "library-mismatch"),
@@ -126,3 +138,42 @@ def test_the_processors_library_of_bitsandbytes_is_no_foreign_abi():
     other = judge(host_of(), shipped(), error="libbitsandbytes_cuda118.so: undefined symbol: cget_managed_ptr")
     assert "abi-mismatch" not in {item.code for item in all_findings(alone)}
     assert "abi-mismatch" in {item.code for item in all_findings(other)}
+
+
+@pytest.mark.parametrize(
+    ("driver_cuda", "first"), [("11.4", "driver-too-old-for-runtime"), ("12.4", "arch-too-new-for-build")]
+)
+def test_what_triton_compiled_is_refused_by_a_driver_that_is_older(driver_cuda, first):
+    """Triton compiles for the GPU that is there: only where the driver is not behind may its target be what is wrong."""
+    machine = host_of(driver_cuda=driver_cuda, cuda_toolkit="11.8", **RTX_5090)
+    report = judge(machine, shipped(), error="RuntimeError: Triton Error [CUDA]: device kernel image is invalid")
+    assert report.findings[0].code == first
+
+
+@pytest.mark.parametrize(("gcc", "named"), [("8.2.0", True), ("6.5.0", False)])
+def test_a_compiler_that_the_toolkit_refuses_comes_before_guesses_at_a_failed_build(gcc, named):
+    machine = host_of(gcc=gcc, cuda_toolkit="9.0")
+    report = judge(machine, shipped(), error="error: command '/usr/local/cuda-9.0/bin/nvcc' failed with exit status 1")
+    assert (report.findings[0].code == "host-compiler-unsupported") is named
+
+
+def test_no_container_loses_its_gpus_on_windows():
+    said = judge(host_of(platform="windows"), shipped(), error="cuda runtime error (30) : unknown error")
+    assert "container-cgroup-lost" not in {item.code for item in all_findings(said)}
+
+
+@pytest.mark.parametrize(("asked", "blind"), [("--gpus all ", False), ("", True)])
+def test_docker_starts_no_container_with_gpus_where_it_has_none(asked, blind):
+    """Where it started with --gpus, the devices are there, and what the program does not see has another cause."""
+    machine = host_of(container="docker", driver="418.56")
+    lines = (f"docker run --rm {asked}pytorch/torchserve:latest-gpu torchserve",)
+    report = judge(machine, shipped(), error="torch cannot see the GPU in docker", commands=lines)
+    assert (report.findings[0].code == "container-no-gpu") is blind
+
+
+@pytest.mark.parametrize(("package", "code"), [("tensorflow", ""), ("tensorflow-gpu", "driver-too-old-for-runtime")])
+def test_a_build_for_the_processor_asks_for_no_driver(package, code):
+    """Of TensorFlow 2.0 the GPU build is a distribution of its own: beside the plain one any driver will do."""
+    machine = host_of(driver="390.48", platform="linux", packages={package: "2.0.0"})
+    raised = [item.code for item in all_findings(judge(machine, shipped())) if item.severity == "error"]
+    assert raised == ([code] if code else [])

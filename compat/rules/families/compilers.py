@@ -12,6 +12,7 @@ from compat.rules.stack import packages_of
 
 if TYPE_CHECKING:
     from compat.facts import Host
+    from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
@@ -61,8 +62,15 @@ class HostCompilerUnsupported(Rule):
             facts=("gcc", *(("cuda_toolkit",) if cuda_toolkit else ())),
             fix=Fix(f"Use g++ {best}.", (f"@host-compiler major={best}",)),
             sources=cite(matrix, row),
-            severity=None if compiling(signals, commands) else "info",
+            severity=_weight(signals, commands),
         )
+
+
+def _weight(signals: Hearing, commands: tuple[str, ...]) -> Severity | None:
+    """How bad a refused compiler is: an error where GPU code is compiled, a warning where some build failed."""
+    if compiling(signals, commands):
+        return None
+    return "warning" if "word-build-failed" in signals else "info"
 
 
 class BuildToolsMissing(Rule):

@@ -143,7 +143,12 @@ class ContainerNoGpu(Rule):
                 severity="warning" if bare else None,  # a machine without any GPU says the same
                 fix=self._run_fix(host),
             )
-        return Fits("the container has GPU device nodes") if nodes else None
+        if nodes:
+            return Fits("the container has GPU device nodes")
+        # Docker starts no container with --gpus where it cannot give one
+        started = "cli-any" not in signals and any("--gpus" in command for command in commands)
+        given = started and (not blind or vague)
+        return Fits("the container was started with --gpus") if given and "docker" in " ".join(commands) else None
 
     @staticmethod
     def _engine(meaning: str, host: Host) -> Outcome:
@@ -247,6 +252,7 @@ class ContainerCgroupLost(Rule):
 
     area = "docker"
     vendors = ("nvidia",)
+    platforms = ("linux", "wsl2")
     asks = ("container", "cgroup", "device_nodes_denied")
     remedy = Fix(
         "Recreate the container; then switch the toolkit to CDI so that it does not return.",

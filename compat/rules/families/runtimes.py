@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from compat.rules.signals import Hearing
 
 
+# Messages of a driver that lacks what a later CUDA minor brought: functions, or the machine code of its assembler.
+_LATER: Final = ("symbol-500", "requires-newer-driver", "driver-function-absent", "triton-invalid-image")
+
+
 class DriverTooOldForRuntime(Rule):
     """The NVIDIA driver is older than the CUDA build needs.
 
@@ -102,7 +106,7 @@ class DriverTooOldForRuntime(Rule):
     @staticmethod
     def _jit(signals: Hearing, driver: str | None, supports: str, toolkit: str | None, host: Host) -> Outcome:
         """PTX of a newer toolkit met this driver."""
-        said = signals.get("ptx-toolchain", "ptx-version", "no-kernel-image")
+        said = signals.get("ptx-toolchain", "ptx-version", "no-kernel-image", "triton-invalid-image")
         hinted = "numba" in packages_of(host) and signals.hinting("driver-too-old-for-runtime")  # it always writes PTX
         if not said and not hinted:
             return None
@@ -116,7 +120,7 @@ class DriverTooOldForRuntime(Rule):
             and is_version(supports)
             and versions.release(versions.minor(toolkit or "")) > versions.release(supports)
         )
-        if newer and (jits or "ptx-toolchain" in signals):
+        if newer and (jits or signals.get("ptx-toolchain", "triton-invalid-image")):
             detail = (
                 f"Driver {driver or ''} supports CUDA {supports}; toolkit {toolkit} writes code that it cannot load."
             )
@@ -131,13 +135,13 @@ class DriverTooOldForRuntime(Rule):
     @staticmethod
     def _lacks(signals: Hearing, builds: list[Installed], supports: str) -> Outcome:
         """A function was not found, and the build is of a later CUDA minor than the driver: it may call newer ones."""
-        if not signals.get("symbol-500", "requires-newer-driver", "driver-function-absent") or not is_version(supports):
+        if not signals.get(*_LATER) or not is_version(supports):
             return None
         ahead = (item for item in builds if "." in item.cuda and is_version(item.cuda))
         late = next((item for item in ahead if versions.release(item.cuda)[:2] > versions.release(supports)[:2]), None)
         if late is None:
             return None
-        detail = f"The driver supports CUDA {supports}; {late.label} calls a function that came later."
+        detail = f"The driver supports CUDA {supports}; {late.label} asks it for more."
         return Found(detail=detail, facts=(late.fact,), confidence="likely")
 
     @staticmethod
