@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.build.engine import SCRATCH
 from compat.errors import CannotCheckError
 from compat.lazy import dataclass
 
@@ -22,6 +23,14 @@ LATE: Final = 124
 KILLED: Final = 137
 REMOVED: Final = -404
 
+# Answers about a container that somebody else removed, or is removing (Docker Engine API, "404" and "409").
+_GONE: Final = (404, 409)
+_ENVIRONMENT: Final = {
+    "HOME": SCRATCH,
+    "TMPDIR": SCRATCH,
+    "XDG_CACHE_HOME": SCRATCH + "/cache",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 # Seconds within which an engine that works has killed or removed a container.
 _GRACE: Final = 30
 # Bytes of a line that is not ended yet.
@@ -77,8 +86,8 @@ def run(
 def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[str, Any]) -> Any:
     """A container that is not started yet.
 
-    Its file system is read-only, so a home, caches and bytecode are sent to ``/tmp`` or not written. The label lets
-    whoever finds one left over (the machine lost power) know where it came from.
+    Its file system is read-only, so a home, caches and temporary files are sent to a folder in memory, wherever the
+    image would have them. The label lets whoever finds one left over (the machine lost power) know where it came from.
     """
     from docker.errors import APIError
 
@@ -87,7 +96,7 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
             image.id,
             command[1:],
             entrypoint=[command[0]],
-            environment={"HOME": "/tmp", "XDG_CACHE_HOME": "/tmp/cache", "PYTHONDONTWRITEBYTECODE": "1"},  # noqa: S108
+            environment=_ENVIRONMENT,
             labels={"dev.envcheck.probe": "1"},
             log_config=_LOG,
             **limits,
@@ -100,16 +109,16 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
 
 def _ended(container: Any, timeout: float, hear: Callable[[str], None]) -> Ended | None:
     """The end of a container, told with the container's name where the engine is lost."""
-    from docker.errors import APIError, NotFound
+    from docker.errors import APIError
 
     try:
         if (refused := _refused(container)) is not None:
             return refused[0]
         threading.Thread(target=_listen, args=(container, hear), daemon=True).start()
         return _read(container, _waited(container, timeout))
-    except NotFound:
-        return Ended(REMOVED)
     except (APIError, OSError) as error:
+        if getattr(error, "status_code", 0) in _GONE:
+            return Ended(REMOVED)
         raise _silent(error, container) from None
 
 
@@ -186,7 +195,7 @@ def _remove(container: Any) -> None:
     try:
         container.remove(force=True, v=True)
     except APIError as error:
-        if error.status_code not in {404, 409}:
+        if error.status_code not in _GONE:
             raise _silent(error, container) from None
     except OSError as error:
         raise _silent(error, container) from None

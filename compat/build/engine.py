@@ -11,6 +11,10 @@ from compat.errors import CannotCheckError, InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+# A folder of our own in the container: the image's ``/tmp`` keeps the mode that it has there, which may let nobody
+# write, even when memory is mounted over it (runc, ``mountToRootfs``).
+SCRATCH: Final = "/envcheck"
+
 _GIB: Final = 1024**3
 _SOCKET: Final = "unix:///var/run/docker.sock"
 _LEAST: Final = 6 * 1024**2
@@ -172,12 +176,12 @@ def confinement(memory: int) -> Mapping[str, Any]:
     """Least privilege: no network, nothing writable but memory, no capability, no new ones, bounded in all.
 
     Args:
-        memory: limit in bytes; shared memory and ``/tmp`` count towards it.
+        memory: limit in bytes; shared memory, ``/tmp`` and :data:`SCRATCH` count towards it.
     """
     return {
         "network_mode": "none",
         "read_only": True,
-        "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={memory // 4}"},  # noqa: S108 - the container's own
+        "tmpfs": dict.fromkeys(("/tmp", SCRATCH), f"rw,exec,nosuid,nodev,size={memory // 4}"),  # noqa: S108 - the container's own
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
         "mem_limit": memory,

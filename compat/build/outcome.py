@@ -19,6 +19,8 @@ Status = Literal["pass", "fail", "skip"]
 # Characters of a line that are still read, and of a note; ours stay far below, with all figures.
 _LINE: Final = 200_000
 _NOTE: Final = 400
+# Results that are still read: ours are far fewer, and an image may print them without end.
+_MOST: Final = 1000
 _MILD: Final = {"probe-bandwidth-low", "gpu-thermal-throttle"}
 # A probe that failed is an error whatever its code means elsewhere; being slow is not a failure.
 
@@ -83,6 +85,8 @@ def read(lines: Iterable[str]) -> tuple[tuple[Probe, ...], str]:
         elif event.get("event") == "probe" and event.get("status") in {"pass", "fail", "skip"}:
             begun = ""
             probes.append(_probe(event))
+            if len(probes) == _MOST:
+                break
         elif event.get("event") == "end":
             begun = ""
     return tuple(probes), begun
@@ -99,6 +103,11 @@ def noted(hear: Callable[[str], None]) -> Callable[[str], None]:
             hear(text[:_NOTE])
 
     return listen
+
+
+def is_begun(lines: Iterable[str]) -> bool:
+    """Whether the scripts were run at all: their first words are an event."""
+    return any(_event(line).get("event") for line in lines)
 
 
 def is_complete(lines: Iterable[str]) -> bool:

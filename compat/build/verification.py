@@ -14,7 +14,7 @@ import compat.build.engine as engine
 import compat.build.parcel as parcel
 from compat import run as runner
 from compat.build.heard import explained
-from compat.build.outcome import Probe, Verification, findings, is_complete, noted, read
+from compat.build.outcome import Probe, Verification, findings, is_begun, is_complete, noted, read
 from compat.build.peaks import weighed
 from compat.errors import InputError
 from compat.plan import NO_CODE
@@ -198,6 +198,8 @@ def _concluded(lines: Sequence[str], status: int, timeout: float, said: str = ""
         container.REMOVED: ("probe-failed", "the container was removed by somebody else before its end"),
     }
     unknown = ("probe-failed", f"the scripts ended with status {status}{said and ': ' + said}")
+    if status == 0 and not is_begun(lines):
+        unknown = ("image-without-python", "its python3 ended without having run anything: it is no Python")
     foreign = ("container-image-arch", "its programs are for another processor than this machine's")
     code, why = foreign if container.FOREIGN in said.lower() else endings.get(status, unknown)
     return (*probes, Probe(begun or "container", "fail", why, {}, code))

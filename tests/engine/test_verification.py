@@ -103,7 +103,7 @@ def test_a_label_that_holds_no_plan_is_not_believed(impostor, label):
 
 def test_an_image_without_python_is_told_as_such(base):
     base("debian:12")
-    result = verify("debian:12", timeout=60)
+    result = verify("debian:12", gpus="none", timeout=60)
     assert [finding.code for finding in result.findings] == ["image-without-python"]
 
 
@@ -153,3 +153,45 @@ def test_an_interruption_takes_the_container_along(impostor, client):
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) != 0
     assert running() == []
+
+
+UNWRITABLE = """FROM python:3.11-slim
+COPY torch.py /impostor/
+RUN chmod 555 /tmp && mkdir /closed && chmod 000 /closed
+ENV PYTHONPATH=/impostor HOME=/closed TMPDIR=/closed
+ENTRYPOINT ["/bin/sh", "-c", "while :; do echo hostile; sleep 1; done"]
+USER 10001:10001
+"""
+
+
+def test_an_image_with_a_program_of_its_own_and_no_place_to_write_is_probed_all_the_same(base, client, tmp_path):
+    base("python:3.11-slim")
+    (tmp_path / "torch.py").write_text("open(__import__('tempfile').mkstemp()[1], 'w')\nraise ValueError('reached')\n")
+    built = build_image(UNWRITABLE, tag="envcheck-test/closed", context=tmp_path, builder="classic")
+    assert built.ok, built.why
+    result = verify(built.tag, expect="cpu", timeout=60)
+    client.images.remove(built.tag, force=True)
+    assert "reached" in result.findings[0].detail
+
+
+def test_a_container_that_somebody_removes_is_told_as_removed(impostor, client):
+    image = impostor("import time\ntime.sleep(600)")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(verify, image, expect="cpu", timeout=300)
+        while not (running := client.containers.list(filters={"label": "dev.envcheck.probe", "status": "running"})):
+            assert not waiting.done()
+        running[0].remove(force=True)
+        result = waiting.result(timeout=60)
+    assert "removed by somebody else" in result.findings[0].detail
+
+
+def test_a_python_that_is_none_is_told_as_such(base, client, tmp_path):
+    base("debian:12")
+    (tmp_path / "python3").write_text("#!/bin/sh\necho Python 3.11.2\n")
+    (tmp_path / "python3").chmod(0o755)
+    dockerfile = "FROM debian:12\nCOPY python3 /usr/local/bin/\n"
+    built = build_image(dockerfile, tag="envcheck-test/no-python", context=tmp_path, builder="classic")
+    assert built.ok, built.why
+    result = verify(built.tag, gpus="none", timeout=60)
+    client.images.remove(built.tag, force=True)
+    assert [finding.code for finding in result.findings] == ["image-without-python"]

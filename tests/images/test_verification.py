@@ -23,6 +23,8 @@ END = '{"event": "end"}'
         ([PASS, START], 137, ["", "probe-memory-short"], "the memory limit was reached"),
         ([PASS], 0, ["", "probe-failed"], "status 0"),
         ([], 3, ["probe-failed"], "status 3"),
+        (["Python 3.11.2"], 0, ["image-without-python"], "it is no Python"),  # a wrapper that answers to everything
+        (['{"event": "begin"}'], 0, ["probe-failed"], "status 0"),
     ],
 )
 def test_a_run_that_did_not_end_by_itself_is_one_failure_more(lines, status, codes, words):
@@ -95,3 +97,8 @@ def test_a_label_that_is_no_plan_is_none(label):
 def test_outside_a_container_only_the_missing_driver_is_told_otherwise(code):
     item = Probe("p", "fail", "w", {}, code)
     assert verification._outside(item) == item
+
+
+def test_results_without_end_are_read_up_to_a_number():
+    found = verification._concluded([PASS] * 5000 + [END], 0, 30)
+    assert len(found) == 1000
