@@ -11,11 +11,12 @@ import json
 import os
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from compat import ci
-from compat.build import build_image
+from compat.build import build_image, verify
 from compat.dockerfile import write
 from compat.plan import PlannedBuild
 
@@ -132,6 +133,28 @@ def test_bake_builds_every_cell_under_the_name_that_is_given(store, base, slim, 
         said = client.containers.run(image, ["python", "-c", code], remove=True, network_mode="none")
         client.images.remove(image, force=True)
         assert said == version
+
+
+def test_one_build_makes_an_image_for_each_platform(store, base, made, cuda, shelf, client):
+    """The base must be there for both, and the kernel have an emulator for the other one."""
+    base("python:3.11-slim")
+    places = {"linux/amd64": b"x86_64\n", "linux/arm64": b"aarch64\n"}
+    for place in places:
+        words = ["docker", "image", "inspect", "--platform", place, "python:3.11-slim"]
+        if subprocess.run(words, capture_output=True, check=False).returncode:
+            pytest.skip(f"python:3.11-slim is not here for {place}")
+    if not any(Path("/proc/sys/fs/binfmt_misc").glob("qemu-aarch64")):
+        pytest.skip("the kernel has no emulator for arm64")
+    shelf.add("torch", "2.0.1+cu118", GOOD)
+    plan = replace(cuda, also=("aarch64",))
+    built = made(plan, "both", platforms=tuple(places), build_args={"TORCH_INDEX": shelf.open()})
+    assert built.ok, built.why
+    for place, said in places.items():
+        code = "import platform, torch; print(platform.machine())"
+        words = {"remove": True, "network_mode": "none", "platform": place}
+        assert client.containers.run(built.tag, ["python", "-c", code], **words) == said
+        result = verify(built.tag, expect="cpu", frameworks=("none",), platform=place, level="driver")
+        assert {probe.name: probe.status for probe in result.probes}["plan.machine"] == "pass"
 
 
 def test_what_the_engine_cannot_do_is_said_with_what_to_turn_on(client, slim, base, tmp_path):
