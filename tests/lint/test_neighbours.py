@@ -35,6 +35,17 @@ PAIRS = [
         "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nRUN pip install numpy\n",
         "FROM rocm/dev-ubuntu-22.04:6.2\nRUN pip install numpy\n",
     ),
+    # NVIDIA's framework images of one month share CUDA and cuDNN: 23.10 has cuDNN 8, 24.05 has 9
+    (
+        "base-runtime-mismatch",
+        "FROM nvcr.io/nvidia/jax:23.10-py3\nRUN pip install -U 'jax[cuda12_local]==0.4.34'\n",
+        "FROM nvcr.io/nvidia/jax:24.05-py3\nRUN pip install -U 'jax[cuda12_local]==0.4.34'\n",
+    ),
+    (
+        "python-unsupported",
+        "FROM nvcr.io/nvidia/tensorflow:25.01-tf2-py3\nRUN pip install torch==1.13.1\n",
+        "FROM nvcr.io/nvidia/tensorflow:23.10-tf2-py3\nRUN pip install torch==1.13.1\n",
+    ),
     # boards: whose image it is, what it brings
     ("jetson-generic-wheel", BOARD.format("torch==2.1.0"), BOARD.format("torch torchvision torchaudio")),
     ("jetson-generic-wheel", BOARD.format("-U torch"), BOARD.format("torch>=1.13")),

@@ -102,8 +102,24 @@ def read(reference: str, matrix: Matrix) -> Base:
     repository = re.sub(r"^(docker\.io/)?(library/)?", "", repository)
     # Without a tag the engine asks for "latest", which not every repository has.
     row = _rows(matrix).get(f"{home(repository)}:{tag or ('' if digest else 'latest')}")
+    if row is None:
+        row = _of_the_month(repository, tag, matrix)
     base = Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row)
     return _described(base)
+
+
+def _of_the_month(repository: str, tag: str, matrix: Matrix) -> Image | None:
+    """What NVIDIA's framework image of a month shares with PyTorch's of that month: CUDA, cuDNN, system and Python.
+
+    Source: NVIDIA's Deep Learning Frameworks Support Matrix, which has one column for all containers of a release.
+    """
+    from dataclasses import replace
+
+    month = re.match(r"\d\d\.\d\d(?=-)", tag)
+    if month is None or not re.fullmatch(r"nvcr\.io/nvidia/(?:tensorflow|jax|paddlepaddle)", repository):
+        return None
+    row = _rows(matrix).get(f"nvcr.io/nvidia/pytorch:{month.group()}-py3")
+    return replace(row, framework="") if row else None
 
 
 def home(repository: str) -> str:

@@ -175,12 +175,15 @@ def tags(scene: Scene) -> Iterator[Finding]:
 
 def shared(scene: Scene) -> Iterator[Finding]:
     """cuda-major-mixed-in-env: packages of different CUDA majors; frameworks-conflict: pins that exclude each other."""
-    found = {major: item for item in scene.taken if (major := _cuda_major(item, scene))}
+    found: dict[str, Taken] = {}
+    for item in scene.taken:  # a framework stands for its major rather than what goes with it
+        if (major := _cuda_major(item, scene)) and (major not in found or _of_frameworks([item], scene)):
+            found[major] = item
     if len(found) > 1:
         what = " and ".join(f"{item.request.text} (CUDA {major})" for major, item in sorted(found.items()))
         line = max(item.request.line for item in found.values())
         yield finding("cuda-major-mixed-in-env", scene, line, f"One environment holds {what}.", severity="warning")
-        if _of_frameworks(found.values(), scene) and any(
+        if _of_frameworks(found.values(), scene) > 1 and any(
             item.build and item.build.cuda_from == "system" for item in found.values()
         ):
             detail = f"One environment holds {what}; the one that takes CUDA from the system cannot load the other's."
@@ -203,9 +206,10 @@ def _cuda_major(item: Taken, scene: Scene) -> str:
     return str(versions.major(build.runtime.removeprefix("cuda"))) if counts else ""
 
 
-def _of_frameworks(items: Iterable[Taken], scene: Scene) -> bool:
+def _of_frameworks(items: Iterable[Taken], scene: Scene) -> int:
+    """How many of the requests are for frameworks."""
     kinds = [row.kind for item in items if (row := scene.matrix.package(item.request.name))]
-    return kinds.count("framework") > 1
+    return kinds.count("framework")
 
 
 def _excluding(scene: Scene) -> Iterator[Finding]:
