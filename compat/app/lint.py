@@ -145,10 +145,14 @@ def _passed_over(line: str) -> bool:
 
 
 def _put_behind(body: str, edit: Edit) -> str:
-    """The new text behind the word that holds the old one, outside of its quotes."""
-    end = body.index(edit.old) + len(edit.old)
-    while end < len(body) and not (body[end].isspace() or body[end] in ";&|)"):
+    """The new text behind the old one, outside of the quotes that hold it alone; unchanged if the word goes on."""
+    start = body.index(edit.old)
+    end = start + len(edit.old)
+    quoted = body[end : end + 1] in {"'", '"'}
+    if quoted and body[start - 1 : start] == body[end]:
         end += 1
+    elif not quoted and body[end : end + 1].strip(" \t\r\n\\;&|)"):
+        return body
     return f"{body[:end]} {edit.new}{body[end:]}"
 
 
