@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.errors import InputError
+from compat.inputs import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +31,7 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
                 raise InputError("is closed", where=shown(name), expected="something to read")
             raw = sys.stdin.buffer.read(limit + 1)
         else:
-            with Path(name).open("rb") as stream:
+            with opened(name) as stream:
                 raw = stream.read(limit + 1)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=shown(name)) from None

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from compat.detect.answers import items
 from compat.detect.unpacking import unpacked
 from compat.errors import InputError
+from compat.inputs import opened
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def read(name: str, arch: str = "") -> Image:
     try:
         if path.is_dir():
             return _assembled(_folder_blobs(path), name, arch)
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             return from_stream(stream, name, arch)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", where=name) from None

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.errors import InputError
+from compat.inputs import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -39,7 +40,7 @@ def read_text(path: Path) -> str:
         InputError: naming the file, if it cannot be read or is not UTF-8.
     """
     try:
-        with path.open("rb") as stream:  # a device or a pipe has no end to wait for
+        with opened(path) as stream:  # of a device no more than the limit: it has no end to wait for
             raw = stream.read(_LIMIT + 1)
         if len(raw) > _LIMIT:
             raise InputError(f"is larger than {_LIMIT // 1024 // 1024} MiB", where=str(path))
