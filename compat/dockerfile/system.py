@@ -49,7 +49,8 @@ def pinned(plan: Plan, base: BaseImage) -> list[str]:
     if base.python_from != "distribution":
         return []
     if manager(base) == "dnf":
-        return [f"python{plan.python}"]
+        # By the file: packages are named python36 on RHEL 8, python3 where it is the default, python3.11 elsewhere.
+        return [f"/usr/bin/python{plan.python}"]
     split = [] if versions.at_least(plan.python.rstrip("t"), "3.12") else ["python3-distutils=3.*"]
     return [f"python{plan.python}={plan.python}.*", *split]
 
@@ -83,7 +84,7 @@ def _headers(plan: Plan, base: BaseImage, tool: str) -> list[str]:
     """Python.h, where the distribution's Python has it in a package of its own."""
     if base.python_from != "distribution":
         return []
-    return [f"python{plan.python}-{'dev' if tool == 'apt' else 'devel'}"]
+    return [f"python{plan.python}-dev" if tool == "apt" else f"pkgconfig(python-{plan.python})"]
 
 
 def compilers(plan: Plan, base: BaseImage) -> list[str]:

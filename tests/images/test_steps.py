@@ -1,12 +1,13 @@
 """What is installed in which order, by which command, and what the image is then asked: small plans, exact answers."""
 
 import shlex
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.dockerfile import commands, quoting, steps
+from compat.dockerfile import commands, quoting, steps, write
 from compat.dockerfile.settings import Settings
 from compat.plan import DriverNeed, GpuVerdict, Plan, PlannedBuild
 
@@ -261,3 +262,15 @@ def test_a_written_file_holds_just_its_lines(lines):
     made = commands.Commands(Settings(), uses_uv=False, forget_vendor=False).write_lines(lines, "/f")
     words = shlex.split(made.replace(" \\\n      ", " "))
     assert words == ["printf", "%s\\n", *lines, ">", "/f"]
+
+
+@pytest.mark.parametrize(("os", "python"), [("almalinux8", "3.6"), ("rockylinux8", "3.11"), ("fedora43", "3.14")])
+def test_a_python_of_the_red_hat_family_is_asked_for_by_its_file(plans, os, python):
+    """Its package is python36 on RHEL 8, python3 where it is the default, python3.11 elsewhere; headers likewise."""
+    plan = plans["torch_rocky"]
+    base = replace(plan.base_image, os=os, python_from="distribution")
+    text = write(replace(plan, python=python, base_image=base), Settings(compiler=True))
+    installed = shlex.split(text.partition("dnf install ")[2].partition("&&")[0].replace("\\\n", " "))
+    assert f"/usr/bin/python{python}" in installed
+    assert f"pkgconfig(python-{python})" in installed
+    assert not [word for word in installed if word.startswith("python3")]
