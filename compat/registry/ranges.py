@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _BLOCK: Final = 1 << 20
 _KEPT: Final = 64  # blocks in memory
+_AHEAD: Final = 16  # blocks that are asked for at once, at the most
 _TIMEOUT: Final = (10.0, 60.0)  # seconds to connect, and between two answers
 
 
@@ -35,6 +36,7 @@ class Remote:
 
         self._url, self._session = url, requests.Session()
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._ahead = 1
         answer, _ = self._ask(0, 0)
         total = re.fullmatch(r"bytes 0-\d+/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
         if answer.status_code != requests.codes.partial_content or total is None:
@@ -63,14 +65,27 @@ class Remote:
         return b"".join(parts)[start : start + count]
 
     def _block(self, number: int) -> bytes:
-        """A block of the file, asked for once while it is among those kept."""
+        """A block of the file, asked for once while it is among those kept.
+
+        Where one follows on another, more are asked for at once each time: a member that is compressed is read from its
+        start, and a question for every block would cost more in waiting than in bytes.
+        """
         if number not in self._blocks:
-            last = min((number + 1) * _BLOCK, self.size) - 1
-            self._blocks[number] = self._ask(number * _BLOCK, last)[1]
-            if len(self._blocks) > _KEPT:
-                self._blocks.popitem(last=False)
+            self._ahead = min(2 * self._ahead, _AHEAD) if number - 1 in self._blocks else 1
+            self._fetch(number, self._ahead)
         self._blocks.move_to_end(number)
         return self._blocks[number]
+
+    def _fetch(self, number: int, count: int) -> None:
+        """Ask for some blocks in one question, and forget those that were longest not used."""
+        first = number * _BLOCK
+        data = self._ask(first, min(first + count * _BLOCK, self.size) - 1)[1]
+        whole = -(-len(data) // _BLOCK) if first + len(data) == self.size else len(data) // _BLOCK
+        for place in range(max(1, whole)):  # a block that was cut short on its way is asked for by itself
+            self._blocks[number + place] = data[place * _BLOCK : (place + 1) * _BLOCK]
+            self._blocks.move_to_end(number + place)
+        while len(self._blocks) > _KEPT:
+            self._blocks.popitem(last=False)
 
 
 def _server(url: str) -> str:

@@ -1,6 +1,7 @@
 """Remote wheels: only the parts that matter travel, and servers that cannot do that are told apart."""
 
 import io
+import random
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +27,7 @@ ODD = {"/star": "bytes 0-0/*", "/two": "bytes 0-0/\xb2", "/digits": f"bytes 0-0/
 
 class Ranged(BaseHTTPRequestHandler):
     data = wheel()
-    asked = 0
+    asked = questions = 0
 
     def do_GET(self):
         wanted = self.headers.get("Range")
@@ -36,6 +37,7 @@ class Ranged(BaseHTTPRequestHandler):
         first, last = map(int, wanted.removeprefix("bytes=").split("-"))
         body = self.data if self.path.startswith("/whole") else self.data[first : last + 1]
         type(self).asked += len(body)
+        type(self).questions += 1
         self.send_response(200 if self.path.startswith("/whole") else 206)
         self.send_header("Content-Length", str(len(body)))
         if not self.path.startswith("/whole"):
@@ -53,7 +55,7 @@ class Ranged(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    Ranged.asked = 0
+    Ranged.asked = Ranged.questions = 0
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Ranged)
     threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{httpd.server_port}"
@@ -110,3 +112,33 @@ def test_an_unreachable_server_is_not_a_fault_of_the_input():
 def test_other_schemes_are_refused():
     with pytest.raises(InputError, match="not an http address"):
         ranges.Remote("file:///etc/passwd")
+
+
+@pytest.fixture
+def noise(monkeypatch):
+    """A file of forty megabytes and a bit, no two places alike."""
+    data = random.Random(5).randbytes((40 << 20) + 123)
+    monkeypatch.setattr(Ranged, "data", data)
+    return data
+
+
+def test_a_file_read_from_end_to_end_takes_few_questions_and_each_byte_once(server, noise):
+    remote, step = ranges.Remote(f"{server}/x"), 300_000
+    read = b"".join(remote.read_at(at, min(step, remote.size - at)) for at in range(0, remote.size, step))
+    assert read == noise
+    assert Ranged.asked <= len(noise) + 1  # one for its size
+    assert Ranged.questions <= 10
+
+
+def test_scattered_reads_fetch_what_they_need_alone(server, noise):
+    remote, places = ranges.Remote(f"{server}/x"), [39 << 20, 3 << 20, 21 << 20, 9 << 20]
+    for at in places:
+        assert remote.read_at(at + 5, 1000) == noise[at + 5 : at + 1005]
+    assert Ranged.asked <= len(places) * (1 << 20) + 1
+
+
+def test_what_was_forgotten_is_asked_for_again(server, noise, monkeypatch):
+    monkeypatch.setattr(ranges, "_KEPT", 20)
+    remote = ranges.Remote(f"{server}/x")
+    for at in (*range(0, len(noise), 1 << 20), 0, 17 << 20, 5 << 20):
+        assert remote.read_at(at, 100) == noise[at : at + 100]
