@@ -19,10 +19,10 @@ MOST: Final = 64
 
 _TAIL = re.compile(
     r"\s*(?:\(UUID:.*|\(0x[0-9a-fA-F]{4}[:)].*|\(rev [0-9a-f]+\).*|:\s*(?:cudaMallocAsync|native|cudaMalloc)\b.*"
-    r"|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"
+    r"|/PCIe/SSE\d.*|,\s*\d+\s*Mi?B.*|\bGPU-[0-9a-f-]{8,}.*)$"
 )
 _HEAD = re.compile(r"^\d+ ?Mi?B \| ")
-_ARCH = re.compile(r"\s*\((?:arch=|sm_?|compute capability:? ?)(\d+)\.?(\d+)[^)]*\)")
+_ARCH = re.compile(r"\s*\((?:arch=|[sS][mM][_ ]?|compute capability:? ?)(\d+)\.?(\d+)[^)]*\)")
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,5})\b")
 _GFX_ASIDE = re.compile(r"\s*\(gfx[^)]*\)?\s*$")
 _BYTES = re.compile(r"^b'([^']*)'?")  # Python's bytes; their last quote may be trimmed already

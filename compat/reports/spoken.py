@@ -38,8 +38,9 @@ _MOST: Final = 2000
 _OWN: Final = re.compile(
     r"\b(?:[Ii]|I['’](?:m|ve)|[Mm]y|[Ww]e|[Ww]e['’](?:re|ve)|[Oo]ur|[Mm]ine)\b"
     r"|(?i:^\W*(?:on|using|with|running|under|env\w*|setup|hardware|system|machine|tested|installed|hi|hello)\b)"
-    r"|\b(?:fails?|failed|crash(?:es|ed)?|happens?|errors?|issues?|problem|broken|works?)\s(?:\w+\s){0,3}(?:on|with|under)\b"
-    r"|\b(?:version|card|gpu|system|os|driver|environment) is\b|(?:我的?|我们|本机|使用)",
+    r"|\b(?:fails?|failed|crash(?:es|ed)?|happens?|errors?|issues?|problem|broken|works?)\s(?:\w+\s){0,6}(?:on|with|under|using)\b"
+    r"|\b(?:version|card|gpu|system|os|driver|environment)s? (?:is|are)\b"
+    r"|\b(?:server|machine|laptop|pc|host)\b(?: \w+){0,3} (?:is|has|runs?|running)\b|(?:我的?|我们|本机|使用)",
     re.MULTILINE,
 )
 
@@ -60,7 +61,8 @@ _SENTENCE: Final = re.compile(r"(?<=[.!;。！；])\s+|(?<=[?？])")
 
 # What a line must hold to be looked into.
 _NAMES: Final = re.compile(
-    r"\d\.\d|[rg]tx|geforce|titan|tesla|quadro|radeon|\brx\b|\bmi\d\d|\b[avhltpkb]g?\d{1,3}\b|\bwin(?:dows)? ?1",
+    r"\d\.\d|[rg]tx|geforce|titan|tesla|quadro|radeon|\brx\b|\bmi\d\d|\b[avhltpkb]g?\d{1,3}\b"
+    r"|\b(?:fedora|debian|centos|rhel|rocky|macos|win(?:dows)?) ?\d",
     re.IGNORECASE,
 )
 

@@ -19,6 +19,8 @@ STATED = [
     ("We run 2x H100 with vLLM 0.6.1, python 3.10.", {"gpus": ["H100", "H100"], "vllm": "0.6.1", "python": "3.10"}),
     ("My server has four RTX A6000 in it.", {"gpus": ["RTX A6000"] * 4}),
     ("My laptop has an RTX 4070 Laptop GPU, windows 11.", {"gpus": ["RTX 4070 Laptop GPU"], "os": "windows11"}),
+    ("The server in question is running Ubuntu 22.04.3 LTS here", {"os": "ubuntu22.04"}),
+    ("I'm running Fedora 39 server with the drivers installed", {"os": "fedora39"}),
     ("On numpy 2.0.0 and torch 2.1.2:", {"numpy": "2.0.0", "torch": "2.1.2"}),
     ("It fails on Python 3.11 with ROCm 6.1 here", {"python": "3.11", "rocm": "6.1"}),
     ("I installed tensorflow 2.17 with pip install tensorflow.", {"tensorflow": "2.17"}),

@@ -117,6 +117,22 @@ REFUSED = (
     "with 11.7, unable to compile cuda/cpp extensions\n"
 )
 
+KDE = """\
+Operating System: Ubuntu Studio 24.04
+Kernel Version: 6.17.0-19-generic (64-bit)
+Graphics Platform: X11
+Graphics Processor: NVIDIA GeForce RTX 4060 Ti/PCIe/SSE2
+"""
+
+SPECS = """\
+|Spec|Value|
+|---|---|
+|Kernel|5.15.0-91-generic|
+|GPU (2x)|NVIDIA A100 PCIe 40GB|
+"""
+
+OLLAMA_NVML = "dlsym: nvmlDeviceGetName\nCUDA driver version: 546.01\n[0] CUDA device name: NVIDIA GeForce RTX 3060\n"
+
 FORMED = (
     "- Nvidia driver version: [e.g. 410.48] 535.146.02\n- OS: [e.g. Ubuntu 18.04] Ubuntu 22.04\n"
     '- Python version: [Output of "python -V", e.g., 3.8.x]\n'
@@ -145,6 +161,9 @@ FACTS = {
     "a sentence behind a list": ("CUDA 11.8, python 3.10.6, torch 2.0, is recommended\n", "cuda_toolkit", None),
     "DeepSpeed's refusal: nvcc": (REFUSED, "cuda_toolkit", "12.0"),
     "the driver's CUDA in NCCL's log": (NCCL, "driver_cuda", "12.4"),
+    "NCCL's version without the driver's": (NCCL.split("\n", 1)[1], "nccl", "2.21.5"),
+    "KDE's kernel": (KDE, "kernel", "6.17.0-19-generic"),
+    "two fields of nvidia-smi side by side": ("Driver Version: 545.29.06    CUDA Version: 12.3\n", "driver_cuda", "12.3"),
     "NCCL's own version": (NCCL, "nccl", "2.21.5"),
     "a list at the end of one's own sentence: Python": (OWN, "python", "3.9"),
     "a list at the end of one's own sentence: CUDA": (OWN, "cuda_toolkit", "11.3"),
@@ -239,6 +258,10 @@ Which GPU idx to choose? ( skip: best GPU ) : best GPU
 """
 
 DEVICES = {
+    "KDE's information centre": (KDE, [("NVIDIA GeForce RTX 4060 Ti", "")]),
+    "a count with the label": (SPECS, [("NVIDIA A100 PCIe", "")] * 2),
+    "the architecture behind the name": ("GPU: GTX 1080 Ti (SM 6.1 Pascal)\n", [("GTX 1080 Ti", "sm_61")]),
+    "ollama's log by NVML": (OLLAMA_NVML, [("NVIDIA GeForce RTX 3060", "")]),
     "TensorFlow's oldest log": (OLD_LOG, [("GeForce GTX 1080", "sm_61")] * 2),
     "DeepFaceLab's choice": (CHOICE, [("GeForce GTX 1080 Ti", "")] * 2),
     "a bare number behind an example": ("- GPU Model: [e.g. GTX 1070] 1080 Ti\n", [("1080 Ti", "")]),

@@ -41,7 +41,8 @@ _NEEDLES: Final = (
     "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
     "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
     "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
-    "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ",
+    "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ", "NCCL INFO ",
+    "] CUDA device name: ",
     "calling cuDriverGetVersion", "[Dreambooth] ", "You have multi GPUs in a system", "[+] torch version",
     'msg="detected GPUs"',
 )  # fmt: skip
@@ -65,6 +66,7 @@ _LOADED = re.compile(r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)")
 _TESTED = re.compile(r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b")
 _NCCL_DRIVER = re.compile(r"cudaDriverVersion (\d{4,5})\b")
 _NCCL = re.compile(r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d")
+_NUMBERED = re.compile(r"\[(\d{1,2})\] CUDA device name: (.{3,60})$")
 _CHOICE = re.compile(r"\s*\[(\d{1,2})\] : ([A-Za-z][\w ().-]{3,60})$")
 _CHECKED = re.compile(
     r"\s*\[[\w+! ]{1,20}\] ([A-Za-z][\w.-]{1,40}) (?:version |v)(\d[\w.+]*) (?:is already )?installed\.\s*$"
@@ -213,8 +215,8 @@ def _installed(line: str) -> Iterator[Claim]:
 
 
 def _chosen(line: str) -> Iterator[Claim]:
-    """A device that DeepFaceLab lets one choose."""
-    found = _CHOICE.match(line)
+    """A device that DeepFaceLab lets one choose, or that Ollama's early log names."""
+    found = _CHOICE.match(line) or _NUMBERED.search(line)
     if found and (gpu := devices.device(found.group(2))) and gpu.vendor in {"nvidia", "amd"}:
         yield Claim("gpus", gpu, key=found.group(1))
 
@@ -316,6 +318,7 @@ _SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
     "] Compute Capability ": _capable,
     'msg="detected GPUs"': _loaded,
     "] : ": _chosen,
+    "] CUDA device name: ": _chosen,
     "] ": _launcher,
     " installed.": _installed,
 }

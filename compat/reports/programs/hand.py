@@ -37,6 +37,8 @@ NAME: Final = "issue template"
 _COUNT = re.compile(
     r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z]|\d{4})|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
 )
+# A count that stands with the label, ``GPU (2x)``.
+_COUNTED = re.compile(r"\((\d{1,2}) ?[x×*]\)")
 _MEMORY = re.compile(
     r"\.\s+(?:Num GPUs|Max memory)\b.*$"
     r"|(?:\s*[,;(/|:]\s*|\s+-\s+)\d+(?:\.\d+)?\s*(?:GB?|GiB|MiB|MB)\b.*$|\s+with\s+\d+.*$"
@@ -150,7 +152,7 @@ def _architecture(pair: Pair) -> Iterator[Claim]:
 
 def _kernel(pair: Pair) -> Iterator[Claim]:
     """A kernel's release, with the command that told it before it or not."""
-    if found := re.match(r"(?:uname -r\s+)?(?:Linux )?(\d+\.\d+\.\d+\S*)\s*$", _answer(pair)):
+    if found := re.match(r"(?:uname -r\s+)?(?:Linux )?(\d+\.\d+\.\d+\S*)(?: \(64-bit\))?\s*$", _answer(pair)):
         yield from values.kernel_claims(found.group(1), Weight.HAND)
 
 
@@ -167,7 +169,9 @@ def _gpu(pair: Pair) -> Iterator[Claim]:
     if "[" in pair.head:  # rocm-smi numbers its rows GPU[0]
         return
     value = _answer(pair)
-    yield from cards(re.sub(r"^GPU \d+: ?", "", _KIND.sub("", value)))
+    counted = _COUNTED.search(pair.head)
+    count = f"{counted.group(1)} x " if counted else ""
+    yield from cards(count + re.sub(r"^GPU \d+: ?", "", _KIND.sub("", value)))
     if not re.search(r"driver|驱动|nvidia-smi", value, re.IGNORECASE):  # beside a driver it would be the driver's CUDA
         for fact, pattern in (("cuda_toolkit", _CUDA), ("cudnn", _CUDNN)):
             if found := pattern.search(value):
@@ -310,6 +314,7 @@ LABELS: Final[Mapping[str, values.Reader]] = {
         _gpu, "gpu", "gpus", "gpu model", "gpu model and memory", "gpu models and configuration",
         "graphics card", "显卡",
         "显卡型号", "gpu型号", "gpu 型号", "nvidia gpu", "gpu type", "gpu name", "video card",
+        "graphics processor", "graphics processors",
         "nvidia gpu or cpu", "hardware",
         "gpu card", "gpu device", "gpu info", "gpu/cpu", "gpu model & memory", "graphics", "device", "gpu #",
         "显卡/gpu",

@@ -41,6 +41,7 @@ _ROW = re.compile(
 _SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
 _MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
 _MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
+_SIDE = re.compile(r"\W*Driver Version\s*:\s*\d{3}\.[\d.]{1,9}[\s,|]{1,20}CUDA Version\s*:\s*\d+\.")
 _FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
 _LIST = re.compile(r"\bGPU (\d{1,3}): (.+?) \(UUID")
 _UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
@@ -113,7 +114,10 @@ def _picked(page: Page) -> Iterator[int]:
         near = range(max(0, index - 2), min(len(page.lines), index + 3))
         texts = [page.lines[other].text for other in near]
         fields = [_FIELD.match(text) for text in texts]
-        if sum(field is not None for field in fields) >= 2 and not any("udnn" in text.lower() for text in texts):
+        alone = _SIDE.match(page.lines[index].text) is not None
+        if (alone or sum(field is not None for field in fields) >= 2) and not any(
+            "udnn" in text.lower() for text in texts
+        ):
             yield from (other for other, field in zip(near, fields, strict=True) if field)
 
 
