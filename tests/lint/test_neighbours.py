@@ -46,6 +46,12 @@ PAIRS = [
         "FROM nvcr.io/nvidia/tensorflow:25.01-tf2-py3\nRUN pip install torch==1.13.1\n",
         "FROM nvcr.io/nvidia/tensorflow:23.10-tf2-py3\nRUN pip install torch==1.13.1\n",
     ),
+    # a compiler that can be left out, and NVIDIA's framework images, which come in one form
+    (
+        "devel-in-final-stage",
+        "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\nRUN pip install tqdm\n",
+        "FROM nvcr.io/nvidia/pytorch:25.06-py3\nRUN pip install tqdm\n",
+    ),
     # boards: whose image it is, what it brings
     ("jetson-generic-wheel", BOARD.format("torch==2.1.0"), BOARD.format("torch torchvision torchaudio")),
     ("jetson-generic-wheel", BOARD.format("-U torch"), BOARD.format("torch>=1.13")),

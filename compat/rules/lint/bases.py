@@ -220,7 +220,7 @@ def _jetson(repository: str, tag: str) -> dict[str, Any]:
         return {}
     name = f"{repository.rpartition('/')[2]}:{tag}"
     release = re.search(r"pth(\d+\.\d+)", tag)
-    installed = {"torch": release[1] if release else ""} if re.search(r"torch|l4t-ml", name) else {}
+    installed = {"torch": release[1] if release else ""} if re.search(r"torch|l4t-ml|ultralytics", name) else {}
     installed |= {"tensorflow": ""} if re.search(r"tensorflow|l4t-ml", name) else {}
     python = "" if repository.endswith("l4t-base") else "unknown"
     return {"kind": "jetson", "python": python, "installed": installed}

@@ -214,6 +214,8 @@ def compiler_shipped(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     if base is None or not scene.final or base.flavour != "devel" or scene.ask.kind == "devcontainer":
         return  # where one develops, a compiler is right
+    if base.installed and base.repository.startswith("nvcr.io/nvidia/"):
+        return  # NVIDIA's framework images come in this one form
     why = (
         "what is compiled could be copied to a lean stage"
         if scene.compiles

@@ -104,7 +104,9 @@ def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Edit]:
         return
     same = {
         tag: bases.read(f"nvidia/cuda:{tag}", matrix)
-        for row in matrix.select("images", repository="nvidia/cuda", status="active")
+        for row in matrix.select(
+            "images", repository="nvidia/cuda", status="active", runtime=f"cuda{bases.cuda_minor(base)}"
+        )
         for tag in (name.partition(":")[2] for name in row.references())
     }
     alike = [
