@@ -18,6 +18,7 @@ BOARD = "FROM nvcr.io/nvidia/l4t-base:r35.2.1\nRUN apt-get install -y python3-pi
 NIGHTLY = "https://download.pytorch.org/whl/nightly"
 RUNTIME = "FROM nvidia/cuda:12.4.1-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
 JAXLIB = f"RUN pip install jax==0.4.20 jaxlib==0.4.20+cuda11.cudnn86 -f {JAX}/jax_cuda_releases.html\n"
+OLD_PYTHON = RUNTIME.replace("22.04", "20.04")
 STUBS = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nENV LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\n"
 UV = "RUN curl -LsSf https://astral.sh/uv/install.sh | sh\nRUN uv venv /v && uv pip install torch==2.6.0\n"
 
@@ -66,9 +67,20 @@ PAIRS = {
         ],
     ),
     "what an application brings, without cuDNN": (
-        "library-missing", True, RUNTIME + "RUN pip install faster-whisper\n",
-        [RUNTIME + "RUN apt-get install -y libcudnn9-cuda-12\nRUN pip install faster-whisper\n",
-         RUNTIME + "RUN pip install sentence-transformers\n"],
+        "library-missing", True, OLD_PYTHON + "RUN pip install faster-whisper\n",
+        [OLD_PYTHON + "RUN apt-get install -y libcudnn9-cuda-12\nRUN pip install faster-whisper\n",
+         RUNTIME + "RUN pip install faster-whisper\n",  # does without cuDNN by then
+         OLD_PYTHON + "RUN pip install sentence-transformers\n"],
+    ),
+    "a build for another cuDNN of the same CUDA": (
+        "base-runtime-mismatch", True, RUNTIME.replace("-runtime", "-cudnn-runtime") + "RUN pip install ctranslate2==4.4.0\n",
+        [RUNTIME.replace("-runtime", "-cudnn-runtime") + "RUN pip install ctranslate2==4.5.0\n"],
+    ),
+    "a build for a later minor of a CUDA of which any serves": (
+        "base-runtime-mismatch", True, RUNTIME.replace("12.4.1-runtime", "11.8.0-runtime") + "RUN pip install cupy-cuda12x\n",
+        [RUNTIME.replace("12.4.1-runtime", "12.1.1-runtime") + "RUN pip install cupy-cuda12x\n",
+         RUNTIME.replace("12.4.1-runtime", "12.2.2-cudnn8-runtime") + "RUN pip install ctranslate2==4.4.0\n",
+         RUNTIME.replace("12.4.1-runtime", "12.1.1-cudnn8-runtime") + "RUN pip install ctranslate2==4.4.0\n"],
     ),
     "what PaddlePaddle's own image has": (
         "framework-duplicate-install", False,

@@ -54,7 +54,7 @@ def _judged(item: Taken, base: Base, scene: Scene) -> Iterator[Finding]:
     elif not base.has_cuda_libraries and not base.installed:
         yield _missing(item, f"CUDA {wanted}", scene)
     elif _needs_cudnn(item) and not base.cudnn:
-        yield _missing(item, f"cuDNN {build.cudnn}".strip(), scene)
+        yield _missing(item, f"cuDNN {build.cudnn or _needs_cudnn(item)}".strip(), scene)
     else:
         yield from _other_runtime(item, wanted, scene)
 
@@ -136,8 +136,10 @@ def _has_cuda(name: str, scene: Scene) -> bool:
     return bases.read(image, scene.matrix).kind in {"cuda", ""}
 
 
-def _needs_cudnn(item: Taken) -> bool:
-    return item.build is not None and any(name.startswith("cudnn") for name in item.build.system)
+def _needs_cudnn(item: Taken) -> str:
+    """The major of cuDNN that a build takes from the system; empty for one that does without."""
+    needs = item.build.system if item.build else ()
+    return next((found[1] for name in needs if (found := re.fullmatch(r"cudnn(\d+)", name))), "")
 
 
 def _missing(item: Taken, what: str, scene: Scene) -> Finding:
@@ -179,13 +181,17 @@ def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
     assert base is not None
     assert build is not None
     cudnn = base.cudnn_release or (base.cudnn if base.cudnn != "yes" else "")
-    if _needs_cudnn(item) and cudnn and build.cudnn and versions.major(cudnn) != versions.major(build.cudnn):
-        detail = f"{item.request.text} is built for cuDNN {build.cudnn}, from the system; {base.reference} has {cudnn}."
+    asked = _needs_cudnn(item)
+    if asked and cudnn and str(versions.major(cudnn)) != asked:
+        named = build.cudnn or asked
+        detail = f"{item.request.text} is built for cuDNN {named}, from the system; {base.reference} has {cudnn}."
         yield _mismatch(item, detail, scene, certain=True)
     have, minor = bases.cuda_minor(base), versions.minor(wanted)
     if not have or versions.release(have) == versions.release(minor):
         return
     named_alike = versions.major(have) == versions.major(wanted) and _names_by_major(wanted, scene)
+    if f"cuda{versions.major(have)}" in build.system:  # any minor of it serves
+        return
     if not named_alike or versions.release(have) < versions.release(minor):
         detail = f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}."
         yield _mismatch(item, detail, scene, certain=not named_alike)
