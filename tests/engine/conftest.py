@@ -94,8 +94,20 @@ def package_index(client):
         pytest.skip(f"no package index can be reached from a container: {said}")
 
 
+# What was built: test, builder, bytes of the image, seconds.
+BUILT = []
+
+
+def pytest_terminal_summary(terminalreporter):
+    """What each image came to; the sum of its layers, those of the base included."""
+    if BUILT and os.environ.get("ENVCHECK_ENGINE_ALL"):
+        terminalreporter.section("images")
+        for test, builder, size, seconds in BUILT:
+            terminalreporter.write_line(f"{size / 1e6:9.1f} MB {seconds:7.1f} s  {builder:8}  {test}")
+
+
 @pytest.fixture
-def made(client, package_index, tmp_path):
+def made(client, package_index, tmp_path, request):
     """Build a plan's image, and remove it in the end."""
     from docker.errors import ImageNotFound
 
@@ -106,7 +118,11 @@ def made(client, package_index, tmp_path):
         tags.append(f"envcheck-test/{tag}")
         options.setdefault("network", "host")
         text = write(plan, settings)
-        return build_image(text, tag=tags[-1], context=context or tmp_path, builder=settings.builder, **options)
+        built = build_image(text, tag=tags[-1], context=context or tmp_path, builder=settings.builder, **options)
+        if built.ok:
+            size = client.images.get(built.tag).attrs["Size"]
+            BUILT.append((request.node.name, settings.builder, size, built.seconds))
+        return built
 
     yield make
     for tag in tags:
