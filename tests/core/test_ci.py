@@ -133,6 +133,7 @@ def hcl(text):
     """Target -> its attributes, by the HCL native syntax specification: strings, here-documents, escapes of templates."""
     targets = {}
     for name, platforms, tags, mark, document, quoted in HCL_TARGET.findall(text):
+        assert not mark or mark not in map(str.strip, document.split("\n")), "it ends before its end"
         found = (
             document
             if mark

@@ -8,7 +8,7 @@ import sys
 import zipfile
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compat.build import clients, engine, images, parcel, verification
@@ -50,6 +50,7 @@ def test_the_parcel_holds_every_script_as_it_is_and_no_other_file():
 
 
 @given(st.text(max_size=400), st.integers(8, 60))
+@example("x" * 20, 20)
 def test_a_long_message_keeps_its_beginning_and_its_end(text, limit):
     sys.path.insert(0, str(SCRIPTS))
     try:
