@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Soft = tuple[str, str]
-"""("wish", requirement), ("gpu", "0"), or (fact, value)."""
+"""("wish", requirement), ("gpu", "0") for a kind of GPU, or (fact, value)."""
 
 VENDORS = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel", "cpu": "cpu"}
 VENDOR_ORDER = ["nvidia", "amd", "intel"]
@@ -101,7 +101,7 @@ class Oracle:
     @cached_property
     def softs(self) -> list[Soft]:
         wishes = [("wish", text) for text in self.question.requirements]
-        gpus = [("gpu", str(place)) for place in range(len(self.question.gpus))]
+        gpus = [("gpu", str(place)) for place in range(len(self.question.kinds))]
         facts = [(name, str(value)) for name, value in self.question.facts.items()]
         return [*wishes, *facts, *gpus]
 
@@ -121,7 +121,7 @@ class Oracle:
             return
         facts = {name: self.question.facts[name] for name, _ in kept if name in self.question.facts}
         gpus = [
-            (place, self.question.gpus[int(text)]) for place, (kind, text) in enumerate(sorted(kept)) if kind == "gpu"
+            (place, self.question.kinds[int(text)]) for place, (kind, text) in enumerate(sorted(kept)) if kind == "gpu"
         ]
         devices = [target for _, target in gpus]
         asked = {split(text)[0] for text in wishes}
@@ -169,7 +169,7 @@ class Oracle:
         """Whether the cuda-compat package of a release runs on the driver of this question's machine."""
         if driver is None:
             return True
-        kin = [target for target in self.question.gpus if target.startswith("sm_")]
+        kin = [target for target in self.question.kinds if target.startswith("sm_")]
         allowed = self.question.servers and not self.question.wsl
         return allowed and bool(kin) and f"R{number(driver)[0]}" in FORWARD.get(series, ())
 
@@ -180,7 +180,7 @@ class Oracle:
         if driver is None:
             return True
         if row.kind != "cuda":
-            return any(self._vendor(target) == row.vendor for target in self.question.gpus)
+            return any(self._vendor(target) == row.vendor for target in self.question.kinds)
         release = self.cuda(row.series)
         floors = [release[f"driver_{self.side}"], release[f"family_{self.side}"]]
         return any(floor and number(driver) >= number(floor) for floor in floors)
@@ -345,7 +345,7 @@ class Oracle:
         chosen = [by_name[name] for name in order]
         known = [row for row in chosen if row.package != "gamma"]
         driver = self.question.facts.get("driver")
-        levels = [max([self.level(row, device) for device in self.question.gpus], default=0) for row in chosen]
+        levels = [max([self.level(row, device) for device in self.question.kinds], default=0) for row in chosen]
         levels = [
             0 if level == 2 and row.package == "gamma" else level for level, row in zip(levels, chosen, strict=True)
         ]

@@ -87,7 +87,7 @@ class Encoding:
         facts = {name: value for name, value in self.question.facts.items() if name == kind and kind != "driver"}
         wishes = [text] if kind == "wish" else []
         if kind == "gpu":
-            return self.oracle.level(row, self.question.gpus[int(text)]) != 3
+            return self.oracle.level(row, self.question.kinds[int(text)]) != 3
         if kind == "driver":
             return self.oracle._driver(row, text)
         return row.kind == "cpu" or self.oracle._alone(row, row.platforms.split()[0], wishes, facts, [])
@@ -99,7 +99,7 @@ class Encoding:
 
     def _runs(self, row: Row, number: int) -> Any:
         """Whether a GPU runs a build's code with the host's driver; code for no such GPU is another constraint's."""
-        device, driver = self.question.gpus[number], self.question.facts.get("driver")
+        device, driver = self.question.kinds[number], self.question.facts.get("driver")
         if self.oracle.level(row, device) == 3 or self.oracle._runs(row, device, driver):
             return True
         return self._forwards(row) if self.oracle._runs(row, device, driver, newer=True) else False
@@ -140,7 +140,7 @@ class Encoding:
                 cards = [
                     flag
                     for (kind, text), flag in self.soft.items()
-                    if kind == "gpu" and self.question.gpus[int(text)].startswith("sm_")
+                    if kind == "gpu" and self.question.kinds[int(text)].startswith("sm_")
                 ]
                 needs.append(z3.Not(z3.And(self.kept("driver"), z3.Or(cards))))
             needs.append(z3.Or(z3.Not(self.newer), self._brings(image)))

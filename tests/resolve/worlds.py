@@ -85,6 +85,11 @@ class Question:
     wsl: bool = False
     """Whether the target is Windows' subsystem for Linux, whose driver is that of Windows."""
 
+    @property
+    def kinds(self) -> list[str]:
+        """Its GPUs as far as they differ: those that are alike are one constraint."""
+        return list(dict.fromkeys(self.gpus))
+
     def matrix(self) -> Matrix:
         return Matrix(Rows(self.tables))
 
