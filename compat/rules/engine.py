@@ -1,6 +1,6 @@
 """Facts and messages in, a report out: asks every rule, lets facts choose among what a message may mean, folds.
 
-The order of a report: worst first; what explains the given error text before what does not; certain before possible;
+The order of a report: worst first; what explains a message before what does not; certain before possible;
 then from the hardware up. A finding whose cause is found too is told under that cause.
 """
 
@@ -138,11 +138,12 @@ def _stands(host: Host, name: str) -> bool:
 def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) -> tuple[Finding, ...]:
     """Findings in the order of a report; see the module's first lines. The layer, from the hardware up, breaks ties."""
     layers = {item.code: item.layer for item in asked}
+    said = any(item.signal.program != WORDS for item in case.signals.telling)  # a fact outweighs mere words
 
     def key(finding: Finding) -> tuple[int, int, int, int, int, int]:
         heard = case.signals.hinting(finding.code)
         place = heard.signal.candidates.index(finding.code) if heard else 0
-        explains = 0 if heard or not case.signals.telling else 1
+        explains = 0 if heard or not said else 1
         return (
             RANK[finding.severity],
             explains,

@@ -177,3 +177,17 @@ def test_a_build_for_the_processor_asks_for_no_driver(package, code):
     machine = host_of(driver="390.48", platform="linux", packages={package: "2.0.0"})
     raised = [item.code for item in all_findings(judge(machine, shipped())) if item.severity == "error"]
     assert raised == ([code] if code else [])
+
+
+@pytest.mark.parametrize(("cudnn", "bad"), [("9.10.0", True), ("9", False), ("9.10", False)])
+def test_a_number_cut_short_names_no_single_release_as_bad(cudnn, bad):
+    found = {item.code for item in all_findings(judge(host_of(cudnn=cudnn), shipped()))}
+    assert ("library-known-bad" in found) is bad
+
+
+@pytest.mark.parametrize(("gpu", "first"), [("NVIDIA GeForce RTX 5080", True), ("NVIDIA GeForce RTX 4080", False)])
+def test_a_fact_comes_before_what_mere_words_suggest(gpu, first):
+    """Nobody's program spoke: that the build lacks this GPU is known, that it may be a CPU build is a guess."""
+    machine = host_of(gpus=[{"name": gpu}], packages={"torch": "2.6.0"})
+    found = judge(machine, shipped(), error="On this GPU there is a PyTorch unsupport problem").findings
+    assert (found[0].code == "arch-too-new-for-build") is first

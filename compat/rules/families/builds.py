@@ -10,6 +10,7 @@ import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.signals import WORDS
 from compat.rules.stack import Installed, installed, on_platform, packages_of, vendors_of
 from compat.versions import major
 
@@ -111,9 +112,10 @@ class CpuOnlyBuild(Rule):
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A usable GPU is there and the installed build has no accelerator in it."""
-        if host["platform"] == "darwin":
-            return None
         heard = signals.pointing("cpu-only-build")
+        if host["platform"] == "darwin":
+            worded = heard is None or heard.signal.program == WORDS
+            return Fits("a Mac has no build with CUDA or ROCm") if worded else None
         items = installed(host, matrix)
         cpu = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
         never = next((item for item in items if _never_gpu(item, host, matrix)), None)

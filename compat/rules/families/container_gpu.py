@@ -55,6 +55,8 @@ _BARE: Final = ("gpus-none-discovered", "tf-no-device-node", "cuinit-stub")
 
 # Of these the ones that a CPU build prints too.
 _VAGUE: Final = ("torch-no-gpu-generic", "tf-no-drivers")
+# Messages of how the engine gives a GPU, not of what a program sees.
+_GIVING: Final = ("cli-any", "said-container-mount")
 
 
 class ContainerNoGpu(Rule):
@@ -146,8 +148,9 @@ class ContainerNoGpu(Rule):
         if nodes:
             return Fits("the container has GPU device nodes")
         # Docker starts no container with --gpus where it cannot give one
-        started = "cli-any" not in signals and any("--gpus" in command for command in commands)
-        given = started and (not blind or vague)
+        hint = signals.hinting("container-no-gpu")
+        about = hint is not None and hint.signal.signal in _GIVING
+        given = not about and (not blind or vague) and any("--gpus" in command for command in commands)
         return Fits("the container was started with --gpus") if given and "docker" in " ".join(commands) else None
 
     @staticmethod

@@ -108,7 +108,7 @@ class LibraryKnownBad(Rule):
         """The installed cuDNN is one that its users start with a warning about."""
         rows = [row for row in matrix.table("cudnn") if row.version == cudnn or row.version.startswith(f"{cudnn}.")]
         bad = [row for row in rows if "known defect: " in row.note]
-        if not bad:
+        if not bad or len(bad) < len(rows):  # of a number cut short only some releases may be meant
             return None
         defect = bad[0].note.partition("known defect: ")[2]
         return Found(detail=f"cuDNN {cudnn} {defect}.", facts=("cudnn",), sources=(matrix.cite(bad[0]),))
