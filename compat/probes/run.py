@@ -27,12 +27,12 @@ _LOOK = 1.0
 
 _TEXTS = (
     ("DefaultCPUAllocator", "probe-memory-short"),
+    ("out of memory", "out-of-memory"),  # before the next: torch's own exception is an OutOfMemoryError
     ("MemoryError", "probe-memory-short"),
     ("bad_alloc", "probe-memory-short"),
     ("Cannot allocate memory", "probe-memory-short"),
     ("no kernel image is available", "arch-too-new-for-build"),
     ("invalid device function", "arch-too-new-for-build"),
-    ("out of memory", "out-of-memory"),
     ("No space left on device", "disk-space-low"),
     ("driver version is insufficient", "driver-too-old-for-runtime"),
     ("driver on your system is too old", "driver-too-old-for-runtime"),

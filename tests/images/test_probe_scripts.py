@@ -159,3 +159,46 @@ def test_what_a_framework_warned_of_is_kept_with_its_fallback_alone(tmp_path, mo
     device, exact = outcome.read(capsys.readouterr().out.splitlines())[0]
     assert device.figures == {"device": "cpu", "stderr": [f"word {number}" for number in range(2, 10)]}
     assert exact.figures == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (
+            "RuntimeError: [enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory",
+            "probe-memory-short",
+        ),
+        ("MemoryError: Unable to allocate 8.00 GiB for an array with shape (32768, 32768)", "probe-memory-short"),
+        ("OSError: [Errno 12] Cannot allocate memory", "probe-memory-short"),
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", "out-of-memory"),
+        (
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device",
+            "arch-too-new-for-build",
+        ),
+        ("RuntimeError: HIP error: invalid device function", "arch-too-new-for-build"),
+        ("OSError: [Errno 28] No space left on device", "disk-space-low"),
+        ("CUDA driver version is insufficient for CUDA runtime version", "driver-too-old-for-runtime"),
+        (
+            "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
+            "driver-too-old-for-runtime",
+        ),
+        ("RuntimeError: Found no NVIDIA driver on your system.", "container-no-gpu"),
+        ("RuntimeError: No CUDA GPUs: no CUDA-capable device is detected", "container-no-gpu"),
+        ("ImportError: libc.so.6: version `GLIBC_2.34' not found (required by x.so)", "glibc-too-old"),
+        ("ImportError: libstdc++.so.6: version `GLIBCXX_3.4.30' not found", "libstdcxx-too-old"),
+        ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory", "library-missing"),
+        ("ImportError: x.so: undefined symbol: __nvJitLinkComplete_12_4", "library-mismatch"),
+        ("AttributeError: _ARRAY_API not found", "numpy-abi-mismatch"),
+        ("ImportError: numpy.core.multiarray failed to import", "numpy-abi-mismatch"),
+        ("ModuleNotFoundError: No module named 'setuptools'", "probe-failed"),
+        ("AssertionError: x", "probe-failed"),
+        ("", "probe-failed"),
+    ],
+)
+def test_what_frameworks_raise_points_to_a_finding(text, code):
+    assert load("run").guess(text) == code
+    if code != "probe-failed":
+        from compat import rules
+        from compat.build.codes import CODES
+
+        assert code in rules.RULES or code in CODES
