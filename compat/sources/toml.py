@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 from compat.errors import InputError
 
@@ -25,6 +25,10 @@ def parsed(text: str, file: str) -> dict[str, Any]:
     return document
 
 
+# Searches in vain after which a finder gives the last line it knows: a text of escapes alone must not cost a square.
+_PATIENCE: Final = 100
+
+
 class Finder:
     r"""Finds texts in a document one after the other: each search begins where the last one ended.
 
@@ -36,6 +40,7 @@ class Finder:
         self._text = text
         self._place = 0
         self._counted = (0, 1)
+        self._misses = 0
 
     def after(self, *keys: str) -> Finder:
         """Begin behind these words, each behind the one before it; what is not there is passed over."""
@@ -46,8 +51,11 @@ class Finder:
 
     def line(self, needle: str) -> int:
         """The line (from 1) of the next place that holds ``needle``; of the first one if there is none; else 0."""
+        if self._misses > _PATIENCE:
+            return self._counted[1]
         found = self._text.find(needle, self._place)
         if found < 0:
+            self._misses += 1
             found = self._text.find(needle)
             return self._text.count("\n", 0, found) + 1 if found >= 0 else 0
         self._place = found + len(needle)

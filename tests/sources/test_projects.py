@@ -284,3 +284,10 @@ def test_a_finder_goes_on_where_it_stopped_and_back_only_where_it_must():
     finder = Finder("a\nb\na\nc\n")
     assert [finder.line(word) for word in "baca"] == [2, 3, 4, 1]
     assert finder.line("z") == 0
+
+
+def test_a_finder_gives_up_on_a_text_that_hides_what_it_holds():
+    finder = Finder("a\nb\n")
+    assert finder.line("b") == 2
+    assert {finder.line(f"z{number}") for number in range(101)} == {0}
+    assert finder.line("z") == 2
