@@ -167,7 +167,7 @@ USER 10001:10001
 def test_an_image_with_a_program_of_its_own_and_no_place_to_write_is_probed_all_the_same(base, client, tmp_path):
     base("python:3.11-slim")
     (tmp_path / "torch.py").write_text("open(__import__('tempfile').mkstemp()[1], 'w')\nraise ValueError('reached')\n")
-    built = build_image(UNWRITABLE, tag="envcheck-test/closed", context=tmp_path, builder="classic")
+    built = build_image(UNWRITABLE, tag="envcheck-test/closed", context=tmp_path, builder="classic", network="host")
     assert built.ok, built.why
     result = verify(built.tag, expect="cpu", timeout=60)
     client.images.remove(built.tag, force=True)
