@@ -36,6 +36,14 @@ SAID = [
     ),
     ("[drm:amdgpu_init [amdgpu]] *ERROR* VGACON disables amdgpu kernel modesetting.", "rocm-no-driver"),
     ("<inline asm>:1:2: error: instruction not supported on this GPU", "rocm-gfx-unsupported"),
+    ("UserWarning: DPCPP Device count is zero! (Triggered internally at Device.cpp:116.)", "intel-no-compute-runtime"),
+    ("2.1.10+xpu\ntorch.xpu.device_count() returns 0", "intel-no-compute-runtime"),
+    ("the XPU profile builds CUDA PyTorch (+cu130) instead of XPU PyTorch", "wrong-vendor-build"),
+    ("use DirectML instead\nUse Language: en_US\nNO GPU DETECTED: falling back to CPU", "platform-unsupported"),
+    ("Ollama is not utilizing my AMD Radeon RX 9070 XT for inference.", "rocm-gfx-unsupported"),
+    ("RX 570 No usage by the AI, CPU does the lifting", "rocm-gfx-unsupported"),
+    ("Radeon RX 580 not used in ComfyUI", "rocm-gfx-unsupported"),
+    ("RTX 50 series cannot use CUDA 11.8, it requires Torch 12.8 nightly", "arch-too-new-for-build"),
     ("ck_tile/core/amd_buffer_addressing.hpp:234:26: error: invalid operand for instruction", "rocm-gfx-unsupported"),
     ("rocm-dkms depends on rock-dkms; however:\n  Package rock-dkms is not configured yet.", "rocm-no-driver"),
     # torch_npu and CANN
@@ -115,6 +123,13 @@ SOUND = [
     "XPU devices are available: 2",
     "ZE_RESULT_SUCCESS",
     "ls /usr/local/cuda/targets/aarch64-linux/lib/libcublas.so.10",
+    "DPCPP Device count is 2",
+    "2.1.10+xpu\ntorch.xpu.device_count() returns 2",
+    "We build CUDA PyTorch and XPU PyTorch in two images.",
+    "No supported Nvidia GPU found\nuse DirectML instead\nUse Language: en_US",
+    "Ollama is using my AMD Radeon RX 9070 XT for inference.",
+    "ComfyUI runs well on my RX 7900 XTX",
+    "The AI of this game does not use AMD FSR",
 ]
 
 
