@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from compat import facts
 from compat.app.files import read_document, read_text, shown
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from compat.detect.layers import Image
     from compat.facts import Build, Gpu
     from compat.matrix import Matrix
+    from compat.matrix.rows import Product
 
 
 def this_machine(matrix: Matrix, *, python: str = "", timeout: float = 5.0, full: bool = False) -> Host:
@@ -122,23 +123,29 @@ def named(host: Host, matrix: Matrix) -> Host:
     if all(gpu.target and gpu.name for gpu in gpus):
         return host
     reading = host.reading("gpus")
-    filled = tuple(_named(gpu, matrix) for gpu in gpus)
+    known = {key: _product(*key, matrix) for key in dict.fromkeys((gpu.pci, gpu.name) for gpu in gpus)}
+    filled = tuple(_completed(gpu, known[gpu.pci, gpu.name]) for gpu in gpus)
     return Host({**host.readings, "gpus": Fact(filled, reading.source)})
 
 
-def _named(gpu: Gpu, matrix: Matrix) -> Gpu:
-    """A GPU completed from its PCI id or name, where the matrix knows one target for it."""
+def _product(pci: str, name: str, matrix: Matrix) -> Product | None:
+    """The product that a PCI id or else a name means, where the matrix knows one target for it."""
     from compat.matrix.products import find_gpu
 
-    for text in (gpu.pci, gpu.name):
-        found: tuple[Any, ...] = find_gpu(matrix, text) if text else ()
-        targets = {product.target for product in found}
-        if len(targets) == 1:
-            product = found[0]
-            return replace(
-                gpu,
-                name=gpu.name or product.name,
-                target=gpu.target or product.target,
-                vendor=gpu.vendor or product.vendor,
-            )
-    return gpu
+    for text in (pci, name):
+        found = find_gpu(matrix, text) if text else ()
+        if len({product.target for product in found}) == 1:
+            return found[0]
+    return None
+
+
+def _completed(gpu: Gpu, product: Product | None) -> Gpu:
+    """A GPU with what its product tells where the host does not."""
+    if product is None:
+        return gpu
+    return replace(
+        gpu,
+        name=gpu.name or product.name,
+        target=gpu.target or product.target,
+        vendor=gpu.vendor or product.vendor,
+    )
