@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.rules.lint.requests as requests
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
 from compat.rules.families.arch_cover import is_newer
-from compat.rules.lint import requests
 from compat.rules.lint.finding import finding
 from compat.rules.stack import FRAMEWORKS, canonical
 from compat.targets import is_gfx, kernels_for, sm
