@@ -65,6 +65,7 @@ case ${1:-} in
     DOCKER_HOST=unix://$socket
     export DOCKER_HOST
     end_daemon
+    umount "$folder/exec/netns/default" 2>/dev/null || true # dockerd leaves its network namespace mounted
     ;;
   *)
     echo "usage: engine.sh start|stop" >&2
