@@ -36,6 +36,9 @@ TABLE = [
      [("rocm-gfx-unsupported", 3)]),
     # one of two GPUs is enough
     (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("A100", "RTX 5090")}, [("arch-too-new-for-build", 3)]),
+    # a second vendor's GPU is not served, and may be meant to idle; one in the processor says nothing
+    (SLIM + "RUN pip install torch==2.6.0\n", {"gpus": ("A100", "MI300X")}, [("wrong-vendor-build", 3)]),
+    (SLIM + "RUN pip install jax==0.6.2\n", {"gpus": ("A100", "Intel Arc A770")}, [("accidental-cpu-wheel", 3)]),
     # the driver: too old for the runtime, right at its floor
     (SLIM + "RUN pip install torch==2.6.0\n", {"driver": "450.80.02"}, [("driver-too-old-for-runtime", 3)]),
     (SLIM + "RUN pip install torch==2.6.0\n", {"driver": "525.60.13"}, []),

@@ -14,6 +14,7 @@ from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
 from compat.rules.families.arch_cover import is_newer
 from compat.rules.lint.finding import finding
+from compat.rules.lint.scene import RUNTIMES
 from compat.rules.stack import FRAMEWORKS, canonical
 from compat.targets import is_gfx, kernels_for, sm
 
@@ -37,6 +38,7 @@ def judged(scene: Scene) -> Iterator[Finding]:
     seen = {name: scene.machine.reading(name) for name in DEVICES if name in scene.machine}
     for item in scene.builds:
         if _is_sure(item):
+            yield from _unserved(item, scene)
             yield from _build(item, Host(seen), scene)
     yield from _base(Host(seen), scene)
 
@@ -59,6 +61,25 @@ def not_judged(scene: Scene) -> Iterator[Unchecked]:
 def _is_sure(item: Taken) -> bool:
     """Whether the request is made on every way through the file."""
     return not item.request.marker and not item.step.branch
+
+
+def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
+    """wrong-vendor-build: on a machine with NVIDIA's and AMD's GPUs, those that a build is not for; they may idle."""
+    assert item.build is not None
+    assert scene.machine is not None
+    runtime = item.build.runtime
+    kind = next((name for name in RUNTIMES.values() if runtime.startswith(name)), "")
+    gpus = scene.machine["gpus"] or ()
+    others = [gpu.name or gpu.target for gpu in gpus if RUNTIMES.get(gpu.vendor, kind) != kind]
+    if kind and others and not scene.device:
+        yield finding(
+            "wrong-vendor-build",
+            scene,
+            item.request.line,
+            f"{item.request.text} is a {runtime} build, which {', '.join(others)} cannot use.",
+            severity="warning",
+            evidence=(Evidence("gpus", ", ".join(others), scene.machine.source("gpus")),),
+        )
 
 
 def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:

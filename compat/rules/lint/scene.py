@@ -167,10 +167,14 @@ class Scene:
         return next((item for item in self.builds if item.request.name == name), None)
 
 
+# The runtime that a vendor's GPUs take; lint tells these two apart.
+RUNTIMES: Final = {"nvidia": "cuda", "amd": "rocm"}
+
+
 def vendor_runtime(machine: Host) -> str:
-    """``cuda`` or ``rocm`` where all GPUs of a machine are NVIDIA's or AMD's; empty otherwise."""
-    vendors = {gpu.vendor for gpu in machine["gpus"] or ()}
-    return "cuda" if vendors == {"nvidia"} else "rocm" if vendors == {"amd"} else ""
+    """``cuda`` or ``rocm`` where a machine has GPUs of NVIDIA or of AMD, and not of both; empty otherwise."""
+    found = {RUNTIMES[gpu.vendor] for gpu in machine["gpus"] or () if gpu.vendor in RUNTIMES}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _extras(request: Request) -> set[str]:
