@@ -63,6 +63,11 @@ FAMILIES = Families(
         ("bmg", "spir64", "ptx"),
         ("pvc", "spir64", "none"),
         ("pvc", "pvc", "none"),
+        # generations of the TPU and series of Ascend, each for itself
+        ("tpu-v5e", "tpu-v5e", "native"),
+        ("tpu-v6e", "tpu-v5e", "none"),
+        ("ascend-910b", "ascend-910b", "native"),
+        ("ascend-910b", "ascend-310p", "none"),
         # vendors never mix
         ("sm_89", "spir64", "none"),
         ("gfx1100", "spir64", "none"),
