@@ -33,8 +33,9 @@ Kernels = Literal["native", "ptx", "none"]
 _NVIDIA = pattern(r"(sm|compute)_([0-9]{1,3})([0-9])([af]?)")
 _AMD = pattern(r"gfx(?:[0-9a-f]{3,4}|\d{1,2}(?:-\d)?-generic)(?::[a-z]+[+-]){0,4}")
 _INTEL = pattern(r"(?!sm_?\d|compute|gfx)[a-z][a-z0-9]{1,11}(?:-[a-z0-9]{1,11}){0,3}")
-# Generations of the TPU and series of Ascend: what is compiled at run time is compiled for the device itself.
-_NAMED = pattern(r"(?:tpu|ascend)-[a-z0-9]{1,8}")
+# How targets begin of vendors whose compilers choose the code at run time, for the device itself: generations of the
+# TPU, series of Ascend.
+AT_RUN_TIME: Final = {"google": "tpu-", "huawei": "ascend-"}
 _CAPABILITY = pattern(r"([0-9]{1,2})\.([0-9])")
 
 
@@ -127,7 +128,7 @@ def _runs(device: str, target: str, families: Families) -> Kernels:
     want, have = sm(device), sm(target)
     if want is not None and have is not None:
         return _runs_ptx(want, have) if have.ptx else _runs_sass(want, have, families)
-    if device == target and _NAMED.fullmatch(device):
+    if device == target and device.startswith(tuple(AT_RUN_TIME.values())):
         return "native"
     if device in families.intel:
         return "native" if target in families.intel[device] else "ptx" if target == SPIRV else "none"

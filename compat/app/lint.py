@@ -53,6 +53,7 @@ def lint_files(
     only_once(names)
     for prefixes in (select, ignore):
         codes(prefixes, {**RULES, **OTHERS})
+    asks = _asks(names)
     machines = machines_of(target, matrix) if target.described or target.hosts else ()
     named = bool(target.hosts or target.gpus or target.driver)
     reports = [
@@ -64,7 +65,7 @@ def lint_files(
             ignore=ignore,
         )
         for machine in machines or (None,)
-        for ask in _asks(names)
+        for ask in asks
     ]
     return Report(
         ranked({(each.code, each.place, each.detail): each for report in reports for each in report.findings}.values()),

@@ -106,6 +106,18 @@ def test_every_host_file_is_asked_and_names_itself(tmp_path, capsys):
     assert str(tmp_path / "new.toml") in [item["source"] for item in found["evidence"]]
 
 
+def test_standard_input_is_read_once_for_all_machines(tmp_path, capsys, monkeypatch):
+    from io import BytesIO, TextIOWrapper
+
+    hosts = []
+    for name, gpu in (("old", "Tesla V100"), ("new", "RTX 5090")):
+        (tmp_path / f"{name}.toml").write_text(f'[[gpus]]\nname = "{gpu}"\n')
+        hosts += ["--host", str(tmp_path / f"{name}.toml")]
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(b"torch==2.6.0\n")))
+    assert run(["lint", "-", *hosts, "--format", "json"]) == 1
+    assert [found["code"] for found in json.loads(capsys.readouterr().out)["findings"]] == ["arch-too-new-for-build"]
+
+
 def test_a_gpu_that_is_none_is_refused_with_its_option(tmp_path):
     with pytest.raises(InputError, match="--gpu"):
         faults(tmp_path, SLIM, gpus=("GeForce Banana",))

@@ -36,10 +36,6 @@ def _repeated(items: Iterable[Placed], names: Callable[[Placed], Iterable[object
                 break
 
 
-# How targets of vendors begin whose compilers choose the code at run time.
-_PREFIXES: Final = {"google": "tpu-", "huawei": "ascend-"}
-
-
 def names_exist(view: View) -> Iterator[Breach]:
     """Every index, package, toolkit, system, target, library version and term that a row names has a row."""
     for table, naming in _NAMING.items():
@@ -68,7 +64,7 @@ def _build_names(view: View, item: Placed) -> Iterator[Breach]:
 def _is_known_code(view: View, name: str) -> bool:
     """Whether the device that a piece of code is for has a row."""
     found = targets.sm(name)
-    if name.startswith(tuple(_PREFIXES.values())):
+    if name.startswith(tuple(targets.AT_RUN_TIME.values())):
         return name in {product.row.target for product in view.of("gpus")}
     known = view.capabilities if found else view.gfx if targets.is_gfx(name) else view.intel
     return not known or (f"sm_{found.major}{found.minor}" if found else name.partition(":")[0]) in known
@@ -140,7 +136,7 @@ def _same_release(stated: str, known: str) -> bool:
 
 def _product_names(view: View, item: Placed) -> Iterator[Breach]:
     """The target of a product; generations of TPU and series of Ascend have no table of their own."""
-    prefix = _PREFIXES.get(item.row.vendor, "")
+    prefix = targets.AT_RUN_TIME.get(item.row.vendor, "")
     if prefix and not item.row.target.startswith(prefix):
         yield Breach(item, "target", f"{item.row.target} is not of {item.row.vendor}", f"a target such as {prefix}1")
     elif not prefix and item.row.target not in view.capabilities | view.gfx | view.intel:

@@ -36,11 +36,16 @@ def judged(scene: Scene) -> Iterator[Finding]:
     if scene.machine is None or not scene.final:
         return
     seen = {name: scene.machine.reading(name) for name in DEVICES if name in scene.machine}
+    said = {
+        (one.place, "cpu-only-build" if one.code == "accidental-cpu-wheel" else one.code)
+        for rule in (requests.cpu_by_accident, requests.wrong_vendor)
+        for one in rule(scene)
+    }
     for item in scene.builds:
         if _is_sure(item):
             yield from _unserved(item, scene)
-            yield from _build(item, Host(seen), scene)
-    yield from _base(Host(seen), scene)
+            yield from (one for one in _build(item, Host(seen), scene) if (one.place, one.code) not in said)
+    yield from (one for one in _base(Host(seen), scene) if (one.place, one.code) not in said)
 
 
 def not_judged(scene: Scene) -> Iterator[Unchecked]:
@@ -116,15 +121,10 @@ def _by_the_doctor(machine: Host, stated: dict[str, facts.Reading], place: Place
     """The doctor's findings that rest on the machine and on what the file states; his commands mend no file."""
     from compat import rules
 
-    said = {
-        (one.place, "cpu-only-build" if one.code == "accidental-cpu-wheel" else one.code)
-        for rule in (requests.cpu_by_accident, requests.wrong_vendor)
-        for one in rule(scene)
-    }
     report = rules.judge(Host({**machine.readings, **stated}), scene.matrix)
     for one in report.findings:
         rests = {item.fact.partition(".")[0] for item in one.evidence}
-        if rests & _OURS & set(stated) and rests & set(machine.readings) and (place, one.code) not in said:
+        if rests & _OURS & set(stated) and rests & set(machine.readings):
             yield replace(one, place=place, fix=Fix(one.fix.text), consequences=())
 
 

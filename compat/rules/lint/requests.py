@@ -312,9 +312,8 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             continue  # an arm of an "if" is for one of several bases
         if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
             package = scene.matrix.package(item.request.name)
-            level: Severity = (
-                "error" if package and package.kind == "framework" else "warning"
-            )  # some lend their Python
+            # a base of the other vendor may be there for its Python alone
+            level: Severity = "error" if package and package.kind == "framework" else "warning"
             yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", level)
     yield from _vendor_words(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
