@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from compat import matrix, reports
-from compat.reports.programs import PROGRAMS
+from compat import matrix, reading
+from compat.reading.programs import PROGRAMS
 from compat.rules import signals
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def main() -> int:
     data = matrix.matrix()
 
     def read(text: str) -> float:
-        return seconds(lambda: reports.read(text))
+        return seconds(lambda: reading.read(text))
 
     def heard(text: str) -> float:
         return seconds(lambda: signals.recognise(text, data))

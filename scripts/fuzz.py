@@ -27,12 +27,13 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compat import matrix, reports, rules
+from compat import matrix, rules
 from compat.app import hosts
 from compat.app.doctor import Question, examine
 from compat.detect import detect, image, layers
 from compat.errors import EnvcheckError
 from compat.facts import CATALOGUE, Build, Fact, Gpu, Host, Library, Unknown, dump, load
+from compat.reading import read as read_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ ODD += [
     "2.9.1+cu128",
     "\r\n" * 9,
 ]
-FILES = sorted([*ROOT.glob("tests/reports/*/*.txt"), *ROOT.glob("tests/**/*.log")])
+FILES = sorted([*ROOT.glob("tests/reading/*/*.txt"), *ROOT.glob("tests/**/*.log")])
 TEXTS = [path.read_text("utf-8", "replace") for path in FILES]
 CODE = [ast.parse(path.read_text("utf-8")) for path in sorted(ROOT.glob("tests/rules/*.py"))]
 SIGNALS = [
@@ -225,7 +226,7 @@ def a_machine(rng: random.Random, _folder: Path) -> None:
 def a_report(rng: random.Random, _folder: Path) -> None:
     """A damaged report, or several of them in one text."""
     text = damaged("\n".join(rng.sample(TEXTS, rng.randint(1, 2))), rng)
-    found = reports.read(text)
+    found = read_report(text)
     rules.judge(hosts.named(found.host, KNOWN), KNOWN, error=text)
 
 

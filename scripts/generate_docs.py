@@ -20,7 +20,7 @@ from pathlib import Path
 from compat import cli, rules
 from compat.app.knowledge import load
 from compat.build.codes import CODES
-from compat.rules.lint import RULES as LINT
+from compat.lint import RULES as LINT
 from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parent.parent

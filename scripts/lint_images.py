@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 from compat import sources
 from compat.dockerfile import Settings, write
 from compat.errors import InputError
+from compat.lint import lint as judge
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options
-from compat.rules.lint import lint as judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,10 +24,10 @@ else:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from compat import reports
+from compat import reading
 from compat.facts import Build
-from compat.reports.merge import canonical
-from compat.reports.systems import architecture, spelling
+from compat.reading.merge import canonical
+from compat.reading.systems import architecture, spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def score(path: Path, tables: dict[str, Counter[tuple[str, str]]], total: Counte
     """Compare one pair and add it to the tables."""
     document = tomllib.loads(path.read_text(encoding="utf-8"))
     text = path.with_suffix(".txt").read_text(encoding="utf-8", errors="replace")
-    host = reports.read(text).host
+    host = reading.read(text).host
     label = "+".join(document.get("formats", [document.get("format", "?")]))
     for key, stated, got, outcome in compare(document.get("facts", {}), host):
         tables[label][key.partition(".")[0], outcome] += 1

@@ -38,7 +38,7 @@ def topic_of(code: str, matrix: Matrix | None = None) -> Topic | None:
     """The page of a code, if there is one; with a matrix also what is typed on each kind of system."""
     from compat import rules
     from compat.build.codes import CODES
-    from compat.rules.lint import RULES as LINT
+    from compat.lint import RULES as LINT
 
     if code in rules.RULES:
         page = rules.page(code)
@@ -74,7 +74,7 @@ def known() -> list[str]:
     """Every code there is: of rules, of lint, of probes."""
     from compat import rules
     from compat.build.codes import CODES
-    from compat.rules.lint import RULES as LINT
+    from compat.lint import RULES as LINT
 
     return sorted({*rules.RULES, *LINT, *CODES})
 

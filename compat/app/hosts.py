@@ -71,11 +71,11 @@ def from_file(name: str, matrix: Matrix) -> Host:
 
 def from_report(name: str, matrix: Matrix) -> tuple[Host, str, int]:
     """Facts from a pasted report (``-`` for standard input), what its text says beside them, and the text's length."""
-    from compat import reports
+    from compat import reading
 
     text = read_text(name)
-    reading = reports.read(text)
-    return named(reading.host, matrix), reading.rest(text), len(text)
+    found = reading.read(text)
+    return named(found.host, matrix), found.rest(text), len(text)
 
 
 def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -> Host:

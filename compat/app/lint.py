@@ -15,8 +15,8 @@ from compat.sources import environment, requirements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compat.lint.repairs import Edit
     from compat.matrix import Matrix
-    from compat.rules.lint.repairs import Edit
     from compat.sources.values import Ask, Install
 
 _LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
@@ -47,8 +47,8 @@ def lint_files(
             holds something unknown.
     """
     from compat.app.doctor import codes
+    from compat.lint import RULES, lint
     from compat.rules import RULES as OTHERS
-    from compat.rules.lint import RULES, lint
 
     only_once(names)
     for prefixes in (select, ignore):
@@ -102,7 +102,7 @@ def _as_given(path: Path, beside: str) -> str:
 
 
 def fix_files(names: Sequence[str], matrix: Matrix) -> str:
-    """Make the safe edits of :mod:`compat.rules.lint.repairs` in the files; what was changed, as a unified diff.
+    """Make the safe edits of :mod:`compat.lint.repairs` in the files; what was changed, as a unified diff.
 
     Raises:
         InputError: if a file cannot be read or written.
@@ -110,7 +110,7 @@ def fix_files(names: Sequence[str], matrix: Matrix) -> str:
     import difflib
 
     from compat.app.files import write_atomically
-    from compat.rules.lint.repairs import repairs
+    from compat.lint.repairs import repairs
 
     changes: list[str] = []
     for name in names:

@@ -1,6 +1,6 @@
 """Existing files -> what they ask for. The kind of a file is told by its name, else by its content.
 
-Knows no matrix and gives no verdict; :mod:`compat.rules.lint` judges.
+Knows no matrix and gives no verdict; :mod:`compat.lint` judges.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ import pytest
 from compat import sources
 from compat.dockerfile import Settings, write
 from compat.errors import InputError
+from compat.lint import lint as judge
 from compat.matrix import matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options
-from compat.rules.lint import lint as judge
 
 WISHES = {
     "plain": {},

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.lint import bases
 from compat.matrix import matrix
-from compat.rules.lint import bases
 
 MATRIX = matrix()
 

@@ -7,8 +7,8 @@ from packaging.specifiers import SpecifierSet
 
 from compat import rules, sources
 from compat.findings import Report
+from compat.lint import RULES, fits, lint
 from compat.matrix import matrix
-from compat.rules.lint import RULES, fits, lint
 
 MATRIX = matrix()
 PYTORCH = "https://download.pytorch.org/whl"

@@ -4,8 +4,8 @@ import pytest
 
 from compat import sources
 from compat.app.lint import lint_files
+from compat.lint import lint
 from compat.matrix import matrix
-from compat.rules.lint import lint
 
 MATRIX = matrix()
 PYTORCH = "https://download.pytorch.org/whl"

@@ -6,8 +6,8 @@ Every row names what its code turns on; the forms beside it differ in that alone
 import pytest
 
 from compat import sources
+from compat.lint import lint
 from compat.matrix import matrix
-from compat.rules.lint import lint
 
 MATRIX = matrix()
 JAX = "https://storage.googleapis.com/jax-releases"

@@ -3,8 +3,8 @@
 import pytest
 
 from compat import sources
+from compat.lint import lint
 from compat.matrix import matrix
-from compat.rules.lint import lint
 
 MATRIX = matrix()
 PYTORCH = "https://download.pytorch.org/whl"

@@ -7,10 +7,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from compat import sources
+from compat.lint.scene import scenes
 from compat.matrix import matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options
-from compat.rules.lint.scene import scenes
 
 MATRIX = matrix()
 OBSERVED = Path(__file__).parents[2] / "matrix" / "observed"

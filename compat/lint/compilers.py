@@ -1,0 +1,154 @@
+"""Lint of what compiles: an extension's toolkit against torch's, its list of GPUs, a compiler that is not there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.findings import Evidence
+from compat.lint.finding import finding
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding, Severity
+    from compat.lint.scene import Scene
+    from compat.targets import Sm
+
+_EXTENSION: Final = re.compile(
+    r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse|cluster)|pytorch3d|"
+    r"setup\.py (install|develop|bdist)",
+    re.IGNORECASE,
+)
+# Commands that only name things: users, folders, packages of the system, texts.
+_COMPILES_NOTHING: Final = re.compile(
+    r"(?:sudo )?(?:user(?:add|mod)|group(?:add|mod)|adduser|mkdir|ch(?:own|mod)|cd|rm|ln|cp|mv|touch|echo|sed|apt"
+    r"(?:-get)?) "
+)
+# Extensions that hand the whole list to nvcc; a build of one's own may filter it first.
+_NAMED_EXTENSION: Final = re.compile(
+    r"flash[-_]attn|deepspeed|\bapex\b|detectron2|mmcv-full|torch-(scatter|sparse)|pytorch3d"
+)
+# Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
+_ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
+_BRINGS_NVCC: Final = re.compile(r"cuda[\w.]*\.run|\.deb\b")
+# What CMAKE_ARGS of llama.cpp say for CUDA, by its names over time.
+_CUDA_ASKED: Final = re.compile(r"-D(?:LLAMA|GGML)_(?:CUBLAS|CUDA)=(?:on|1|true|yes)\b", re.IGNORECASE)
+# PyTorch's own names for TORCH_CUDA_ARCH_LIST (torch.utils.cpp_extension), each with its highest capability.
+_NAMES: Final = {
+    "kepler": "3.7",
+    "maxwell": "5.2",
+    "pascal": "6.1",
+    "volta": "7.0",
+    "turing": "7.5",
+    "ampere": "8.6",
+    "ada": "8.9",
+    "hopper": "9.0",
+}
+
+
+def toolkit(scene: Scene) -> Iterator[Finding]:
+    """toolkit-mismatch-extension: extensions compiled by a toolkit of another major than torch's."""
+    torch, nvcc = scene.build_of("torch"), _nvcc(scene)
+    if scene.base is None or torch is None or torch.build is None or not nvcc:
+        return
+    built = torch.build.runtime.removeprefix("cuda")
+    compiled = next((command for command in scene.commands if _compiles_extension(command.text)), None)
+    if compiled and torch.build.runtime.startswith("cuda") and versions.major(built) != versions.major(nvcc):
+        yield finding(
+            "toolkit-mismatch-extension",
+            scene,
+            compiled.line,
+            f"`{compiled.text[:60]}`: torch {torch.build.full_version} is of CUDA {built}, nvcc of {nvcc}.",
+            severity="error",
+            fix=f"Start from a devel image of CUDA {built}, or take torch for CUDA {versions.minor(nvcc)}.",
+            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+        )
+
+
+def compiler_missing(scene: Scene) -> Iterator[Finding]:
+    """image-runtime-not-devel: an extension that asks nvcc when it is installed, on an image of NVIDIA's without one.
+
+    Source: setup.py of flash-attn, causal-conv1d and mamba-ssm: where CUDA_HOME is found, nvcc is asked for its release
+    before prebuilt wheels are looked for.
+    """
+    base = scene.base
+    if base is None or base.kind != "cuda" or base.installed or base.flavour not in {"base", "runtime"}:
+        return
+    toolkit = any(re.search(r"cuda|nvcc|nvidia", each.name) for each in (*scene.apt, *scene.conda))
+    if toolkit or any(part.copies for part in scene.chain) or any(_BRINGS_NVCC.search(c.text) for c in scene.commands):
+        return
+    settings = [*scene.stage.env.items(), *(pair for command in scene.commands for pair in command.settings)]
+    if any(name.endswith("SKIP_CUDA_BUILD") for name, _ in settings):
+        return
+    cuda = any(_CUDA_ASKED.search(value) for name, value in settings if name == "CMAKE_ARGS")
+    for item in scene.own:
+        name = item.request.name
+        if name == "llama-cpp-python" and cuda and not item.step.extra_indexes:
+            detail = f"{item.request.text} is to be compiled with CUDA; {base.reference} has no toolkit."
+            yield finding("image-runtime-not-devel", scene, item.request.line, detail, severity="warning")
+            return
+        if not _ASKS_NVCC.fullmatch(name) or item.request.url.endswith(".whl") or item.step.find_links:
+            continue
+        detail = f"{item.request.text} asks nvcc when it is installed; {base.reference} has none."
+        yield finding(
+            "image-runtime-not-devel", scene, item.request.line, detail, severity="warning", confidence="likely"
+        )
+        return
+
+
+def _nvcc(scene: Scene) -> str:
+    """CUDA release of the compiler: a toolkit that apt installs, else the devel base's; empty if not known."""
+    for request in reversed(scene.apt):
+        if found := re.fullmatch(r"cuda(?:-toolkit|-nvcc|-compiler)?-(\d+)-(\d+)", request.name):
+            return f"{found[1]}.{found[2]}"
+    base = scene.base
+    conda = any(re.search(r"cuda", request.name) for request in scene.conda)
+    return base.cuda if base and base.flavour == "devel" and not conda else ""
+
+
+def _compiles_extension(text: str) -> bool:
+    return _EXTENSION.search(text) is not None and "torch==" not in text and not _COMPILES_NOTHING.match(text)
+
+
+def arch_list(scene: Scene) -> Iterator[Finding]:
+    """extension-arch-missing, toolkit-too-old-for-arch: what TORCH_CUDA_ARCH_LIST leaves out, or nvcc cannot make."""
+    value, line = scene.stage.env.get("TORCH_CUDA_ARCH_LIST", ""), scene.stage.env_lines.get("TORCH_CUDA_ARCH_LIST", 0)
+    nvcc = _nvcc(scene) or (scene.base.cuda if scene.base else "")
+    release = scene.matrix.cuda(nvcc) if nvcc and versions.is_release(nvcc) else None
+    listed = [found for word in re.split(r"[;, ]+", value) if (found := _listed(word))]
+    if not listed or not line or release is None:
+        return
+    known = [found for target in release.targets if (found := sm(target)) and not found.suffix]
+    unknown = [
+        found for found in listed if known and (found.major, found.minor) not in {(k.major, k.minor) for k in known}
+    ]
+    if unknown and _nvcc(scene):
+        names = ", ".join(found.capability for found in unknown)
+        detail = f"TORCH_CUDA_ARCH_LIST names {names}, for which CUDA {nvcc} has no target."
+        severity: Severity = "error" if any(_NAMED_EXTENSION.search(c.text) for c in scene.commands) else "warning"
+        yield finding(
+            "toolkit-too-old-for-arch", scene, line, detail, severity=severity, sources=(scene.matrix.cite(release),)
+        )
+    if known and "PTX" not in value.upper() and max(listed).major < max(known).major:
+        newest, last = max(known), max(listed)
+        yield finding(
+            "extension-arch-missing",
+            scene,
+            line,
+            f"The list ends at {last.capability} without PTX: no code for {newest.capability} and later, "
+            f"which CUDA {nvcc} could target.",
+            severity="warning",
+            fix="Add the capabilities of the GPUs in use, or +PTX to the last one.",
+        )
+
+
+def _listed(word: str) -> Sm | None:
+    """A word of the list as a target: a number with or without +PTX, or one of PyTorch's names."""
+    plain = word.partition("+")[0]
+    return sm(_NAMES.get(plain.lower(), plain)) if plain else None
+
+
+RULES: Final = (toolkit, compiler_missing, arch_list)

@@ -1,0 +1,169 @@
+"""Lint of conda packages: what no channel has, pairs that do not belong together, a framework from pip too, and more.
+
+Conda's own solver decides, and its channels are not in the matrix but for the packages that have an end (table
+``conda``); only what these rows rule out is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.origins as origins
+from compat.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.findings import Finding
+    from compat.lint.scene import Scene
+    from compat.matrix.rows import Row
+    from compat.sources.values import Install, Request
+
+_NAMES: Final[Mapping[str, str]] = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
+# Channels that hold what their makers built, so that what one of them lacks no other mirrors; any other may hold all.
+_PUBLIC: Final = frozenset(
+    ["pytorch", "conda-forge", "defaults", "nodefaults", "nvidia", "anaconda", "main", "bioconda", "r", "free", "msys2"]
+)
+_FRAMEWORKS: Final = frozenset({"pytorch", "pytorch-gpu", "tensorflow", "tensorflow-gpu", "jax", "paddlepaddle-gpu"})
+_TORCH: Final = re.compile(r"torch(?:[=<>!~ ].*|$)")
+
+
+def pairs(scene: Scene) -> Iterator[Finding]:
+    """framework-pair-mismatch: a companion whose every wheel requires another torch than conda is asked for."""
+    named = {_NAMES.get(request.name, request.name): request for request in scene.conda}
+    torch = named.get("torch")
+    for name in ("torchvision", "torchaudio"):
+        other = named.get(name)
+        if torch is None or other is None or not _release(torch) or not _release(other):
+            continue
+        lines = [
+            re.sub(r"\+[\w.]+", "", line.partition(";")[0].strip().removeprefix("torch"))
+            for build in scene.matrix.builds(name)
+            if build.version == _release(other)
+            for line in build.requires
+            if _TORCH.match(line)
+        ]
+        specs = [found for line in lines if (found := origins.specifiers(line)) is not None]
+        if specs and not any(found.contains(_release(torch)) for found in specs):
+            detail = f"{other.text} requires torch{specs[0]}, and {torch.text} is asked for."
+            yield _warning("framework-pair-mismatch", scene, other, detail)
+
+
+def absent(scene: Scene) -> Iterator[Finding]:
+    """version-does-not-exist: a package or version that none of the named channels has, or ever will.
+
+    Source: conda documentation, "Managing channels" (a package comes from the channels that are named, no other).
+    """
+    if any("channels" in command.text and "config" in command.text for command in scene.commands):
+        return
+    rows = {row.name: row for row in scene.matrix.table("conda")}
+    for step in scene.stage.installs:
+        for request in step.requests if step.manager == "conda" else ():
+            row = rows.get(request.name)
+            asked = {_channel(request.channel)} if request.channel else {*map(_channel, step.channels)}
+            if row is None or not asked <= _PUBLIC:
+                continue
+            named = asked if request.channel or "nodefaults" in asked else asked | {"defaults"}
+            if row.alone and not named & {*row.channels}:
+                yield _absent(scene, request, f"{request.name} is a package of the channel {row.channels[0]}", row)
+                continue
+            closed = row.alone or not row.channels or named - {"nodefaults"} <= {*row.channels}
+            if row.newest and closed and not _reaches(request.spec, row.newest):
+                yield _absent(scene, request, f"{request.text} is not there, {row.newest} is the last one", row)
+            elif request.name == "pytorch-cuda":
+                yield from _other_cuda(scene, step)
+
+
+def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
+    """A pytorch-cuda for which the channel has no build of the release asked for: it has those of the wheels."""
+    named = {request.name: request for request in step.requests} if step.manager == "conda" else {}
+    torch, cuda = named.get("pytorch"), named.get("pytorch-cuda")
+    wanted = re.fullmatch(r"==(\d+\.\d+)(?:\.\*)?", cuda.spec) if cuda else None
+    release = re.fullmatch(r"==(\d+\.\d+(?:\.\d+)?)(?:\.\*)?", torch.spec) if torch else None
+    if cuda is None or wanted is None or release is None:
+        return
+    rows = [row for row in scene.matrix.builds("torch") if f"{row.version}.".startswith(f"{release[1]}.")]
+    built = {row.runtime.removeprefix("cuda") for row in rows if row.runtime.startswith("cuda")}
+    last = next((row.newest for row in scene.matrix.table("conda") if row.name == "pytorch"), "")
+    known = rows and all(origins.version_of(row.version) <= origins.version_of(last) for row in rows)
+    if known and wanted[1] not in built:
+        detail = f"{cuda.text}: PyTorch {release[1]} was built for CUDA {', '.join(sorted(built))}"
+        yield _absent(scene, cuda, detail, rows[0])
+
+
+def _reaches(spec: str, newest: str) -> bool:
+    """Whether a specification admits a version up to the newest; one that cannot be read admits all."""
+    wanted = origins.specifiers(spec)
+    if wanted is None:
+        return True
+    floors = [item for item in wanted if item.operator in {"==", ">=", ">", "~="}]
+    last = origins.version_of(newest)
+    return all(origins.version_of(item.version.removesuffix(".*")) <= last for item in floors)
+
+
+def _channel(text: str) -> str:
+    """A channel's name; of an address (``https://.../cloud/pytorch/linux-64``) the address, which may hold anything."""
+    return text.partition("/")[0] if "://" not in text else text
+
+
+def _absent(scene: Scene, request: Request, what: str, row: Row) -> Finding:
+    source = (scene.matrix.cite(row),)
+    line, code = request.line, "version-does-not-exist"
+    return finding(code, scene, line, f"{what}.", severity="error", confidence="likely", sources=source)
+
+
+def floating(scene: Scene) -> Iterator[Finding]:
+    """pin-missing: a framework whose version conda may choose."""
+    for step in scene.stage.installs:
+        for request in step.requests if step.manager == "conda" else ():
+            nightly = any("nightly" in channel for channel in step.channels)
+            if request.name in _FRAMEWORKS and not nightly and not re.search(r"==|~=|<", request.spec):
+                yield _warning("pin-missing", scene, request, f"{request.text}: no version is named.")
+
+
+def _release(request: Request) -> str:
+    """The one release that a conda specification of three numbers means; empty for anything looser."""
+    found = re.fullmatch(r"==(\d+\.\d+\.\d+)(?:\.\*)?", request.spec)
+    return found[1] if found else ""
+
+
+def twice(scene: Scene) -> Iterator[Finding]:
+    """framework-duplicate-install: a framework from conda, and once more from pip."""
+    named = {_NAMES.get(request.name, request.name) for request in scene.conda}
+    for item in scene.own:
+        package = scene.matrix.package(item.request.name)
+        if item.request.name in named and package and package.kind == "framework":
+            detail = f"{item.request.text} of pip is laid over conda's."
+            yield _warning("framework-duplicate-install", scene, item.request, detail)
+
+
+def deviceless(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: conda-forge's GPU builds need a driver in sight, and an image build has none.
+
+    Source: conda-forge documentation, "CUDA" (the virtual package __cuda, CONDA_OVERRIDE_CUDA).
+    """
+    if scene.gpu != "cuda" or scene.base is None or scene.base.installed:
+        return
+    overridden = "CONDA_OVERRIDE_CUDA" in scene.stage.env or any(
+        "CONDA_OVERRIDE_CUDA" in dict(command.settings) for command in scene.commands
+    )
+    for step in scene.stage.installs:
+        forged = step.manager == "conda" and step.channels[:1] == ("conda-forge",)
+        if not forged or overridden or {"pytorch", "nvidia"} & {*step.channels}:
+            continue
+        for request in step.requests:
+            if request.name in {"pytorch", "tensorflow", "jaxlib", "jax"}:
+                detail = (
+                    f"{request.text} of conda-forge becomes the CPU build: while an image is built no driver is seen."
+                )
+                yield _warning(
+                    "accidental-cpu-wheel", scene, request, detail, fix="Set CONDA_OVERRIDE_CUDA for the step."
+                )
+
+
+def _warning(code: str, scene: Scene, request: Request, detail: str, *, fix: str = "") -> Finding:
+    return finding(code, scene, request.line, detail, severity="warning", confidence="likely", fix=fix)
+
+
+RULES: Final = (pairs, absent, floating, twice, deviceless)

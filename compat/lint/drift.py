@@ -1,0 +1,117 @@
+"""Lint of what drifts: nightlies that move or are gone, frameworks and what brings them without a version."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.origins as origins
+from compat.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding, Severity
+    from compat.lint.scene import Scene
+
+# What PyTorch's own conda channels carry.
+_OF_CHANNEL: Final = frozenset({"pytorch", "torchvision", "torchaudio"})
+
+_NIGHTLY: Final = re.compile(r"(tf-nightly.*|.*-nightly(-.*)?|jax-nightly)")
+
+
+def floating(scene: Scene) -> Iterator[Finding]:
+    """pin-missing and nightly-unpinned."""
+    for item in scene.own:
+        package = scene.matrix.package(item.request.name)
+        nightly = any(place.nightly for place in item.origins) or _NIGHTLY.fullmatch(item.request.name) is not None
+        if nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
+            if not re.search(r"dev\d{8}", item.request.spec):
+                yield finding(
+                    "nightly-unpinned",
+                    scene,
+                    item.request.line,
+                    f"{item.request.text} is a moving nightly.",
+                    severity="warning",
+                )
+        elif (
+            package and not item.request.url and not _bounded(item.request.spec) and "--locked" not in item.step.options
+        ):
+            how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
+            yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="warning")
+
+
+def stale_nightly(scene: Scene) -> Iterator[Finding]:
+    """version-does-not-exist: a nightly index of a variant that recent releases no longer have."""
+    for item in scene.own:
+        place = next((place for place in item.origins if place.nightly), None)
+        variant = re.search(r"/nightly/((?:cu|rocm)[\d.]+)", place.url) if place else None
+        if place is None or variant is None:
+            continue
+        builds = [b for b in scene.matrix.builds(item.request.name) if b.variant]
+        recent = sorted({b.version for b in builds}, key=origins.version_of)[-8:]
+        known = {b.variant for b in builds}
+        if variant[1] in known and variant[1] not in {b.variant for b in builds if b.version in recent}:
+            detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
+            alone = place is item.origins[0]  # else the default index answers in its place
+            level: Severity = "error" if alone else "warning"
+            yield finding(
+                "version-does-not-exist", scene, item.request.line, detail, severity=level, confidence="likely"
+            )
+            return
+
+
+def purged_nightly(scene: Scene) -> Iterator[Finding]:
+    """version-does-not-exist: a dated nightly of a release that has long come out.
+
+    Source: pytorch/test-infra, s3_management/manage.py: the index shows the 60 newest nightlies of a package.
+    """
+    for item in scene.own:
+        dated = re.fullmatch(r"(\d+(?:\.\d+)*)\.?dev\d{8}(?:\+[\w.]+)?", item.request.exact)
+        place = next((place for place in item.origins if place.nightly), None)
+        if dated is None or place is None or "download.pytorch.org" not in place.url or item.request.marker:
+            continue
+        releases = {origins.version_of(build.version).base_version for build in scene.matrix.builds(item.request.name)}
+        if origins.version_of(dated[1]).base_version in releases:
+            detail = f"{item.request.text} is a nightly from before {dated[1]} came out; {place.url} keeps recent ones."
+            yield finding(
+                "version-does-not-exist",
+                scene,
+                item.request.line,
+                detail,
+                severity="error",
+                confidence="likely",
+                fix=f"Take the release {dated[1]}.",
+            )
+
+
+def conda_nightly(scene: Scene) -> Iterator[Finding]:
+    """nightly-unpinned: a nightly conda package, by its name or because its channel has nothing else."""
+    moving: set[str] = set()
+    for step in scene.stage.installs:
+        if step.manager == "conda" and "pytorch-nightly" in step.channels and "pytorch" not in step.channels:
+            moving |= {request.name for request in step.requests} & _OF_CHANNEL
+    for request in scene.conda:
+        if (request.name.endswith("-nightly") or request.name in moving) and not request.exact:
+            yield finding(
+                "nightly-unpinned", scene, request.line, f"{request.text} is a moving nightly.", severity="warning"
+            )
+
+
+def applications(scene: Scene) -> Iterator[Finding]:
+    """pin-missing: a package that brings a framework, with neither pinned."""
+    own = {item.request.name for item in scene.own}
+    pinned = {item.request.name for item in scene.taken if _bounded(item.request.spec)}
+    for request, row in scene.applications:
+        if request.name in own and not request.url and not _bounded(request.spec) and not pinned & {*row.pulls}:
+            brought = f" It brings {' and '.join(row.pulls)}." if row.pulls else ""
+            detail = f"{request.text}: no version is named.{brought}"
+            yield finding("pin-missing", scene, request.line, detail, severity="warning")
+
+
+def _bounded(spec: str) -> bool:
+    """Whether a specification stays within one release line: ``==``, ``~=``, or an upper bound."""
+    return any(mark in spec for mark in ("==", "~=", "<"))
+
+
+RULES: Final = (floating, stale_nightly, purged_nightly, conda_nightly, applications)

@@ -1,0 +1,299 @@
+"""Lint of base images: tags that are gone, old or floating, Python that is missing, a compiler that is shipped."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.bases as bases
+from compat.findings import Evidence
+from compat.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.lint.bases import Base
+    from compat.lint.scene import Scene
+    from compat.matrix import Matrix
+    from compat.sources.values import Command, Request
+
+# Commands that may bring a program named python or pip in a way that cannot be seen.
+_BRINGS_NAMES: Final = re.compile(
+    r"\b(ln|alias|update-alternatives|wget|curl|git|bash|sh|source|dpkg|venv|virtualenv|pyenv|uv|conda|mamba|ensurepip|"
+    r"make|cp|mv|easy_install|easy_install3|add-apt-repository|gdebi|tar|ansible-playbook)\b|\.sh\b|\./|"
+    r"\bpython3? [\w./-]+\.py\b"
+)
+# A package manager at work: the names of what it installs are read elsewhere, and run nothing.
+_INSTALLING: Final = re.compile(r"(?:apt|apt-get|aptitude) (?:\S+ )*?install\b")
+# Commands that may add an archive with other Pythons, in whatever way.
+_ARCHIVES: Final = re.compile(
+    r"add-apt-repository|apt-add-repository|deadsnakes|sources\.list|\.sources\b|\bdpkg\b|\.deb\b|\.sh\b|extrepo|"
+    r"(?:^|/)(?:ba|da|z)?sh\b|\bsource\b|ansible|\bmake\b",
+    re.IGNORECASE,
+)
+_PACKAGED: Final = re.compile(r"python(3\.\d{1,2})(?:-(?:dev|venv|minimal|distutils|full))?")
+_USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
+
+
+def tags(scene: Scene) -> Iterator[Finding]:
+    """base-tag-gone, base-tag-eol, pin-missing of the base."""
+    base = scene.base
+    if base is None or scene.stage.parent >= 0 or base.variable:
+        return
+    row = base.row
+    line = scene.stage.line
+    seen = (Evidence("base image", base.reference, f"{scene.ask.file}:{line}"),)
+    absent = bases.never_published(base, scene.matrix)
+    gone = row.status == "gone" if row else absent or _line_removed(scene)
+    if gone or (row and row.status == "eol"):
+        what = "is not in its registry" if absent else "was removed from its registry"
+        detail = f"{base.reference} {what if gone else 'gets no rebuilds any more'}."
+        yield finding(
+            "base-tag-gone" if gone else "base-tag-eol",
+            scene,
+            line,
+            detail,
+            severity="error" if gone else "warning",
+            fix=successor(scene),
+            evidence=seen,
+            sources=(scene.matrix.cite(row),) if row else (),
+        )
+    elif ended_on := ended(base.os, scene.matrix):
+        yield finding(
+            "base-tag-eol",
+            scene,
+            line,
+            f"{base.os} left standard support on {ended_on}.",
+            severity="warning",
+            evidence=seen,
+        )
+    if base.floating and base.reference:
+        what = f"tag {base.tag}" if base.tag else "no tag"
+        yield finding(
+            "pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="warning", evidence=seen
+        )
+
+
+def _line_removed(scene: Scene) -> bool:
+    """Whether all tags that are known of the same CUDA release line were removed: then so was this one."""
+    base = scene.base
+    if base is None or bases.home(base.repository) != "nvidia/cuda" or not bases.cuda_minor(base):
+        return False
+    rows = scene.matrix.select("images", repository="nvidia/cuda", runtime=f"cuda{bases.cuda_minor(base)}")
+    return bool(rows) and all(row.status == "gone" for row in rows)
+
+
+def ended(os: str, matrix: Matrix) -> str:
+    """Day on which a base's system left support, if that is past; empty if it has not, or the system is not known."""
+    from datetime import datetime, timezone
+
+    row = matrix.system(bases.long_os(os)) if os else None
+    today = datetime.now(tz=timezone.utc).date().isoformat()
+    return row.eol if row and row.eol and row.eol < today else ""
+
+
+def successor(scene: Scene) -> str:
+    """The nearest maintained tag: same repository, CUDA major, flavour; newest first."""
+    from compat import versions
+
+    base = scene.base
+    assert base is not None
+    if base.row is None or not base.row.cuda:
+        return ""
+    flavour = f"cudnn-{base.flavour}" if base.cudnn else base.flavour
+    candidates = [
+        (versions.release(row.cuda), row.os, name)
+        for row in scene.matrix.table("images")
+        if row.repository == base.row.repository and row.status == "active" and row.cuda
+        for name in row.references()
+        if versions.major(row.cuda) == versions.major(base.row.cuda) and f"-{flavour}-" in name and "ubuntu" in row.os
+    ]
+    return f"Take {max(candidates)[2]}." if candidates else ""
+
+
+def python_missing(scene: Scene) -> Iterator[Finding]:
+    """base-python-missing: a pip or python command where nothing has brought one."""
+    if scene.has_python is False:
+        first = next((item for item in scene.stage.commands if _USES_PYTHON.fullmatch(item.words[0])), None)
+        lacks = "Python"
+    else:
+        first, lacks = _other_name(scene)
+    if first and scene.base:
+        yield finding(
+            "base-python-missing",
+            scene,
+            first.line,
+            f"`{first.text[:60]}` needs {lacks}, and {scene.base.reference} has none.",
+            severity="warning" if first.guarded or first.branch else "error",
+            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+            fix="Install it first.",
+            commands=(
+                "RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip python3-venv",
+            ),
+        )
+
+
+def python_not_packaged(scene: Scene) -> Iterator[Finding]:
+    """base-python-missing: a Python that the base's distribution does not package, from no other archive."""
+    base = scene.base
+    row = scene.matrix.system(bases.long_os(base.os)) if base and base.os else None
+    others = any(_ARCHIVES.search(command.text) for command in scene.commands)
+    if base is None or row is None or others or any(part.copies for part in scene.chain):
+        return
+    for step in scene.stage.installs:
+        for request in step.requests if step.manager == "apt" and row.manager == "apt" else ():
+            found = _PACKAGED.fullmatch(request.name)
+            if found is None or not row.pythons or found[1] in row.pythons:
+                continue
+            offered = " and ".join(row.pythons)
+            yield finding(
+                "base-python-missing",
+                scene,
+                request.line,
+                f"{row.os} has no package {request.name}, only Python {offered}, and no other archive is added.",
+                severity="warning" if step.branch else "error",
+                evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+                fix="Take a base whose system has this Python, or let uv install it.",
+                sources=(scene.matrix.cite(row),),
+            )
+            return
+
+
+def _other_name(scene: Scene) -> tuple[Command | None, str]:
+    """The first use of ``pip`` or ``python`` where Debian's packages have brought only another of Python's programs.
+
+    Debian and Ubuntu have no program ``python`` but by python-is-python3, and no pip but by python3-pip; whatever else
+    could bring one (a download, a link, an environment, another stage) counts for the file.
+    """
+    base = scene.base
+    names = {request.name for request in scene.apt}
+    if base is None or base.python or base.kind not in {"cuda", "plain"} or not _is_debian(base):
+        return None, ""
+    texts = [command.text for command in scene.commands if not _INSTALLING.match(command.text)]
+    if any(part.copies for part in scene.chain) or scene.conda or any(_BRINGS_NAMES.search(text) for text in texts):
+        return None, ""
+    listed = any(step.files for part in scene.chain for step in part.installs if step.manager == "apt")
+    if listed or any("$" in name or name.startswith((".", "/")) for name in names):
+        return None, ""
+    for command in scene.stage.commands:
+        head = command.words[0]
+        if head == "python" and command.build and not any(re.match(r"python(-.*|2.*)?$", name) for name in names):
+            return command, "a program named python"
+        module = command.words[1:3] == ("-m", "pip") and head in {"python3", "python"}
+        if (head in {"pip", "pip3"} or module) and command.build and not any("pip" in name for name in names):
+            return command, "pip"
+    return None, ""
+
+
+def _is_debian(base: Base) -> bool:
+    """Whether the system is Debian or Ubuntu, which a tag of nvidia/cuda without a system stood for."""
+    named = base.os or base.repository.rpartition("/")[2]
+    return named.startswith(("ubuntu", "debian")) or (bases.home(base.repository) == "nvidia/cuda" and not base.os)
+
+
+def musl(scene: Scene) -> Iterator[Finding]:
+    """musl-libc: wheels for glibc asked for on Alpine."""
+    if scene.base is None or not scene.base.musl:
+        return
+    for item in scene.own:
+        package = scene.matrix.package(item.request.name)
+        if package and package.kind == "framework":
+            yield finding(
+                "musl-libc",
+                scene,
+                item.request.line,
+                f"{package.title} has wheels for glibc only; {scene.base.reference} has musl.",
+                severity="error",
+                fix="Start from a Debian or Ubuntu based image.",
+            )
+
+
+def compiler_shipped(scene: Scene) -> Iterator[Finding]:
+    """devel-in-final-stage: nothing is compiled, the compiler is shipped."""
+    base = scene.base
+    if base is None or not scene.final or base.flavour != "devel" or scene.ask.kind == "devcontainer":
+        return  # where one develops, a compiler is right
+    if base.installed and base.repository.startswith("nvcr.io/nvidia/"):
+        return  # NVIDIA's framework images come in this one form
+    why = (
+        "what is compiled could be copied to a lean stage"
+        if scene.compiles
+        else "nothing in the final stage is compiled"
+    )
+    yield finding(
+        "devel-in-final-stage",
+        scene,
+        scene.stage.line,
+        f"{base.reference} is shipped with its compilers: {why}.",
+        severity="info" if scene.compiles else "warning",
+        confidence="likely",
+    )
+
+
+def double_cuda(scene: Scene) -> Iterator[Finding]:
+    """double-cuda: libraries in the base, and the same again from wheels or conda packages."""
+    base = scene.base
+    if base is None or not base.has_cuda_libraries or not scene.final:
+        return
+    carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
+    needy = [item for item in scene.builds if item.build and item.build.cuda_from == "system"]
+    conda = [
+        item
+        for item in scene.conda
+        if item.name in {"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"}
+    ]
+    names = [
+        item.build.full_version and f"{item.request.name} {item.build.full_version}" for item in carriers if item.build
+    ]
+    names += [f"conda's {item.name}" for item in conda]
+    brought = [] if base.installed else _brought_along(scene)
+    names += [f"{request.name}'s {package}" for request, package in brought if not carriers]
+    if names and (conda or not needy) and not (base.flavour == "devel" and scene.compiles and (carriers or brought)):
+        line = (carriers[0].request if carriers else conda[0] if conda else brought[0][0]).line
+        yield finding(
+            "double-cuda",
+            scene,
+            line,
+            f"{' and '.join(names)} brings its own CUDA; the one of {base.reference} is never loaded by it.",
+            severity="warning",
+            fix=f"Start from {base.reference.replace('-' + base.flavour, '-base')} or a plain image."
+            if base.flavour in {"runtime", "devel"} and not base.cudnn
+            else "",
+        )
+
+
+def _brought_along(scene: Scene) -> list[tuple[Request, str]]:
+    """Applications with the framework that they bring in its default build, where that build brings CUDA."""
+    found = []
+    for request, row in scene.applications:
+        for package in row.pulls:
+            newest = next((b for b in reversed(scene.matrix.builds(package)) if not b.index and not b.yanked), None)
+            if newest and any(
+                build.cuda_from in {"wheel", "packages"} and not build.index and not build.extras
+                for build in scene.matrix.builds(package)
+                if build.version == newest.version
+            ):
+                found.append((request, package))
+    return found
+
+
+def replaced(scene: Scene) -> Iterator[Finding]:
+    """double-cuda, framework-duplicate-install: a framework image whose framework is installed once more."""
+    base = scene.base
+    if base is None or not base.installed:
+        return
+    for item in scene.own:
+        version = base.installed.get(item.request.name)
+        if version is None or item.build is None or item.build.version == version:
+            continue
+        brought = f"{item.request.name} {version}".strip()
+        detail = f"{base.reference} brings {brought}; this step puts {item.build.full_version} over it."
+        if item.build.cuda_from in {"wheel", "packages"} and base.kind == "cuda":
+            detail += " Its CUDA is in the image a second time."
+            yield finding("double-cuda", scene, item.request.line, detail, severity="warning")
+        yield finding("framework-duplicate-install", scene, item.request.line, detail, severity="warning")
+        return
+
+
+RULES: Final = (replaced, tags, python_missing, python_not_packaged, musl, compiler_shipped, double_cuda)

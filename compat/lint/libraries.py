@@ -1,0 +1,221 @@
+"""Lint of builds that take CUDA and cuDNN from the system: whether the base image has them, and the right ones."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.bases as bases
+import compat.lint.origins as origins
+from compat import versions
+from compat.findings import Evidence
+from compat.lint.finding import finding
+from compat.sources.values import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.lint.bases import Base
+    from compat.lint.scene import Scene, Taken
+
+_BROUGHT: Final = re.compile(r"(?=.*(?:cuda|cudnn))(?:.*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv ))", re.IGNORECASE)
+
+
+# The end of jaxlib 0.3.7+cuda11.cudnn805, 0.4.20+cuda12.cudnn89, 0.1.69+cuda111: majors of CUDA and cuDNN.
+_LOCAL: Final = re.compile(r"\+cuda(?P<cuda>\d\d)\d?(?:\.cudnn(?P<cudnn>\d)\d*)?$")
+
+
+def system_libraries(scene: Scene) -> Iterator[Finding]:
+    """library-missing, base-runtime-mismatch: builds that take CUDA or cuDNN from the base."""
+    base = scene.base
+    if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
+        return
+    packaged = _packaged(scene)
+    for item in scene.own:
+        if item.request.name != "jaxlib" or not packaged:
+            yield from _judged(item, base, scene)
+    for application, item in _brought_along(scene):
+        for each in _judged(item, base, scene):
+            if each.severity != "error":  # an older minor mostly serves, and nobody chose the newest on purpose
+                continue
+            yield replace(each, detail=f"{application} brings {item.request.name}: {each.detail}", confidence="likely")
+
+
+def _judged(item: Taken, base: Base, scene: Scene) -> Iterator[Finding]:
+    """One build that takes CUDA from the system, against the base."""
+    build = item.build
+    if build is None or build.cuda_from != "system" or not build.runtime.startswith("cuda"):
+        return
+    wanted = build.runtime.removeprefix("cuda")
+    if not base.flavour and not base.installed and base.kind == "cuda":  # another maker's: its tag names CUDA alone
+        yield from _other_runtime(item, wanted, scene)
+    elif not base.has_cuda_libraries and not base.installed:
+        yield _missing(item, f"CUDA {wanted}", scene)
+    elif _needs_cudnn(item) and not base.cudnn:
+        yield _missing(item, f"cuDNN {build.cudnn or _needs_cudnn(item)}".strip(), scene)
+    else:
+        yield from _other_runtime(item, wanted, scene)
+
+
+def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
+    """What applications without a version bring, in the newest build that fits, where the file does not ask for it.
+
+    A release of an application from before may bound what it brings, so one with a version is left alone.
+    """
+    asked = {item.request.name for item in scene.taken}
+    rows = {request.name: row for request, row in scene.applications}
+    for item in scene.own:
+        if item.request.name not in rows or item.request.spec or item.request.url:
+            continue
+        for name in rows[item.request.name].pulls:
+            if name not in asked:
+                request = Request(name=name, line=item.request.line)
+                place = origins.Place(item.python, scene.platform, scene.glibc)
+                found = origins.outcome(request, item.step, scene.matrix, place)
+                yield item.request.text, replace(item, request=request, outcome=found)
+
+
+def named_libraries(scene: Scene) -> Iterator[Finding]:
+    """library-missing, base-runtime-mismatch: jaxlib with CUDA inside tells by its local version what it was built for.
+
+    Source: setup.py of jax up to 0.4.29: such a jaxlib finds CUDA and cuDNN in the system, unless an extra or a request
+    of one's own adds NVIDIA's packages.
+    """
+    base = scene.base
+    if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene) or _packaged(scene):
+        return
+    for item in scene.own:
+        found = _LOCAL.search(item.request.exact) if item.request.name == "jaxlib" and item.build is None else None
+        if found is None:
+            continue
+        if not base.has_cuda_libraries and not base.installed:
+            yield _missing(item, f"CUDA {found['cuda']}", scene)
+        elif not base.cudnn:
+            yield _missing(item, f"cuDNN {found['cudnn'] or ''}".strip(), scene)
+        elif versions.major(base.cuda) != int(found["cuda"]):
+            detail = f"{item.request.text} is built for CUDA {found['cuda']}; {base.reference} has {base.cuda}."
+            yield _mismatch(item, detail, scene, certain=True)
+        elif found["cudnn"] and base.cudnn not in {"yes", found["cudnn"]}:
+            detail = f"{item.request.text} is built for cuDNN {found['cudnn']}; {base.reference} has {base.cudnn}."
+            yield _mismatch(item, detail, scene, certain=True)
+
+
+def _packaged(scene: Scene) -> bool:
+    """Whether NVIDIA's libraries are asked for as packages, or a framework that brings them."""
+    names = [item.request.name for item in scene.taken]
+    extras = [extra for item in scene.taken for extra in item.request.extras]
+    carried = any(item.build and item.build.cuda_from == "packages" for item in scene.taken)
+    return (
+        carried
+        or any(re.match(r"nvidia-(cudnn|cuda|cublas)", name) for name in names)
+        or any(re.search(r"cuda\d*[-_]pip", extra) for extra in extras)
+    )
+
+
+def _unknown(base: Base) -> bool:
+    """Whether what the base holds cannot be told: neither plain nor of a maker whose tags say it."""
+    if base.kind in {"python", "plain"}:
+        return False
+    named = base.flavour or (base.cuda and not base.installed)
+    return not (base.kind == "cuda" and named and (not base.installed or base.cuda))
+
+
+def _brought(scene: Scene) -> bool:
+    """Whether CUDA or cuDNN may come from elsewhere: system or conda packages, a download, another image or stage."""
+    named = any(re.search(r"cuda|cudnn|nvidia", request.name) for request in (*scene.apt, *scene.conda))
+    copied = any(_has_cuda(name, scene) for part in scene.chain for name in part.copies)
+    return named or copied or any(_BROUGHT.search(command.text) for command in scene.commands)
+
+
+def _has_cuda(name: str, scene: Scene) -> bool:
+    """Whether a stage or image that files are copied from may hold CUDA; an unknown image may."""
+    stage = next((part for part in scene.ask.stages if part.name.lower() == name.lower()), None)
+    image = scene.ask.chain(stage)[0].base if stage else name
+    return bases.read(image, scene.matrix).kind in {"cuda", ""}
+
+
+def _needs_cudnn(item: Taken) -> str:
+    """The major of cuDNN that a build takes from the system; empty for one that does without."""
+    needs = item.build.system if item.build else ()
+    return next((found[1] for name in needs if (found := re.fullmatch(r"cudnn(\d+)", name))), "")
+
+
+def _missing(item: Taken, what: str, scene: Scene) -> Finding:
+    """A library that neither the base nor a package brings; softer where packages hold one that may be found."""
+    base, build = scene.base, item.build
+    assert base is not None
+    beside = _carrier(item, scene)
+    detail = f"{item.request.text} takes {what} from the system, and {base.reference} has none."
+    if beside:
+        detail += f" {beside} brings it as packages, which may or may not be found."
+    return finding(
+        "library-missing",
+        scene,
+        item.request.line,
+        detail,
+        severity="error" if base.kind == "cuda" and not beside else "warning",
+        confidence="likely" if beside else "certain",
+        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+        sources=(scene.matrix.cite(build),) if build else (),
+    )
+
+
+def _carrier(item: Taken, scene: Scene) -> str:
+    """Another build of the same CUDA major that brings the libraries as packages."""
+    if item.build is None:
+        return ""
+    series = item.build.runtime.partition(".")[0]
+    carriers = (
+        other.request.text
+        for other in scene.builds
+        if other.build and other.build.cuda_from == "packages" and other.build.runtime.partition(".")[0] == series
+    )
+    return next(carriers, "")
+
+
+def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
+    """A base with another CUDA or cuDNN: another major is another library name; an older minor lacks functions."""
+    base, build = scene.base, item.build
+    assert base is not None
+    assert build is not None
+    cudnn = base.cudnn_release or (base.cudnn if base.cudnn != "yes" else "")
+    asked = _needs_cudnn(item)
+    if asked and cudnn and str(versions.major(cudnn)) != asked:
+        named = build.cudnn or asked
+        detail = f"{item.request.text} is built for cuDNN {named}, from the system; {base.reference} has {cudnn}."
+        yield _mismatch(item, detail, scene, certain=True)
+    have, minor = bases.cuda_minor(base), versions.minor(wanted)
+    if not have or versions.release(have) == versions.release(minor):
+        return
+    named_alike = versions.major(have) == versions.major(wanted) and _names_by_major(wanted, scene)
+    if f"cuda{versions.major(have)}" in build.system:  # any minor of it serves
+        return
+    if not named_alike or versions.release(have) < versions.release(minor):
+        detail = f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}."
+        yield _mismatch(item, detail, scene, certain=not named_alike)
+
+
+def _names_by_major(cuda: str, scene: Scene) -> bool:
+    """Whether libraries of this release are named by the major alone: since minor-version compatibility came."""
+    release = scene.matrix.cuda(cuda)
+    return release is None or bool(release.family_linux)
+
+
+def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Finding:
+    """A base that has the library, in a release that the build was not made for."""
+    base = scene.base
+    assert base is not None
+    return finding(
+        "base-runtime-mismatch",
+        scene,
+        item.request.line,
+        detail,
+        severity="error" if certain and not _carrier(item, scene) else "warning",
+        evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+        sources=(scene.matrix.cite(item.build),) if item.build else (),
+    )
+
+
+RULES: Final = (system_libraries, named_libraries)

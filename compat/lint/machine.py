@@ -1,0 +1,159 @@
+"""What the steps will install, on the machine that it is meant for: the doctor's rules, asked before anything is built.
+
+Only verdicts that rest on both are told here. What is wrong with the machine by itself, the doctor says; what is wrong
+with the file on any machine, the other rules of lint say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.requests as requests
+from compat.facts import Build, Fact, Host
+from compat.findings import Evidence, Fix, Place, Unchecked
+from compat.lint.finding import finding
+from compat.lint.scene import RUNTIMES
+from compat.rules.families.arch_cover import is_newer
+from compat.rules.stack import FRAMEWORKS, canonical
+from compat.targets import is_gfx, kernels_for, sm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat import facts
+    from compat.findings import Finding
+    from compat.lint.scene import Scene, Taken
+    from compat.matrix import Matrix
+
+# What a container finds of the machine that it runs on; everything else it brings itself.
+DEVICES: Final = ("gpus", "driver", "driver_cuda", "driver_branch", "amdgpu", "platform", "arch", "l4t", "kernel")
+_OURS: Final = frozenset({"builds", "packages", "image", "image_env", "rocm"})
+
+
+def judged(scene: Scene) -> Iterator[Finding]:
+    """Findings about each build that the shipped environment gets, and about its base image, on the scene's machine."""
+    if scene.machine is None or not scene.final:
+        return
+    seen = {name: scene.machine.reading(name) for name in DEVICES if name in scene.machine}
+    said = {
+        (one.place, "cpu-only-build" if one.code == "accidental-cpu-wheel" else one.code)
+        for rule in (requests.cpu_by_accident, requests.wrong_vendor)
+        for one in rule(scene)
+    }
+    for item in scene.builds:
+        if _is_sure(item):
+            yield from _unserved(item, scene)
+            yield from (one for one in _build(item, Host(seen), scene) if (one.place, one.code) not in said)
+    yield from (one for one in _base(Host(seen), scene) if (one.place, one.code) not in said)
+
+
+def not_judged(scene: Scene) -> Iterator[Unchecked]:
+    """Frameworks of which it is not known what they install here, or which GPUs that has code for."""
+    if scene.machine is None or not scene.final:
+        return
+    for item in scene.taken:
+        what = f"{item.request.text} ({scene.ask.file}:{item.request.line}) on the machine it is meant for"
+        package = scene.matrix.package(item.request.name)
+        if package is None or package.kind != "framework" or item.outcome.why == "kept":
+            continue
+        if item.build is None or not _is_sure(item):
+            yield Unchecked(what, "which build it gets here is not known")
+        elif not item.build.kernels and item.build.runtime != "cpu":
+            yield Unchecked(what, "which GPUs that build has code for is not known")
+
+
+def _is_sure(item: Taken) -> bool:
+    """Whether the request is made on every way through the file."""
+    return not item.request.marker and not item.step.branch
+
+
+def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
+    """wrong-vendor-build: on a machine with NVIDIA's and AMD's GPUs, those that a build is not for; they may idle."""
+    assert item.build is not None
+    assert scene.machine is not None
+    runtime = item.build.runtime
+    kind = next((name for name in RUNTIMES.values() if runtime.startswith(name)), "")
+    gpus = scene.machine["gpus"] or ()
+    others = [gpu.name or gpu.target for gpu in gpus if RUNTIMES.get(gpu.vendor, kind) != kind]
+    if kind and others and not scene.device:
+        yield finding(
+            "wrong-vendor-build",
+            scene,
+            item.request.line,
+            f"{item.request.text} is a {runtime} build, which {', '.join(others)} cannot use.",
+            severity="warning",
+            evidence=(Evidence("gpus", ", ".join(others), scene.machine.source("gpus")),),
+        )
+
+
+def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
+    """One build on the machine: a framework's by the doctor's rules, a companion's by its kernel targets."""
+    build, place = item.build, Place(scene.ask.file, item.request.line)
+    assert build is not None
+    name = item.request.name
+    if canonical(name) not in FRAMEWORKS:
+        yield from _companion(item, machine, scene)
+        return
+    kernels = tuple(target for target in build.kernels if target != "-")
+    stated: dict[str, facts.Reading] = {
+        "packages": Fact({name: build.full_version}, f"{place.file}:{place.line}"),
+        "builds": Fact({name: Build(runtime=build.runtime, kernels=kernels)}, f"{place.file}:{place.line}"),
+    }
+    yield from _by_the_doctor(machine, stated, place, scene)
+
+
+def _base(machine: Host, scene: Scene) -> Iterator[Finding]:
+    """The base image on the machine: what its NVIDIA_REQUIRE_CUDA demands, its processor, its ROCm or L4T."""
+    if scene.base is None or scene.base.variable:
+        return
+    place = Place(scene.ask.file, scene.chain[0].line)
+    source = f"{place.file}:{place.line}"
+    stated: dict[str, facts.Reading] = {"image": Fact(scene.base.reference, source)}
+    if scene.base.row and scene.base.row.require:
+        stated["image_env"] = Fact({"NVIDIA_REQUIRE_CUDA": scene.base.row.require}, f"{source}, as published")
+    if scene.rocm:
+        stated["rocm"] = Fact(scene.rocm, source)
+    yield from _by_the_doctor(machine, stated, place, scene)
+
+
+def _by_the_doctor(machine: Host, stated: dict[str, facts.Reading], place: Place, scene: Scene) -> Iterator[Finding]:
+    """The doctor's findings that rest on the machine and on what the file states; his commands mend no file."""
+    from compat import rules
+
+    report = rules.judge(Host({**machine.readings, **stated}), scene.matrix)
+    for one in report.findings:
+        rests = {item.fact.partition(".")[0] for item in one.evidence}
+        if rests & _OURS & set(stated) and rests & set(machine.readings):
+            yield replace(one, place=place, fix=Fix(one.fix.text), consequences=())
+
+
+def _companion(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
+    """arch-too-new-for-build, arch-too-old-for-build, rocm-gfx-unsupported: a companion without code for a GPU."""
+    assert item.build is not None
+    carried = tuple(target for target in item.build.kernels if target != "-")
+    for gpu in machine["gpus"] or ():
+        kind = is_gfx if is_gfx(gpu.target) else sm  # code for another vendor's GPUs alone is no target of this kind
+        of_kind = gpu.target and kind(gpu.target) and any(map(kind, carried))
+        if not of_kind or kernels_for(gpu.target, carried, scene.matrix.families) != "none":
+            continue
+        yield finding(
+            _code(gpu.target, carried, scene.matrix),
+            scene,
+            item.request.line,
+            f"{item.request.text} carries {' '.join(carried)}, which does not run on {gpu.name} ({gpu.target}).",
+            severity="error",
+            evidence=(Evidence("gpus", gpu.name, machine.source("gpus")),),
+            sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _code(device: str, carried: tuple[str, ...], matrix: Matrix) -> str:
+    """What to call it that a device has no code among the targets carried."""
+    number = sm(device)
+    if number is None:
+        return "rocm-gfx-unsupported"
+    return "arch-too-new-for-build" if is_newer(number, carried, matrix) else "arch-too-old-for-build"
+
+
+RULES: Final = (judged,)

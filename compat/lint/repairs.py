@@ -1,0 +1,140 @@
+"""What ``lint --fix`` may change: edits that make a file do what it already says, and nothing else.
+
+Four kinds. An extra index that the default one overrides becomes the only index of its step, where that index has a
+build of everything the step asks for. A local version without an index gets the index that has it: without one the
+install fails, so nothing that works can break. A tag of nvidia/cuda that cannot be pulled any more, or gets no
+rebuilds, becomes the maintained one of the same CUDA minor, cuDNN, flavour and system. An extra that JAX dropped
+becomes the one that took its place (``cuda12_pip`` is ``cuda12`` now: JAX's change log).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import compat.lint.bases as bases
+import compat.lint.images as images
+import compat.lint.requests as requests
+from compat.lazy import dataclass
+from compat.lint.scene import scenes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.lint.bases import Base
+    from compat.lint.scene import Scene, Taken
+    from compat.matrix import Matrix
+    from compat.sources.values import Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement in one logical line of a file.
+
+    Attributes:
+        code: the finding that it mends.
+        line: first line of the instruction or requirement, from 1.
+        old: text to replace, which must stand there exactly once; empty to put ``new`` on a line before it.
+        new: what to write instead.
+        behind: whether ``old`` stays and ``new`` is put behind the word that holds it, quotes included.
+    """
+
+    code: str
+    line: int
+    old: str
+    new: str
+    behind: bool = False
+
+
+def repairs(ask: Ask, matrix: Matrix) -> tuple[Edit, ...]:
+    """Edits for one file, each once."""
+    found: dict[tuple[int, str], Edit] = {}
+    for scene in scenes(ask, matrix):
+        for edit in (*_only_index(scene), *_named_index(scene), *_maintained(scene), *_renamed_extra(scene)):
+            added = edit.behind or not edit.old  # an option is added once, whatever it serves
+            found.setdefault((edit.line, edit.new if added else edit.old), edit)
+    for service in ask.services:
+        for edit in _tag(bases.read(service.image, matrix), service.image_line, matrix):
+            found.setdefault((edit.line, edit.old), edit)
+    return tuple(found.values())
+
+
+def _only_index(scene: Scene) -> Iterator[Edit]:
+    """extra-index-shadowed: ``--extra-index-url`` -> ``--index-url``."""
+    for finding in requests.shadowed(scene):
+        line = finding.place.line if finding.place else 0
+        items = [item for item in scene.own if line in {item.step.line, item.request.line}]
+        step = items[0].step if items else None
+        if step is None or step.files or step.index or step.find_links or len(step.extra_indexes) != 1:
+            continue
+        mine = [item for item in scene.own if item.step is step]
+        vendor = re.match(r"cu|rocm", items[0].origins[-1].variant)  # what works today on the other vendor's base stays
+        if vendor and scene.gpu in {"cuda", "rocm"} and not scene.gpu.startswith(vendor.group()):
+            continue
+        if all(requests.has_match(item, item.origins[1], scene) for item in mine):
+            yield Edit("extra-index-shadowed", step.line, "--extra-index-url", "--index-url")
+
+
+def _named_index(scene: Scene) -> Iterator[Edit]:
+    """index-missing: the address of the index that has the local version."""
+    for finding in requests.unmet(scene):
+        item = _asked_at(finding.place.line if finding.place else 0, scene)
+        url, option = requests.index_of(item, scene) if item else ("", "")
+        if finding.code != "index-missing" or item is None or not url or item.request.marker:
+            continue
+        address = f"{option} {url}"
+        if scene.ask.kind == "requirements":
+            yield Edit("index-missing", 1, "", address)
+        elif scene.ask.kind == "dockerfile" and not item.step.files:
+            yield Edit("index-missing", item.step.line, item.request.text, address, behind=True)
+
+
+def _maintained(scene: Scene) -> Iterator[Edit]:
+    """base-tag-gone, base-tag-eol: the tag of the stage's own FROM."""
+    if scene.base is not None and scene.stage.parent < 0:
+        yield from _tag(scene.base, scene.stage.line, scene.matrix)
+
+
+def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Edit]:
+    """The maintained tag of the same CUDA minor, cuDNN, flavour and system, where there is exactly one to choose."""
+    gone = (base.row and base.row.status == "gone") or bases.never_published(base, matrix)
+    if bases.home(base.repository) != "nvidia/cuda" or base.digest or base.variable:
+        return
+    if not (gone or (base.row and base.row.status == "eol")):
+        return
+    same = {
+        tag: bases.read(f"nvidia/cuda:{tag}", matrix)
+        for row in matrix.select(
+            "images", repository="nvidia/cuda", status="active", runtime=f"cuda{bases.cuda_minor(base)}"
+        )
+        for tag in (name.partition(":")[2] for name in row.references())
+    }
+    alike = [
+        tag
+        for tag, other in same.items()
+        if bases.cuda_minor(other) == bases.cuda_minor(base)
+        and (other.flavour, other.os, other.cudnn) == (base.flavour, base.os, base.cudnn)
+    ]
+    if not gone and images.ended(base.os, matrix):  # any tag of that system would be told again
+        return
+    if len(alike) == 1 and base.os and alike[0] != base.tag:
+        yield Edit("base-tag-gone" if gone else "base-tag-eol", line, f":{base.tag}", f":{alike[0]}")
+
+
+def _renamed_extra(scene: Scene) -> Iterator[Edit]:
+    """accidental-cpu-wheel: ``jax[cuda12_pip]`` -> ``jax[cuda12]``, where the release taken has the latter."""
+    for finding in requests.cpu_by_accident(scene):
+        line = finding.place.line if finding.place else 0
+        for item in scene.own:
+            if item.request.line != line or item.build is None:
+                continue
+            rows = [row for row in scene.matrix.builds(item.build.package) if row.version == item.build.version]
+            offered = {extra for row in rows for extra in row.extras}
+            for extra in item.request.extras:
+                if extra not in offered and extra.endswith("_pip") and extra.removesuffix("_pip") in offered:
+                    yield Edit("accidental-cpu-wheel", line, f"[{extra}]", f"[{extra.removesuffix('_pip')}]")
+
+
+def _asked_at(line: int, scene: Scene) -> Taken | None:
+    asked = (item for item in scene.own if item.request.line == line and item.request.exact)
+    return next((item for item in asked if "+" in item.request.spec or item.outcome.why == "elsewhere"), None)

@@ -1,0 +1,382 @@
+"""Lint of what is installed: which build each request really gets, and whether that is the one meant."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.origins as origins
+from compat import versions
+from compat.findings import Evidence
+from compat.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from compat.findings import Finding, Severity
+    from compat.lint.scene import Scene, Taken
+    from compat.matrix.rows import Build
+
+_LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
+
+
+def unmet(scene: Scene) -> Iterator[Finding]:
+    """index-missing, version-does-not-exist, python-unsupported: nothing satisfies the request."""
+    for item in scene.own:
+        tag = re.search(r"-cp([23])(\d{1,2})-cp\d+\w*-[^-/]+\.whl", item.request.url)
+        pythons = {item.python} if item.python else scene.pythons
+        old = tag is not None and tag[1] == "2" and bool(item.python)  # a system may have a second pip, of Python 2
+        if tag and pythons and not old and f"{tag[1]}.{tag[2]}" not in pythons:
+            yield _wrong_tag(item, f"{tag[1]}.{tag[2]}", sorted(pythons), scene)
+        elif not item.python and pythons and _out_of_reach(item, pythons, scene):
+            yield _no_python(item, scene)
+        if item.outcome.status != "none" or item.request.marker:
+            continue
+        nowhere = item.outcome.why == "version" and all(place.url == "" for place in item.origins)
+        if item.outcome.why == "elsewhere" or (nowhere and _LOCAL_CUDA.search(item.request.exact)):
+            yield _index_missing(item, scene)
+        elif item.outcome.why == "extra":
+            yield _extra_elsewhere(item, scene)
+        elif item.outcome.why in {"version", "newer"} and item.request.spec:
+            yield _no_version(item, scene)
+        elif item.outcome.why == "python":
+            yield _no_python(item, scene)
+        elif item.outcome.why in {"fails", "glibc"}:
+            yield _not_installable(item, scene)
+
+
+def _index_missing(item: Taken, scene: Scene) -> Finding:
+    """A local version without its index; the fix names the index where the matrix knows it."""
+    url, option = index_of(item, scene)
+    named = ", ".join(place.url for place in item.origins if place.url)
+    lacks = f"nor at {named}" if named else "and no other is named"
+    return finding(
+        "index-missing",
+        scene,
+        item.request.line,
+        f"{item.request.text} is not on the default index, {lacks}.",
+        severity="error",
+        fix=f"Add {option} {url}" if url else "",
+        evidence=(_seen(item, scene),),
+    )
+
+
+def _extra_elsewhere(item: Taken, scene: Scene) -> Finding:
+    """An extra that pins a build of an index that is not named."""
+    build = item.outcome.build
+    assert build is not None
+    where = ", ".join(place.url or "the default index" for place in item.origins)
+    return finding(
+        "index-missing",
+        scene,
+        item.request.line,
+        f"{item.request.text} pins a build that is not at {where}.",
+        severity="error",
+        fix=f"Add --find-links {scene.matrix.index_url(build)}",
+        evidence=(_seen(item, scene),),
+        sources=(scene.matrix.cite(build),),
+    )
+
+
+def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
+    """Address of the index or page that has a local version, and the option that names it; empty if none is known."""
+    builds = scene.rows(item.request.name)
+    build = next((build for build in builds if build.full_version == item.request.exact and build.index), None)
+    links = {row.name for row in scene.matrix.table("indexes") if row.links}
+    if build is None:
+        return "", ""
+    return scene.matrix.index_url(build), "--find-links" if build.index in links else "--extra-index-url"
+
+
+def _no_version(item: Taken, scene: Scene) -> Finding:
+    """A version that the named indexes do not have; a warning where the matrix may be older than the index."""
+    builds = scene.rows(item.request.name)
+    near = sorted({b.version for b in builds if any(place.has(b) for place in item.origins)}, key=origins.version_of)[
+        -4:
+    ]
+    where = ", ".join(place.url or "the default index" for place in item.origins)
+    newer = item.outcome.why == "newer"
+    package = scene.matrix.package(item.request.name)
+    unsure = newer or (package is not None and package.kind != "framework" and "+" in item.request.exact)
+    return finding(
+        "version-does-not-exist",
+        scene,
+        item.request.line,
+        f"No build of {item.request.text} is published at {where}"
+        + (", or it is newer than this matrix." if newer else "."),
+        severity="warning" if unsure else "error",  # not every variant of every companion is listed
+        fix=f"Newest there: {', '.join(near)}." if near else "",
+        evidence=(_seen(item, scene),),
+        confidence="likely",
+    )
+
+
+def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
+    """Whether a release has wheels, and none of them for a Python that the base image can have."""
+    if not item.request.exact or item.request.url or item.request.marker:
+        return False
+    release = item.request.exact.partition("+")[0]
+    rows = [row for row in scene.rows(item.request.name) if row.version == release]
+    return bool(rows) and all(row.python and not {*row.python} & {*pythons} for row in rows)
+
+
+def _wrong_tag(item: Taken, built_for: str, pythons: list[str], scene: Scene) -> Finding:
+    """A wheel named by address whose tag is for another Python."""
+    return finding(
+        "python-unsupported",
+        scene,
+        item.request.line,
+        f"{item.request.url.rpartition('/')[2]} is for Python {built_for}, and here is {' or '.join(pythons)}.",
+        severity="error",
+        evidence=(_seen(item, scene),),
+    )
+
+
+def _not_installable(item: Taken, scene: Scene) -> Finding:
+    """A release that is listed and cannot be installed, or whose wheels need a newer C library than the base's."""
+    build, base = item.outcome.build, scene.base
+    assert build is not None
+    fails = item.outcome.why == "fails"
+    detail = (
+        f"{item.request.text} resolves to {build.full_version}, which cannot be installed: {build.fails}."
+        if fails or base is None
+        else f"{item.request.text} has wheels for glibc {build.glibc} and later; {base.reference} has {scene.glibc}."
+    )
+    return finding(
+        "version-does-not-exist" if fails else "glibc-too-old",
+        scene,
+        item.request.line,
+        detail,
+        severity="error",
+        evidence=(_seen(item, scene),),
+        sources=(scene.matrix.cite(build),),
+    )
+
+
+def _no_python(item: Taken, scene: Scene) -> Finding:
+    """A release that has no wheel for the stage's Python, with those that it has."""
+    version, here = item.request.exact.partition("+")[0], {"any", scene.platform}
+    builds = [b for b in scene.rows(item.request.name) if b.version == version and here & {*b.platforms}]
+    pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
+    python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
+    offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""
+    return finding(
+        "python-unsupported",
+        scene,
+        item.request.line,
+        f"{item.request.text} has no wheel for Python {python}{offered}.",
+        severity="error",
+        evidence=(_seen(item, scene), Evidence("python", python, scene.ask.file)),
+    )
+
+
+def shadowed(scene: Scene) -> Iterator[Finding]:
+    """extra-index-shadowed: the default index answers where an extra one was meant to."""
+    for item in scene.own:
+        extra = [place for place in item.origins[1:] if place.index and place.variant]
+        loose = not _LOCAL_CUDA.search(item.request.spec)
+        if not extra or item.origins[0].url or not loose or item.build is None or origins.first_index_wins(item.step):
+            continue
+        if (
+            item.outcome.origin in extra
+            or not _offers(item, extra, scene)
+            or item.build.runtime in _runtimes(item, extra, scene)
+        ):
+            continue
+        variants = ", ".join(place.variant for place in extra)
+        never = not any(has_match(item, place, scene) for place in extra)
+        yield finding(
+            "extra-index-shadowed",
+            scene,
+            item.request.line,
+            f"{item.request.text} resolves to the default index's {item.build.full_version} ({item.build.runtime}), "
+            f"not to a {variants} build" + (": that index has none that fits." if never else "."),
+            severity="error" if never and item.request.spec else "warning",
+            evidence=(_seen(item, scene),),
+            fix=f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}.",
+            sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _offers(item: Taken, extra: list[origins.Origin], scene: Scene) -> bool:
+    """Whether the extra places are about this package at all (``numpy`` is on no GPU index by intent)."""
+    return any(place.has(build) for build in scene.rows(item.request.name) for place in extra)
+
+
+def _runtimes(item: Taken, extra: list[origins.Origin], scene: Scene) -> set[str]:
+    """Runtimes that the extra places stand for: a default build of the same runtime is what was meant."""
+    builds = scene.rows(item.request.name)
+    return {build.runtime for build in builds if any(place.has(build) for place in extra)}
+
+
+def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
+    """Whether a place has a build of what is asked for."""
+    wanted = origins.specifiers(item.request.spec)
+    return wanted is not None and any(
+        place.has(build) and wanted.contains(build.full_version) and (not scene.python or scene.python in build.python)
+        for build in scene.rows(item.request.name)
+    )
+
+
+def backend_by_device(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: uv chooses the build by the device it sees, and an image build sees none.
+
+    The choice holds for torch wherever it comes from: asked for, or brought along by what is asked for.
+    """
+    torch = {"torch"} | {request.name for request, row in scene.applications if "torch" in row.pulls}
+    torch |= {name for name, package in scene.matrix.packages.items() if package.follows == "torch"}
+    for item in scene.own:
+        if scene.base and "--torch-backend=auto" in item.step.options and item.request.name in torch:
+            detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
+            yield finding(
+                "accidental-cpu-wheel", scene, item.step.line, detail, severity="warning", confidence="likely"
+            )
+            return
+
+
+def half_installed(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel, base-runtime-mismatch: AMD's jaxlib without its plugin, or of another ROCm."""
+    plugin = any(re.match(r"jax-rocm\d+-(plugin|pjrt)", item.request.name) for item in scene.taken)
+    for item in scene.own:
+        place = origins.origin(item.request.url.rpartition("/")[0] + "/", scene.matrix) if item.request.url else None
+        if place is None or place.index != "amd-manylinux" or "+" in item.request.exact:
+            continue
+        if item.request.name == "jaxlib" and not plugin:
+            detail = (
+                f"jaxlib {item.request.exact} holds no GPU code; jax-rocm*-plugin and jax-rocm*-pjrt are not installed."
+            )
+            yield finding(
+                "accidental-cpu-wheel", scene, item.request.line, detail, severity="error", confidence="likely"
+            )
+        if scene.rocm and not versions.same_series(place.variant, scene.rocm):
+            detail = f"{item.request.name} is of ROCm {place.variant}; the image has {scene.rocm}."
+            yield finding("base-runtime-mismatch", scene, item.request.line, detail, severity="warning")
+
+
+def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: a CPU build where the base or another request says GPU, and nobody asked for CPU."""
+    plugins = {item.request.name for item in scene.taken}
+    plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
+    for item in scene.own:
+        asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
+        if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins) or item.step.branch:
+            continue  # an arm of an "if" is for one of several kinds of machine
+        if scene.gpu not in {"cuda", "rocm"} and not asked:
+            continue
+        package = scene.matrix.package(item.request.name)
+        if package is None or package.kind != "framework":
+            continue
+        yield finding(
+            "accidental-cpu-wheel",
+            scene,
+            item.request.line,
+            f"{item.request.text} installs a CPU build ({item.build.full_version})"
+            + (
+                f": it has no extra {', '.join(item.request.extras)}."
+                if asked
+                else f" on {scene.base.reference}."
+                if scene.base
+                else "."
+            ),
+            severity="error",
+            evidence=(_seen(item, scene),),
+            sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _is_dropped(extra: str, item: Taken, scene: Scene) -> bool:
+    """Whether a release has no such GPU extra; of releases before the default index had them not all are known."""
+    if item.build is None or not re.match(r"cuda|rocm|gpu", extra):
+        return False
+    builds = scene.matrix.builds(item.build.package)
+    complete = [origins.version_of(build.version) for build in builds if build.extras and not build.index]
+    return bool(complete) and origins.version_of(item.build.version) >= min(complete)
+
+
+def _wanted_cpu(item: Taken, names: set[str]) -> bool:
+    """A CPU index, a CPU package or a device plugin beside it is intent, not accident."""
+    by_index = any(place.variant == "cpu" or "/cpu" in place.url for place in item.origins)
+    by_name = item.request.name.endswith(("-cpu", "-intel")) or "+cpu" in item.request.spec
+    by_local = any(re.match(r"jaxlib", name) for name in names if "+" in name)
+    by_plugin = by_local or any(
+        re.match(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|torch-npu|torch-xla|libtpu|torch-neuronx", name) for name in names
+    )
+    return by_index or by_name or by_plugin
+
+
+def wrong_vendor(scene: Scene) -> Iterator[Finding]:
+    """wrong-vendor-build: a ROCm build on a CUDA base, or the other way round."""
+    for item in scene.own:
+        kind = re.match(r"cuda|rocm", item.build.runtime) if item.build else None
+        if item.build is None or _serves_several(item.build, scene) or item.step.branch:
+            continue  # an arm of an "if" is for one of several bases
+        if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
+            package = scene.matrix.package(item.request.name)
+            # a base of the other vendor may be there for its Python alone
+            level: Severity = "error" if package and package.kind == "framework" else "warning"
+            yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", level)
+    yield from _vendor_words(scene)
+    if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
+        yield finding(
+            "wrong-vendor-build",
+            scene,
+            scene.chain[0].line,
+            f"{scene.base.reference} is made for another vendor's GPUs than {devices(scene)}.",
+            severity="error",
+            fix="Start from an image of the GPU's vendor, or from a plain one.",
+            evidence=(Evidence("gpus", devices(scene), scene.machine.source("gpus")),),
+        )
+
+
+def _serves_several(build: Build, scene: Scene) -> bool:
+    """Whether one wheel carries the code of several runtimes (bitsandbytes): which counts is then open."""
+    alike = {
+        row.runtime
+        for row in scene.matrix.builds(build.package)
+        if (row.full_version, row.index, row.extras, row.distribution)
+        == (build.full_version, build.index, build.extras, build.distribution)
+        and set(row.platforms) & set(build.platforms)
+    }
+    return len(alike) > 1
+
+
+def _vendor_words(scene: Scene) -> Iterator[Finding]:
+    """A GPU index of the other vendor named in a command or setting that runs later."""
+    other = {"cuda": r"/whl/(?:nightly/)?rocm[\d.]+", "rocm": r"/whl/(?:nightly/)?cu\d{2,3}"}.get(scene.gpu)
+    if other is None:
+        return
+    for name, value in scene.stage.env.items():
+        if found := re.search(other, value):
+            line = scene.stage.env_lines.get(name, scene.stage.line)
+            yield _vendor(scene, line, f"{name} names {found.group()}")
+
+
+def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error") -> Finding:
+    """A build for another vendor's GPUs than the base is made for, or than the machine has."""
+    based = scene.base is not None and scene.base.kind == scene.gpu
+    base = scene.base.reference if scene.base else ""
+    where = f"on {base}" if based else f"and the GPU is {devices(scene)}"
+    evidence = (
+        () if based or scene.machine is None else (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
+    )
+    return finding("wrong-vendor-build", scene, line, f"{what}, {where}.", severity=severity, evidence=evidence)
+
+
+def devices(scene: Scene) -> str:
+    """The GPUs of the machine that the files are meant for, as a person calls them."""
+    gpus = scene.machine["gpus"] if scene.machine else None
+    return ", ".join(dict.fromkeys(gpu.name or gpu.target for gpu in gpus or ()))
+
+
+def _seen(item: Taken, scene: Scene) -> Evidence:
+    return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
+
+
+RULES: Final = (
+    unmet,
+    shadowed,
+    cpu_by_accident,
+    wrong_vendor,
+    backend_by_device,
+    half_installed,
+)

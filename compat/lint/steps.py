@@ -1,0 +1,236 @@
+"""Lint of commands and settings: GPU questions at build time, host software in images, fixed devices, stubs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.bases as bases
+from compat import versions
+from compat.findings import Finding, Fix, Place
+from compat.lint.finding import RULES as PAGES
+from compat.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Severity
+    from compat.lint.scene import Scene, Taken
+    from compat.matrix import Matrix
+    from compat.sources.values import Ask, Service
+
+_QUERY: Final = re.compile(r"(?:.*/)?(?:nvidia-smi|rocm-smi|rocminfo|amd-smi|deviceQuery|nvidia-debugdump)")
+_REPORTER: Final = re.compile(r"(?:.*/)?(?:ds_report|gpustat|nvtop|nvitop)")
+_SCRIPT: Final = re.compile(
+    r"\b\w*(?:pretrained|example|infer|predict|demo|benchmark|train|generate|test_gpu|check_gpu)\w*\.py\b"
+)
+_IN_PYTHON: Final = re.compile(
+    r"is_available\(\)|is_gpu_available\(|list_(?:physical|local)_devices\(|get_device_(?:name|properties|capability)\(|"
+    r"gpu_device_name\(|device_count\(\)|jax\.(?:local_)?devices\(|paddle\.utils\.run_check\("
+)
+_TOOLKIT: Final = re.compile(r"(libnvidia-container.*|nvidia-container-(toolkit|runtime).*|nvidia-docker2?)")
+_DRIVER: Final = re.compile(
+    r"(cuda(-runtime)?(-\d+-\d+)?|nvidia-driver-\d.*|nvidia-utils-\d.*|libnvidia-compute-\d.*|cuda-drivers.*|nvidia-dkms.*|libcuda1(-.*)?|nvidia-driver|amdgpu-dkms)"
+)
+_DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+_TEGRA: Final = frozenset({"torch", "torchvision", "torchaudio", "tensorflow", "jax", "jaxlib", "onnxruntime-gpu"})
+
+
+def queries(scene: Scene) -> Iterator[Finding]:
+    """gpu-query-at-build: a tool or a framework asked for a device in a RUN step."""
+    for command in scene.stage.commands:
+        if not command.build:
+            continue
+        tool = _QUERY.fullmatch(command.words[0])
+        python = re.match(r"(?:.*/)?python", command.words[0]) is not None
+        script = python and _IN_PYTHON.search(command.text)
+        runs = python and _SCRIPT.search(command.text) and scene.gpu
+        if tool or script or runs or _REPORTER.fullmatch(command.words[0]):
+            fails = (bool(tool) or "assert" in command.text) and not command.guarded and not command.branch
+            what = "runs a program that wants" if runs else "asks for"
+            yield finding(
+                "gpu-query-at-build",
+                scene,
+                command.line,
+                f"`{command.text[:70]}` {what} a GPU while the image is built.",
+                severity="error" if fails else "warning",
+                confidence="possible" if runs else "certain",
+            )
+
+
+def host_software(scene: Scene) -> Iterator[Finding]:
+    """container-runtime-in-image, image-ships-driver."""
+    own = {
+        request.name: request.line
+        for step in scene.stage.installs
+        if step.manager == "apt"
+        for request in step.requests
+    }
+    for name, line in own.items():
+        if _TOOLKIT.fullmatch(name):
+            yield finding("container-runtime-in-image", scene, line, f"{name} is host software.", severity="warning")
+        elif _DRIVER.fullmatch(name):
+            detail = (
+                f"{name} puts driver libraries into the image, which clash with those that the host's driver mounts."
+            )
+            yield finding("image-ships-driver", scene, line, detail, severity="warning")
+
+
+def keys(scene: Scene) -> Iterator[Finding]:
+    """apt-key-deprecated."""
+    for command in scene.stage.commands:
+        if command.words[0].rpartition("/")[2] == "apt-key":
+            yield finding("apt-key-deprecated", scene, command.line, f"`{command.text[:70]}`", severity="warning")
+            return
+
+
+def settings(scene: Scene) -> Iterator[Finding]:
+    """devices-hardcoded, driver-stub-loaded, cuda-home-broken: what ENV leaves behind."""
+    env, lines = scene.stage.env, scene.stage.env_lines
+    for name in _DEVICES:
+        if re.fullmatch(r"\d+(,\d+)*|GPU-[0-9a-f-]+", env.get(name, "")) and name in lines:
+            yield finding(
+                "devices-hardcoded",
+                scene,
+                lines[name],
+                f"{name}={env[name]} is fixed in the image.",
+                severity="warning",
+            )
+    if "/stubs" in env.get("LD_LIBRARY_PATH", "") and "LD_LIBRARY_PATH" in lines:
+        detail = "LD_LIBRARY_PATH names a stubs folder: the stub libcuda hides the real driver."
+        line = lines["LD_LIBRARY_PATH"]
+        linked = any("libcuda.so.1" in command.text for command in scene.commands)
+        sure = scene.final and linked  # as shipped, the folder has no libcuda.so.1, by which programs load the driver
+        yield finding("driver-stub-loaded", scene, line, detail, severity="error" if sure else "warning")
+    yield from _cuda_home(scene)
+
+
+def _cuda_home(scene: Scene) -> Iterator[Finding]:
+    """Variables that name another CUDA than the base has: compilers and loaders follow them."""
+    base = scene.base
+    for name in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
+        found = re.search(r"/cuda-(\d+\.\d+)", scene.stage.env.get(name, ""))
+        if (
+            found
+            and base
+            and base.cuda
+            and not versions.same_series(found[1], base.cuda)
+            and name in scene.stage.env_lines
+        ):
+            detail = f"{name} names CUDA {found[1]}, and {base.reference} has {base.cuda}."
+            yield finding("cuda-home-broken", scene, scene.stage.env_lines[name], detail, severity="warning")
+    yield from _no_toolkit(scene)
+
+
+def _no_toolkit(scene: Scene) -> Iterator[Finding]:
+    """A setting that names /usr/local/cuda where neither the base nor any step brings one."""
+    base = scene.base
+    brought = any("cuda" in request.name for request in scene.apt) or any(
+        re.search(r"cuda.*(\.run|install)|dpkg|--from", command.text) for command in scene.commands
+    )
+    if base is None or base.kind not in {"plain", "python"} or brought or any(part.copies for part in scene.chain):
+        return
+    for name, line in scene.stage.env_lines.items():
+        if "/usr/local/cuda" in scene.stage.env.get(name, "") and name in {"PATH", "LD_LIBRARY_PATH", "CUDA_HOME"}:
+            detail = f"{name} names /usr/local/cuda, and nothing in this image brings a toolkit."
+            yield finding("cuda-home-broken", scene, line, detail, severity="warning", confidence="likely")
+            return
+
+
+def jetson(scene: Scene) -> Iterator[Finding]:
+    """jetson-generic-wheel: a generic wheel on an L4T base."""
+    if scene.gpu != "jetson":
+        return
+    for item in scene.own:
+        if item.request.name not in _TEGRA or item.request.url or _may_be_there(item, scene):
+            continue
+        if place := _generic(item):
+            detail = f"{item.request.text} of {place} has no code for Jetson's integrated GPU."
+            fix = "Take the wheel that is built for this JetPack."
+            sure = scene.base is not None and scene.base.repository.startswith("nvcr.io/nvidia/l4t")
+            level: Severity = "error" if sure else "warning"  # other makers' images set an index of their own
+            yield finding("jetson-generic-wheel", scene, item.request.line, detail, severity=level, fix=fix)
+            return
+
+
+def _may_be_there(item: Taken, scene: Scene) -> bool:
+    """Whether the image may bring what a request wants: companions come along with the framework that it is made for.
+
+    Which release it has may be unknown; then only a pin asks for another one for sure.
+    """
+    if item.outcome.why == "kept":
+        return True
+    brought = scene.base.installed if scene.base else {}
+    package = scene.matrix.package(item.request.name)
+    if item.request.name in brought:
+        return not (brought[item.request.name] or item.request.exact or item.replaces)
+    follows = package is not None and package.follows in brought
+    return follows and not (item.request.exact or item.replaces)
+
+
+def _generic(item: Taken) -> str:
+    """The index for all machines that a request is met from; empty if it is one for Jetson boards, or not known."""
+    place = item.outcome.origin or (item.origins[0] if len(item.origins) == 1 else None)
+    if place is None or place.index is None or place.mirror or "jetson" in place.index:
+        return ""
+    return place.url or "the default index"
+
+
+def root_user(scene: Scene) -> Iterator[Finding]:
+    """root-user: the final stage runs as root."""
+    if (
+        scene.ask.kind == "dockerfile"
+        and scene.final
+        and scene.base
+        and (scene.stage.user or "root").partition(":")[0] in {"root", "0"}
+    ):
+        yield finding(
+            "root-user", scene, scene.stage.line, "No USER is set: the container runs as root.", severity="info"
+        )
+
+
+def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
+    """Compose: devices-hardcoded, pin-missing, base-tag-gone, base-tag-eol."""
+    told: set[int] = set()
+    for service in ask.services:
+        yield from _service_image(ask, service, matrix)
+        fixed = [device for device in service.devices if re.fullmatch(r"\d+|GPU-[0-9a-f-]+|/dev/nvidia\d+", device)]
+        fixed += [
+            f"{name}={service.env[name]}" for name in _DEVICES if re.fullmatch(r"\d+(,\d+)*", service.env.get(name, ""))
+        ]
+        if fixed and service.device_line not in told:
+            told.add(service.device_line)
+            yield _of_service(
+                ask, "devices-hardcoded", service.device_line, f"{service.name} is bound to device {', '.join(fixed)}."
+            )
+        tag = service.image.rpartition(":")[2] if ":" in service.image.rpartition("/")[2] else ""
+        if (
+            service.image
+            and "@" not in service.image
+            and "$" not in service.image
+            and (not tag or tag.startswith("latest") or tag.endswith("latest"))
+        ):
+            yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.")
+
+
+def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Finding]:
+    """An image of a service that its registry no longer has, or that gets no rebuilds."""
+    if not service.image or "$" in service.image:
+        return
+    base = bases.read(service.image, matrix)
+    if (base.row and base.row.status == "gone") or bases.never_published(base, matrix):
+        detail = f"{service.image} is not in its registry any more."
+        yield _of_service(ask, "base-tag-gone", service.image_line, detail, severity="error")
+    elif base.row and base.row.status == "eol":
+        yield _of_service(ask, "base-tag-eol", service.image_line, f"{service.image} gets no rebuilds any more.")
+
+
+def _of_service(ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning") -> Finding:
+    """A finding at a service of a compose file, which has no stage of its own."""
+    page = PAGES[code]
+    return Finding(
+        code=code, severity=severity, title=page.title, detail=detail, fix=Fix(page.fix), place=Place(ask.file, line)
+    )
+
+
+RULES: Final = (queries, host_software, keys, settings, jetson, root_user)

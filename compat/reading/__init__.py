@@ -1,0 +1,144 @@
+"""Pasted program output -> facts.
+
+:func:`read` takes any text: a report, several, or an issue body with prose around them. The text is cleaned
+(:mod:`~compat.reading.damage`), laid out (:mod:`~compat.reading.page`), read by every format that betrays itself
+(:mod:`~compat.reading.programs`), sentences about the writer's machine beside them (:mod:`~compat.reading.spoken`), and
+the claims are weighed (:mod:`~compat.reading.merge`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field
+from typing import TYPE_CHECKING, Final
+
+from compat.excerpts import speaks, telling
+from compat.facts import Host
+from compat.lazy import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from compat.reading.claims import Claim
+    from compat.reading.page import Page, Pair
+
+__all__ = ["Reading", "read"]
+
+# Notes about what could not be read; a damaged log could otherwise give one per line.
+MOST_NOTES: Final = 50
+
+# Characters of a line in which a sentence is looked for.
+_LONGEST: Final = 400
+
+_LACKS: Final = re.compile(
+    r"\W*(?:[\w .`()/-]{1,60}:)?\s*(?:module )?not (?:found|installed|available)\W*$", re.IGNORECASE
+)
+
+# A sentence, in words parted by blanks or in Chinese, Japanese or Korean letters; a Python prompt and what it answers.
+_PROSE: Final = re.compile(
+    r"^(?!\s*[=*-]{3}).{0,200}?(?:\b[A-Za-z'’]{1,20}[,;]? ){5}"
+    r"|[\u3040-\u9fff\uac00-\ud7af]{6}|^\W*>>> |\bis_available\b|^\s*False\s*$"
+)
+
+# Lines between two formats' marks within which one is taken for part of the other.
+NEAR: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text told.
+
+    Attributes:
+        host: the facts, each with program and line as its source.
+        programs: names of the formats that were recognised.
+        unread: what looked like a report but could not be read, and why.
+        own: numbers of the lines that are a report's own words (labels with their values, rows of lists), from 1.
+    """
+
+    host: Host = field(default_factory=Host)
+    programs: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    own: frozenset[int] = frozenset()
+
+    def rest(self, text: str) -> str:
+        """What ``text`` says beside its reports: messages and sentences, in which alone a fault may be looked for.
+
+        The whole text if there is no report in it.
+        """
+        if not self.programs:
+            return text
+        lines = telling(text.replace("\r\n", "\n").replace("\r", "\n"))
+        beside = (line for number, line in lines if number not in self.own)
+        return "\n".join(line for line in beside if _speaks(line) or _PROSE.search(line[:_LONGEST]))
+
+
+def read(text: str) -> Reading:
+    """Read every report in ``text``; never raises, whatever the text.
+
+    >>> read("Driver Version: 535.54.03  CUDA Version: 12.2 | NVIDIA-SMI").host["driver"]
+    '535.54.03'
+    """
+    from compat.reading import spoken
+    from compat.reading.merge import merge
+    from compat.reading.page import Page
+    from compat.reading.programs import COLUMNS, PROGRAMS
+
+    known = frozenset(label for program in PROGRAMS.values() for label in program.LABELS)
+    page = Page.of(text)
+    found = page.pairs(known, COLUMNS)
+    marks = {program.NAME: tuple(program.recognise(page, found)) for program in PROGRAMS.values()}
+    claims, unread = _claims(page, found, marks)
+    own = _own(page, found, claims)
+    host, disputed = merge([*claims, *spoken.facts(page, own)])
+    spoke = {claim.program for claim in claims}
+    names = tuple(p.NAME for p in PROGRAMS.values() if marks[p.NAME] or p.NAME in spoke)
+    return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]), own)
+
+
+def _own(page: Page, found: Mapping[str, list[Pair]], claims: list[Claim]) -> frozenset[int]:
+    """Numbers of the lines with a known label or a stated fact, save those that tell of a fault."""
+    labels = {page.lines[pair.index].number for pairs in found.values() for pair in pairs}
+    own = labels | {claim.line for claim in claims}
+    return frozenset(own - {line.number for line in page.lines if line.number in own and _speaks(line.text)})
+
+
+def _speaks(line: str) -> bool:
+    """Whether a line may be a message; that an optional package is not there is none."""
+    return speaks(line) and not _LACKS.match(line)
+
+
+def _shadowed(name: str, marks: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether a silent format stands inside another's output, whose labels it shares."""
+    first = marks[name][0]
+    return any(abs(index - first) <= NEAR for other, lines in marks.items() if other != name for index in lines)
+
+
+def _claims(
+    page: Page, found: Mapping[str, list[Pair]], marks: Mapping[str, tuple[int, ...]]
+) -> tuple[list[Claim], list[str]]:
+    """Claims of every format, and a note for each that was recognised but stated nothing."""
+    from compat.reading.page import View
+    from compat.reading.programs import PROGRAMS
+
+    claims: list[Claim] = []
+    unread: list[str] = []
+    speakers: dict[str, tuple[str, ...]] = {}
+    for program in PROGRAMS.values():
+        for label in program.LABELS:
+            speakers[label] = (*speakers.get(label, ()), program.NAME)
+    for program in PROGRAMS.values():
+        view = View(
+            page,
+            program.NAME,
+            found,
+            marks,
+            speakers,
+            fallback=program is PROGRAMS["hand"],
+            tabular=program is PROGRAMS["openmmlab"],
+        )
+        mine = list(program.facts(view))
+        claims += mine
+        if marks[program.NAME] and not mine and not _shadowed(program.NAME, marks):
+            line = page.lines[marks[program.NAME][0]].number
+            unread.append(f"{program.NAME} line {line}: recognised, but it states no fact that could be read")
+    return claims, unread

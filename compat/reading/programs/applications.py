@@ -1,0 +1,324 @@
+"""Applications that print their surroundings at start: ComfyUI, A1111 and Forge, Ultralytics, Ollama, llama.cpp.
+
+::
+
+    Device: cuda:0 NVIDIA GeForce RTX 4070 : cudaMallocAsync                                        (ComfyUI)
+    version: v1.7.0  •  python: 3.10.6  •  torch: 2.0.1+cu118  •  xformers: 0.0.20                  (A1111)
+    Ultralytics YOLOv8.0.20 Python-3.10.9 torch-1.13.1+cu117 CUDA:0 (NVIDIA GeForce RTX 3060, 12288MiB)
+    msg="inference compute" library=rocm compute=gfx900:xnack- driver=0.0 name="Radeon RX Vega"     (Ollama)
+    Device 0: NVIDIA GeForce RTX 3090, compute capability 8.6, VMM: yes                             (llama.cpp)
+
+Ollama's ``driver=`` is the CUDA version that the driver offers, 0.0 where it does not know. It also lists the gfx
+targets it supports beside the one it found; only the one found is a fact.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.reading.devices as devices
+import compat.reading.values as values
+from compat import versions
+from compat.facts import Gpu
+from compat.reading.claims import Claim, Weight
+from compat.reading.page import betrayed
+from compat.reading.programs.variables import STEERING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from compat.reading.page import Page, Pair, View
+
+NAME: Final = "application log"
+
+_MARKS: Final = (
+    "comfyui version", "embedded python", "vram total", "set vram state to", "comfyui startup time",
+    "python executable",
+    "torch vram total", "comfyui path", "total vram", "vae dtype", "amd arch", "user directory",
+)  # fmt: skip
+_NEEDLES: Final = (
+    "Total VRAM ", "Set vram state to", "cudaMallocAsync", "inference compute", "ggml_cuda_init", "ggml_init_cublas",
+    "Ultralytics ", "YOLOv", "• torch: ", "amdgpu is supported", "gpu_type=gfx", "VMM: ", "using device CUDA",
+    "using device ROCm", "Launcher Diagnostic File", "You are running torch", "map[", "ComputeMajor:",
+    "with CUDA capability sm_", "INCOMPATIBLE PYTHON VERSION", "cudaDriverVersion ", "NCCL INFO ",
+    "] CUDA device name: ",
+    "calling cuDriverGetVersion", "[Dreambooth] ", "You have multi GPUs in a system", "[+] torch version",
+    'msg="detected GPUs"',
+)  # fmt: skip
+_FIELD = re.compile(r"\b(library|compute|driver|variant|name|description)=(\"[^\"]*\"|[^\s\"]+)")
+_LLAMA = re.compile(r"^\W*Device (\d+): (.+?), (?:compute capability (\d+)\.(\d+)|(gfx[0-9a-f]{3,5}))")
+_USING = re.compile(r"using device (?:CUDA|ROCm|Vulkan|SYCL)(\d+) \((.+?)\)(?: |$)")
+_ENUMERATED = re.compile(
+    r"Library:(\w+)\} Name:\S* Description:(.+?) FilterID:.{0,300}?ComputeMajor:(\d+) ComputeMinor:(\d+)"
+    r" DriverMajor:(\d+) DriverMinor:(\d+)"
+)
+_MAP = re.compile(r'env="?map\[([^\]]*)(\]?)')
+_MAPPED = re.compile(r"([A-Z][A-Z0-9_]+):(\S*)")
+_YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
+_YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
+_WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
+_GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
+_RUNNING = re.compile(r"You are running torch (\d[\w.+]*)")
+_WARNED = re.compile(r"([^:\"'“‘`>\n]{3,60}?) with CUDA capability (sm_\d{2,3})[af]? is not compatible")
+_CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
+_LOADED = re.compile(r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)")
+_TESTED = re.compile(r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b")
+_NCCL_DRIVER = re.compile(r"cudaDriverVersion (\d{4,5})\b")
+_NCCL = re.compile(r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d")
+_NUMBERED = re.compile(r"\[(\d{1,2})\] CUDA device name: (.{3,60})$")
+_CHOICE = re.compile(r"\s*\[(\d{1,2})\] : ([A-Za-z][\w ().-]{3,60})$")
+_CHECKED = re.compile(
+    r"\s*\[[\w+! ]{1,20}\] ([A-Za-z][\w.-]{1,40}) (?:version |v)(\d[\w.+]*) (?:is already )?installed\.\s*$"
+)
+_LAUNCHER = re.compile(
+    r"^\s*[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d (\d+): (.+?) \[(\d{1,2})(\d)\] \d+ GB", re.IGNORECASE
+)
+# CUDA packed; what begins otherwise is a longer number's beginning.
+_PACKED = re.compile(r"^\s*Version: ([89]\d{3}|[1-9]\d{4})\s*$")
+_NAMED = re.compile(r"(?:cuda|xpu|privateuseone|mps|npu):?(\d+)?\s+:?\s*(.+)")
+
+
+def _device(pair: Pair) -> Iterator[Claim]:
+    """``cuda:0 NVIDIA GeForce RTX 4090 : cudaMallocAsync``; ZLUDA adds itself to AMD's names."""
+    found = _NAMED.match(pair.value)
+    if found and (gpu := devices.device(found.group(2).replace("[ZLUDA]", ""))):
+        yield Claim("gpus", gpu, key=found.group(1) or "0")
+
+
+def _os(pair: Pair) -> Iterator[Claim]:
+    """ComfyUI prints Python's os.name, older releases the platform."""
+    kinds = {"nt": "windows", "posix": "", "win32": "windows", "linux": "linux", "darwin": "darwin"}
+    if pair.value.lower() in kinds:
+        if kind := kinds[pair.value.lower()]:
+            yield Claim("platform", kind, weight=Weight.HINT)
+    else:
+        yield from values.system_claims(pair.value)
+
+
+def _platform(pair: Pair) -> Iterator[Claim]:
+    """ComfyUI-Manager's line at start: the system's bare name."""
+    if pair.value in {"Windows", "Linux", "Darwin"}:
+        yield Claim("platform", pair.value.lower(), weight=Weight.HINT)
+
+
+def _arch(pair: Pair) -> Iterator[Claim]:
+    """``AMD arch: gfx1100``: a target without a name."""
+    if target := devices.gfx(pair.value):
+        yield Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    "os": _os,
+    "platform": _platform,
+    "python version": values.python,
+    "pytorch version": values.package("torch"),
+    "xformers version": values.package("xformers"),
+    "comfyui version": values.package("comfyui"),
+    "name": _device,
+    "device": _device,
+    "amd arch": _arch,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Labels and sentences of their own."""
+    marks = betrayed(page, found, _MARKS, _NEEDLES)
+    return sorted({*marks, *(index for index in page.find("torch: ") if _WEBUI.search(page.lines[index].text))})
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, and the one-line summaries."""
+    if not view.marks.get(NAME):
+        return
+    yield from view.labelled(LABELS)
+    for needle, read in _SUMMARIES.items():
+        for index, line in view.lines(needle):
+            yield from view.stamp(index, read(line))
+    for index, line in view.lines("CUDA Driver:"):
+        if line.strip() == "CUDA Driver:" and (found := _PACKED.match(view.page.text_at(index + 1))):
+            yield from view.stamp(index + 1, [Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))))])
+
+
+def _enumerated(line: str) -> Iterator[Claim]:
+    """Devices in Ollama's printed list; the compute numbers of AMD cards are hexadecimal parts of their gfx target."""
+    for library, name, major, minor, *driver in _ENUMERATED.findall(line)[: devices.MOST]:
+        cuda = library.lower() == "cuda"
+        if gpu := devices.device(name, target=devices.sm(major, minor) if cuda else ""):
+            yield Claim("gpus", gpu)
+        if cuda:
+            yield Claim("driver_cuda", ".".join(driver))
+
+
+def _using(line: str) -> Iterator[Claim]:
+    """llama.cpp's choice: ``using device CUDA0 (NVIDIA GeForce RTX 3060)``."""
+    if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
+        yield Claim("gpus", gpu, key=found.group(1))
+
+
+def _running(line: str) -> Iterator[Claim]:
+    """The web interface's warning, which goes on to name the version it was tested with."""
+    if found := _RUNNING.search(line):
+        yield Claim("packages", values.package_version(found.group(1)), key="torch")
+
+
+def _launcher(line: str) -> Iterator[Claim]:
+    """A device in the diagnostic file of ComfyUI's Chinese launcher: ``00000000:09:00.0 0: NAME [75] 22 GB``."""
+    if found := _LAUNCHER.match(line):
+        number, name, *digits = found.groups()
+        if gpu := devices.device(name, target=devices.sm(*digits)):
+            yield Claim("gpus", gpu, key=number)
+
+
+def _warned(line: str) -> Iterator[Claim]:
+    """Torch's warning about a card that its build has no code for."""
+    if (found := _WARNED.search(line)) and (gpu := devices.device(found.group(1), target=found.group(2))):
+        yield Claim("gpus", gpu, weight=Weight.LISTED)
+
+
+def _capable(line: str) -> Iterator[Claim]:
+    """A device in Ollama's early log, which gives its UUID and capability, not its name."""
+    if found := _CAPABLE.search(line):
+        uuid, *digits = found.groups()
+        yield Claim("gpus", Gpu(target=devices.sm(*digits), vendor="nvidia"), key=uuid, weight=Weight.LISTED)
+
+
+def _loaded(line: str) -> Iterator[Claim]:
+    """The driver's library that Ollama loaded, by its file name."""
+    if found := _LOADED.search(line):
+        yield Claim("driver_library", found.group(1), weight=Weight.LISTED)
+
+
+def _tested(line: str) -> Iterator[Claim]:
+    """The web interface's complaint about a Python that it was not tested with."""
+    if found := _TESTED.search(line):
+        yield Claim("python", found.group(1))
+
+
+def _nccl_driver(line: str) -> Iterator[Claim]:
+    """What the driver supports, as NCCL's log has it: a packed number."""
+    if found := _NCCL_DRIVER.search(line):
+        yield Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))), weight=Weight.LISTED)
+
+
+def _nccl(line: str) -> Iterator[Claim]:
+    """NCCL's own version, with the CUDA that it was built for behind it."""
+    if found := _NCCL.search(line):
+        yield Claim("nccl", found.group(1), weight=Weight.LISTED)
+
+
+def _installed(line: str) -> Iterator[Claim]:
+    """What an extension of the web interface checked when it started."""
+    if found := _CHECKED.match(line):
+        yield Claim("packages", values.package_version(found.group(2)), key=found.group(1), weight=Weight.LISTED)
+
+
+def _chosen(line: str) -> Iterator[Claim]:
+    """A device that DeepFaceLab lets one choose, or that Ollama's early log names."""
+    found = _CHOICE.match(line) or _NUMBERED.search(line)
+    if found and (gpu := devices.device(found.group(2))) and gpu.vendor in {"nvidia", "amd"}:
+        yield Claim("gpus", gpu, key=found.group(1))
+
+
+def _gfx_type(line: str) -> Iterator[Claim]:
+    """The target that Ollama found, in a message about its support."""
+    if found := _GFX_TYPE.search(line):
+        yield _bare(found.group(1))
+
+
+def _bare(target: str) -> Claim:
+    """An AMD device that only its target is known of."""
+    return Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
+
+
+def _ollama(line: str) -> Iterator[Claim]:
+    """Fields of Ollama's "inference compute"; ``driver`` is the CUDA version the driver offers, 0.0 if unknown."""
+    fields = dict(_FIELD.findall(line))
+    library, compute, driver, name, description = (
+        fields.get(key, "").strip('"') for key in ("library", "compute", "driver", "name", "description")
+    )
+    name = description or name
+    if library.lower() in {"cpu", ""}:
+        return
+    amd = library.lower() == "rocm"
+    target = devices.gfx(compute) if amd else devices.capability(compute)
+    # An AMD card without a product name is named by its PCI id.
+    gpu = None if ":" in name else devices.device(name, target=target, vendor="amd" if amd else "nvidia")
+    if gpu or target:
+        yield Claim("gpus", gpu or Gpu(target=target, vendor="amd" if amd else "nvidia"))
+    if not amd and values.dotted(driver) not in {"", "0.0"}:
+        yield Claim("driver_cuda", values.dotted(driver))
+
+
+def _mapped(line: str) -> Iterator[Claim]:
+    """Ollama prints its configuration as a Go map; only variables with a value count, and none that a cut touched."""
+    found = _MAP.search(line)
+    if found is None:
+        return
+    inside, closed = found.groups()
+    for name, value in _MAPPED.findall(inside if closed else inside.rpartition(" ")[0]):
+        if value and name.startswith(STEERING):
+            yield Claim("env", value, key=name)
+
+
+def _llama(line: str) -> Iterator[Claim]:
+    """One of the devices that llama.cpp lists when it starts."""
+    found = _LLAMA.search(line)
+    if found is None:
+        return
+    number, name, major, minor, target = found.groups()
+    maker = devices.vendor(name)
+    # Older builds print "compute capability 11.0" for gfx1100; that is no NVIDIA target.
+    known = target or ("" if maker == "amd" else devices.sm(major, minor))
+    if gpu := devices.device(name, target=known):
+        yield Claim("gpus", gpu, key=number)
+
+
+def _yolo(line: str) -> Iterator[Claim]:
+    """The banner of YOLOv5 and Ultralytics: Python, torch and each CUDA device."""
+    found = _YOLO.search(line)
+    if found is None:
+        return
+    python, torch, rest = found.groups()
+    yield Claim("python", python)
+    yield Claim("packages", values.package_version(torch), key="torch")
+    for number, name in _YOLO_GPU.findall(rest):
+        if gpu := devices.device(name):
+            yield Claim("gpus", gpu, key=number)
+
+
+def _webui(line: str) -> Iterator[Claim]:
+    """The footer of the web interface, parted by bullets."""
+    found = _WEBUI.search(line)
+    if found is None:
+        return
+    python, torch, xformers = found.groups()
+    yield Claim("python", python)
+    yield Claim("packages", values.package_version(torch), key="torch")
+    if xformers:
+        yield Claim("packages", values.package_version(xformers), key="xformers")
+
+
+# Words that a summary contains -> its reader.
+_SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
+    "inference compute": _ollama,
+    "using device ": _using,
+    "map[": _mapped,
+    "Description:": _enumerated,
+    "Device ": _llama,
+    "torch-": _yolo,
+    "torch: ": _webui,
+    "You are running torch ": _running,
+    "gpu_type=": _gfx_type,
+    "Python, but you have ": _tested,
+    "NCCL INFO cudaDriverVersion ": _nccl_driver,
+    "NCCL version ": _nccl,
+    "with CUDA capability sm_": _warned,
+    "] Compute Capability ": _capable,
+    'msg="detected GPUs"': _loaded,
+    "] : ": _chosen,
+    "] CUDA device name: ": _chosen,
+    "] ": _launcher,
+    " installed.": _installed,
+}

@@ -1,0 +1,90 @@
+"""Intel's devices: what collect_env prints of them since torch 2.8, and ``sycl-ls``.
+
+::
+
+    Intel GPU models onboard:
+    * Intel(R) Arc(TM) A770 Graphics
+    Intel GPU models detected:
+    * [0] _XpuDeviceProperties(name='Intel(R) Arc(TM) A770 Graphics', platform_name='...', type='gpu', ...)
+
+    [level_zero:gpu][level_zero:0] Intel(R) Level-Zero, Intel(R) Data Center GPU Max 1550 1.3 [1.3.29735]
+    [opencl:gpu][opencl:3] Intel(R) OpenCL Graphics, Intel(R) Data Center GPU Max 1550 OpenCL 3.0 NEO  [24.22]
+
+Each card is there once per list and per backend. Onboard is what the bus shows, detected what torch can use; the same
+card stands in both, so the longer list of the two is the machine's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.reading.devices as devices
+import compat.reading.values as values
+from compat.reading.claims import Claim
+from compat.reading.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reading.page import Page, Pair, View
+
+NAME: Final = "intel tools"
+
+_ITEM = re.compile(r"^\W*\*\s+(Intel\S* .{2,60})$")
+_DETECTED = re.compile(r"\[(\d{1,3})\] _XpuDeviceProperties\(name='([^']{2,60})'")
+_BACKEND = re.compile(
+    r"\[(level_zero|opencl|ext_oneapi_level_zero)[:\w]*\]\[\1:(\d{1,3})\]\s*[^,]{3,60}, (Intel\S* .{2,60}?)"
+    r"(?: OpenCL \d| \d+\.\d+)[^\[]{0,40}\["
+)
+
+
+def _onboard(pair: Pair) -> Iterator[Claim]:
+    """The items below the label, one per card."""
+    found = [_ITEM.match(text) for text in pair.below(devices.MOST)]
+    for number, item in enumerate(found):
+        gpu = devices.device(item.group(1), vendor="intel") if item else None
+        if gpu is None:
+            return
+        yield Claim("gpus", gpu, key=str(number))
+
+
+def _detected(pair: Pair) -> Iterator[Claim]:
+    """What torch sees, where the list of what is onboard is empty."""
+    above = [line.text for line in pair.page.lines[max(0, pair.index - devices.MOST) : pair.index]]
+    if any(_ITEM.match(text) for text in above[above_label(above) :]):
+        return
+    for text in pair.below(devices.MOST):
+        found = _DETECTED.search(text)
+        if found is None:
+            return
+        if gpu := devices.device(found.group(2), vendor="intel"):
+            yield Claim("gpus", gpu, key=found.group(1))
+
+
+def above_label(texts: list[str]) -> int:
+    """Where the list of what is onboard begins among the lines above; behind them all if it is not there."""
+    return next((at for at, text in enumerate(texts) if "Intel GPU models onboard" in text), len(texts))
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    "intel gpu models onboard": _onboard,
+    "intel gpu models detected": _detected,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Its two labels, the rows of sycl-ls."""
+    rows = [at for at in page.find(":gpu][") if _BACKEND.search(page.lines[at].text)]
+    return sorted({*betrayed(page, found, tuple(LABELS)), *rows})
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, and the devices of one backend: the others list the same cards again."""
+    yield from view.labelled(LABELS)
+    rows = [(at, found) for at, line in view.lines(":gpu][") if (found := _BACKEND.search(line))]
+    first = next((found.group(1) for _, found in rows), "")
+    for index, found in rows:
+        gpu = devices.device(found.group(3), vendor="intel")
+        if gpu and found.group(1) == first:
+            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(2))])

@@ -1,0 +1,193 @@
+"""What Linux says of the machine: uname, os-release, lsb_release, hostnamectl, lscpu in many languages, lspci, ldd.
+
+::
+
+    Linux box 5.4.0-42-generic #46-Ubuntu SMP Fri Jul 10 2020 x86_64 x86_64 x86_64 GNU/Linux        (uname -a)
+    PRETTY_NAME="Ubuntu 20.04.6 LTS"                                                               (os-release)
+    Description:    Ubuntu 18.04.6 LTS                                                             (lsb_release)
+    架构:           x86_64                                                                          (lscpu)
+    ldd (Ubuntu GLIBC 2.31-0ubuntu9.9) 2.31
+    01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)        (lspci -nnk)
+            Kernel driver in use: nouveau
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.reading.values as values
+from compat.facts import Gpu
+from compat.reading.claims import Claim, Weight
+from compat.reading.page import betrayed
+from compat.reading.systems import spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reading.page import Page, Pair, View
+
+NAME: Final = "system tools"
+
+_UNAME = re.compile(
+    r"\bLinux (?!release )\S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"
+)
+# The greeting of a login, ``(GNU/Linux 5.11.0-41-generic x86_64)``, which people copy with the system's name.
+_GREETING = re.compile(r"\(GNU/Linux (\d+\.\d+\S{0,80}) (x86_64|aarch64|ppc64le|riscv64|s390x)\)")
+# What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
+_JETSON: Final = (
+    ("REVISION: ", re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"), "l4t"),
+    ("L4T", re.compile(r"\bL4T:? (\d{2}\.\d+(?:\.\d+)?)"), "l4t"),
+    ("etPack ", re.compile(r"\bJetPack (\d\.\d+(?:\.\d+)?)"), "jetpack"),
+)
+
+_LDD = re.compile(r"\bldd \(.{0,60}\) (\d+\.\d+)")
+_PCI = re.compile(
+    r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|"
+    r"Display controller|Processing accelerators)(?: \[\d+\])?: (.*)"
+)
+_BRACKETS = re.compile(r"\[([^\[\]]{3,60})\](?: \[([0-9a-f]{4}:[0-9a-f]{4})\])?")
+_ID = re.compile(r"\[([0-9a-f]{4}:[0-9a-f]{4})\]")
+_IN_USE = re.compile(r"Kernel driver in use: ([\w-]+)")
+_MAKERS: Final = (("NVIDIA", "nvidia"), ("Advanced Micro Devices", "amd"), ("AMD/ATI", "amd"), ("Intel", "intel"))
+_ARCHITECTURE: Final = (
+    "architecture", "架构", "架構", "architektur", "arquitectura", "arquitetura", "アーキテクチャ", "アーキテクチャー",
+    "архитектура", "아키텍처", "architettura", "architectuur", "arkitektur", "mimari", "architektura",
+)  # fmt: skip
+_MODEL: Final = (
+    "model name", "型号名称", "型號名稱", "modellname", "nombre del modelo", "nom de modèle", "nome do modelo",
+    "モデル名", "имя модели", "모델명", "nome modello", "modelnaam", "modellnamn", "nazwa modelu",
+)  # fmt: skip
+
+
+def _described(pair: Pair) -> Iterator[Claim]:
+    """lsb_release's Description; other programs describe other things under this label."""
+    if spelling(pair.value):
+        yield from values.system_claims(pair.value)
+
+
+def _hostnamectl(pair: Pair) -> Iterator[Claim]:
+    """The system by any name in hostnamectl's answer, which goes on with the kernel; else by a known name."""
+    if any(text.lstrip().startswith(("Kernel: Linux ", "CPE OS Name")) for text in pair.below(2)):
+        yield from values.system_claims(pair.value)
+    else:
+        yield from _described(pair)
+
+
+def _release(pair: Pair) -> Iterator[Claim]:
+    """jetson_release's kernel; under this word others print a distribution's release, which has no dash."""
+    if re.match(r"\d+\.\d+\.\d+-[a-z]", pair.value):
+        yield from values.kernel(pair)
+
+
+def _flags(pair: Pair) -> Iterator[Claim]:
+    """The processor features that builds ask for; a short list is some other program's flags."""
+    words = pair.value.split()
+    kept = tuple(word for word in words if re.fullmatch(r"avx\w*|fma|sse4_[12]|amx\w*|neon|asimd\w*|sve\w*", word))
+    if len(words) > 20 and kept:
+        yield Claim("cpu_flags", kept)
+
+
+def _name(pair: Pair) -> Iterator[Claim]:
+    """os-release's NAME with VERSION_ID or VERSION, when PRETTY_NAME is not among the lines."""
+    lines = [line.text.strip() for line in pair.page.lines[max(0, pair.index - 4) : pair.index + 12]]
+    heads = ("VERSION_ID=", "VERSION=")
+    release = next((text for head in heads for text in lines if text.startswith(head)), "")
+    if release and not any(text.startswith("PRETTY_NAME") for text in lines):
+        bare = release.partition("=")[2].partition("(")[0].strip(' "')
+        yield from values.system_claims(f"{pair.value} {bare}")
+
+
+def _mac(pair: Pair) -> Iterator[Claim]:
+    """sw_vers: the release stands a line below the product's name."""
+    if re.fullmatch(r"\d+(?:\.\d+){0,2}", pair.value):
+        yield from values.system_claims(f"macOS {pair.value}")
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    "productversion": _mac,
+    **dict.fromkeys(_ARCHITECTURE, values.arch(Weight.LISTED)),
+    **dict.fromkeys(_MODEL, values.text("cpu", Weight.LISTED)),
+    "pretty_name": values.system,
+    "description": _described,
+    "name": _name,
+    "operating system": _hostnamectl,
+    "release": _release,
+    "kernel": values.kernel,
+    "kernel version": values.kernel,
+    "flags": _flags,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """The fields of these tools; uname by its first word."""
+    marks = betrayed(page, found, (*_MODEL, "pretty_name", "productversion"))
+    # Under this word other tools print a GPU's compute capability.
+    marks += [pair.index for label in _ARCHITECTURE for pair in found.get(label, ()) if pair.value[:1].isalpha()]
+    described = [pair.index for pair in found.get("description", ()) if spelling(pair.value)]
+    return sorted(
+        {
+            *marks,
+            *described,
+            *page.find("GNU/Linux"),
+            *page.find("ldd ("),
+            *page.find(" controller"),
+            *page.find("REVISION: "),
+            *page.find("L4T "),
+            *page.find("jetson-stats "),
+            *page.find('NAME="'),
+        }
+    )
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels, uname's line, ldd's, lspci's display controllers."""
+    yield from view.labelled(LABELS)
+    for index, line in view.lines("Linux "):
+        if found := _UNAME.search(line):
+            yield from view.stamp(index, _uname(*found.groups()))
+    for index, line in view.lines("(GNU/Linux "):
+        if found := _GREETING.search(line):
+            yield from view.stamp(index, _uname(*found.groups()))
+    for index, line in view.lines("ldd ("):
+        if found := _LDD.search(line):
+            yield from view.stamp(index, [Claim("glibc", found.group(1)), Claim("libc", "glibc")])
+    for needle, pattern, fact in _JETSON:
+        for index, line in view.lines(needle):
+            if found := pattern.search(line):
+                yield from view.stamp(index, [Claim(fact, ".".join(found.groups()))])
+    yield from _controllers(view)
+
+
+def _uname(kernel: str, arch: str) -> Iterator[Claim]:
+    """Kernel and machine of ``uname -a``."""
+    yield from values.kernel_claims(kernel)
+    yield Claim("arch", arch)
+
+
+def _controllers(view: View) -> Iterator[Claim]:
+    """Display controllers and accelerators on the PCI bus."""
+    for needle in ("controller", "Processing accelerators"):
+        for index, line in view.lines(needle):
+            found = _PCI.match(line)
+            maker = next((name for word, name in _MAKERS if found and word in found.group(3)), "")
+            if found and maker:
+                below = "\n".join(text for _, text in view.span(index + 1, index + 5))
+                yield from view.stamp(
+                    index, [Claim("gpus", _card(found.group(1), found.group(3), maker, below), weight=Weight.HINT)]
+                )
+
+
+def _card(bus: str, rest: str, maker: str, below: str) -> Gpu:
+    """The name in brackets behind the chip's code name, which lspci prints without the maker."""
+    rest = rest.partition("(prog-if")[0]
+    brackets = [name for name, _ in _BRACKETS.findall(rest) if "AMD/ATI" not in name and not _ID.fullmatch(f"[{name}]")]
+    code = _ID.search(rest)
+    driver = _IN_USE.search(below.partition("controller")[0])
+    return Gpu(
+        name=brackets[-1] if brackets else "",
+        vendor=maker,
+        pci=code.group(1) if code else "",
+        bus=bus,
+        driver=driver.group(1) if driver else "",
+    )

@@ -1,0 +1,217 @@
+"""nvidia-smi: the table in its widths, ``-q``, ``-L``, ``--query-gpu`` and the sentences it fails with.
+
+The table has come in two widths, and names that do not fit are cut with three dots::
+
+    | NVIDIA-SMI 470.57.02    Driver Version: 470.57.02    CUDA Version: 11.4     |
+    |   0  Tesla T4            Off  | 00000000:00:04.0 Off |                    0 |
+    | N/A   36C    P8     9W /  70W |      0MiB / 15109MiB |      0%      Default |
+
+``-q`` prints labels, ``-L`` one line per device, ``--query-gpu`` a table with commas::
+
+    GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-11111111-2222-3333-4444-555555555555)
+
+The driver is the field "Driver Version", since release 610 "KMD Version": on WSL it differs from the tool's own number.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import compat.reading.devices as devices
+import compat.reading.values as values
+from compat.reading.claims import Claim, Weight
+from compat.reading.page import betrayed, ends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.facts import Gpu
+    from compat.reading.page import Page, Pair, View
+
+NAME: Final = "nvidia-smi"
+
+_DRIVER = re.compile(r"(?:Driver|KMD) Version\s*:\s*(\d{3}(?:\.\d+)+)")
+_CUDA = re.compile(r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)")
+_ROW = re.compile(
+    r"\|?\s*(\d{1,3})\s+(\S.*?)\s+(?:(On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*)?\|?\s*"
+    r"([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])"
+)
+_SHORT_ROW = re.compile(r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|WDDM|TCC|MCDM)\s*\|")
+_MEMORY = re.compile(r"(\d+)MiB\s*/\s*(\d+)MiB")
+_MIG = re.compile(r"\|\s*(Disabled|Enabled)\s*\|?\s*$")
+_SIDE = re.compile(r"\W*Driver Version\s*:\s*\d{3}\.[\d.]{1,9}[\s,|]{1,20}CUDA Version\s*:\s*\d+\.")
+_FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
+_LIST = re.compile(r"\bGPU (\d{1,3}): (.+?) \(UUID")
+_UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
+_NVRM = re.compile(r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)")
+_NVML_LIBRARY = re.compile(r"NVML library version: (\d{3}(?:\.\d+)*)")
+_FAILURES: Final = {
+    "couldn't communicate with the NVIDIA driver": "driver not reachable",
+    "Driver/library version mismatch": "Driver/library version mismatch",
+    "Unable to determine the device handle": "device lost",
+    "Failed to initialize NVML: Unknown Error": "Unknown Error",
+    "Failed to initialize NVML: Insufficient Permissions": "Insufficient Permissions",
+    "NVML: GPU access blocked by the operating system": "GPU access blocked by the operating system",
+}
+# Lines that ``-q`` prints for one GPU at most.
+BLOCK: Final = 400
+
+
+def _query_name(pair: Pair) -> Iterator[Claim]:
+    """``Product Name`` of ``-q``; its GPU is the address on the nearest line above."""
+    if gpu := devices.device(pair.value, vendor="nvidia"):
+        above = pair.page.lines[max(0, pair.index - 3) : pair.index]
+        bus = next((found.group(1) for line in reversed(above) if (found := _UNIT.search(line.text))), "")
+        yield Claim("gpus", replace(gpu, bus=bus), key=bus)
+
+
+def _driver(pair: Pair) -> Iterator[Claim]:
+    """A driver version; three digits tell it from other tools' fields of that name."""
+    if (version := values.dotted(pair.value)) and len(version.split(".")[0]) == 3:
+        yield Claim("driver", version)
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    "attached gpus": values.silent,
+    "product name": _query_name,
+    "product brand": values.silent,
+    "driver version": _driver,
+    "cuda version": values.first("driver_cuda"),
+    "nvml version": values.silent,
+    "cuda umd version": values.first("driver_cuda"),
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Its name in capitals, a log's title, or the rows of ``-q`` and ``-L``."""
+    marks = betrayed(
+        page,
+        found,
+        ("attached gpus", "product name", "product brand"),
+        (
+            "NVIDIA-SMI",
+            "NVSMI LOG",
+            "(UUID: GPU-",
+            "driver_version",
+            "Failed to initialize NVML",
+            "NVML library version",
+        ),
+    )
+    rows = {index for needle in ("Off |", "On |", "WDDM", "| 0000") for index in page.find(needle)}
+    marks += [index for index in rows if _ROW.match(page.lines[index].text.strip())]
+    marks += _picked(page)
+    return sorted(set(marks) | set(page.find("NVRM version:")))
+
+
+def _picked(page: Page) -> Iterator[int]:
+    """Lines that somebody picked out of the head: its two fields side by side, in its own spelling.
+
+    Beside a cuDNN they are a list of what is installed instead.
+    """
+    for index in page.find("Driver Version"):
+        near = range(max(0, index - 2), min(len(page.lines), index + 3))
+        texts = [page.lines[other].text for other in near]
+        fields = [_FIELD.match(text) for text in texts]
+        alone = _SIDE.match(page.lines[index].text) is not None
+        if (alone or sum(field is not None for field in fields) >= 2) and not any(
+            "udnn" in text.lower() for text in texts
+        ):
+            yield from (other for other, field in zip(near, fields, strict=True) if field)
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """The head line, the device rows, ``-q``'s labels, ``-L`` and failures."""
+    if not view.marks.get(NAME):
+        return
+    yield from view.labelled(LABELS)
+    yield from _heads(view)
+    yield from _rows(view)
+    for index, line in view.lines("(UUID"):
+        if (found := _LIST.search(line)) and (gpu := devices.device(found.group(2), vendor="nvidia")):
+            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(1))])
+    yield from _queries(view)
+    yield from _failures(view)
+
+
+def _heads(view: View) -> Iterator[Claim]:
+    """The head line of the table, whole or in parts, and the kernel module's own version line."""
+    marks = set(view.marks[NAME])
+    for needle in ("Driver Version", "KMD Version"):
+        for index, line in view.lines(needle):
+            if found := _DRIVER.search(line):
+                yield from view.stamp(index, [Claim("driver", found.group(1))])
+    for needle in ("CUDA Version", "CUDA UMD Version"):
+        for index, line in view.lines(needle):
+            near = index in marks or "Driver Version" in line or line.strip().startswith("|")
+            if near and (found := _CUDA.search(line)):
+                yield from view.stamp(index, [Claim("driver_cuda", found.group(1))])
+    for index, line in view.lines("NVRM version:"):
+        if found := _NVRM.search(line):
+            yield from view.stamp(index, [Claim("driver", found.group(1))])
+
+
+def _rows(view: View) -> Iterator[Claim]:
+    """Device rows of the table: index, name, persistence mode, PCI address."""
+    seen: set[int] = set()
+    for mark in ends(view.marks[NAME]):
+        for index, line in view.span(mark, mark + 80):
+            if index in seen:
+                break
+            seen.add(index)
+            row = line.strip()
+            if row.startswith("|") and not row.endswith("|"):
+                continue  # the text was cut inside this row
+            # A row of processes has no address, a MIG row no name; only device rows have both.
+            found = _ROW.match(row) if ":" in row else _SHORT_ROW.match(row)
+            if found and (gpu := devices.device(found.group(2), vendor="nvidia")):
+                below = [text for _, text in view.span(index + 1, index + 3)]
+                yield from view.stamp(index, [Claim("gpus", _detailed(gpu, found, below), key=found.group(1))])
+
+
+def _detailed(gpu: Gpu, found: re.Match[str], below: list[str]) -> Gpu:
+    """Memory and MIG mode stand on the two lines under a row."""
+    memory = next((match for text in below if (match := _MEMORY.search(text))), None)
+    mig = next((match for text in below if (match := _MIG.search(text))), None)
+    persistence = {"On": True, "Off": False}.get(found.group(3)) if found.re is _ROW else None
+    return replace(
+        gpu,
+        bus=found.group(4) if found.re is _ROW else "",
+        memory_mib=int(memory.group(2)[:9]) if memory else None,
+        memory_used_mib=int(memory.group(1)[:9]) if memory else None,
+        mig=mig.group(1).lower() if mig else "",
+        persistence=persistence,
+    )
+
+
+def _queries(view: View) -> Iterator[Claim]:
+    """``--query-gpu=name,driver_version --format=csv``: a head line with the columns' names, then rows."""
+    for start, head in view.lines("driver_version"):
+        names = [name.strip().split(" ")[0] for name in head.split(",")]
+        if "name" not in names or "--query" in head:  # the command names the same columns as its answer's head
+            continue
+        for index, line in view.span(start + 1, start + 1 + devices.MOST):
+            cells = [cell.strip() for cell in line.split(",")]
+            if len(cells) != len(names):
+                break
+            yield from view.stamp(index, _cells(dict(zip(names, cells, strict=True)), str(index - start - 1)))
+
+
+def _cells(row: Mapping[str, str], position: str) -> Iterator[Claim]:
+    """One row of ``--query-gpu``."""
+    gpu = devices.device(row["name"], vendor="nvidia", target=devices.capability(row.get("compute_cap", "")))
+    if gpu:
+        yield Claim("gpus", gpu, key=row.get("index", position))
+    if version := values.dotted(row.get("driver_version", "")):
+        yield Claim("driver", version)
+
+
+def _failures(view: View) -> Iterator[Claim]:
+    """What nvidia-smi says when NVML does not answer."""
+    for sentence, answer in _FAILURES.items():
+        for index, _line in view.lines(sentence):
+            yield from view.stamp(index, [Claim("nvml", answer, weight=Weight.LISTED)])
+    for index, line in view.lines("NVML library version"):
+        if found := _NVML_LIBRARY.search(line):
+            yield from view.stamp(index, [Claim("driver_library", found.group(1))])

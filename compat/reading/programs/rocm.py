@@ -1,0 +1,185 @@
+"""AMD's tools: rocminfo, rocm-smi in its layouts, amd-smi, hipcc.
+
+rocminfo describes every agent, the processors too; a GPU's "Name" is its target::
+
+    Agent 2
+      Name:                    gfx1032
+      Marketing Name:          AMD Radeon PRO W6600
+      Device Type:             GPU
+
+rocm-smi numbers its rows, and the labels' capitals changed between releases::
+
+    Driver version: 5.6.19
+    GPU[0]          : Card series:          Navi 21 [Radeon RX 6900 XT]
+
+amd-smi prints nested keys, and a table since ROCm 7::
+
+    MARKET_NAME: AMD Instinct MI300X
+    TARGET_GRAPHICS_VERSION: gfx942
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import compat.reading.devices as devices
+import compat.reading.values as values
+from compat.facts import Gpu
+from compat.reading.claims import Claim, Weight
+from compat.reading.page import betrayed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reading.page import Page, Pair, View
+
+NAME: Final = "rocm tools"
+
+_MARKS: Final = (
+    "marketing name", "rock module version", "gpu[#] card series", "agent", "market_name", "target_graphics_version",
+    "hip version",
+)  # fmt: skip
+_NEEDLES: Final = (
+    "HSA System Attributes", "HSA Agents", "ROCm System Management Interface", "ROCK module", "ROCk module",
+    "AMDSMI Tool", "AMD-SMI", "Device Type: ", "amdgcn-amd-amdhsa", "Card series", "Card Series", "Card model", "GPU[",
+)  # fmt: skip
+_FIELD = re.compile(r"\s*(Name|Marketing Name|Device Type|Vendor Name|Uuid)\s*:\s*(.*)")
+_ISA = re.compile(r"Name:\s*amdgcn-amd-amdhsa--(gfx[0-9a-f]+)(?![\w-])")
+_SMI = re.compile(r"GPU\[(\d{1,3})\]\s*:\s*([A-Za-z][\w /]{0,40}?)\s*:\s*(.*)")
+_MODULE = re.compile(r"ROC[Kk] module version (\d+(?:\.\d+)+)")
+_TOOL = re.compile(r"amdgpu version:\s*(\d+(?:\.\d+)+)")
+_ROCM = re.compile(r"ROCm version:\s*(\d+\.\d+(?:\.\d+)?)")
+_DRIVER = re.compile(r"^\W*Driver version:\s*(\d+(?:\.\d+)+)", re.IGNORECASE)
+_AMDSMI_ROW = re.compile(r"\|\s*[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\s+(AMD [^|]+?)\s*\|")
+_HIP = re.compile(r"HIP version:\s*(\d+(?:\.\d+)+)")
+_NAMES: Final = ("card series", "device name", "card model")
+# Lines of one agent of rocminfo at most: pools and ISAs included.
+AGENT: Final = 120
+
+
+def _board(pair: Pair) -> Iterator[Claim]:
+    """A card's name in clinfo, AMD's own (``Board name``) and the other's (``Device Board Name (AMD)``)."""
+    if gpu := devices.device(pair.value, vendor="amd"):
+        yield Claim("gpus", gpu)
+
+
+def _market(pair: Pair) -> Iterator[Claim]:
+    """amd-smi static: the name, and the gfx target a few lines below."""
+    if gpu := devices.device(pair.value, vendor="amd"):
+        below = (re.search(r"TARGET_GRAPHICS_VERSION:\s*(\S+)", text) for text in pair.below(12))
+        target = next((devices.gfx(found.group(1)) for found in below if found), "")
+        yield Claim("gpus", replace(gpu, target=target))
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    "market_name": _market,
+    "board name": _board,
+    "device board name": _board,
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Titles and labels of AMD's tools."""
+    return betrayed(page, found, ("market_name", "board name", "device board name"), _NEEDLES)
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Agents of rocminfo, rows of rocm-smi, lines of amd-smi."""
+    yield from view.labelled(LABELS)
+    yield from _agents(view)
+    yield from _rows(view)
+    for needle, pattern, fact in (
+        ("module version", _MODULE, "amdgpu"),
+        ("amdgpu version:", _TOOL, "amdgpu"),
+        ("ROCm version:", _ROCM, "rocm"),
+        ("HIP version:", _HIP, "hip"),
+    ):
+        for index, line in view.lines(needle):
+            if found := pattern.search(line):
+                yield from view.stamp(index, [Claim(fact, found.group(1))])
+    if view.marks.get(NAME):
+        for needle in ("Driver version", "Driver Version"):
+            for index, line in view.lines(needle):
+                if (found := _DRIVER.match(line)) and "NVIDIA" not in line:
+                    yield from view.stamp(index, [Claim("amdgpu", found.group(1))])
+    for index, line in view.lines("AMD "):
+        if (found := _AMDSMI_ROW.search(line)) and (gpu := devices.device(found.group(1), vendor="amd")):
+            yield from view.stamp(index, [Claim("gpus", gpu)])
+
+
+def _agents(view: View) -> Iterator[Claim]:
+    """Each agent prints Name, Uuid, Marketing Name, Vendor Name ... Device Type, ISAs; CPUs are agents too.
+
+    The marks are the labels themselves rather than the ``Agent N`` titles, because a cut or Markdown may eat those.
+    """
+    names = [index for index, line in view.lines("Marketing Name") if "Marketing Name" in line]
+    heads = [_head(view, index) for index in names]
+    seen: set[str] = set()
+    for position, index in enumerate(names):
+        stop = heads[position + 1] if position + 1 < len(names) else index + AGENT
+        above = [text for _, text in view.span(heads[position], index)]
+        below = [text for _, text in view.span(index, min(stop, index + AGENT))]
+        if claim := _agent(above, below, str(len(seen))):
+            seen.add(str(index))
+            yield from view.stamp(index, [claim])
+    yield from _nameless(view, names)
+
+
+def _head(view: View, index: int) -> int:
+    """The line that begins an agent: its "Name", some lines above the "Marketing Name"; what grep kept may be next."""
+    above = [at for at, text in view.span(max(0, index - 4), index) if re.match(r"\s*Name\s*:(?!\s*amdgcn)", text)]
+    return above[-1] if above else index
+
+
+def _agent(above: list[str], below: list[str], key: str) -> Claim | None:
+    """The device that an agent's fields describe; ``None`` for processors."""
+    fields: dict[str, str] = {}
+    for text in (*above, *below):
+        if (found := _FIELD.match(text)) and (found.group(1) not in fields or found.group(1) == "Name"):
+            if found.group(1) == "Name" and fields.get("Name", "").startswith("gfx"):
+                continue
+            if found.group(1) != "Name" or text in above:
+                fields[found.group(1)] = found.group(2).strip()
+    target = devices.gfx(fields.get("Name", ""))
+    if not target:
+        isa = next((found for text in below if (found := _ISA.search(text))), None)
+        target = isa.group(1) if isa else ""
+    if fields.get("Device Type") == "CPU" or (not target and fields.get("Device Type") != "GPU"):
+        return None
+    gpu = devices.device(fields.get("Marketing Name", ""), vendor="amd", target=target)
+    return Claim("gpus", gpu or Gpu(target=target, vendor="amd"), key=key)
+
+
+def _nameless(view: View, names: list[int]) -> Iterator[Claim]:
+    """``rocminfo | grep gfx``: targets without any name around them."""
+    if names:
+        return
+    for index, line in view.lines("gfx"):
+        found = re.fullmatch(r"\s*Name:\s*(gfx[0-9a-f]{3,5})\s*", line)
+        if found and devices.gfx(found.group(1)):
+            yield from view.stamp(index, [Claim("gpus", Gpu(target=found.group(1), vendor="amd"))])
+
+
+def _rows(view: View) -> Iterator[Claim]:
+    """``GPU[0] : Card series: ...``; the richest of the name rows wins, in the order of ``_NAMES``."""
+    names: dict[str, dict[str, tuple[int, str]]] = {}
+    targets: dict[str, str] = {}
+    for index, line in view.lines("GPU["):
+        if found := _SMI.search(line):
+            number, label, value = found.group(1), found.group(2).strip().lower(), found.group(3).strip()
+            if label in _NAMES and not re.fullmatch(r"(?:0x)?[0-9a-fA-F]+|N/A|", value):
+                names.setdefault(number, {}).setdefault(label, (index, value))
+            elif label == "driver version" and (version := values.dotted(value)):
+                yield from view.stamp(index, [Claim("amdgpu", version)])
+            elif label == "gfx version":
+                targets[number] = devices.gfx(value)
+    for number, rows in names.items():
+        index, value = next(rows[label] for label in _NAMES if label in rows)
+        if gpu := devices.device(value, vendor="amd", target=targets.get(number, "")):
+            yield from view.stamp(index, [Claim("gpus", gpu, key=number)])
+    for number in targets.keys() - names.keys():
+        if targets[number]:
+            bare = Gpu(target=targets[number], vendor="amd")
+            yield from view.stamp(view.marks[NAME][0], [Claim("gpus", bare, key=number, weight=Weight.LISTED)])

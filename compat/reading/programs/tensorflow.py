@@ -1,0 +1,165 @@
+"""TensorFlow's ``tf_env_collect.sh`` and the lines that TensorFlow logs when it meets a GPU.
+
+The script prints sections::
+
+    == check python ===================================================
+    python version: 3.6.9
+    == check os platform ===============================================
+    os release version: 4.19.112+
+    linux distribution: ('Ubuntu', '18.04', 'bionic')
+    == check pips =====================================================
+    tensorflow                    2.3.0
+    == cuda libs  =====================================================
+    /usr/local/cuda-10.1/targets/x86_64-linux/lib/libcudart.so.10.1.243
+
+and the log names devices, and the driver where something is wrong with it::
+
+    device: 0, name: Tesla T4, pci bus id: 0000:00:04.0, compute capability: 7.5
+    kernel reported version is: 384.81.0
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.reading.devices as devices
+import compat.reading.values as values
+from compat.facts import Gpu
+from compat.reading.claims import Claim, Weight
+from compat.reading.page import betrayed, hint
+from compat.reading.systems import spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.reading.page import Page, Pair, View
+
+NAME: Final = "tensorflow"
+
+_MARKS: Final = (
+    "tf.version.version", "tf.version", "tf.version.git_version", "tf.git_version", "tf.compiler_version",
+    "tf.version.compiler_version", "os kernel version", "os release version", "os platform", "linux distribution",
+    "linux os distribution", "sanity check",
+)  # fmt: skip
+_NEEDLES: Final = (
+    "== check python", "== check os platform", "== tensorflow import", "== cuda libs", "== check pips", "== nvidia-smi",
+    "tensorflow/core", "tensorflow/stream_executor", "external/local_xla", "tensorflow/compiler",
+)  # fmt: skip
+_CREATED = re.compile(r"device:\s*(\d+), name: ([^,]+), pci bus id: [\w:.]+(?:, compute capability: (\d+)\.(\d)|\))")
+_CAPABILITY = re.compile(r"^\s*major: (\d+) minor: (\d) memoryClockRate")
+_PROPERTIES = re.compile(r"name: (.+?) (?:major: (\d+) minor: (\d)|computeCapability: (\d+)\.(\d))")
+_KERNEL = re.compile(r"kernel (?:version|reported version is):? (\d{3}(?:\.\d+)+)")
+_LIBCUDA = re.compile(r"libcuda reported version is: (\d{3}(?:\.\d+)+)")
+_LOADED = re.compile(r"Loaded (?:runtime CuDNN library: |cuDNN version )(\d[\d.]*)")
+_DISTRIBUTION = re.compile(r"\('([^']*)', '([^']*)'")
+_PRETTY = re.compile(r"'PRETTY_NAME': '([^']{1,80})'")
+_TUPLE = re.compile(r"\((\d), (\d{1,2}), (\d{1,2}), '\w+', \d+\)")
+_CUDART = re.compile(r"(/\S*?/cuda[\w.-]*)/\S*libcudart\.so\.(\d+\.\d+\.\d+)")
+
+
+def _distribution(pair: Pair) -> Iterator[Claim]:
+    """Python 2 and early 3 printed ``('Ubuntu', '18.04', 'bionic')``."""
+    found = _DISTRIBUTION.search(pair.value)
+    yield from values.system_claims(f"{found.group(1)} {found.group(2)}" if found else pair.value)
+
+
+def _platform(pair: Pair) -> Iterator[Claim]:
+    """The script's platform string, or what a person answers to the form's question of the same name."""
+    if spelling(pair.value) and "-with-" not in pair.value:
+        yield from hint(values.system_claims(pair.value), Weight.HAND)
+    else:
+        yield from values.platform_string(pair)
+
+
+def _release(pair: Pair) -> Iterator[Claim]:
+    """Python's ``platform.freedesktop_os_release()``, which newer scripts print in place of the distribution."""
+    if found := _PRETTY.search(pair.value):
+        yield from values.system_claims(found.group(1))
+
+
+LABELS: Final[Mapping[str, values.Reader]] = {
+    **dict.fromkeys(_MARKS, values.silent),
+    "tf.version.version": values.package("tensorflow"),
+    "tf.version": values.package("tensorflow"),
+    "python version": values.python,
+    "os release version": values.kernel,
+    "os platform": _platform,
+    "linux distribution": _distribution,
+    "linux os distribution": _distribution,
+    "freedesktop os release": _release,
+    "uname": values.platform_string,
+    "machine": values.arch(),
+}
+
+
+def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+    """Titles of the script's sections and TensorFlow's source paths in logs."""
+    return betrayed(page, found, _MARKS, _NEEDLES)
+
+
+def facts(view: View) -> Iterator[Claim]:
+    """Labels and log lines."""
+    if not view.marks.get(NAME):
+        return
+    yield from view.labelled(LABELS)
+    yield from _logged(view)
+    yield from _numbers(view)
+    for index, line in view.lines("(3, "):
+        if found := _TUPLE.search(line):
+            yield from view.stamp(index, [Claim("python", ".".join(found.groups()), weight=Weight.LISTED)])
+    for index, line in view.lines("libcudart"):
+        if found := _CUDART.search(line):
+            folder, version = found.groups()
+            yield from view.stamp(index, [Claim("cuda_toolkits", version, key=folder)])
+    yield from _pips(view)
+
+
+def _logged(view: View) -> Iterator[Claim]:
+    """Devices that the log names."""
+    for index, line in view.lines("pci bus id: "):
+        if found := _CREATED.search(line):
+            number, name, *digits = found.groups()
+            target = devices.sm(*digits) if all(digits) else ""
+            if gpu := devices.device(name, target=target, vendor="nvidia"):
+                yield from view.stamp(index, [Claim("gpus", gpu, key=number)])
+    for index, line in view.lines("memoryClockRate"):  # the oldest print the name on a line of its own
+        if found := _CAPABILITY.match(line):
+            bare = Gpu(target=devices.sm(*found.groups()), vendor="nvidia")
+            yield from view.stamp(index, [Claim("gpus", bare, weight=Weight.LISTED)])
+    for index, line in view.lines("name: "):
+        if found := _PROPERTIES.search(line):
+            name, *digits = (part for part in found.groups() if part)
+            if gpu := devices.device(name, target=devices.sm(*digits), vendor="nvidia"):
+                yield from view.stamp(index, [Claim("gpus", gpu)])
+
+
+def _numbers(view: View) -> Iterator[Claim]:
+    """Versions that the log names: of the kernel module, of libcuda, of cuDNN."""
+    for needle, pattern, fact in (
+        ("kernel ", _KERNEL, "driver"),
+        ("libcuda reported", _LIBCUDA, "driver_library"),
+        ("Loaded ", _LOADED, "cudnn"),
+    ):
+        for index, line in view.lines(needle):
+            if (found := pattern.search(line)) and (value := _unpacked(found.group(1).rstrip("."))):
+                yield from view.stamp(index, [Claim(fact, value)])
+
+
+def _unpacked(value: str) -> str:
+    """A packed cuDNN number has four digits or five; one with fewer is cut."""
+    if not value.isdigit():
+        return value
+    return values.unpacked_cudnn(int(value)) if len(value) >= 4 else ""
+
+
+def _pips(view: View) -> Iterator[Claim]:
+    """``== check pips``: the rows of pip list that contain numpy, protobuf or tensorflow."""
+    for start, _ in view.lines("== check pips"):
+        for index, line in view.span(start + 1, start + 12):
+            found = re.fullmatch(r"\s*([A-Za-z][\w.\-]*)\s+\(?(\d[\w.+]*)\)?\s*", line)
+            if "==" in line:
+                break
+            if found:
+                claim = Claim("packages", found.group(2), key=found.group(1), weight=Weight.LISTED)
+                yield from view.stamp(index, [claim])
