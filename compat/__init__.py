@@ -6,3 +6,9 @@ The package is layered (see CONTRIBUTING.md): ``detect`` reads **facts**, ``rule
 """
 
 __version__ = "0.1.0"
+
+DISTRIBUTION = "envcheck-gpu"
+"""Name of the distribution; the plain name belongs to another project. The command is ``envcheck``."""
+
+SOURCE = f"{DISTRIBUTION}=={__version__}"
+"""What an installer is given to get this very release, wherever a text of ours installs envcheck."""

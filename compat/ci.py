@@ -10,6 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import SOURCE
 from compat import plan as plans
 from compat.lazy import dataclass
 
@@ -95,8 +96,9 @@ def github(grid: Grid) -> str:
 
 def workflow(grid: Grid) -> str:
     """A whole GitHub Actions workflow: write, build and verify each image, keep the reports."""
-    include = "\n".join(f"          - {json.dumps({**_row(cell), 'plan': _compact(cell)})}" for cell in grid.cells)
-    return _WORKFLOW.replace("@INCLUDE@", include)
+    rows = (_literal(json.dumps({**_row(cell), "plan": _compact(cell)})) for cell in grid.cells)
+    include = "\n".join(f"          - {row}" for row in rows)
+    return _WORKFLOW.replace("@SOURCE@", SOURCE).replace("@INCLUDE@", include)
 
 
 def gitlab(grid: Grid) -> str:
@@ -190,7 +192,17 @@ def _row(cell: Cell) -> dict[str, Any]:
 
 
 def _compact(cell: Cell) -> str:
-    return json.dumps(plans.dump(plans.Answer(status="plan", plan=cell.plan)), separators=(",", ":"))
+    """The plan as JSON without a dollar sign, which GitHub, GitLab and shells would read: JSON has an escape for it."""
+    text = json.dumps(plans.dump(plans.Answer(status="plan", plan=cell.plan)), separators=(",", ":"))
+    return text.replace("$", "\\u0024")
+
+
+def _literal(text: str) -> str:
+    """Text that GitHub leaves as it is: an opening of an expression becomes an expression whose value is that opening.
+
+    Source: GitHub Actions, "Evaluate expressions in workflows and actions", literals.
+    """
+    return text.replace("${{", "${{ '${{' }}")
 
 
 def _uninterpolated(dockerfile: str) -> str:
@@ -224,7 +236,7 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: '3.12'
-      - run: pip install envcheck
+      - run: pip install @SOURCE@
       - run: printf '%s' "$PLAN" > plan.json
       - run: envcheck build --plan plan.json --tag "$IMAGE"
       - name: verify

@@ -17,18 +17,16 @@ _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def report(found: Report, home: str = "https://github.com/envcheck/envcheck") -> dict[str, Any]:
+def report(found: Report) -> dict[str, Any]:
     """The SARIF document of a report; findings without a place point at the machine as a whole.
 
     Args:
         found: the findings; what fits and what was not checked have no place in SARIF results.
-        home: address of the tool, shown beside its results.
     """
     rules = {finding.code: finding.title for finding in found.findings}
     driver = {
         "name": "envcheck",
         "version": __version__,
-        "informationUri": home,
         "rules": [{"id": code, "shortDescription": {"text": title}} for code, title in rules.items()],
     }
     order = list(rules)

@@ -2,12 +2,14 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import compat
 from compat import ci, plan
 
 HOSTILE = "FROM a:1\nRUN echo \"${X}\" %{Y} 'z' ${{ secrets.T }}\n"
@@ -97,6 +99,54 @@ def test_a_workflow_builds_and_verifies_each_cell_from_its_plan():
     assert any(command.startswith("envcheck build --plan") for command in commands)
     assert any(command.startswith("envcheck verify") for command in commands)
     assert job["env"]["PLAN"] == "${{ matrix.plan }}"  # through the environment: a value cannot become a command
+
+
+def evaluated(value):
+    """A workflow's value as GitHub gives it to a job, where only texts may be evaluated: no context, no function."""
+    if isinstance(value, dict):
+        return {key: evaluated(item) for key, item in value.items()}
+    if not isinstance(value, str):
+        return value
+    parts = re.split(r"(\$\{\{ '[^']*' \}\})", value)
+    assert not any("${{" in part for part in parts[::2]), "an expression of somebody else"
+    return "".join(part[5:-4] if place % 2 else part for place, part in enumerate(parts))
+
+
+HOSTILE_WORDS = st.lists(
+    st.sampled_from(
+        ["$", "${{", "}}", " github.token ", "$CI_JOB_TOKEN", "${X}", "$$", "'", '"', "\\", "\n", "- run: x"]
+    )
+    | st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"]), max_size=3),
+    max_size=8,
+).map("".join)
+
+
+@given(HOSTILE_WORDS, HOSTILE_WORDS)
+@example("RTX 3090 ${{ github.token }} $CI_JOB_TOKEN", "torch; python_version == '${{ github.token }}'")
+def test_no_value_is_evaluated_by_the_service_that_reads_it(name, requirement):
+    device = plan.GpuVerdict(name=name, target="sm_86", kernels="native")
+    made = cell(gpus=(device,))
+    made = ci.Cell(name="one", requirements=(requirement,), plan=made.plan, dockerfile=HOSTILE)
+    grid = ci.Grid((made,))
+    (row,) = map(evaluated, yaml.safe_load(ci.workflow(grid))["jobs"]["image"]["strategy"]["matrix"]["include"])
+    assert row["requirements"] == requirement
+    stored = json.loads(json.dumps(plan.dump(plan.Answer(status="plan", plan=made.plan))))
+    assert json.loads(row["plan"]) == stored
+    told = json.loads(ci.gitlab(grid))["one"]["variables"]
+    assert "$" not in "".join(told.values())  # GitLab expands each of them once more
+    assert json.loads(told["ENVCHECK_PLAN"]) == stored
+    assert hcl(ci.bake_hcl(grid)).keys() == {"one"}
+
+
+def test_a_workflow_installs_this_very_release_and_no_namesake():
+    steps = yaml.safe_load(ci.workflow(GRID))["jobs"]["image"]["steps"]
+    installs = [step["run"] for step in steps if "pip install" in step.get("run", "")]
+    assert installs == [f"pip install envcheck-gpu=={compat.__version__}"]
+
+
+def test_the_name_that_is_installed_is_the_name_that_is_published():
+    project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
+    assert f'\nname = "{compat.DISTRIBUTION}"\n' in project
 
 
 def test_a_gitlab_pipeline_has_a_job_per_cell_on_a_fitting_runner():
