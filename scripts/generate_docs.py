@@ -21,6 +21,7 @@ from compat import cli, rules
 from compat.app.knowledge import load
 from compat.build.codes import CODES
 from compat.lint import RULES as LINT
+from compat.rules.pages import page_of
 from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -122,7 +123,7 @@ def findings() -> str:
         "Made from the rules by `scripts/generate_docs.py`; `envcheck explain CODE` says the same.",
         "",
     ]
-    pages = {code: rules.page(code) for code in sorted(rules.RULES)}
+    pages = {code: page_of(rule) for code, rule in sorted({**LINT, **rules.RULES}.items())}
     for area in sorted({page.area for page in pages.values()}):
         lines += [f"## {area}", ""]
         for code, page in pages.items():
@@ -138,9 +139,6 @@ def findings() -> str:
                     "",
                 ]
                 lines += [f"*Fix.* {page.fix}", "", *(f"- {source}" for source in page.sources), ""]
-    lines += ["## files (lint)", ""]
-    for code, rule in sorted(LINT.items()):
-        lines += [f"### {code}", "", f"**{rule.title}**", "", rule.why, "", f"*Fix.* {rule.fix}", ""]
     lines += ["## probes", ""]
     for code, page in sorted(CODES.items()):
         lines += [f"### {code}", "", f"**{page.title}** ({page.severity})", "", page.what, "", f"*Why.* {page.why}", ""]

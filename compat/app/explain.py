@@ -39,13 +39,12 @@ def topic_of(code: str, matrix: Matrix | None = None) -> Topic | None:
     from compat import rules
     from compat.build.codes import CODES
     from compat.lint import RULES as LINT
+    from compat.rules.pages import page_of
 
-    if code in rules.RULES:
-        page = rules.page(code)
-        typed = commands_of(rules.RULES[code], matrix) if matrix else ()
+    if rule := rules.RULES.get(code) or LINT.get(code):
+        page = page_of(rule)
+        typed = commands_of(rule, matrix) if matrix and code in rules.RULES else ()
         return Topic(code, page.title, page.what, page.why, page.fix, page.severity, page.sources, typed)
-    if rule := LINT.get(code):
-        return Topic(code, rule.title, rule.title + ".", rule.why, rule.fix)
     if told := CODES.get(code):
         typed = (Typed("", told.fix.commands),) if told.fix.commands else ()
         return Topic(code, told.title, told.what, told.why, told.fix.text, told.severity, told.sources, typed)

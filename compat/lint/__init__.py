@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import Report, Unchecked, ranked
 from compat.lint import compilers, conda, drift, fits, images, libraries, machine, requests, steps
-from compat.lint.finding import RULES
+from compat.lint.pages import RULES
 from compat.lint.scene import scenes
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 from compat import versions
 from compat.findings import Finding, Fix, Place
-from compat.lint.finding import RULES as PAGES
-from compat.lint.finding import finding
+from compat.lint.finding import finding, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,9 +226,9 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
 
 def _of_service(ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning") -> Finding:
     """A finding at a service of a compose file, which has no stage of its own."""
-    page = PAGES[code]
+    told = page(code)
     return Finding(
-        code=code, severity=severity, title=page.title, detail=detail, fix=Fix(page.fix), place=Place(ask.file, line)
+        code=code, severity=severity, title=told.title, detail=detail, fix=Fix(told.fix), place=Place(ask.file, line)
     )
 
 

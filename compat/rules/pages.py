@@ -1,6 +1,7 @@
 """A rule's docstrings as its page; ``explain``, the docs and SARIF read these.
 
-Title, why, how to fix and sources stand in the docstring of the class; what is checked stands in that of ``check``.
+Title, why, how to fix and sources stand in the docstring of the class; what is checked stands in that of ``check``, or
+below the title where a rule has no ``check`` of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _page(rule: type[Rule], code: str) -> Page:
         title=" ".join(title.split()).rstrip("."),
         severity=rule.severity,
         area=rule.area,
-        what=_flowed(rule.check.__doc__ or ""),
+        what=_flowed(body.partition("Why:")[0]) or _flowed(rule.check.__doc__ or ""),
         why=_flowed(parts["Why"]),
         fix=_flowed(parts["Fix"]),
         sources=tuple(_flowed(item) for item in parts["Sources"].split("- ") if item.strip()),
