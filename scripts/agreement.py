@@ -83,7 +83,7 @@ JOINTS: Final = {
         "driver-too-old-for-runtime",
         "ptx-jit-too-new-for-driver driver-gpu-unsupported-by-branch",
     ),
-    "amdgpu": _joint("amdgpu", "rocm-driver-userspace-mismatch"),
+    "amdgpu": _joint("amdgpu", "", "rocm-version-mismatch rocm-no-driver"),
     "kernels": _joint(
         "gpus",
         "arch-too-new-for-build arch-too-old-for-build rocm-gfx-unsupported",
