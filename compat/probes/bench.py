@@ -137,19 +137,19 @@ def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict
     if 4 * 4 * size * size > free:
         raise Skipped("not enough free memory for a product of size %d" % size)
     torch.backends.cuda.matmul.allow_tf32 = format == "tf32"
-    work = _work(torch, kind, format, size)
+    work = _work(checks, torch, kind, format, size)
     seconds, name = median(_events(torch, work)), torch.cuda.get_device_name(0)
     rate = 2.0 * size**3 / seconds / 1e12
     return dict({"tflops": round(rate, 1), "size": size, "device": name}, **Monitor(0).read())
 
 
-def _work(torch: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:
+def _work(checks: Any, torch: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:
     """What is timed; the inputs are made before, and float8 takes its right side column by column."""
     left, right = (torch.randn(size, size, device="cuda", dtype=torch.float32).to(kind) for _ in range(2))
     if format != "float8":
         return lambda: torch.matmul(left, right)
     scale, turned = torch.ones((), device="cuda"), right.t()
-    return lambda: torch._scaled_mm(left, turned, scale_a=scale, scale_b=scale, out_dtype=torch.bfloat16)
+    return lambda: checks._scaled(torch, left, turned, scale)
 
 
 def _events(torch: Any, work: Callable[[], Any]) -> List[float]:

@@ -62,7 +62,7 @@ class Report:
         except Failed as failure:
             return "fail", failure.why, failure.code, failure.figures
         except Exception as error:  # noqa: BLE001 - frameworks raise whatever they like
-            text = "%s: %s" % (type(error).__name__, error)
+            text = _chain(error)
             return "fail", brief(text), self.guess(text), {"where": _last_frames()}
 
 
@@ -70,6 +70,16 @@ def say(line: Dict[str, Any]) -> None:
     """Print one JSON object on a line of its own, at once."""
     sys.stdout.write(json.dumps(line, sort_keys=True, default=str) + "\n")
     sys.stdout.flush()
+
+
+def _chain(error: BaseException) -> str:
+    """An error and the errors that led to it: a wrapper such as "initialization failed" hides the one that tells why."""
+    told = []  # type: List[str]
+    link = error  # type: Any
+    while link is not None and len(told) < 5:
+        told.append("%s: %s" % (type(link).__name__, link))
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return ", caused by ".join(told)
 
 
 def brief(text: str, limit: int = 600) -> str:

@@ -117,8 +117,8 @@ def _inputs(state: Dict[str, Any], seed: int, shape: List[int]) -> Any:
 
 
 def _error(got: Any, want: Any) -> float:
-    """The error of a result against its float64 reference."""
-    return numerics.error(*(item.double().cpu().flatten().tolist() for item in (got, want)))
+    """The error of a result against its float64 reference, both compared on the processor: some GPUs have no float64."""
+    return numerics.error(*(item.cpu().double().flatten().tolist() for item in (got, want)))
 
 
 def _judge(error: float, limit: float, what: str, **figures: Any) -> Dict[str, Any]:
@@ -156,7 +156,7 @@ def _matmul(state: Dict[str, Any], format: str) -> Dict[str, Any]:
 
 def _reference(left: Any, right: Any) -> Any:
     """The product in float64 on the processor, itself anchored by correctly rounded sums at a few places."""
-    a, b = left.double().cpu(), right.double().cpu()
+    a, b = left.cpu().double(), right.cpu().double()
     want = a @ b
     rows, columns = a.tolist(), b.tolist()
     for row, column in spots(SIZE, 5):
@@ -168,8 +168,7 @@ def _reference(left: Any, right: Any) -> Any:
 def _format(state: Dict[str, Any], format: str) -> Any:
     """The element type to test with.
 
-    Tensor cores have tf32 and bfloat16 from capability 8.0 and float8 from 8.9 (CUDA C++ Programming Guide, compute
-    capabilities); AMD's support is tried, not assumed.
+    Tensor cores have tf32 and bfloat16 from capability 8.0 (CUDA C++ Programming Guide, compute capabilities).
 
     Raises:
         Skipped: if device or build does not have it.
@@ -181,12 +180,41 @@ def _format(state: Dict[str, Any], format: str) -> Any:
             raise Skipped("this device has no TF32")
         return torch.float32
     if format == "float8":
-        if not gpu or (not amd and capability < (8, 9)) or not hasattr(torch, "float8_e4m3fn"):
-            raise Skipped("this device or build has no float8 product")
-        return torch.float8_e4m3fn
+        return _float8(state)
     if format == "bfloat16" and gpu and not amd and capability < (8, 0):
         raise Skipped("this device has no bfloat16")
+    if format == "float64" and state["device"] == "xpu" and not getattr(_properties(torch, "xpu"), "has_fp64", True):
+        raise Skipped("this device has no float64")
     return getattr(torch, format)
+
+
+# The float8 type that each AMD target multiplies (hipBLASLt, "Supported data types"): CDNA 3 has a form of its own.
+AMD_FLOAT8 = (("gfx942", "float8_e4m3fnuz"), ("gfx950", "float8_e4m3fn"), ("gfx12", "float8_e4m3fn"))
+
+
+def _float8(state: Dict[str, Any]) -> Any:
+    """The float8 type of the device: NVIDIA has e4m3fn from capability 8.9 on, AMD by :data:`AMD_FLOAT8`.
+
+    Raises:
+        Skipped: if device or build does not have it.
+    """
+    torch, name = state["torch"], ""
+    if state["device"] == "cuda" and getattr(torch.version, "hip", None):
+        target = str(getattr(_properties(torch, "cuda"), "gcnArchName", "")).partition(":")[0]
+        name = next((name for start, name in AMD_FLOAT8 if target.startswith(start)), "")
+    elif state["device"] == "cuda" and state.get("capability", (0, 0)) >= (8, 9):
+        name = "float8_e4m3fn"
+    if not name or not hasattr(torch, name):
+        raise Skipped("this device or build has no float8 product")
+    return getattr(torch, name)
+
+
+def _properties(torch: Any, kind: str) -> Any:
+    """What the build says of the first device; ``None`` where it does not answer."""
+    try:
+        return getattr(torch, kind).get_device_properties(0)
+    except Exception:  # noqa: BLE001 - another release may have no such call; the product itself then decides
+        return None
 
 
 def _product(state: Dict[str, Any], left: Any, right: Any, format: str) -> Any:
@@ -198,14 +226,28 @@ def _product(state: Dict[str, Any], left: Any, right: Any, format: str) -> Any:
     if format == "float8":
         scale = torch.ones((), device=device)
         transposed = right.t().contiguous().to(device).t()
-        result = torch._scaled_mm(left.to(device), transposed, scale_a=scale, scale_b=scale, out_dtype=torch.bfloat16)
-        return result[0] if isinstance(result, tuple) else result
+        return _scaled(torch, left.to(device), transposed, scale)
     try:
         return left.to(device) @ right.to(device)
     except RuntimeError as error:
         if device == "cpu" and "not implemented for" in str(error):
             raise Skipped("this build's processor code has no product in %s" % format)
         raise
+
+
+def _scaled(torch: Any, left: Any, right: Any, scale: Any) -> Any:
+    """The float8 product.
+
+    Raises:
+        Skipped: if the build says itself that it has none for this device (ATen, ``Blas.cpp``).
+    """
+    try:
+        result = torch._scaled_mm(left, right, scale_a=scale, scale_b=scale, out_dtype=torch.bfloat16)
+    except (RuntimeError, NotImplementedError) as error:
+        if "_scaled_mm" in str(error) and "supported" in str(error):
+            raise Skipped("this build has no float8 product for the device: %s" % brief(str(error), 200))
+        raise
+    return result[0] if isinstance(result, tuple) else result
 
 
 def _convolution(state: Dict[str, Any]) -> Dict[str, Any]:
@@ -235,7 +277,7 @@ def _linalg(state: Dict[str, Any]) -> Dict[str, Any]:
     solution = torch.linalg.solve(matrix.float().to(device), side.float().to(device))
     _place(state, solution)
     spectrum = torch.fft.ifft(torch.fft.fft(side[:, 0].float().to(device))).real
-    worst = max(_error(matrix @ solution.double().cpu(), side), _error(spectrum, side[:, 0]))
+    worst = max(_error(matrix @ solution.cpu().double(), side), _error(spectrum, side[:, 0]))
     return _judge(worst, 1e-4, "a linear system or a Fourier transform")
 
 
@@ -279,7 +321,7 @@ def _compile(state: Dict[str, Any]) -> Dict[str, Any]:
         got = torch.compile(function, fullgraph=True)(data)
     except Exception as error:
         raise Failed("probe-compile-failed", "torch.compile: %s" % brief(str(error)))
-    return _judge(_error(got, function(data.double().cpu())), 1e-5, "compiled code")
+    return _judge(_error(got, function(data.cpu().double())), 1e-5, "compiled code")
 
 
 def _smooth(torch: Any) -> Callable[[Any], Any]:
