@@ -14,14 +14,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from index_pages import File
     from simple_index import Index
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from compat.kernels import inspect_file
+from compat.kernels.places import contained, gather
 from compat.kernels.values import ordered
 from compat.kernels.window import Stream, Window
+from compat.versions import release
+
+_GPU_LIBRARY = re.compile(
+    r"(?:lib)?(?:cu(?!rl|ps)|nv|nccl|amd(?!64)|hip|roc|rccl|miopen|opencl|torch|c10|tensorflow|sycl|ze_|ur_|ascend|paddle)"
+    r"[\w-]*(?:\.so\b|\.dll$)",
+    re.IGNORECASE,
+)
+"""Names of libraries of a GPU's runtime, and of the frameworks that bring one."""
+_MANGLED = re.compile(r"-[0-9a-f]{8}(?=\.so)")
+"""What auditwheel puts into the name of a library that it copies into a wheel."""
 
 _MACHINE_CODE, _PTX = 0.5, 0.89
 """Share of the common number of images above which a target counts; below it is a stray kernel of some library.
@@ -31,27 +43,61 @@ PTX helps a newer device only where nearly every kernel has it.
 
 
 def counted(index: Index, file: File) -> bytes:
-    """How many images for each target each library of a wheel has, as JSON: ``{"complete", "objects": {path: {}}}``."""
-    found = inspect_file(Window(Stream(index.open(file))), file.name)
-    objects = {code.path: dict(code.images) for code in found.objects if code.images}
-    return json.dumps({"complete": found.complete, "objects": objects}).encode()
+    """What the objects of a wheel tell, as JSON: ``{"complete", "scanned", "objects": {path: {target: images}}, ...}``.
+
+    ``isa`` is the highest PTX ISA of any image, ``needed`` the GPU libraries that the loader looks for, by soname.
+    """
+    codes = list(contained(Window(Stream(index.open(file))), file.name, whole=True))
+    found = gather(file.name, codes)
+    isa = {version for code in codes for versions in code.isa.values() for version in versions}
+    return json.dumps(
+        {
+            "complete": found.complete,
+            "scanned": sum(bool(code.form) for code in codes),
+            "objects": {code.path: dict(code.images) for code in found.objects if code.images},
+            "isa": max(isa, key=release, default=""),
+            "needed": sorted({name for code in codes for name in code.needed if _GPU_LIBRARY.match(name)}),
+        }
+    ).encode()
+
+
+def linked(told: dict[str, Any], names: Iterable[str]) -> dict[str, str]:
+    """GPU libraries that a wheel ``bundles`` and those that it ``needs`` from elsewhere, by soname."""
+    own = {name.rpartition("/")[2] for name in names}
+    within = {_MANGLED.sub("", name) for name in own if _GPU_LIBRARY.match(name)}
+    plain = {name: _MANGLED.sub("", name) for name in told["needed"]}
+    needs = {short for name, short in plain.items() if name not in own and short not in within}
+    # what a wheel brings of a vendor counts by its soname: ``libcudart.so.12`` of ``libcudart-d0da41ae.so.12.1.105``
+    bundles = within & {*plain.values()} | {short for name, short in plain.items() if name in own}
+    facts = {"bundles": " ".join(sorted(bundles - _own_names(own))), "needs": " ".join(sorted(needs))}
+    return {key: text for key, text in facts.items() if text}
+
+
+def _own_names(own: set[str]) -> set[str]:
+    """Libraries without a number are the project's own (``libtorch.so``): no other package has them."""
+    return {name for name in own if not re.search(r"\d", name.partition(".")[2] + name.partition("64_")[2])}
 
 
 def judge(counts: dict[str, Any]) -> dict[str, Any]:
-    """Targets of counted images; nothing where there are none, or where some of the code could not be read.
+    """Targets of counted images: ``-`` where all was read and there are none, nothing where some could not be read.
 
+    Libraries of others that auditwheel copied into the wheel (``.libs/``) do not count beside its own.
     Where a wheel has a library for each of several toolkits, of which one is loaded, ``variants`` instead: the targets
     of each, by runtime.
     """
     every: Counter[str] = Counter()
     by_runtime: dict[str, Counter[str]] = defaultdict(Counter)
-    for path, images in counts["objects"].items():
+    objects = counts["objects"]
+    own = {path: images for path, images in objects.items() if ".libs/" not in path}
+    for path, images in (own or objects).items():
         code = {target: count for target, count in images.items() if not target.startswith("lto_")}
         every.update(code)
         if code:
             by_runtime[_runtime(path)].update(code)
-    if not every or not counts["complete"]:
+    if not counts["complete"]:
         return {}
+    if not every:
+        return {"targets": "-"} if counts.get("scanned") else {}
     if len(by_runtime) > 1 and "" not in by_runtime:
         return {"variants": {name: _told(images)["targets"] for name, images in by_runtime.items()}}
     return _told(every)

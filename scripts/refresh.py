@@ -117,7 +117,7 @@ def observe(index: Index, package: str, title: str, options: argparse.Namespace)
     releases that have as many files as the last time only the page is read anew: whether they are withdrawn, say.
     """
     before = read(options.output / f"{package}.json").get("releases", {})
-    by_version = _by_version(index.files(package))
+    by_version = by_release(index.files(package))
     if before and not by_version:
         raise UnreadableError(f"the page lists no release, though {len(before)} are recorded")
     wanted = {version for version in by_version if not options.since or version >= options.since}
@@ -187,7 +187,7 @@ def _required(index: Index, file: File) -> tuple[str, ...] | UnreadableError:
         return error
 
 
-def _by_version(files: list[File]) -> dict[Version, list[File]]:
+def by_release(files: list[File]) -> dict[Version, list[File]]:
     """Final and post releases with their files; a file whose name says no version is none of ours."""
     found: dict[Version, list[File]] = defaultdict(list)
     for file in sorted(files, key=lambda file: file.name):

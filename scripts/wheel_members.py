@@ -12,7 +12,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpu_code import counted, judge
+from gpu_code import counted, judge, linked
 from wheel_facts import platforms
 
 if TYPE_CHECKING:
@@ -54,10 +54,9 @@ def _platforms(file: File) -> set[str]:
     return {platform.partition(" ")[0] for platform in platforms(file.name)}
 
 
-def _enough(before: dict[str, str], fitting: dict[str, File], *, deep: bool) -> bool:
+def _enough(before: dict[str, Any], fitting: dict[str, File], *, deep: bool) -> bool:
     """Whether what was recorded is all that this look would find."""
-    told = bool(before.get("targets") or before.get("variants")) or before.get("cuda") == "cpu"
-    return before.get("file") in fitting and (told or not deep)
+    return before.get("file") in fitting and (bool(before.get("deep")) or not deep)
 
 
 def _preferred(fitting: dict[str, File], before: dict[str, str]) -> File:
@@ -68,8 +67,13 @@ def _preferred(fitting: dict[str, File], before: dict[str, str]) -> File:
 
 def _look(index: Index, file: File, *, deep: bool) -> dict[str, Any]:
     facts: dict[str, Any] = dict(_facts(index, file))
-    if deep and not facts.get("targets") and facts.get("cuda") != "cpu":
-        facts |= judge(json.loads(index.derived(file, "images.json", lambda: counted(index, file))))
+    if deep:
+        told = json.loads(index.derived(file, "objects.json", lambda: counted(index, file)))
+        if not facts.get("targets"):
+            facts |= judge(told)
+        facts |= linked(told, index.names(file))
+        facts |= {"ptx_isa": told["isa"]} if told["isa"] else {}
+        facts["deep"] = True
     return facts | {"file": file.name}
 
 

@@ -150,6 +150,10 @@ class Matrix:
         by_name = {row.name: row.url for row in self.table("indexes")}
         return str(by_name[build.index]).replace("{variant}", build.variant) if build.index else ""
 
+    def wheels_with(self, soname: str) -> tuple[rows.Soname, ...]:
+        """Packages of the default index that bring a shared library, and from which release to which."""
+        return tuple(self.select("sonames", soname=soname))
+
     # --- toolkits and drivers -------------------------------------------------------------------------------------
 
     def cuda(self, version: str) -> rows.CudaRelease | None:

@@ -230,6 +230,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "cudnn": _of("cudnn", "cuDNN releases", "version, CUDA: cuda, from: first_cc, driver: driver_linux, date"),
     "nccl": _of("nccl", "NCCL releases", "version, CUDA: cuda"),
     "tensorrt": _of("tensorrt", "TensorRT releases", "version, CUDA: cuda, from: first_cc, date"),
+    "sonames": _of("sonames", "Libraries and the packages that bring them", "library: soname, package, versions"),
     "jetpack": _of(
         "jetpack",
         "JetPack releases",

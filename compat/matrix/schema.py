@@ -157,6 +157,13 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "driver_linux": DOTTED,
         "date": DATE,
     },
+    rows.Soname: {
+        "soname": _pattern(
+            r"lib[\w+-]+\.so\.\d+(\.\d+)*|[\w-]+\.dll", "a library such as libcudnn.so.9 or cublas64_12.dll"
+        ),
+        "package": NAME,
+        "versions": _pattern(r">=[\w.!+]+(,<[\w.!+]+)?", "a specifier such as >=8.5.0.96,<9.0.0.312"),
+    },
     rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "kernel": MINOR, "cuda": MINOR, "os": OS, "capabilities": MINOR},
     rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
     rows.Signal: {"signal": NAME},

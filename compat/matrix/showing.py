@@ -252,6 +252,13 @@ def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]
     return same if exact or version in same else list(dict.fromkeys([*same, *series]))
 
 
+def _library(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``libcudnn.so.8``: the packages that bring it."""
+    lines = [line(row, row.package, row.versions) for row in matrix.wheels_with(wanted)]
+    if lines:
+        yield table(matrix, f"Packages with {wanted}", ("package", "versions"), lines)
+
+
 def _accelerator(matrix: Matrix, wanted: str) -> Iterator[Table]:
     """``ascend``, ``tpu``, ``torch-musa``: packages that drive an accelerator, and what each release needs."""
     name = normalise(wanted)
@@ -341,6 +348,7 @@ def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
 _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _release,
     _driver,
+    _library,
     _branch,
     _target,
     _package,

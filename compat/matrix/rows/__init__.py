@@ -23,6 +23,7 @@ from compat.matrix.rows.toolkits import (
     Intel,
     LibraryRelease,
     RocmRelease,
+    Soname,
 )
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "RocmRelease",
     "Row",
     "Signal",
+    "Soname",
     "System",
     "Term",
     "row_type",
@@ -82,6 +84,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "cudnn": LibraryRelease,
     "nccl": LibraryRelease,
     "tensorrt": LibraryRelease,
+    "sonames": Soname,
     "jetpack": Jetpack,
     "accelerators": Accelerator,
     "signals": Signal,
@@ -110,6 +113,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Interpreter: ("python",),
     Command: ("deed", "system"),
     LibraryRelease: ("version", "cuda"),
+    Soname: ("soname", "package", "versions"),
     Jetpack: ("jetpack", "l4t"),
     Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),
     Signal: ("signal",),

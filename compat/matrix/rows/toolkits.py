@@ -178,3 +178,18 @@ class LibraryRelease(Row):
     last_cc: str = ""
     driver_linux: str = ""
     date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Soname(Row):
+    """A shared library, and the package of the default index that brings it (table ``sonames``).
+
+    Attributes:
+        soname: what a loader asks for: ``libcudnn.so.9``, ``cublas64_12.dll``.
+        package: distribution whose wheels have it, ``nvidia-cudnn-cu12``.
+        versions: releases that do, as a specifier of PEP 440: ``>=9.0.0.312``.
+    """
+
+    soname: str
+    package: str
+    versions: str
