@@ -3,9 +3,9 @@
 import ctypes
 from typing import Any, Callable, Dict, List
 
-from cuda_driver import Device, Driver, describe
-from nvml import Monitor
-from reporting import Report, Skipped
+from cuda_driver import Device, Driver, bus_id, describe
+from nvml import Monitor, Sampler
+from reporting import Failed, Report, Skipped
 
 # Bytes of one copy; less where the device is nearly full. Far beyond any cache, or the cache would be measured.
 BLOCK = 512 * 1024 * 1024
@@ -73,12 +73,13 @@ def _device_copy(device: Device) -> Dict[str, Any]:
     """Copies inside the device count twice: each byte is read and written."""
     size = _size(device, 2)
     first, second = device.allocate(size), device.allocate(size)
-    seconds = _timed(device, lambda: device.driver.call("cuMemcpyDtoD_v2", second, first, ctypes.c_size_t(size)))
+    with Sampler(Monitor(device.ordinal, bus_id(device.driver, device.ordinal))) as sampler:
+        seconds = _timed(device, lambda: device.driver.call("cuMemcpyDtoD_v2", second, first, ctypes.c_size_t(size)))
     device.free(first)
     device.free(second)
     figures = {"gb_per_s": round(2 * size / seconds / 1e9, 1), "bytes": size, "peak_gb_per_s": _peak(device)}
     figures.update(describe_name(device))
-    figures.update(Monitor(device.ordinal).read())
+    figures.update(sampler.figures())
     return figures
 
 
@@ -138,9 +139,20 @@ def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict
         raise Skipped("not enough free memory for a product of size %d" % size)
     torch.backends.cuda.matmul.allow_tf32 = format == "tf32"
     work = _work(checks, torch, kind, format, size)
-    seconds, name = median(_events(torch, work)), torch.cuda.get_device_name(0)
+    with Sampler(Monitor(0, bus_of(0))) as sampler:
+        seconds, name = median(_events(torch, work)), torch.cuda.get_device_name(0)
     rate = 2.0 * size**3 / seconds / 1e12
-    return dict({"tflops": round(rate, 1), "size": size, "device": name}, **Monitor(0).read())
+    return dict({"tflops": round(rate, 1), "size": size, "device": name}, **sampler.figures())
+
+
+def bus_of(ordinal: int) -> str:
+    """The PCI bus id of a CUDA device; empty where there is no CUDA driver, or it does not tell."""
+    try:
+        driver = Driver()
+        driver.call("cuInit", 0)
+    except (Failed, Skipped):
+        return ""
+    return bus_id(driver, ordinal)
 
 
 def _work(checks: Any, torch: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:

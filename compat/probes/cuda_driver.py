@@ -308,6 +308,16 @@ def describe(driver: Driver, ordinal: int) -> Dict[str, Any]:
     return figures
 
 
+def bus_id(driver: Driver, ordinal: int) -> str:
+    """The PCI bus id of a device, ``0000:41:00.0``; empty where this driver does not tell it."""
+    text = ctypes.create_string_buffer(32)
+    try:
+        driver.call("cuDeviceGetPCIBusId", text, len(text), driver.number("cuDeviceGet", ordinal))
+    except (Failed, Skipped):
+        return ""
+    return text.value.decode("ascii", "replace")
+
+
 def _attribute(driver: Driver, item: int, handle: int) -> Optional[int]:
     """One attribute; ``None`` where this driver does not tell it, for it only describes."""
     try:

@@ -4,7 +4,8 @@ Function names and enumerators are those of ``nvml.h`` (NVML API reference).
 """
 
 import ctypes
-from typing import Any, Callable, Dict, Optional
+import threading
+from typing import Any, Callable, Dict, List, Optional
 
 from libraries import open_first
 
@@ -18,17 +19,27 @@ _REASONS = {
 
 
 class Monitor:
-    """One device, watched; every reading is ``None`` where there is no NVML."""
+    """One device, watched; every reading is ``None`` where there is no NVML.
 
-    def __init__(self, ordinal: int) -> None:
+    NVML counts all devices of the machine by their place on the bus, CUDA only those that it was shown, fastest first or
+    as a variable says: the two are joined by the PCI bus id. An ``ordinal`` without a ``bus`` is NVML's own.
+    """
+
+    def __init__(self, ordinal: int, bus: str = "") -> None:
         self.lib = None  # type: Any
         self.handle = ctypes.c_void_p()
         try:
             lib = open_first(["libnvidia-ml.so.1"])
         except OSError:
             return
-        if lib.nvmlInit_v2() == 0 and lib.nvmlDeviceGetHandleByIndex_v2(ordinal, ctypes.byref(self.handle)) == 0:
+        if lib.nvmlInit_v2() == 0 and self._find(lib, ordinal, bus) == 0:
             self.lib = lib
+
+    def _find(self, lib: Any, ordinal: int, bus: str) -> int:
+        """NVML's handle of the device, by its bus id where that is known; what the call answered, 0 for success."""
+        if bus:
+            return int(lib.nvmlDeviceGetHandleByPciBusId_v2(bus.encode(), ctypes.byref(self.handle)))
+        return int(lib.nvmlDeviceGetHandleByIndex_v2(ordinal, ctypes.byref(self.handle)))
 
     def read(self) -> Dict[str, Any]:
         """Temperature in Celsius, SM clock in MHz, power in watts, uncorrected ECC errors, reasons for low clocks."""
@@ -51,3 +62,55 @@ class Monitor:
             return None
         out = ctypes.c_ulonglong(0) if wide else ctypes.c_uint(0)
         return out.value if function(self.handle, *args, ctypes.byref(out)) == 0 else None
+
+
+# Seconds between two readings under load: clocks and heat change within tenths of a second, and a reading is cheap.
+EVERY = 0.25
+
+
+class Sampler:
+    """Reads a device's sensors while a load runs: before it and after it they are those of an idle device.
+
+    Use it as a context; ``figures`` then has the highest temperature and power, the median clock, all reasons for low
+    clocks, and the number of samples.
+    """
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor, self.samples = monitor, []  # type: Monitor, List[Dict[str, Any]]
+        self._done = threading.Event()
+        self._thread = None  # type: Optional[threading.Thread]
+
+    def __enter__(self) -> "Sampler":
+        if self.monitor.lib is not None:
+            self._thread = threading.Thread(target=self._sample)
+            self._thread.daemon = True
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_what: Any) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _sample(self) -> None:
+        while True:
+            self.samples.append(self.monitor.read())
+            if self._done.wait(EVERY):
+                return
+
+    def figures(self) -> Dict[str, Any]:
+        """What the samples come to; empty where there are no sensors."""
+        found = {}  # type: Dict[str, Any]
+        for key, pick in (("celsius", max), ("watts", max), ("sm_mhz", _middle), ("ecc_uncorrected", max)):
+            values = [item[key] for item in self.samples if key in item]
+            if values:
+                found[key] = pick(values)
+        reasons = {reason for item in self.samples for reason in item.get("slowed_by", ())}
+        if reasons:
+            found["slowed_by"] = sorted(reasons)
+        return dict(found, samples=len(self.samples)) if found else {}
+
+
+def _middle(values: List[int]) -> int:
+    """The median: the first sample may still show an idle clock."""
+    return sorted(values)[len(values) // 2]

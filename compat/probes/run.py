@@ -120,6 +120,8 @@ def main(argv: List[str]) -> int:
     if not drivers_of(options.expect):
         why = "the plan needs no GPU" if options.expect else "there is no GPU on this machine"
         Report("driver", guess).skip("load", why)
+    if options.level in ("bench", "stress") and not any(name.startswith(options.level + "-") for name in names):
+        Report(options.level, guess).skip("load", "no %s is known for what is installed here" % options.level)
     failed = 0
     for name in names:
         failed |= supervise(name, options)

@@ -4,8 +4,9 @@ import ctypes
 import time
 from typing import Any, Callable, Dict, List, Tuple
 
-from cuda_driver import PTX, Device, Driver
-from nvml import Monitor
+from bench import bus_of
+from cuda_driver import PTX, Device, Driver, bus_id
+from nvml import Monitor, Sampler
 from reporting import Failed, Report
 
 
@@ -44,7 +45,7 @@ def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
     device, count = Device(driver, ordinal), WORDS
     module, out = device.load(PTX), device.allocate(4 * WORDS)
     words = (ctypes.c_uint32(count), ctypes.c_uint32(0x1234ABCD))
-    watch, first = Monitor(ordinal), []  # type: Any, List[bytes]
+    watch, first = Monitor(ordinal, bus_id(driver, ordinal)), []  # type: Any, List[bytes]
 
     def right() -> bool:
         got = device.download(out, 4 * count)
@@ -52,11 +53,12 @@ def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
         return got == first[0]
 
     before = watch.read()
-    done = _rounds(lambda: device.launch(module, "mix", count, out, *words), right, seconds, LAUNCHES)
+    with Sampler(watch) as sampler:
+        done = _rounds(lambda: device.launch(module, "mix", count, out, *words), right, seconds, LAUNCHES)
     device.free(out)
     driver.call("cuModuleUnload", module)
     device.close()
-    return _concluded(done, before, watch.read())
+    return _concluded(done, before, sampler.figures())
 
 
 def _rounds(work: Callable[[], None], right: Callable[[], bool], seconds: float, most: int) -> Tuple[int, int, int]:
@@ -78,27 +80,61 @@ def _rounds(work: Callable[[], None], right: Callable[[], bool], seconds: float,
 
 
 def _products(seconds: float) -> Dict[str, Any]:
-    """Matrix products over fixed inputs; each must equal the first, bit for bit.
+    """Matrix products over fixed inputs on all GPUs at once; each must equal the first, bit for bit.
 
-    The same kernel on the same inputs adds in the same order, so its rounding repeats; the size is one that keeps the
-    device at its power limit, or on a processor one that ends soon.
+    The same kernel on the same inputs adds in the same order, so its rounding repeats. The elements are those of the
+    tensor cores (bfloat16, float16 where there is none), the size one that fills a large GPU; without a GPU it is a
+    small product on the processor. All GPUs are loaded together, since power and cooling are shared.
     """
     import torch
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    size = 8192 if device == "cuda" else 512
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    places = ["cuda:%d" % number for number in range(count)] or ["cpu"]
+    kind, size = (_tensor_kind(torch), 8192) if count else (torch.float32, 512)
     torch.manual_seed(0)
-    left, right = (torch.randn(size, size, device=device) for _ in range(2))
-    got, first, watch = torch.empty_like(left), left @ right, Monitor(0)
+    left, right = (torch.randn(size, size).to(kind) for _ in range(2))
+    loads = [(left.to(place), right.to(place)) for place in places]
+    got, first = [torch.empty_like(one) for one, _ in loads], [one @ other for one, other in loads]
+    watches = [Monitor(number, bus_of(number)) for number in range(count)]
 
     def work() -> None:
-        torch.matmul(left, right, out=got)
-        if device == "cuda":
-            torch.cuda.synchronize()  # products are queued: without this the clock would be asked about nothing
+        for (one, other), out in zip(loads, got):
+            torch.matmul(one, other, out=out)
+        for number in range(count):
+            torch.cuda.synchronize(number)  # products are queued: without this the clock would be asked about nothing
 
-    before = watch.read()
-    done = _rounds(work, lambda: torch.equal(got, first), seconds, PRODUCTS)
-    return dict(_concluded(done, before, watch.read()), device=device, size=size)
+    def right_everywhere() -> bool:
+        return all(torch.equal(have, want) for have, want in zip(got, first))
+
+    before = [watch.read() for watch in watches]
+    samplers = [Sampler(watch) for watch in watches]
+    for sampler in samplers:
+        sampler.__enter__()
+    try:
+        done = _rounds(work, right_everywhere, seconds, PRODUCTS)
+    finally:
+        for sampler in samplers:
+            sampler.__exit__()
+    worst = _worst(before, [sampler.figures() for sampler in samplers])
+    return dict(_concluded(done, *worst), devices=places, size=size, elements=str(kind).partition(".")[2])
+
+
+def _tensor_kind(torch: Any) -> Any:
+    """The element type that loads the matrix units: bfloat16 from capability 8.0 on and on AMD, else float16."""
+    amd = bool(getattr(torch.version, "hip", None))
+    return torch.bfloat16 if amd or torch.cuda.get_device_capability(0) >= (8, 0) else torch.float16
+
+
+def _worst(before: List[Dict[str, Any]], after: List[Dict[str, Any]]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The readings of the device that fared worst: new memory errors first, then reasons for low clocks, then heat."""
+    pairs = list(zip(before, after)) or [({}, {})]  # type: List[Tuple[Dict[str, Any], Dict[str, Any]]]
+
+    def badness(pair: Tuple[Dict[str, Any], Dict[str, Any]]) -> Tuple[int, int, int]:
+        was, now = pair
+        grown = now.get("ecc_uncorrected", 0) - was.get("ecc_uncorrected", 0)
+        return grown, len(_hot(now.get("slowed_by") or [])), now.get("celsius", 0)
+
+    return max(pairs, key=badness)
 
 
 def _concluded(done: Tuple[int, int, int], before: Dict[str, Any], after: Dict[str, Any]) -> Dict[str, Any]:

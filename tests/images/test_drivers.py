@@ -22,8 +22,13 @@ int cuDevicePrimaryCtxRelease%s(int device) { released = device; return 0; }
 NVML = """
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 int nvmlInit_v2(void) { return getenv("NVML_INIT") ? atoi(getenv("NVML_INIT")) : 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned n, void **h) { *h = (void *)(uintptr_t)(0x7e0000000000ull + n); return n > 1 ? 2 : 0; }
+int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **h) {
+  *h = (void *)(uintptr_t)0x7e0000000001ull;
+  return strcmp(bus, "0000:41:00.0") ? 6 : 0; /* 6: not found */
+}
 static int known(void *h) { return h == (void *)(uintptr_t)0x7e0000000001ull ? 0 : 2; }
 int nvmlDeviceGetPowerUsage(void *h, unsigned *mw) { *mw = 71234; return known(h); }
 int nvmlDeviceGetTemperature(void *h, int sensor, unsigned *t) { *t = 56; return sensor ? 2 : known(h); }
@@ -121,6 +126,31 @@ def test_sensors_are_read_under_the_new_and_the_old_name(script, built, monkeypa
     assert script("nvml").Monitor(2).lib is None
     monkeypatch.setenv("NVML_INIT", "9")
     assert script("nvml").Monitor(1).read() == {}
+
+
+def test_a_device_is_found_by_its_place_on_the_bus_whatever_its_number(script, built, monkeypatch):
+    """CUDA's device 0 may be NVML's device 1: variables hide and reorder devices for CUDA alone."""
+    library = built("libnvidia-ml.so.1", NVML, "-DNVML_REASONS=nvmlDeviceGetCurrentClocksEventReasons")
+    monkeypatch.setattr(script("nvml"), "open_first", lambda names: ctypes.CDLL(str(library)))
+    assert script("nvml").Monitor(0, "0000:41:00.0").read()["celsius"] == 56
+    assert script("nvml").Monitor(1, "0000:99:00.0").read() == {}
+
+
+def test_sensors_are_sampled_while_the_load_runs(script, built, monkeypatch):
+    library = built("libnvidia-ml.so.1", NVML, "-DNVML_REASONS=nvmlDeviceGetCurrentClocksEventReasons")
+    monkeypatch.setattr(script("nvml"), "open_first", lambda names: ctypes.CDLL(str(library)))
+    with script("nvml").Sampler(script("nvml").Monitor(1)) as sampler:
+        pass
+    assert sampler.figures() == {
+        "celsius": 56,
+        "watts": 71,
+        "sm_mhz": 1980,
+        "slowed_by": ["hardware thermal slowdown", "power cap"],
+        "samples": 1,
+    }
+    with script("nvml").Sampler(script("nvml").Monitor(2)) as silent:
+        pass
+    assert silent.figures() == {}
 
 
 def test_without_the_management_library_there_are_no_readings(script, monkeypatch):

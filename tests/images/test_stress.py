@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from compat.build import outcome, parcel
+from compat.cli import verify
 
 SCRIPTS = parcel.FOLDER
 
@@ -115,3 +116,28 @@ def test_the_gravest_of_what_a_load_shows_is_its_finding(before, after, wrong, c
     found = outcome.read(done.stdout.splitlines())[0][-1]
     assert (found.status, found.code) == (("fail", code) if code else ("pass", ""))
     assert (found.figures["rounds"], found.figures["after"]) == (9, after)
+
+
+def result(name, status):
+    return outcome.Probe(name, status, "" if status == "pass" else "why")
+
+
+@pytest.mark.parametrize(
+    ("level", "probes", "code"),
+    [
+        ("stress", [result("plan.packages", "pass"), result("stress.load", "skip")], 3),  # no load ran
+        ("bench", [result("cuda.kernel0", "pass"), result("bench.load", "skip")], 3),
+        ("stress", [result("stress-cuda.kernels0", "pass")], 0),
+        ("framework", [result("torch.import", "pass")], 0),
+        ("framework", [result("torch.import", "skip")], 3),
+    ],
+)
+def test_a_level_whose_own_work_did_not_run_proves_nothing(level, probes, code):
+    assert verify.outcome(outcome.Verification(image="i", level=level, probes=tuple(probes))) == code
+
+
+def test_a_machine_without_a_load_to_run_says_so():
+    words = [sys.executable, str(SCRIPTS / "run.py"), "--level", "stress", "--expect", "cpu", "--frameworks", "jax"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    names = {probe.name: probe.why for probe in outcome.read(done.stdout.splitlines())[0]}
+    assert names["stress.load"] == "no stress is known for what is installed here"
