@@ -1,18 +1,38 @@
-"""Dotted numbers of drivers, toolkits and C libraries.
+"""One reading of versions, specifiers, markers and requirement lines; nothing else in the program parses them.
 
-Framework versions follow PEP 440 and belong to ``packaging``; everything here is a plain dotted number
-(driver 535.86.10, CUDA 12.8.1, ROCm 6.4, glibc 2.35), for which a tuple of integers compares rightly and
-costs a hundredth of the import.
+Numbers of drivers, toolkits and C libraries (535.86.10, CUDA 12.8.1, ROCm 6.4, glibc 2.35) are plain dotted numbers: a
+tuple of integers compares them rightly. Versions of packages follow PEP 440, requirement lines and markers PEP 508;
+``packaging`` reads those. It is imported inside the functions, so that a command which needs none of it does not pay.
+
+A marker is judged in the :class:`Environment` that the caller gives, never in that of the interpreter that runs this.
 """
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Final
 
-from compat.lazy import pattern
+from compat.lazy import dataclass, pattern
+from compat.names import normalise
 
-_DOTTED = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from packaging.ranges import VersionRange
+    from packaging.specifiers import SpecifierSet
+    from packaging.version import Version
+
+_DOTTED: Final = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
+_QUOTED: Final = pattern(r"\"[^\"]*\"|'[^']*'")
+
+# System of a wheel platform -> its names in markers: sys_platform, platform_system, os_name.
+# Source: PEP 508, "Environment Markers".
+_SYSTEMS: Final = {
+    "linux": ("linux", "Linux", "posix"),
+    "win": ("win32", "Windows", "nt"),
+    "macosx": ("darwin", "Darwin", "posix"),
+}
 
 
 @lru_cache(maxsize=4096)
@@ -40,11 +60,33 @@ def _numbers(text: str) -> list[int]:
 
 @lru_cache(maxsize=8192)
 def same_release(left: str, right: str) -> bool:
-    """Whether two texts name one release; ``2.1`` stands for ``2.1.0``, a pre-release (``2.1rc1``) for nothing else."""
+    """Whether two texts name one release of a package; a local tag (``+cu118``) is no part of a release.
+
+    >>> same_release("2.1", "2.1.0"), same_release("0.0.32.post1", "0.0.32"), same_release("2.1.0+cu118", "2.1")
+    (True, False, True)
+    """
+    if left == right:
+        return True
     try:
-        return release(left) == release(right) and not re.search(r"[a-z]", right)
+        if release(left) != release(right):
+            return False
     except ValueError:
-        return left == right
+        return False
+    if is_release(left) and is_release(right):
+        return True
+    one, other = public(left), public(right)
+    return one is not None and one == other
+
+
+@lru_cache(maxsize=8192)
+def public(text: str) -> Version | None:
+    """A version of a package without its local tag; ``None`` if PEP 440 does not know it."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text.partition("+")[0])
+    except InvalidVersion:
+        return None
 
 
 def is_release(text: str) -> bool:
@@ -89,3 +131,198 @@ def minor(version: str) -> str:
 def same_series(left: str, right: str) -> bool:
     """Whether two versions share major and minor."""
     return minor(left) == minor(right)
+
+
+# --- specifiers (PEP 440) ---
+
+
+@lru_cache(maxsize=4096)
+def specifier(spec: str) -> SpecifierSet | None:
+    """A specifier set, ``">=2,<3"``; ``None`` if it is not one, or holds a variable."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        return SpecifierSet(spec)
+    except InvalidSpecifier:
+        return None
+
+
+def meets(spec: str, version: str) -> bool:
+    """Whether an installer may choose a version for a specifier: pre-releases only where the specifier names one."""
+    return not spec or _contains(spec, version if "+" in spec else version.partition("+")[0])
+
+
+@lru_cache(maxsize=65536)
+def _contains(spec: str, version: str) -> bool:
+    wanted = specifier(spec)
+    return wanted is not None and wanted.contains(version, prereleases=bool(wanted.prereleases))
+
+
+@lru_cache(maxsize=4096)
+def admits(spec: str, version: str) -> bool | None:
+    """Whether a version that is there satisfies a specifier; ``None`` where that is not known.
+
+    It is not known of texts that PEP 440 does not know; of a specifier with a local tag and a version without one,
+    since an index may offer that tag for the plain version; and of a maker's own build of a pre-release
+    (``2.1.0a0+32f93b1``), which may stand for the release.
+    """
+    plain, wanted = public(version), specifier(spec)
+    if plain is None or wanted is None:
+        return None
+    if "+" in spec:
+        return wanted.contains(version, prereleases=True) if "+" in version else None
+    met = wanted.contains(plain, prereleases=True)
+    return None if not met and plain.is_prerelease and "+" in version else met
+
+
+def both(specs: tuple[str, ...]) -> VersionRange:
+    """The versions that all of ``specs`` accept; a specifier that cannot be read bounds nothing."""
+    found = specifier(",".join(sorted({spec for spec in specs if spec and specifier(spec) is not None})))
+    assert found is not None  # each of its parts is one
+    return found.to_range()
+
+
+@lru_cache(maxsize=16384)
+def is_void(specs: tuple[str, ...]) -> bool:
+    """Whether no version satisfies all of ``specs``."""
+    return both(specs).is_empty
+
+
+def clashes(left: str, right: str) -> bool:
+    """Whether no version satisfies both specifiers; one that cannot be read clashes with nothing."""
+    return bool(left and right and left != right) and is_void((left, right) if left < right else (right, left))
+
+
+# --- requirement lines and markers (PEP 508) ---
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One requirement.
+
+    Attributes:
+        name: package in normalised spelling.
+        spec: its specifiers, sorted and without spaces, ``<5,>=4.25``; empty if any version will do.
+        marker: its environment marker; empty if it has none.
+        extras: extras asked for.
+        url: address, of a requirement that names one.
+        text: the line as it was given.
+    """
+
+    name: str
+    spec: str = ""
+    marker: str = ""
+    extras: tuple[str, ...] = ()
+    url: str = ""
+    text: str = ""
+
+
+@lru_cache(maxsize=16384)
+def read_requirement(line: str) -> Line:
+    """A requirement line: ``Requires-Dist``, a line of a requirements file, an argument.
+
+    Raises:
+        ValueError: if it is no requirement by name; the message says what is wrong with it.
+
+    >>> read_requirement("protobuf (>=4.25,<5) ; python_version > '3.8'").spec
+    '<5,>=4.25'
+    """
+    from packaging.requirements import Requirement
+
+    found = Requirement(line.strip())
+    marker = str(found.marker) if found.marker else ""
+    spec = ",".join(sorted(str(part) for part in found.specifier))
+    return Line(normalise(found.name), spec, marker, tuple(sorted(map(normalise, found.extras))), found.url or "", line)
+
+
+def requirement(line: str) -> Line | None:
+    """The same; ``None`` where it is no requirement by name."""
+    try:
+        return read_requirement(line)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Where a requirement would be installed; the interpreter is CPython.
+
+    Attributes:
+        place: wheel platform, ``linux_x86_64``; ``linux_`` if the machine is not known, empty if nothing is.
+        python: ``3.11``, ``3.13t`` or ``3.11.4``; empty if not known.
+        extras: extras asked for of the package whose requirement it is.
+    """
+
+    place: str = ""
+    python: str = ""
+    extras: tuple[str, ...] = ()
+
+
+def environment(place: str, python: str) -> dict[str, str]:
+    """The marker variables (PEP 508) of a place and a Python, without ``extra``; those that are not known are absent.
+
+    Of a Python known by its minor alone, the patch counts as 9.
+    """
+    short = ".".join(python.removesuffix("t").split(".")[:2])
+    full = python.removesuffix("t") if python.count(".") > 1 else f"{short}.9"
+    known = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
+    known |= {"platform_release": "", "platform_version": ""}
+    if python:
+        known |= {"python_version": short, "python_full_version": full, "implementation_version": full}
+    if place:
+        system, _, machine = place.partition("_")
+        sys_platform, platform_system, os_name = _SYSTEMS.get(system, _SYSTEMS["linux"])
+        known |= {"sys_platform": sys_platform, "platform_system": platform_system, "os_name": os_name}
+        known |= {"platform_machine": {"amd64": "AMD64"}.get(machine, machine)} if machine else {}
+    return known
+
+
+@lru_cache(maxsize=16384)
+def holds(marker: str, world: Environment) -> bool | None:
+    """Whether a marker is true in an environment, the plain install or any of the extras asked for.
+
+    ``None`` where the marker cannot be read, or turns on something that the environment does not know.
+    """
+    if not marker:
+        return True
+    from packaging.markers import InvalidMarker, Marker, UndefinedComparison
+
+    try:
+        parsed = Marker(marker)
+        known = environment(world.place, world.python)
+        answers = {
+            any(parsed.evaluate({**variables, "extra": extra}) for extra in ("", *world.extras))
+            for variables in _variables(marker, known)
+        }
+    except (InvalidMarker, UndefinedComparison, ValueError):
+        return None
+    return answers.pop() if len(answers) == 1 else None
+
+
+def _variables(marker: str, known: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The known variables with every value of the unknown ones that a marker could tell apart.
+
+    A marker compares a variable with the texts that it quotes: to try those, and one below and above all, is enough.
+    """
+    unknown = [name for name in environment("linux_x86_64", "3") if name not in known and name in marker]
+    values = ("0", *(text[1:-1] for text in _QUOTED.findall(marker)), "999")
+    absent = dict.fromkeys((name for name in environment("linux_x86_64", "3") if name not in known), "0")
+    for given in product(values, repeat=len(unknown)):
+        yield {**absent, **known, **dict(zip(unknown, given, strict=True))}
+
+
+def place_of(platform: str, arch: str) -> str:
+    """The wheel platform of a system and machine, as the matrix spells it: ``linux_x86_64``, ``win_amd64``.
+
+    Args:
+        platform: ``linux``, ``wsl2``, ``windows``, ``darwin``; empty if not known, and then so is the place.
+        arch: ``x86_64``, ``aarch64`` or another name of them; empty if not known: ``linux_`` is Linux on any machine.
+    """
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(arch, arch)
+    if platform.startswith(("linux", "wsl")):
+        return f"linux_{machine}"
+    if platform == "windows":
+        return "win_arm64" if machine == "aarch64" else "win_amd64"
+    if platform == "darwin":
+        return "macosx_arm64" if machine == "aarch64" else f"macosx_{machine}"
+    return ""

@@ -24,7 +24,7 @@ from compat.resolve.options import ANY_PYTHON
 from compat.resolve.preference import SURE, order
 from compat.resolve.request import is_beyond, read
 from compat.resolve.search import Search
-from compat.resolve.specs import holds
+from compat.versions import Environment, holds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _counts(wish: Wish, target: Situation, known: Knowledge) -> bool:
     for option in known.packages.options(wish.package):
         bits |= option.pythons
     pythons = (target.python,) if target.python else known.pythons.of(bits if bits > 0 else ANY_PYTHON) or ("3",)
-    return any(holds(wish.marker, target.place, python, wish.extras) for python in pythons)
+    return any(holds(wish.marker, Environment(target.place, python, wish.extras)) is not False for python in pythons)
 
 
 def is_open(plan: Plan) -> bool:

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.lazy import dataclass
 from compat.resolve.options import ANY_PYTHON, fixes_minor
-from compat.resolve.specs import clashes, meets
+from compat.versions import clashes, meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.options import Line, Option
+    from compat.resolve.options import Option
+    from compat.versions import Line
 
 
 @dataclass(frozen=True, slots=True)

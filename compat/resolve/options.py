@@ -7,13 +7,11 @@ be treated as one (*lane* for runtimes, *kit* for verdicts, equal *lines* as one
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lazy import dataclass, pattern
-from compat.names import normalise
+from compat.versions import Line, requirement
 
 if TYPE_CHECKING:
     from compat.matrix.rows import Build
@@ -36,18 +34,7 @@ VENDORS: Final = {
 # Documented and measured rows are equally good; inferred ones come after both.
 HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
 
-_LINE = pattern(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;()]*)\)?\s*(?:;(.*))?", re.DOTALL)
 _RUNTIME = pattern(r"([a-z]*)([\d.]*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One requirement of a build: normalised ``name``, ``spec`` and ``marker``."""
-
-    name: str
-    spec: str
-    marker: str = ""
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,13 +92,9 @@ def split_runtime(runtime: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-@lru_cache(maxsize=16384)
 def line(text: str) -> Line:
-    """A Requires-Dist line, split; the laws of the matrix vouch for the grammar of its own."""
-    found = _LINE.match(text)
-    name, spec, marker = found.groups() if found else (text, "", None)
-    tidy = ",".join(sorted(filter(None, "".join(spec.split()).split(","))))
-    return Line(normalise(name), tidy, (marker or "").strip(), text)
+    """A Requires-Dist line of a row; the laws of the matrix vouch for its grammar."""
+    return requirement(text) or Line(text, text=text)
 
 
 def is_at(option: Option, place: str) -> bool:

@@ -17,8 +17,8 @@ from compat.resolve.tables import Answers
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
-    from compat.resolve.options import Line
     from compat.resolve.pythons import Pythons
+    from compat.versions import Line
 
 
 class Packages:

@@ -13,7 +13,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from compat.resolve.specs import both, is_void
+from compat.versions import both, is_void
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.resolve.situation import DEFAULT_ARCH
+from compat.versions import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,28 +40,19 @@ def read_places(hosts: Sequence[Host], devices: Sequence[Device], into: Constrai
         into.fact("platform", "wsl2", "platform wsl2", stated.source("platform"))  # only ever repeated, never broken
     elif platform != "linux":
         platform_bit = into.fact("platform", platform, f"platform {platform}", stated.source("platform"))
-    tags = {_tag(platform, arch): 0}
+    tags = {place_of(platform, arch): 0}
     for other, cost in (
         (arch, platform_bit),
         *((_other(arch), bits) for bits in {arch_bit, arch_bit | platform_bit} if arch_bit),
     ):
         if cost:
-            tags.setdefault(_tag("linux" if cost & platform_bit else platform, other), cost)
+            tags.setdefault(place_of("linux" if cost & platform_bit else platform, other), cost)
     return tuple(tags.items())
 
 
 def _other(arch: str) -> str:
     """The other architecture that builds are published for."""
     return "aarch64" if arch == DEFAULT_ARCH else DEFAULT_ARCH
-
-
-def _tag(platform: str, arch: str) -> str:
-    """The wheel platform of a system and machine, as the matrix spells it."""
-    if platform == "windows":
-        return "win_arm64" if arch == "aarch64" else "win_amd64"
-    if platform == "darwin":
-        return "macosx_arm64" if arch == "aarch64" else "macosx_x86_64"
-    return f"linux_{arch}"
 
 
 def is_wsl(host: Host) -> bool:

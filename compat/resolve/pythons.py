@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.resolve.options import ANY_PYTHON
-from compat.resolve.specs import holds
+from compat.versions import Environment, holds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from compat.resolve.options import Line
+    from compat.versions import Line
 
 
 class Pythons:
@@ -45,5 +45,6 @@ class Pythons:
             return ANY_PYTHON
         key = (line.marker, place, extras, len(self._minors))
         if key not in self._markers:
-            self._markers[key] = self.bits([one for one in self._minors if holds(line.marker, place, one, extras)])
+            worlds = [(one, Environment(place, one, extras)) for one in self._minors]
+            self._markers[key] = self.bits([one for one, world in worlds if holds(line.marker, world) is not False])
         return self._markers[key]

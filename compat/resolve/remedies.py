@@ -22,7 +22,7 @@ from compat.resolve.commanding import cpu_command, gpu_command, half_command, me
 from compat.resolve.options import split_runtime
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
-from compat.resolve.specs import meets
+from compat.versions import meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

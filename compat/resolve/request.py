@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from compat.errors import InputError
 from compat.names import normalise
-from compat.resolve.specs import is_void, meets
 from compat.resolve.wishes import Wish
+from compat.versions import is_void, meets, read_requirement, same_release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from packaging.requirements import Requirement
-
     from compat.resolve.knowledge import Knowledge
+    from compat.versions import Line
 
 # Characters of one requirement that are read; real ones stay far below it.
 _LONGEST = 500
@@ -41,16 +40,15 @@ def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
     return wishes
 
 
-def _wish(text: str, parsed: Requirement, known: Knowledge, beside: tuple[str, ...]) -> Wish:
+def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) -> Wish:
     """One wish; a name without builds must be a dependency, of the packages asked for ``beside`` it or of any other.
 
     A distribution's name asks for that distribution where builds are published under it (``tensorflow-cpu``), and is a
     mere alias elsewhere (``pytorch``).
     """
-    name = normalise(parsed.name)
+    name = parsed.name
     row = known.matrix.package(name)
-    extras = tuple(sorted(map(normalise, parsed.extras)))
-    bare = Wish(text.strip(), name, _specifier(parsed), extras, str(parsed.marker or ""))
+    bare = Wish(text.strip(), name, parsed.spec, parsed.extras, parsed.marker)
     if row is None:
         if (
             not any(name in known.packages.line_names(package) for package in beside)
@@ -70,28 +68,21 @@ def _wish(text: str, parsed: Requirement, known: Knowledge, beside: tuple[str, .
     return wish
 
 
-def _parse(text: str) -> Requirement:
+def _parse(text: str) -> Line:
     """A requirement by PEP 508; whatever is refused says what would have been accepted."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
     where = f"argument {text[:60]!r}"
     expected = 'a requirement such as "torch==2.0.1" or "tensorflow[and-cuda]>=2.15,<2.17"'
     if len(text) > _LONGEST:
         raise InputError(f"a requirement of {len(text)} characters", where=where, expected=expected)
     try:
-        parsed = Requirement(text.strip())
-    except InvalidRequirement as error:
+        parsed = read_requirement(text)
+    except ValueError as error:
         raise InputError(f"not a requirement: {str(error).splitlines()[0]}", where=where, expected=expected) from None
     if parsed.url:
         raise InputError(
             "a requirement with an address", where=where, expected="a version; what an address holds is unknown"
         )
     return parsed
-
-
-def _specifier(parsed: Requirement) -> str:
-    """The specifier in one spelling: a conda-like ``==2.0.1.`` never reaches this, and order does not matter."""
-    return ",".join(sorted(str(part) for part in parsed.specifier))
 
 
 def _unknown(name: str, known: Knowledge) -> InputError:
@@ -125,7 +116,13 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
         raise InputError(
             f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected="a range that holds one"
         )
-    releases = sorted({option.full for option in options if _same_release(wish, option.version)})
+    releases = sorted(
+        {
+            option.full
+            for option in options
+            if wish.spec.startswith("==") and same_release(wish.spec[2:], option.version)
+        }
+    )
     shown = releases or list(dict.fromkeys(option.version for option in options))[:12]
     more = "" if releases else " and older" if len(known.packages.versions(wish.package)) > len(shown) else ""
     raise InputError(
@@ -136,19 +133,11 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
     )
 
 
-def _same_release(wish: Wish, version: str) -> bool:
-    """Whether a wish pins this release, be it with a local tag that does not exist."""
-    return wish.spec.startswith("==") and wish.spec[2:].partition("+")[0] == version
-
-
 def is_beyond(wish: Wish, known: Knowledge) -> bool:
     """Whether the wish can only mean releases older than the oldest the matrix holds."""
-    from packaging.specifiers import SpecifierSet
-
     versions = known.packages.versions(wish.package)
     if not versions:
         return True
     if any(meets(wish.spec, version) for version in versions) or "+" in wish.spec:
         return False
-    below = SpecifierSet(f"<{versions[-1]}").to_range()
-    return not (SpecifierSet(wish.spec).to_range() & below).is_empty
+    return not is_void((wish.spec, f"<{versions[-1]}"))

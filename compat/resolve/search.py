@@ -22,11 +22,12 @@ from compat.resolve.alternatives import FITS
 from compat.resolve.images import Footing, Images
 from compat.resolve.joints import Joints
 from compat.resolve.needs import Need
-from compat.resolve.options import ANY_PYTHON, Line
+from compat.resolve.options import ANY_PYTHON
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
 from compat.resolve.variables import Variable, variables
 from compat.resolve.weighing import FORWARD, Scale, Weighed
+from compat.versions import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

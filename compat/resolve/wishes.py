@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.lazy import dataclass
-from compat.resolve.specs import meets
+from compat.versions import meets
 
 if TYPE_CHECKING:
     from compat.resolve.options import Option

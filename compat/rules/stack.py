@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from compat.facts import Build
 from compat.lazy import dataclass
 from compat.rules.captures import cudnn_version, runtime_of
+from compat.versions import Environment, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -192,15 +193,12 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
 
 def platform_tag(host: Host) -> str:
     """The platform as the matrix writes it (``linux_x86_64``); empty as far as unknown."""
-    system = host["platform"] or ""
-    arch = {"amd64": "x86_64", "arm64": "aarch64"}.get(host["arch"] or "", host["arch"] or "")
-    if system.startswith(("linux", "wsl")):
-        return f"linux_{arch}" if arch else "linux_"
-    if system == "windows":
-        return "win_amd64" if arch in {"", "x86_64"} else "win_arm64"
-    if system == "darwin":
-        return f"macosx_{'arm64' if arch == 'aarch64' else arch}" if arch else "macosx_"
-    return ""
+    return place_of(host["platform"] or "", host["arch"] or "")
+
+
+def world(host: Host) -> Environment:
+    """Where a requirement of an installed package counts: the host's own platform and Python, as far as known."""
+    return Environment(platform_tag(host), host["python"] or "")
 
 
 def on_platform(row: rows.Build, host: Host) -> bool:

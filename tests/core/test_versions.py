@@ -67,6 +67,14 @@ def test_trailing_zeros_never_matter(text):
         ("nightly", "nightly", True),
         ("nightly", "stable", False),
         ("2.1", "nightly", False),
+        ("0.0.32.post1", "0.0.32.post1", True),
+        ("0.0.32.post1", "0.0.32", False),
+        ("0.0.32", "0.0.32.post1", False),
+        ("2.7.post1", "2.7.0-1", True),
+        ("2.1rc1", "2.1.0rc1", True),
+        ("2.1.0+cu118", "2.1", True),
+        ("2.1.0+cu118", "2.1.0+cu121", True),
+        ("1!2.0", "2.0", False),
     ],
 )
 def test_two_texts_name_one_release_or_do_not(left, right, one):

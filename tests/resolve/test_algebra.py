@@ -16,10 +16,10 @@ from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.corrections import conflicts, singles
 from compat.resolve.joints import fits_runtime
 from compat.resolve.knowledge import Knowledge
-from compat.resolve.options import ANY_PYTHON, line, split_runtime
+from compat.resolve.options import ANY_PYTHON, split_runtime
 from compat.resolve.pins import tightened
 from compat.resolve.preference import MEASURES, ORDERS, order
-from compat.resolve.specs import clashes, environment, holds, meets
+from compat.versions import meets
 
 BITS = st.integers(0, 2**6 - 1)
 SETS = st.lists(BITS, min_size=1, max_size=5).map(tuple)
@@ -74,41 +74,7 @@ def test_singles_are_the_bits(bits: int) -> None:
     assert all(one.bit_count() == 1 for one in singles(bits))
 
 
-# --- specifiers and markers ---
-
-
-@pytest.mark.parametrize(
-    ("spec", "version", "expected"),
-    [
-        ("==2.0.1", "2.0.1+cu118", True),
-        ("==2.0.1+cu118", "2.0.1+cu118", True),
-        ("==2.0.1+cu118", "2.0.1", False),
-        ("<2.1", "2.0.1+cu118", True),
-        (">=2,<3", "3.0.0", False),
-        ("~=2.9.0", "2.9.1", True),
-        (">=1.0", "2.0.0rc1", False),
-        ("==2.0.0rc1", "2.0.0rc1", True),
-        ("", "1.0.post1", True),
-    ],
-)
-def test_meeting_a_specifier(spec: str, version: str, expected: bool) -> None:
-    assert meets(spec, version) is expected
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "expected"),
-    [
-        ("==8.9.2.26", "==9.1.0.70", True),
-        ("==8.9.2.26", ">=8.6", False),
-        ("<1.24", ">=1.26", True),
-        ("<=1.24.3,>=1.22", ">=1.24", False),
-        ("", "<1", False),
-        ("<5.0.0dev", ">=4.25", False),
-    ],
-)
-def test_clashing_specifiers(left: str, right: str, expected: bool) -> None:
-    assert clashes(left, right) is expected
-    assert clashes(right, left) is expected
+# --- specifiers ---
 
 
 @given(st.lists(st.sampled_from(["<2", ">=1", ">=0.5", "!=1.5", "<3", "~=1.2"]), min_size=1, max_size=4))
@@ -117,49 +83,6 @@ def test_a_tightened_specifier_accepts_the_same_versions(specs: list[str]) -> No
     for version in ("0.4", "0.5", "1.0", "1.2", "1.5", "1.9", "2.0", "2.5", "3.0"):
         assert meets(tight, version) == all(meets(spec, version) for spec in specs)
     assert len(tight.split(",")) <= len(specs)
-
-
-@pytest.mark.parametrize(
-    ("marker", "place", "python", "expected"),
-    [
-        ('python_version < "3.15"', "linux_x86_64", "3.14t", True),
-        ('python_version < "3.9"', "linux_x86_64", "3.10", False),
-        ('platform_machine == "x86_64" and platform_system == "Linux"', "linux_x86_64", "3.11", True),
-        ('platform_machine == "x86_64"', "linux_aarch64", "3.11", False),
-        ('sys_platform == "win32"', "win_amd64", "3.11", True),
-        ('sys_platform == "darwin"', "macosx_arm64", "3.11", True),
-        ('extra == "and-cuda"', "linux_x86_64", "3.11", True),
-        ("this is no marker", "linux_x86_64", "3.11", True),
-    ],
-)
-def test_markers(marker: str, place: str, python: str, expected: bool) -> None:
-    assert holds(marker, place, python, ("and-cuda",)) is expected
-
-
-def test_an_extra_that_was_not_asked_for_does_not_count() -> None:
-    assert not holds('extra == "and-cuda"', "linux_x86_64", "3.11", ())
-
-
-def test_the_environment_has_every_name_of_pep_508() -> None:
-    from packaging.markers import default_environment
-
-    assert environment("linux_x86_64", "3.11").keys() == default_environment().keys()
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("nvidia-cudnn-cu12==9.1.0.70", ("nvidia-cudnn-cu12", "==9.1.0.70", "")),
-        ("Typing_Extensions >= 4.8 , < 5", ("typing-extensions", "<5,>=4.8", "")),
-        ("jax-cuda12-plugin[with-cuda]<=0.9,>=0.9", ("jax-cuda12-plugin", "<=0.9,>=0.9", "")),
-        ('numpy>=1.26; python_version >= "3.12"', ("numpy", ">=1.26", 'python_version >= "3.12"')),
-        ("protobuf (>=3.20.3,<5)", ("protobuf", "<5,>=3.20.3", "")),
-        ("triton", ("triton", "", "")),
-    ],
-)
-def test_requirement_lines(text: str, parts: tuple[str, str, str]) -> None:
-    found = line(text)
-    assert (found.name, found.spec, found.marker) == parts
 
 
 # --- runtimes ---

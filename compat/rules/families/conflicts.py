@@ -10,7 +10,7 @@ import compat.rules.requirements as requirements
 from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import framework, packages_of
+from compat.rules.stack import framework, packages_of, world
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -87,7 +87,7 @@ class FrameworksConflict(Rule):
         """An installed NVIDIA library outside what a framework requires of it."""
         packages = packages_of(host)
         for name, lines in (host["package_requires"] or {}).items():
-            for asked, there in requirements.broken(lines, packages, host["python"] or ""):
+            for asked, there in requirements.broken(lines, packages, world(host)):
                 if asked.name.startswith("nvidia-"):
                     detail = f"{name} asks for {asked.name}{asked.specifier}; {there} is installed."
                     return Found(detail=detail, facts=(f"package_requires.{name}", *cited(host, asked.name)))

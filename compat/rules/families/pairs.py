@@ -9,7 +9,7 @@ import compat.rules.requirements as requirements
 from compat.findings import Fix
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import framework, packages_of, plain, row_of
+from compat.rules.stack import framework, packages_of, plain, row_of, world
 from compat.versions import release
 
 if TYPE_CHECKING:
@@ -76,11 +76,7 @@ def mismatches(host: Host, matrix: Matrix) -> Iterator[tuple[str, str, requireme
 def _hub_faults(lines: tuple[str, ...], packages: Mapping[str, str], host: Host) -> list[tuple[requirements.Asks, str]]:
     """Requirements on a framework that are violated; a pin with a local tag counts without it."""
     clean = [re.sub(r"\+[\w.]+", "", line) for line in lines]
-    return [
-        item
-        for item in requirements.broken(clean, packages, host["python"] or "")
-        if item[0].name in {*_HUBS, "triton"}
-    ]
+    return [item for item in requirements.broken(clean, packages, world(host)) if item[0].name in {*_HUBS, "triton"}]
 
 
 def _stated(host: Host, packages: Mapping[str, str]) -> Iterator[tuple[str, str, requirements.Asks, str, None]]:
@@ -208,7 +204,7 @@ def _numpy(host: Host, matrix: Matrix) -> Outcome:
     for name in ("torch", "tensorflow", "jax"):
         item = framework(host, matrix, name)
         row = item.row or row_of(matrix, name, item.version, "", host) if item else None
-        faults = requirements.broken(row.requires, {"numpy": packages["numpy"]}, host["python"] or "") if row else []
+        faults = requirements.broken(row.requires, {"numpy": packages["numpy"]}, world(host)) if row else []
         if faults and item:
             detail = f"{item.label} wants numpy{faults[0][0].specifier}; numpy {packages['numpy']} is installed."
             fix = Fix(
