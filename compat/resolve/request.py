@@ -116,13 +116,8 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
         raise InputError(
             f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected="a range that holds one"
         )
-    releases = sorted(
-        {
-            option.full
-            for option in options
-            if wish.spec.startswith("==") and same_release(wish.spec[2:], option.version)
-        }
-    )
+    pinned = wish.spec[2:] if wish.spec.startswith("==") else ""
+    releases = sorted({option.full for option in options if pinned and same_release(pinned, option.version)})
     shown = releases or list(dict.fromkeys(option.version for option in options))[:12]
     more = "" if releases else " and older" if len(known.packages.versions(wish.package)) > len(shown) else ""
     raise InputError(

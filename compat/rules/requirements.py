@@ -42,7 +42,7 @@ def broken(lines: Iterable[str], packages: Mapping[str, str], world: Environment
     found = []
     for asked in filter(None, map(read, lines)):
         version = packages.get(asked.name, "")
-        if version and asked.specifier and admits(asked.specifier, version) is False:
-            if versions.holds(asked.marker, world):
-                found.append((asked, version))
+        is_broken = version and asked.specifier and admits(asked.specifier, version) is False
+        if is_broken and versions.holds(asked.marker, world):
+            found.append((asked, version))
     return found
