@@ -11,6 +11,7 @@ from compat.app.files import only_once, read_text, shown
 from compat.app.plans import Target, machines_of
 from compat.findings import Report, ranked
 from compat.sources import environment, requirements
+from compat.sources.files import edited
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +178,8 @@ def _followed(step: Install, folder: Path, depth: int) -> Install:
         inner = _named(file, folder) if depth else None
         if inner is None:
             continue
-        found = _followed(_listed(inner, step), folder, depth - 1)
+        scripts = tuple(script for name, script in step.edits if name == file)
+        found = _followed(_listed(inner, step, scripts), folder, depth - 1)
         step = replace(
             step,
             requests=(*step.requests, *(replace(request, line=step.line) for request in found.requests)),
@@ -190,9 +192,12 @@ def _followed(step: Install, folder: Path, depth: int) -> Install:
     return replace(step, requests=tuple(requirements.constrained(step.requests, bounds))) if bounds else step
 
 
-def _listed(path: Path, step: Install) -> Install:
-    """What a requirements file lists; of a conda environment the packages of the step's own manager."""
-    text = read_text(str(path), limit=_LIMIT)
+def _listed(path: Path, step: Install, scripts: Sequence[str] = ()) -> Install:
+    """What a requirements file lists, changed first as earlier steps do.
+
+    Of a conda environment these are the packages of the step's own manager.
+    """
+    text = edited(read_text(str(path), limit=_LIMIT), scripts) or ""
     if step.manager != "conda":
         return requirements.from_text(text)[0]
     if path.suffix not in {".yml", ".yaml"}:
@@ -201,9 +206,10 @@ def _listed(path: Path, step: Install) -> Install:
 
 
 def _named(file: str, folder: Path) -> Path | None:
-    """A file of the folder, by its path or (as images copy files around) by its bare name; else nothing."""
-    for candidate in (file, Path(file).name):
-        path = (folder / candidate).resolve()
+    """A file of the folder: by its path, or by the end of its path, as images move files around."""
+    parts = [part for part in Path(file).parts if part not in {"/", "."}]
+    for place in range(len(parts)):
+        path = folder.joinpath(*parts[place:]).resolve()
         if path.is_file() and path.is_relative_to(folder):
             return path
     return None

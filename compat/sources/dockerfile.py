@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import field, replace
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass
-from compat.sources import heredocs, requirements, settings, shell
+from compat.sources import files, heredocs, requirements, settings, shell
 from compat.sources.values import Ask, Command, Install, Stage
 
 if TYPE_CHECKING:
@@ -56,7 +57,11 @@ class _Draft:
     env_lines: dict[str, int] = field(default_factory=dict)
     installs: list[Install] = field(default_factory=list)
     commands: list[Command] = field(default_factory=list)
-    copies: list[str] = field(default_factory=list)
+    carried: list[tuple[str, str]] = field(default_factory=list)
+    placed: dict[str, str] = field(default_factory=dict)
+    edits: list[tuple[str, str]] = field(default_factory=list)
+    clones: set[str] = field(default_factory=set)
+    away: bool = False  # whether it works in a folder that a clone has made
     settings: dict[str, str] = field(default_factory=dict)
     written_files: dict[str, list[Written]] = field(default_factory=dict)
     user: str = ""
@@ -79,7 +84,7 @@ class _Draft:
             commands=tuple(self.commands),
             env=self.args | self.env,
             env_lines=self.env_lines,
-            copies=tuple(self.copies),
+            carried=tuple(self.carried),
             user=self.user,
         )
 
@@ -160,6 +165,8 @@ def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Dr
         draft.env = dict(drafts[parent].env)
         draft.settings = dict(drafts[parent].settings)
         draft.env_lines = dict(drafts[parent].env_lines)
+        draft.placed, draft.edits = dict(drafts[parent].placed), list(drafts[parent].edits)
+        draft.clones, draft.away = set(drafts[parent].clones), drafts[parent].away
     return draft
 
 
@@ -189,11 +196,22 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
         case "CMD" | "ENTRYPOINT":
             draft.commands += _later(item)
         case "COPY" | "ADD":
-            draft.copies += [source for flag, source in _FLAG.findall(item.rest) if flag == "from"]
             _keep(draft, heredocs.copied(item.rest.partition("\n")[0], item.documents))
+            _copy(item, draft)
             _configuration(item.rest, draft)
+        case "WORKDIR":
+            draft.away = bool({*item.rest.strip().split("/")} & draft.clones)
         case "USER":
             draft.user = shell.fill(item.rest.strip(), draft.values())
+
+
+def _copy(item: Instruction, draft: _Draft) -> None:
+    """What a COPY brings from another stage, or from the folder of the build."""
+    origin, sources, target = files.copied(shell.fill(item.rest.partition("\n")[0], draft.values()))
+    if origin:
+        draft.carried += [(origin, source) for source in sources]
+    else:
+        draft.placed |= files.placed(sources, target)
 
 
 def _configuration(text: str, draft: _Draft) -> None:
@@ -222,8 +240,28 @@ def _run(item: Instruction, draft: _Draft) -> None:
         draft.settings |= settings.configured(command)
     _keep(draft, heredocs.saved(item.rest, item.documents))
     _keep(draft, heredocs.echoed(item.rest, item.line))
+    draft.placed |= files.mounted(flags)
     values = {**draft.settings, **draft.values()}
-    draft.installs += (settings.applied(_merged(step, draft), values) for step in shell.installs(found))
+    away = draft.away
+    for command in found:
+        draft.edits += files.edits([command])
+        draft.clones |= files.cloned(command)
+        away |= command.words[0] == "cd" and bool({*command.words[-1].split("/")} & draft.clones)
+        for step in shell.installs([command]):
+            known = replace(step, files=()) if away else _placed(_merged(step, draft), draft)
+            draft.installs.append(settings.applied(known, values))
+
+
+def _placed(step: Install, draft: _Draft) -> Install:
+    """The step with its files as the folder of the build has them, and with what was done to them since."""
+    found: list[str] = []
+    changes: list[tuple[str, str]] = []
+    for name in step.files:
+        bare = PurePosixPath(name).name
+        source = draft.placed.get(bare, name)
+        found.append(source)
+        changes += [(source, script) for target, script in draft.edits if fnmatchcase(bare, PurePosixPath(target).name)]
+    return replace(step, files=tuple(found), edits=tuple(changes))
 
 
 def _keep(draft: _Draft, files: Iterable[Written]) -> None:
@@ -235,8 +273,11 @@ def _keep(draft: _Draft, files: Iterable[Written]) -> None:
 def _merged(step: Install, draft: _Draft) -> Install:
     """The step with what the requirement files list that the Dockerfile itself has written, each at its own line."""
     for name in step.files if step.manager in {"pip", "uv"} else ():
-        for file in draft.written_files.get(PurePosixPath(name).name, ()):
-            listed = requirements.from_text(file.text, file.line)[0]
+        bare = PurePosixPath(name).name
+        changes = [script for target, script in draft.edits if fnmatchcase(bare, PurePosixPath(target).name)]
+        for file in draft.written_files.get(bare, ()):
+            text = files.edited(file.text, changes)
+            listed = requirements.from_text(text or "", file.line)[0]
             step = replace(
                 step,
                 requests=(*step.requests, *listed.requests),

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from compat.names import normalise
-from compat.sources import requirements, settings
+from compat.sources import conditions, requirements, settings
 from compat.sources.values import Command, Install, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from compat.sources.values import Action
+
 # Parts the lines of one continued command, where a newline would end it; a blank to every reader of words.
 CONTINUED: Final = "\r"
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)(?:(:?[-+]|##?|%%?)([^{}]*))?\}|(\w+))")
 _LONGEST: Final = 131_072  # characters; Linux passes no longer argument (execve(2), MAX_ARG_STRLEN)
 _BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
 _FOLLOWS: Final = re.compile(r"[ )]*(..?)?", re.DOTALL)
@@ -31,6 +34,8 @@ _VALUED: Final = frozenset({"-u", "--user", "-g", "--group", "-h", "--host", "-D
 _SKIP: Final = frozenset(
     ["sudo", "exec", "time", "then", "do", "else", "elif", "if", "while", "!", "(", "{", "eval", "nohup", "env"]
 )
+_ASKS: Final = re.compile(r"(?:^|\s)(?:el)?if(?=\s)")
+_ALTERNATIVES: Final = re.compile(r"(?:;;|\bin)\s*((?:[^\s;|()]{1,60}\s*\|\s*)+)\Z")
 _CONDITION: Final = frozenset({"if", "elif", "while", "until", "!"})
 _LEADS: Final = frozenset({"then", "do", "else", "{", "("})
 _PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
@@ -38,11 +43,17 @@ _PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
 _CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
 _UV: Final = re.compile(r"(?:.*/)?uv")
 _PROJECT: Final = re.compile(r"(?:.*/)?(?:pipenv|poetry|pdm)")
+_SYSTEM_FOLDERS: Final = frozenset({"/usr/bin", "/usr/local/bin", "/bin"})
+_ACTIONS: Final[Mapping[str, Action]] = {
+    "install": "install",
+    "uninstall": "uninstall",
+    "wheel": "wheel",
+}
 _APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """``text`` with ``$NAME``, ``${NAME:-default}`` and ``${NAME:+other}`` filled in; unknown names stay.
+    """``text`` with ``$NAME``, ``${NAME:-default}``, ``${NAME:+other}``, ``${NAME##x}`` filled in; unknown names stay.
 
     Values that grow past what a program can be given (``ENV A=$A$A``, over and over) stay as written.
     """
@@ -57,10 +68,12 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     def chosen(found: re.Match[str]) -> str:
         name, mark, other = found[1] or found[4], found[2], found[3]
         value = values.get(name)
-        if mark == "+":
+        if mark and mark[-1] == "+":
             return other if value else ""
-        if mark == "-":
+        if mark and mark[-1] == "-":
             return value or other
+        if mark:
+            return found.group() if value is None else _trimmed(value, mark, other)
         return value if value is not None else found.group()
 
     for _ in range(3):  # a default may hold a variable again; deeper nesting does not occur
@@ -69,6 +82,16 @@ def fill(text: str, values: Mapping[str, str]) -> str:
             break
         text = filled
     return text
+
+
+def _trimmed(value: str, mark: str, pattern: str) -> str:
+    """``${NAME##pattern}`` and its kin: a value without what a pattern matches at its beginning or its end."""
+    ends = range(len(value) + 1) if mark in {"#", "%%"} else range(len(value), -1, -1)
+    for place in ends:
+        part, rest = (value[:place], value[place:]) if mark[0] == "#" else (value[place:], value[:place])
+        if fnmatchcase(part, pattern):
+            return rest
+    return value
 
 
 class Word(str):
@@ -94,24 +117,64 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
     """The simple commands of a script, in order; quotes are honoured, separators inside them are not."""
     found: list[Command] = []
     exported: dict[str, str] = {}
-    arms = _Arms()
+    arms, chain = _Arms(), _Chain()
     pieces = _pieces(script)
     for number, (offset, piece) in enumerate(pieces):
-        condition = arms.enter(piece)
+        end = pieces[number + 1][0] if number + 1 < len(pieces) else len(script)
+        condition = arms.enter(piece, _condition(script, pieces, number), _patterns(script, offset))
         words, own = _prefixed(_split(piece, line))
-        line += _breaks(script, offset, pieces[number + 1][0] if number + 1 < len(pieces) else len(script))
+        line += _breaks(script, offset, end)
+        runs = chain.enter(piece, script[offset + len(piece) : end].strip(), plain=not condition)
         if words[:1] == ["export"]:
             exported |= dict(word.split("=", 1) for word in words[1:] if "=" in word)
-        if not words:
+        if not words or arms.dead or runs is False:
             continue
         follows = _FOLLOWS.match(script, offset + len(piece))
         after = (follows[1] or "") if follows and number + 1 < len(pieces) else ""
         guarded = condition or after == "||" or (after[:1] in {"|", "&"} and after != "&&")
         variables = tuple((exported | own).items())
+        place = arms.place or ("" if runs else f"{number}.0")
         for inner in _unwrapped(words):
-            settled, branch = (*variables, *inner.settings), arms.place or inner.branch
-            found.append(Command(inner.words, inner.line, build, settled, guarded or inner.guarded, branch))
+            settled, branch = (*variables, *inner.settings), place or inner.branch
+            found.append(Command(inner.words, inner.line, build, settled, guarded or inner.guarded, branch, inner.home))
     return tuple(found)
+
+
+def _condition(script: str, pieces: Sequence[tuple[int, str]], number: int) -> str:
+    """What an ``if`` or ``elif`` of a piece asks: the text up to the piece that begins with ``then``."""
+    offset, piece = pieces[number]
+    start = max((found.end() for found in _ASKS.finditer(piece)), default=-1)
+    if start < 0:
+        return ""
+    following = (place for place, text in pieces[number + 1 :] if text.split()[:1] == ["then"])
+    return script[offset + start : next(following, len(script))].strip().rstrip(";").strip()
+
+
+def _patterns(script: str, offset: int) -> str:
+    """The patterns of an arm of a ``case`` before its last one: ``a|b|``."""
+    found = _ALTERNATIVES.search(script, max(0, offset - _WINDOW), offset)
+    return found[1] if found else ""
+
+
+class _Chain:
+    """Tests that commands follow: ``[ "$GPU" = 1 ] && pip install ...``."""
+
+    def __init__(self) -> None:
+        self._verdict: bool | None = True
+        self._joint = ""
+
+    def enter(self, piece: str, joint: str, *, plain: bool) -> bool | None:
+        """Whether a piece runs; ``joint`` stands behind it, and one that is not ``plain`` is an ``if``'s condition."""
+        here = True if self._joint != "&&" or not plain else self._verdict
+        if self._joint == "||" and plain and self._tested:
+            here = None if self._verdict is None else not self._verdict
+        self._tested = plain and piece.split()[:1] in (["["], ["[["], ["test"])
+        own = conditions.holds(piece) if self._tested else True
+        self._verdict = False if here is False or own is False else None if here is None or own is None else True
+        self._joint = joint[:2]
+        return here
+
+    _tested = False
 
 
 def _breaks(text: str, start: int, end: int) -> int:
@@ -119,42 +182,85 @@ def _breaks(text: str, start: int, end: int) -> int:
     return text.count("\n", start, end) + text.count(CONTINUED, start, end)
 
 
+@dataclass(slots=True)
+class _Arm:
+    """The arm of an ``if`` or ``case`` that is being read: whether it runs, ``None`` where that is not known."""
+
+    number: int
+    place: int = -1
+    runs: bool | None = None
+    begun: bool = False
+    settled: bool = False  # an earlier arm runs for sure
+    doubt: bool = False  # an earlier arm may run
+    word: str = "$"  # what a case looks at
+
+    def next(self, verdict: bool | None) -> None:
+        """Go on to the next arm, whose own condition gives ``verdict``."""
+        self.settled |= self.runs is True
+        self.doubt |= self.runs is None and self.begun
+        self.begun = True
+        self.place += 1
+        self.runs = False if self.settled or verdict is False else None if self.doubt else verdict
+
+
 class _Arms:
     """Which arm of which ``if`` or ``case`` the commands stand in, read off their first words."""
 
     def __init__(self) -> None:
-        self._open: list[list[int]] = []
+        self._open: list[_Arm] = []
         self._count = 0
 
     @property
     def place(self) -> str:
-        """The innermost arm, ``2.1``."""
-        return ".".join(map(str, self._open[-1])) if self._open else ""
+        """The innermost arm of which it is not known whether it runs, ``2.1``; empty if there is none."""
+        return next((f"{arm.number}.{arm.place}" for arm in reversed(self._open) if arm.runs is None), "")
 
-    def enter(self, piece: str) -> bool:
-        """Take note of the words that a piece begins with (``then if``); whether it is a condition."""
-        condition, rest = False, iter(piece.split())
+    @property
+    def dead(self) -> bool:
+        """Whether the defaults of the file never come here."""
+        return any(arm.runs is False for arm in self._open)
+
+    def enter(self, piece: str, condition: str, patterns: str) -> bool:
+        """Take note of the words that a piece begins with (``then if``); whether it is a condition.
+
+        Args:
+            piece: the piece of the script.
+            condition: what an ``if`` or ``elif`` in it asks, up to its ``then``.
+            patterns: those of a ``case`` that stand before it, each with its bar.
+        """
+        asks, words = False, piece.split()
+        rest = iter(words)
         for word in rest:
-            condition |= word in _CONDITION
+            asks |= word in _CONDITION
             match word:
                 case "if" | "case":
                     self._count += 1
-                    self._open.append([self._count, 0])
-                    # a case has the word that it matches before "in", and its first arm behind
-                    _ = word == "case" and "in" in rest
-                case "elif" | "else":
-                    self._next()
+                    self._open.append(_Arm(self._count))
+                    if word == "if":
+                        self._next(conditions.holds(condition))
+                    else:  # it has the word that it matches before "in", and its first arm behind
+                        self._open[-1].word, self._open[-1].place = next(rest, "$"), 0
+                        _ = "in" in rest
+                case "elif":
+                    self._next(conditions.holds(condition))
+                case "else":
+                    self._next(True)
                 case "fi" | "esac":
                     self._open = self._open[:-1]
                 case _ if word.endswith(")") and "(" not in word:
-                    self._next()
+                    self._next(conditions.matches(self._word, patterns + word.removesuffix(")")))
                 case _ if word not in _LEADS | _CONDITION:
                     break
-        return condition
+        return asks
 
-    def _next(self) -> None:
+    @property
+    def _word(self) -> str:
+        """What the innermost ``case`` looks at."""
+        return self._open[-1].word if self._open else "$"
+
+    def _next(self, verdict: bool | None) -> None:
         if self._open:
-            self._open[-1][1] += 1
+            self._open[-1].next(verdict)
 
 
 def _split(piece: str, line: int) -> list[str]:
@@ -196,14 +302,16 @@ def _unwrapped(words: list[str]) -> list[Command]:
     """The commands inside ``bash -c '...'``, ``conda run -n env ...`` and ``uv run ...``; else the command itself."""
     if re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh", words[0]) and len(words) > 2 and re.fullmatch(r"-\w*c", words[1]):
         return list(commands(words[2], line_of(words[2], 0)))
+    home = ""
     if words[1:2] == ["run"] and any(runner.fullmatch(words[0]) for runner in (_CONDA, _PROJECT, _UV)):
         rest = words[2:]
         while rest and rest[0].startswith("-"):
             valued = rest[0] in {"-n", "--name", "-p", "--prefix", "--python", "--with", "--extra", "--group"}
+            home = rest[1] if rest[0] in {"-n", "--name", "-p", "--prefix"} and len(rest) > 1 else home
             rest = rest[2:] if valued else rest[1:]
         words = rest or words
     plain = (Word.placed(word.replace(CONTINUED, " "), line_of(word, 0)) for word in words)
-    return [Command(tuple(plain), line_of(words[0], 0))]
+    return [Command(tuple(plain), line_of(words[0], 0), home=home)]
 
 
 def _pieces(script: str) -> list[tuple[int, str]]:
@@ -253,7 +361,7 @@ def installs(found: Sequence[Command]) -> tuple[Install, ...]:
     """The install steps among commands."""
     steps = ((_install(command), command) for command in found if command.build)
     return tuple(
-        replace(settings.applied(step, dict(command.settings)), branch=command.branch)
+        replace(settings.applied(step, dict(command.settings)), branch=command.branch, home=step.home or command.home)
         for step, command in steps
         if step is not None
     )
@@ -264,15 +372,19 @@ def _install(command: Command) -> Install | None:
     words, python = _unredirected(command.words), ""
     if not words:
         return None
+    folder = words[0].rpartition("/")[0]
+    home = folder if folder not in _SYSTEM_FOLDERS else ""
     if (named := _PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"] and words[2:3] in (["pip"], ["uv"]):
         python = named[1] or ""
         words = words[2:]
+    python = python if "." in python else ""
     if _UV.fullmatch(words[0]) and len(words) > 2:
-        return _uv(words[1:], command.line, python if "." in python else "")
+        return _uv(words[1:], command.line, python)
     head, rest = words[0], words[1:]
     for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt), (_PROJECT, _project)):
         if pattern.fullmatch(head):
-            return maker(rest, command.line, python if "." in python else _minor_in(head))
+            step = maker(rest, command.line, python or _minor_in(head))
+            return replace(step, home=step.home or home) if step and pattern is _PIP else step
     return None
 
 
@@ -293,10 +405,12 @@ def _minor_in(program: str) -> str:
 
 
 def _pip(words: list[str], line: int, python: str) -> Install | None:
-    """The requests of ``pip install``."""
-    if "install" not in words:
+    """The requests of ``pip install``, ``pip wheel`` and ``pip uninstall``."""
+    verb = next((word for word in words if word in _ACTIONS), "")
+    if not verb:
         return None
-    return requirements.from_words(words[words.index("install") + 1 :], line, python=python)
+    step = requirements.from_words(words[words.index(verb) + 1 :], line, python=python)
+    return replace(step, action=_ACTIONS[verb])
 
 
 def _project(words: list[str], line: int, _python: str) -> Install | None:
@@ -310,6 +424,9 @@ def _project(words: list[str], line: int, _python: str) -> Install | None:
 def _uv(words: list[str], line: int, python: str) -> Install | None:
     """The requests of uv's ways to install; ``sync`` takes files only."""
     match words:
+        case ["pip", "uninstall", *rest]:
+            step = requirements.from_words(rest, line, manager="uv", python=python)
+            return replace(step, action="uninstall")
         case ["pip", "install", *rest] | ["add", *rest]:
             return requirements.from_words(rest, line, manager="uv", python=python)
         case ["pip", "sync", *rest]:
@@ -323,20 +440,25 @@ def _conda(words: list[str], line: int, _python: str) -> Install | None:
     """The requests of ``conda install``, ``create`` and ``update``, with channels and environment files."""
     if words[:1] == ["env"]:
         words = words[1:]
-    if not words or words[0] not in {"install", "create", "update"}:
+    if not words or words[0] not in {"install", "create", "update", "remove", "uninstall"}:
         return None
-    channels, requests, files, rest = [], [], [], words[1:]
+    action: Action = "uninstall" if words[0] in {"remove", "uninstall"} else "install"
+    channels, requests, files, rest, home = [], [], [], words[1:], ""
     while rest:
         word = rest.pop(0)
         if word in {"-c", "--channel", "-n", "--name", "-p", "--prefix", "-f", "--file", "--override-channels"}:
             value = rest.pop(0) if rest and word != "--override-channels" else ""
             channels += [value] if word in {"-c", "--channel"} else []
+            home = value if word in {"-n", "--name", "-p", "--prefix"} else home
             files += [value] if word in {"-f", "--file"} else []
         elif word.startswith("--file="):
             files.append(word.partition("=")[2])
         elif not word.startswith("-") and (found := conda_request(word, line)):
             requests.append(found)
-    return Install(manager="conda", requests=tuple(requests), channels=tuple(channels), files=tuple(files), line=line)
+    return Install(
+        manager="conda", requests=tuple(requests), channels=tuple(channels), files=tuple(files), line=line, home=home,
+        action=action,
+    )  # fmt: skip
 
 
 def conda_request(text: str, line: int) -> Request | None:

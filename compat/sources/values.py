@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "pipfile", "lock"]
 Manager = Literal["pip", "uv", "conda", "apt"]
+# What a step does with its packages: ``wheel`` builds or fetches them and installs nothing.
+Action = Literal["install", "uninstall", "wheel"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +69,11 @@ class Install:
         python: minor version of the interpreter where the command names one (``python3.11 -m pip``).
         channels: conda channels.
         line: line of the command.
-        branch: arm of an ``if`` that the command stands in, empty if it always runs; ``+name`` is an extra or a group
-            of a project, which is installed together with what has no branch.
+        branch: arm of an ``if`` that may run, empty if the command always runs; ``+name`` is an extra or a group of a
+            project, which is installed together with what has no branch.
+        action: what is done with the packages.
+        home: environment that it works in, as the command names it; empty for the one of the stage.
+        edits: what earlier steps did to its files: the name of a file (``*`` for any) and a script of sed.
     """
 
     manager: Manager
@@ -83,6 +88,9 @@ class Install:
     channels: tuple[str, ...] = ()
     line: int = 0
     branch: str = ""
+    action: Action = "install"
+    home: str = ""
+    edits: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,8 @@ class Command:
         build: whether it runs at build time (RUN) or later (CMD, ENTRYPOINT).
         settings: variables that the command itself, or an ``export`` before it, sets.
         guarded: whether its failure stops nothing (``|| true``, the condition of an ``if``, not the end of a pipe).
-        branch: which arm of an ``if`` or ``case`` it stands in, ``2.1``; empty outside of any.
+        branch: which arm of an ``if`` or ``case`` it stands in, ``2.1``; empty where it runs for sure.
+        home: environment that a runner puts it into (``conda run -n NAME``).
     """
 
     words: tuple[str, ...]
@@ -103,6 +112,7 @@ class Command:
     settings: tuple[tuple[str, str], ...] = ()
     guarded: bool = False
     branch: str = ""
+    home: str = ""
 
     @property
     def text(self) -> str:
@@ -121,7 +131,7 @@ class Stage:
         line: line of FROM.
         installs: install steps in order; ``commands``: all simple commands in order.
         env: ENV and ARG values in force at the end, and ``env_lines`` where each was set.
-        copies: names of stages that it copies from.
+        copies: stages and images that it copies from, and ``carried`` these with the path copied.
         user: last USER, empty if none.
     """
 
@@ -136,8 +146,13 @@ class Stage:
     commands: tuple[Command, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     env_lines: Mapping[str, int] = field(default_factory=dict)
-    copies: tuple[str, ...] = ()
+    carried: tuple[tuple[str, str], ...] = ()
     user: str = ""
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """The stages and images without the paths."""
+        return tuple(name for name, _ in self.carried)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
