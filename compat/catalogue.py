@@ -5,122 +5,177 @@ Detectors fill them, reports state them, rules name them as parameters, host fil
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar, overload
 
-from compat.lazy import dataclass
+from compat.records import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from compat.records import Build, Gpu, Library, Reading
+
 Kind = Literal["text", "version", "number", "flag", "texts", "table", "tables", "gpus", "builds", "libraries"]
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """One entry of the catalogue: the kind of value and what it means."""
+class Item(Generic[T]):
+    """One name of the catalogue. Read from a host it gives the value, or ``None`` if that is absent or unknown.
 
-    kind: Kind
-    meaning: str
+    Attributes:
+        kind: how a host file writes the value.
+        meaning: what the fact is, for people.
+        name: the name in :class:`Facts`.
+    """
+
+    __slots__ = ("kind", "meaning", "name")
+
+    def __init__(self, kind: Kind, meaning: str) -> None:
+        self.kind: Final = kind
+        self.meaning: Final = meaning
+        self.name = ""
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, host: None, _: type) -> Item[T]: ...
+    @overload
+    def __get__(self, host: Facts, _: type) -> T | None: ...
+    def __get__(self, host: Facts | None, _: type) -> Any:
+        if host is None:
+            return self
+        reading = host.readings.get(self.name)
+        return reading.value if isinstance(reading, Fact) else None
 
 
-# Every fact there is: detectors fill them, reports state them, rules name them as parameters.
-CATALOGUE: Final[Mapping[str, Spec]] = {
+def _text(meaning: str) -> Item[str]:
+    return Item("text", meaning)
+
+
+def _version(meaning: str) -> Item[str]:
+    return Item("version", meaning)
+
+
+def _number(meaning: str) -> Item[int]:
+    return Item("number", meaning)
+
+
+def _flag(meaning: str) -> Item[bool]:
+    return Item("flag", meaning)
+
+
+def _texts(meaning: str) -> Item[tuple[str, ...]]:
+    return Item("texts", meaning)
+
+
+def _table(meaning: str) -> Item[Mapping[str, str]]:
+    return Item("table", meaning)
+
+
+def _tables(meaning: str) -> Item[Mapping[str, tuple[str, ...]]]:
+    return Item("tables", meaning)
+
+
+class Facts:
+    """Every fact there is, as a typed attribute of a host."""
+
+    __slots__ = ()
+    readings: Mapping[str, Reading]
+
     # the machine
-    "os": Spec(
-        "text", "distribution and release in image-tag spelling: ubuntu22.04, debian12, rhel9.4, windows11, macos14.5"
-    ),
-    "os_name": Spec("text", "the operating system as it calls itself"),
-    "platform": Spec("text", "linux, windows, darwin, wsl1 or wsl2"),
-    "kernel": Spec("text", "kernel release, as uname -r prints it"),
-    "arch": Spec("text", "x86_64, aarch64, arm64 (macOS), ppc64le, ..."),
-    "libc": Spec("text", "glibc or musl"),
-    "glibc": Spec("version", "version of the GNU C library"),
-    "libstdcxx": Spec("version", "highest GLIBCXX symbol version of the libstdc++ that would be loaded, 3.4.30"),
-    "cpu": Spec("text", "processor model"),
-    "cpu_flags": Spec("texts", "processor features that builds ask for: avx, avx2, avx512f, fma, sse4_2, neon, ..."),
-    "memory_mib": Spec("number", "main memory in MiB"),
-    "memory_available_mib": Spec("number", "main memory that a new process could use, in MiB"),
-    "shm_mib": Spec("number", "size of /dev/shm in MiB"),
-    "disk_free_mib": Spec("number", "free space of the working file system in MiB"),
-    "memlock_kib": Spec("number", "limit of locked memory in KiB; -1 for unlimited"),
-    "container": Spec("text", "docker, podman, kubernetes, lxc, apptainer, ...; absent outside a container"),
-    "image": Spec("text", "reference of the container image in question"),
-    "image_env": Spec("table", "environment baked into that image"),
-    "user_id": Spec("number", "numeric user id that runs this"),
-    "groups": Spec("texts", "groups of that user, by name where a name exists"),
-    "secure_boot": Spec("flag", "whether the firmware enforces signed kernel modules"),
-    "selinux": Spec("text", "enforcing, permissive or disabled"),
-    "scheduler": Spec("text", "slurm, kubernetes, ... when the process runs under one"),
-    "iommu": Spec("text", "address translation: as the kernel command line names it, else pt or translated"),
-    "virtual_machine": Spec("flag", "whether the processor says that a hypervisor runs it"),
-    "long_paths": Spec("flag", "whether Windows lets programs use paths of more than 260 characters"),
-    "tdr_delay": Spec("number", "seconds after which Windows resets a GPU that does not answer; 0 for never"),
-    "hung": Spec("table", "what did not answer within the deadline -> the reason"),
-    "jetpack": Spec("version", "JetPack release of a Jetson"),
-    "l4t": Spec("version", "Linux for Tegra release of a Jetson"),
+    os = _text("distribution and release in image-tag spelling: ubuntu22.04, debian12, rhel9.4, windows11, macos14.5")
+    os_name = _text("the operating system as it calls itself")
+    platform = _text("linux, windows, darwin, wsl1 or wsl2")
+    kernel = _text("kernel release, as uname -r prints it")
+    arch = _text("x86_64, aarch64, arm64 (macOS), ppc64le, ...")
+    libc = _text("glibc or musl")
+    glibc = _version("version of the GNU C library")
+    libstdcxx = _version("highest GLIBCXX symbol version of the libstdc++ that would be loaded, 3.4.30")
+    cpu = _text("processor model")
+    cpu_flags = _texts("processor features that builds ask for: avx, avx2, avx512f, fma, sse4_2, neon, ...")
+    memory_mib = _number("main memory in MiB")
+    memory_available_mib = _number("main memory that a new process could use, in MiB")
+    shm_mib = _number("size of /dev/shm in MiB")
+    disk_free_mib = _number("free space of the working file system in MiB")
+    memlock_kib = _number("limit of locked memory in KiB; -1 for unlimited")
+    container = _text("docker, podman, kubernetes, lxc, apptainer, ...; absent outside a container")
+    image = _text("reference of the container image in question")
+    image_env = _table("environment baked into that image")
+    user_id = _number("numeric user id that runs this")
+    groups = _texts("groups of that user, by name where a name exists")
+    secure_boot = _flag("whether the firmware enforces signed kernel modules")
+    selinux = _text("enforcing, permissive or disabled")
+    scheduler = _text("slurm, kubernetes, ... when the process runs under one")
+    iommu = _text("address translation: as the kernel command line names it, else pt or translated")
+    virtual_machine = _flag("whether the processor says that a hypervisor runs it")
+    long_paths = _flag("whether Windows lets programs use paths of more than 260 characters")
+    tdr_delay = _number("seconds after which Windows resets a GPU that does not answer; 0 for never")
+    hung = _table("what did not answer within the deadline -> the reason")
+    jetpack = _version("JetPack release of a Jetson")
+    l4t = _version("Linux for Tegra release of a Jetson")
     # GPUs and their drivers
-    "gpus": Spec("gpus", "every accelerator, seen through a driver or by its PCI id"),
-    "driver": Spec("version", "NVIDIA kernel-module version"),
-    "driver_library": Spec("version", "version of the NVIDIA user-mode driver that the loader picks (libcuda)"),
-    "driver_branch": Spec("text", "open or proprietary NVIDIA kernel module"),
-    "driver_cuda": Spec("version", "highest CUDA version the NVIDIA driver supports by itself"),
-    "driver_packages": Spec("texts", "distribution packages of NVIDIA or AMD drivers that are installed"),
-    "nvml": Spec("text", "what initialising NVML answers: ok, or the error's name"),
-    "cuda_init": Spec("text", "what cuInit answered where a probe called it: ok, or the error's name"),
-    "modules": Spec("texts", "loaded kernel modules that concern GPUs: nvidia, nvidia_uvm, nouveau, amdgpu, ..."),
-    "module_file": Spec("text", "file of NVIDIA's module for the running kernel, where the module is not loaded"),
-    "device_nodes": Spec(
-        "texts", "GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128"
-    ),
-    "device_nodes_denied": Spec("texts", "GPU device nodes that exist but may not be opened"),
-    "device_groups": Spec("table", "device node -> group that owns it"),
-    "fabric_manager": Spec("text", "version and state of NVIDIA's fabric manager; absent if not installed"),
-    "nvswitch": Spec("number", "number of NVSwitch devices"),
-    "xids": Spec("texts", "NVIDIA Xid numbers found in the kernel log"),
-    "driver_log": Spec("texts", "lines of the kernel log that say why NVIDIA's module could not start a GPU"),
-    "mps": Spec("text", "NVIDIA's multi-process service: running, or stopped with its pipes left behind; else absent"),
-    "imex": Spec("text", "version and state of NVIDIA's IMEX service; absent if not installed"),
-    "peer_access": Spec("flag", "whether every pair of CUDA devices can address each other's memory"),
-    "pcie_acs": Spec("texts", "PCIe bridges above GPUs whose access control redirects traffic between devices"),
-    "infiniband": Spec("number", "number of InfiniBand or RoCE devices"),
-    "amdgpu": Spec("text", "version of the amdgpu kernel driver, or inbox"),
-    "rocm": Spec("version", "installed ROCm release"),
-    "hip": Spec("version", "HIP runtime version"),
-    "intel_runtime": Spec("text", "version of Intel's Level Zero compute runtime"),
-    "cann": Spec("text", "version of Huawei's CANN toolkit"),
+    gpus: Item[tuple[Gpu, ...]] = Item("gpus", "every accelerator, seen through a driver or by its PCI id")
+    driver = _version("NVIDIA kernel-module version")
+    driver_library = _version("version of the NVIDIA user-mode driver that the loader picks (libcuda)")
+    driver_branch = _text("open or proprietary NVIDIA kernel module")
+    driver_cuda = _version("highest CUDA version the NVIDIA driver supports by itself")
+    driver_packages = _texts("distribution packages of NVIDIA or AMD drivers that are installed")
+    nvml = _text("what initialising NVML answers: ok, or the error's name")
+    cuda_init = _text("what cuInit answered where a probe called it: ok, or the error's name")
+    modules = _texts("loaded kernel modules that concern GPUs: nvidia, nvidia_uvm, nouveau, amdgpu, ...")
+    module_file = _text("file of NVIDIA's module for the running kernel, where the module is not loaded")
+    device_nodes = _texts("GPU device nodes that exist: /dev/nvidia0, /dev/nvidia-uvm, /dev/kfd, /dev/dri/renderD128")
+    device_nodes_denied = _texts("GPU device nodes that exist but may not be opened")
+    device_groups = _table("device node -> group that owns it")
+    fabric_manager = _text("version and state of NVIDIA's fabric manager; absent if not installed")
+    nvswitch = _number("number of NVSwitch devices")
+    xids = _texts("NVIDIA Xid numbers found in the kernel log")
+    driver_log = _texts("lines of the kernel log that say why NVIDIA's module could not start a GPU")
+    mps = _text("NVIDIA's multi-process service: running, or stopped with its pipes left behind; else absent")
+    imex = _text("version and state of NVIDIA's IMEX service; absent if not installed")
+    peer_access = _flag("whether every pair of CUDA devices can address each other's memory")
+    pcie_acs = _texts("PCIe bridges above GPUs whose access control redirects traffic between devices")
+    infiniband = _number("number of InfiniBand or RoCE devices")
+    amdgpu = _text("version of the amdgpu kernel driver, or inbox")
+    rocm = _version("installed ROCm release")
+    hip = _version("HIP runtime version")
+    intel_runtime = _text("version of Intel's Level Zero compute runtime")
+    cann = _text("version of Huawei's CANN toolkit")
     # toolkits and libraries
-    "cuda_toolkit": Spec("version", "version of the CUDA toolkit first on PATH (nvcc)"),
-    "cuda_toolkits": Spec("table", "folder -> version of each CUDA toolkit on disk"),
-    "rocm_installs": Spec("table", "folder -> version of each ROCm on disk"),
-    "cudnn": Spec("version", "cuDNN that the loader picks"),
-    "nccl": Spec("version", "NCCL that the loader picks"),
-    "tensorrt": Spec("version", "TensorRT that the loader picks"),
-    "libraries": Spec("libraries", "GPU libraries that can be loaded"),
-    "gcc": Spec("version", "version of gcc on PATH"),
-    "clang": Spec("version", "version of clang on PATH"),
-    "msvc": Spec("text", "version of Microsoft's compiler or runtime"),
-    "cmake": Spec("version", "version of cmake on PATH"),
-    "ninja": Spec("version", "version of ninja on PATH"),
+    cuda_toolkit = _version("version of the CUDA toolkit first on PATH (nvcc)")
+    cuda_toolkits = _table("folder -> version of each CUDA toolkit on disk")
+    rocm_installs = _table("folder -> version of each ROCm on disk")
+    cudnn = _version("cuDNN that the loader picks")
+    nccl = _version("NCCL that the loader picks")
+    tensorrt = _version("TensorRT that the loader picks")
+    libraries: Item[tuple[Library, ...]] = Item("libraries", "GPU libraries that can be loaded")
+    gcc = _version("version of gcc on PATH")
+    clang = _version("version of clang on PATH")
+    msvc = _text("version of Microsoft's compiler or runtime")
+    cmake = _version("version of cmake on PATH")
+    ninja = _version("version of ninja on PATH")
     # Python
-    "python": Spec("version", "version of the interpreter in question"),
-    "python_path": Spec("text", "path of that interpreter"),
-    "python_environment": Spec("text", "venv, conda, system, pipx, poetry, uv"),
-    "python_arch": Spec("text", "architecture the interpreter was built for, when it may differ from the machine's"),
-    "packages": Spec("table", "distribution -> version in that interpreter"),
-    "package_requires": Spec("tables", "distribution -> its Requires-Dist lines, for those that matter here"),
-    "duplicate_packages": Spec("tables", "distribution -> versions, where more than one copy is importable"),
-    "builds": Spec("builds", "package -> what its build says of itself"),
-    "conda_packages": Spec("table", "conda package -> version (and build)"),
+    python = _version("version of the interpreter in question")
+    python_path = _text("path of that interpreter")
+    python_environment = _text("venv, conda, system, pipx, poetry, uv")
+    python_arch = _text("architecture the interpreter was built for, when it may differ from the machine's")
+    packages = _table("distribution -> version in that interpreter")
+    package_requires = _tables("distribution -> its Requires-Dist lines, for those that matter here")
+    duplicate_packages = _tables("distribution -> versions, where more than one copy is importable")
+    builds: Item[Mapping[str, Build]] = Item("builds", "package -> what its build says of itself")
+    conda_packages = _table("conda package -> version (and build)")
     # containers
-    "engine": Spec("text", "container engine and version: docker 28.3.0, podman 5.2; absent if there is none"),
-    "engine_status": Spec("text", "running, stopped, denied, unreachable"),
-    "engine_flavour": Spec("text", "native, snap, rootless, desktop"),
-    "gpu_runtime": Spec("text", "how the engine gives GPUs to containers: nvidia, cdi, amd; absent if it cannot"),
-    "container_toolkit": Spec("text", "version of the NVIDIA container toolkit"),
-    "toolkit_config": Spec("table", "settings of the NVIDIA container toolkit, by their dotted names"),
-    "cdi_devices": Spec("texts", "devices named by CDI specifications"),
-    "cdi_driver": Spec("text", "driver version that the CDI specification was written for"),
-    "cgroup": Spec("text", "v1 or v2, and the engine's driver: v2 systemd"),
+    engine = _text("container engine and version: docker 28.3.0, podman 5.2; absent if there is none")
+    engine_status = _text("running, stopped, denied, unreachable")
+    engine_flavour = _text("native, snap, rootless, desktop")
+    gpu_runtime = _text("how the engine gives GPUs to containers: nvidia, cdi, amd; absent if it cannot")
+    container_toolkit = _text("version of the NVIDIA container toolkit")
+    toolkit_config = _table("settings of the NVIDIA container toolkit, by their dotted names")
+    cdi_devices = _texts("devices named by CDI specifications")
+    cdi_driver = _text("driver version that the CDI specification was written for")
+    cgroup = _text("v1 or v2, and the engine's driver: v2 systemd")
     # environment
-    "env": Spec("table", "environment variables that steer GPU software"),
-}
+    env = _table("environment variables that steer GPU software")
+
+
+CATALOGUE: Final[Mapping[str, Item[Any]]] = {name: item for name, item in vars(Facts).items() if isinstance(item, Item)}

@@ -1,6 +1,6 @@
 """Facts of one machine: values, where each was read, and why the rest is unknown.
 
-A :class:`Host` maps the names of :data:`CATALOGUE` to readings. Three states are kept apart, because a verdict may
+A :class:`Host` holds a reading for each name of :data:`CATALOGUE`. Three states are kept apart, because a verdict may
 rest on the first two and never on the third:
 
 - a value that was read (:class:`Fact`),
@@ -13,10 +13,10 @@ from __future__ import annotations
 from dataclasses import asdict, field, fields
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.catalogue import CATALOGUE
+from compat.catalogue import CATALOGUE, Facts
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
-from compat.records import Build, Gpu, Library
+from compat.records import Build, Fact, Gpu, Library, Reading, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,32 +44,17 @@ _MOST: Final = 1 << 63  # no size, count or limit of a machine is larger
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """Something that was read: ``value`` (``None`` for a known absence) and ``source``, where it was read."""
+class Host(Facts):
+    """The readings of one machine, by name of the catalogue. A name that is missing is unknown.
 
-    value: Any
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """Something that could not be read, and ``why``; ``source`` is the place that was tried."""
-
-    why: str
-    source: str = ""
-
-
-Reading = Fact | Unknown
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """The readings of one machine, by name of the catalogue. A name that is missing is unknown."""
+    Each name is a typed attribute: ``host.driver`` is the version, or ``None`` if there is no driver or nobody knows;
+    ask :meth:`known` to tell these apart and :meth:`source` where it was read.
+    """
 
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
-    def __getitem__(self, name: str) -> Any:
-        """The value, or ``None`` if it is absent or unknown; ask :meth:`known` to tell these apart."""
+    def value(self, name: str) -> Any:
+        """The value of a fact whose name is itself a value; else read the attribute."""
         reading = self.reading(name)
         return reading.value if isinstance(reading, Fact) else None
 
@@ -110,7 +95,7 @@ class Host:
 
     def targets(self) -> tuple[str, ...]:
         """Kernel targets of all GPUs that are known, in order, without repeats."""
-        return tuple(dict.fromkeys(gpu.target for gpu in self["gpus"] or () if gpu.target))
+        return tuple(dict.fromkeys(gpu.target for gpu in self.gpus or () if gpu.target))
 
 
 def host(source: str = "given", /, **values: Any) -> Host:

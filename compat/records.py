@@ -1,8 +1,29 @@
-"""Records that facts are made of: one accelerator, what a build says of itself, one shared library."""
+"""Records that facts are made of: what was read, one accelerator, what a build says of itself, one shared library."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from compat.lazy import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that was read: ``value`` (``None`` for a known absence) and ``source``, where it was read."""
+
+    value: Any
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that could not be read, and ``why``; ``source`` is the place that was tried."""
+
+    why: str
+    source: str = ""
+
+
+Reading = Fact | Unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

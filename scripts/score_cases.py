@@ -195,7 +195,7 @@ def miss(case: dict[str, Any], report: Report, found: list[str]) -> str:
     lines += [f"    said: {finding.detail[:200]}" for finding in report.findings[:2]]
     lines += [f"    cause: {case['expect'].get('cause', '')}", f"    error: {case.get('error', '').strip()[:300]!r}"]
     host = host_of(case)
-    return "\n".join([*lines, f"    facts: { {name: plain(host[name]) for name in host} }"])
+    return "\n".join([*lines, f"    facts: { {name: plain(host.value(name)) for name in host} }"])
 
 
 def half_of(name: str, seed: int) -> str:

@@ -78,7 +78,7 @@ def compare(facts: dict[str, Any], host: Host) -> Iterator[tuple[str, Any, Any, 
     """Each stated fact with what was read and the outcome; tables count one fact per entry."""
     for key, stated in facts.items():
         if isinstance(stated, dict):
-            read = host[key] or {}
+            read = host.value(key) or {}
             for name, value in stated.items():
                 got = _entry(key, name, read, host)
                 yield (
@@ -96,20 +96,20 @@ def compare(facts: dict[str, Any], host: Host) -> Iterator[tuple[str, Any, Any, 
 def _entry(key: str, name: str, read: dict[str, str], host: Host) -> str | None:
     if key != "packages":
         return read.get(name)
-    known = {canonical(other): value for other, value in (host["conda_packages"] or {}).items()}
+    known = {canonical(other): value for other, value in (host.conda_packages or {}).items()}
     known.update((canonical(other), value) for other, value in read.items())
     return known.get(canonical(name))
 
 
 def _scalar(key: str, stated: str, host: Host) -> tuple[str, Any, Any, str]:
-    build: Build = (host["builds"] or {}).get("torch", Build())
+    build: Build = (host.builds or {}).get("torch", Build())
     match key:
         case "os":
-            names = [name for name in (host["os_name"], host["os"]) if name]
+            names = [name for name in (host.os_name, host.os) if name]
             outcome = READ if any(_same_system(stated, name) for name in names) else WRONG if names else MISSED
             return key, stated, names, outcome
         case "driver":
-            got = host["driver"] or host["amdgpu"]
+            got = host.driver or host.amdgpu
             return key, stated, got, _outcome(got, stated, _same)
         case "torch_cuda" | "torch_hip":
             kind = "cuda" if key == "torch_cuda" else "rocm"
@@ -119,16 +119,16 @@ def _scalar(key: str, stated: str, host: Host) -> tuple[str, Any, Any, str]:
             got = f"{build.runtime}-build" if build.runtime else None
             return key, stated, got, _outcome(got, stated, _same)
         case "arch":
-            got = host["arch"]
+            got = host.arch
             return key, stated, got, _outcome(got, stated, lambda a, b: a == b or architecture(a) == architecture(b))
         case _:
-            got = host[key]
+            got = host.value(key)
             return key, stated, got, _outcome(got, stated, _same)
 
 
 def _devices(key: str, stated: list[Any], host: Host) -> Iterator[tuple[str, Any, Any, str]]:
     """Lists of devices count one fact: every stated device must be there, and as many."""
-    gpus = host["gpus"] or ()
+    gpus = host.gpus or ()
     if key == "gpus":
         got: list[str] = [gpu.name for gpu in gpus if gpu.name]
         right = len(got) == len(stated) and _matched(stated, got)

@@ -159,7 +159,7 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
 
 def _depends(host: Host, answer: Answer) -> bool:
     """Whether a plan rests on facts that nobody knows, so that it proves nothing about this machine."""
-    return bool(answer.conditions) and not (host["gpus"] and host.known("arch"))
+    return bool(answer.conditions) and not (host.gpus and host.known("arch"))
 
 
 def _summary(answer: Answer) -> str:

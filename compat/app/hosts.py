@@ -39,7 +39,7 @@ def this_machine(matrix: Matrix, *, python: str = "", timeout: float = 5.0, full
 
 def with_kernels(host: Host) -> Host:
     """The host with the kernel targets of each installed GPU build, read from its files rather than believed."""
-    builds: dict[str, Build] = host["builds"] or {}
+    builds = host.builds or {}
     reading = host.reading("builds")
     read = {name: _with_kernels(name, build) for name, build in builds.items()}
     if read == builds:
@@ -94,7 +94,7 @@ def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -
     from compat.detect import image as images
 
     machine = from_file(host, matrix) if host else this_machine(matrix, timeout=timeout)
-    found = _image(image, machine["arch"] or "")
+    found = _image(image, machine.arch or "")
     kept = {name: machine.reading(name) for name in machine if name not in images.OWN}
     return Host({**kept, **images.facts(found, image).readings})
 
@@ -119,7 +119,7 @@ def _image(name: str, arch: str) -> Image:
 
 def named(host: Host, matrix: Matrix) -> Host:
     """The host with each GPU's name and kernel target filled in from its PCI id or product name."""
-    gpus: tuple[Gpu, ...] = host["gpus"] or ()
+    gpus: tuple[Gpu, ...] = host.gpus or ()
     if all(gpu.target and gpu.name for gpu in gpus):
         return host
     reading = host.reading("gpus")

@@ -35,7 +35,7 @@ def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan
     plans = [answer.plan for answer in given if answer.plan and answer.status == "plan"]
     elsewhere = InputError("this target has no containers", expected="a Linux target", hint="give --os ubuntu22.04")
     if len(given) != 1 or not plans:
-        if not target.stored and any(host["platform"] in _ELSEWHERE for host in machines_of(target, matrix)):
+        if not target.stored and any(host.platform in _ELSEWHERE for host in machines_of(target, matrix)):
             raise elsewhere  # whatever else clashes: no fix could end in a Dockerfile
         raise NoPlanError(_explained(given))
     if plans[0].base_image is None:

@@ -75,7 +75,7 @@ def devices(matrix: Matrix, *, gpus: Sequence[str] = (), host: str = "") -> tupl
     """
     from compat.resolve.target import gpu
 
-    return (*(gpu(matrix, name) for name in gpus), *((hosts.from_file(host, matrix)["gpus"] or ()) if host else ()))
+    return (*(gpu(matrix, name) for name in gpus), *((hosts.from_file(host, matrix).gpus or ()) if host else ()))
 
 
 def verdicts(inspection: Inspection, matrix: Matrix, devices: Sequence[Gpu]) -> tuple[tuple[str, Verdict], ...]:

@@ -59,7 +59,7 @@ def lint_files(
     named = bool(target.hosts or target.gpus or target.driver)
     reports = [
         lint(
-            replace(ask, arch=machine["arch"] or "" if machine else ""),
+            replace(ask, arch=machine.arch or "" if machine else ""),
             matrix,
             on=machine if named else None,
             select=select,

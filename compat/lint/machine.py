@@ -74,7 +74,7 @@ def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
     assert scene.machine is not None
     runtime = item.build.runtime
     kind = next((name for name in RUNTIMES.values() if runtime.startswith(name)), "")
-    gpus = scene.machine["gpus"] or ()
+    gpus = scene.machine.gpus or ()
     others = [gpu.name or gpu.target for gpu in gpus if RUNTIMES.get(gpu.vendor, kind) != kind]
     if kind and others and not scene.device:
         yield finding(
@@ -132,7 +132,7 @@ def _companion(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
     """arch-too-new-for-build, arch-too-old-for-build, rocm-gfx-unsupported: a companion without code for a GPU."""
     assert item.build is not None
     carried = tuple(target for target in item.build.kernels if target != "-")
-    for gpu in machine["gpus"] or ():
+    for gpu in machine.gpus or ():
         kind = is_gfx if is_gfx(gpu.target) else sm  # code for another vendor's GPUs alone is no target of this kind
         of_kind = gpu.target and kind(gpu.target) and any(map(kind, carried))
         if not of_kind or kernels_for(gpu.target, carried, scene.matrix.families) != "none":

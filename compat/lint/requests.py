@@ -364,7 +364,7 @@ def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error") ->
 
 def devices(scene: Scene) -> str:
     """The GPUs of the machine that the files are meant for, as a person calls them."""
-    gpus = scene.machine["gpus"] if scene.machine else None
+    gpus = scene.machine.gpus if scene.machine else None
     return ", ".join(dict.fromkeys(gpu.name or gpu.target for gpu in gpus or ()))
 
 

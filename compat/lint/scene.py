@@ -173,7 +173,7 @@ RUNTIMES: Final = {"nvidia": "cuda", "amd": "rocm"}
 
 def vendor_runtime(machine: Host) -> str:
     """``cuda`` or ``rocm`` where a machine has GPUs of NVIDIA or of AMD, and not of both; empty otherwise."""
-    found = {RUNTIMES[gpu.vendor] for gpu in machine["gpus"] or () if gpu.vendor in RUNTIMES}
+    found = {RUNTIMES[gpu.vendor] for gpu in machine.gpus or () if gpu.vendor in RUNTIMES}
     return found.pop() if len(found) == 1 else ""
 
 

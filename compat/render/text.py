@@ -51,9 +51,9 @@ def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: In
 
 def summary_of(host: Host) -> str:
     """One line that says which machine this is: system, Python, devices, driver."""
-    words = [host["os_name"] or host["os"] or "", f"Python {host['python']}" if host["python"] else ""]
-    words += [host["container"] and f"in {host['container']}", *_devices(host)]
-    words.append(f"driver {host['driver']}" if host["driver"] else "")
+    words = [host.os_name or host.os or "", f"Python {host.python}" if host.python else ""]
+    words += [f"in {host.container}" if host.container else "", *_devices(host)]
+    words.append(f"driver {host.driver}" if host.driver else "")
     return one_line(" · ".join(word for word in words if word))
 
 
@@ -61,7 +61,7 @@ def _devices(host: Host) -> list[str]:
     """Devices by name with their number; "no GPU" only if that is known."""
     if not host.known("gpus"):
         return []
-    names = [gpu.name or gpu.target or gpu.pci or "unnamed GPU" for gpu in host["gpus"] or ()]
+    names = [gpu.name or gpu.target or gpu.pci or "unnamed GPU" for gpu in host.gpus or ()]
     if not names:
         return ["no GPU"]
     return [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
@@ -107,17 +107,13 @@ def _unchecked(found: Report, pen: Ink) -> list[str]:
 def machine(host: Host, pen: Ink) -> list[str]:
     """The machine in a few lines: only what is known, and what is known to be absent."""
     parts = {
-        "system": _join(
-            host["os_name"] or host["os"], host["kernel"] and f"kernel {host['kernel']}", host["arch"], _libc(host)
-        ),
-        "where": host["container"] and f"inside a {host['container']} container",
+        "system": _join(host.os_name or host.os, host.kernel and f"kernel {host.kernel}", host.arch, _libc(host)),
+        "where": host.container and f"inside a {host.container} container",
         "GPU": ", ".join(_devices(host)),
         "driver": _drivers(host),
         "toolkit": _toolkits(host),
         "Python": _python(host),
-        "engine": _join(
-            host["engine"], host["engine_status"], host["gpu_runtime"] and f"GPUs by {host['gpu_runtime']}"
-        ),
+        "engine": _join(host.engine, host.engine_status, host.gpu_runtime and f"GPUs by {host.gpu_runtime}"),
     }
     return [f"  {pen('dim', label.ljust(8))} {one_line(text)}" for label, text in parts.items() if text]
 
@@ -129,25 +125,25 @@ def _join(*words: str | None) -> str:
 
 def _libc(host: Host) -> str:
     """The C library; its version matters only where it is GNU's."""
-    return f"glibc {host['glibc']}" if host["glibc"] else host["libc"] or ""
+    return f"glibc {host.glibc}" if host.glibc else host.libc or ""
 
 
 def _drivers(host: Host) -> str:
     """Both vendors' drivers, where a machine has both, and the CUDA that NVIDIA's allows by itself."""
-    nvidia = host["driver"] and f"NVIDIA {host['driver']}"
-    cuda = host["driver_cuda"] and f"up to CUDA {host['driver_cuda']}"
-    return _join(nvidia, cuda, host["amdgpu"] and f"amdgpu {host['amdgpu']}")
+    nvidia = host.driver and f"NVIDIA {host.driver}"
+    cuda = host.driver_cuda and f"up to CUDA {host.driver_cuda}"
+    return _join(nvidia, cuda, host.amdgpu and f"amdgpu {host.amdgpu}")
 
 
 def _toolkits(host: Host) -> str:
     """Toolkits on disk: they compile, while wheels bring a runtime of their own."""
-    return _join(host["cuda_toolkit"] and f"CUDA {host['cuda_toolkit']}", host["rocm"] and f"ROCm {host['rocm']}")
+    return _join(host.cuda_toolkit and f"CUDA {host.cuda_toolkit}", host.rocm and f"ROCm {host.rocm}")
 
 
 def _python(host: Host) -> str:
     """The interpreter with the frameworks in it; "no framework" only where the packages are known."""
-    packages = host["packages"] or {}
-    builds = host["builds"] or {}
+    packages = host.packages or {}
+    builds = host.builds or {}
     names = [name for name in _FRAMEWORKS if name in packages]
     told = [
         f"{name} {packages[name]}" + (f" ({builds[name].runtime})" if name in builds and builds[name].runtime else "")
@@ -155,7 +151,7 @@ def _python(host: Host) -> str:
     ]
     if host.known("packages") and not told:
         told = ["no framework installed"]
-    return _join(host["python"], host["python_environment"], *told)
+    return _join(host.python, host.python_environment, *told)
 
 
 def _labelled(label: str, text: str, pen: Ink) -> list[str]:
@@ -206,9 +202,9 @@ def _hints(found: Report, host: Host) -> list[str]:
     if not found.ok:
         return []
     hints = []
-    if host.known("packages") and not any(name in (host["packages"] or {}) for name in _FRAMEWORKS):
+    if host.known("packages") and not any(name in (host.packages or {}) for name in _FRAMEWORKS):
         hints.append("No framework is in this Python: --python PATH looks into another environment.")
-    if host.known("gpus") and not host["gpus"]:
+    if host.known("gpus") and not host.gpus:
         hints.append("No GPU is here: `envcheck resolve torch --cpu` plans for this machine, --gpu NAME for another.")
     return hints
 

@@ -76,7 +76,7 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
     """
     found = Found()
     cards: list[tuple[Device, bool]] = []
-    for stated in host["gpus"] or ():
+    for stated in host.gpus or ():
         gpu = stated if _TARGET.fullmatch(stated.target) else replace(stated, target="")
         product = known.hardware.product(gpu.pci, gpu.name, gpu.target)
         device, inside = _device(gpu, product, machine), _is_integrated(gpu, product)

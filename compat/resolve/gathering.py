@@ -73,17 +73,17 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
 def _runtime(host: Host, into: Constraints) -> tuple[str, int]:
     """The runtime asked for by ``--cuda`` or ``--rocm``; a toolkit that merely lies on the host asks for nothing."""
     for fact, option, kind, title in (("cuda_toolkit", "--cuda", "cuda", "CUDA"), ("rocm", "--rocm", "rocm", "ROCm")):
-        if host[fact] and host.source(fact) == option:
-            value = versions.minor(host[fact]) if "." in host[fact] else host[fact]
+        if host.value(fact) and host.source(fact) == option:
+            value = versions.minor(host.value(fact)) if "." in host.value(fact) else host.value(fact)
             return f"{kind}{value}", into.fact("runtime", f"{kind}{value}", f"{title} {value}", option)
     return "", 0
 
 
 def _python(host: Host, into: Constraints) -> tuple[str, int]:
     """The Python that a plan must be for, as a minor version, free-threaded (``3.13t``) or not."""
-    if not host["python"]:
+    if not host.python:
         return "", 0
-    stated = str(host["python"])
+    stated = str(host.python)
     threads = "t" if stated.endswith("t") else ""
     minor = versions.minor(_dotted("python", stated, "3.11").removesuffix("t")) + threads
     return minor, into.fact("python", minor, f"Python {minor}", host.source("python"))
@@ -104,29 +104,29 @@ def _dotted(name: str, value: str, example: str) -> str:
 
 def _os(host: Host, into: Constraints) -> tuple[str, int]:
     """The system of the image, where an option asks for one: an image brings its own, whatever the host runs."""
-    if not host["os"] or not host.source("os").startswith("--"):
+    if not host.os or not host.source("os").startswith("--"):
         return "", 0
-    if host["platform"] in FOREIGN:
-        if any(letter.isdigit() for letter in host["os"]):
-            into.conditions.append(f"the matrix tells no releases of {host['os'].rstrip('0123456789. ')} apart")
+    if host.platform in FOREIGN:
+        if any(letter.isdigit() for letter in host.os):
+            into.conditions.append(f"the matrix tells no releases of {host.os.rstrip('0123456789. ')} apart")
         return "", 0
-    return host["os"], into.fact("os", host["os"], f"system {host['os']}", host.source("os"))
+    return host.os, into.fact("os", host.os, f"system {host.os}", host.source("os"))
 
 
 def _lowest(hosts: Sequence[Host], name: str, wording: str, into: Constraints) -> tuple[str, int]:
     """The lowest value of a fact among several machines, which all of them must reach."""
-    given = [host for host in hosts if host[name]]
+    given = [host for host in hosts if host.value(name)]
     if not given:
         return "", 0
-    host = min(given, key=lambda host: versions.release(_dotted(name, host[name], "2.35")))
-    return host[name], into.fact(name, host[name], wording.format(host[name]), host.source(name))
+    host = min(given, key=lambda host: versions.release(_dotted(name, host.value(name), "2.35")))
+    return host.value(name), into.fact(name, host.value(name), wording.format(host.value(name)), host.source(name))
 
 
 def _flags(hosts: Sequence[Host], into: Constraints) -> tuple[frozenset[str] | None, int]:
     """Processor features that all machines have, and the bit of that fact."""
-    given = [host for host in hosts if host["cpu_flags"]]
+    given = [host for host in hosts if host.cpu_flags]
     if not given:
         return None, 0
-    flags = frozenset.intersection(*(frozenset(host["cpu_flags"]) for host in given))
-    name = given[0]["cpu"] or "this processor"
+    flags = frozenset.intersection(*(frozenset(host.cpu_flags or ()) for host in given))
+    name = given[0].cpu or "this processor"
     return flags, into.fact("cpu_flags", name, f"features of {name}", given[0].source("cpu_flags"))

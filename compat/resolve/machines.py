@@ -62,14 +62,14 @@ def _forward(host: Host, used: Sequence[Device]) -> bool:
     WSL has Windows' driver, whose libcuda comes from outside. Source: CUDA Compatibility, "Forward Compatibility".
     """
     segments = {device.segment for device in used if device.vendor == "nvidia"}
-    return bool(segments) and segments <= FORWARD_SEGMENTS and (host["platform"] or "linux") == "linux"
+    return bool(segments) and segments <= FORWARD_SEGMENTS and (host.platform or "linux") == "linux"
 
 
 def _machine(host: Host, into: Constraints, cpu: bool) -> Machine:
     """A machine's drivers; a CPU plan needs none, whatever is there."""
     if cpu:
         return Machine()
-    text, machine = host["driver"], Machine()
+    text, machine = host.driver, Machine()
     if text:
         number = driver_number(text)
         if number[-1] == ENDLESS:
@@ -77,11 +77,11 @@ def _machine(host: Host, into: Constraints, cpu: bool) -> Machine:
         side = " of Windows" if is_wsl(host) else ""
         bit = into.fact("driver", text, f"NVIDIA driver {text}{side}", host.source("driver"))
         machine = Machine(text, number, bit)
-    text = host["amdgpu"]
+    text = host.amdgpu
     if text and versions.is_release(text):
         bit = into.fact("amdgpu", text, f"AMD driver {text}", host.source("amdgpu"))
         machine = replace(machine, amdgpu=versions.release(text), amdgpu_bit=bit)
-    if l4t := host["l4t"]:
+    if l4t := host.l4t:
         bit = into.fact("l4t", l4t, f"L4T {l4t}", host.source("l4t"))
         machine = replace(machine, l4t=l4t, l4t_bit=bit)
     return machine

@@ -27,14 +27,14 @@ def read_places(hosts: Sequence[Host], devices: Sequence[Device], into: Constrai
     architecture is assumed and cannot be left.
     """
     host, stated = telling(hosts, "arch"), telling(hosts, "platform")
-    platform = stated["platform"] if stated["platform"] in FOREIGN else "linux"
+    platform = stated.platform if stated.platform in FOREIGN else "linux"
     implied = next((device.arch for device in devices if device.arch), "")
     usual = "aarch64" if platform == "darwin" else DEFAULT_ARCH  # Apple builds no other since 2020
-    arch = _MACHINES.get(host["arch"] or "", host["arch"] or implied or usual)
-    if not host["arch"] and not implied:
+    arch = _MACHINES.get(host.arch or "", host.arch or implied or usual)
+    if not host.arch and not implied:
         said = "arm64" if platform == "darwin" else usual  # Apple's word for it
         into.conditions.append(f"the machine's architecture is assumed to be {said}")
-    arch_bit = into.fact("arch", arch, f"architecture {arch}", host.source("arch")) if host["arch"] else 0
+    arch_bit = into.fact("arch", arch, f"architecture {arch}", host.source("arch")) if host.arch else 0
     platform_bit = 0
     if is_wsl(stated) and stated.source("platform").startswith("--"):
         into.fact("platform", "wsl2", "platform wsl2", stated.source("platform"))  # only ever repeated, never broken
@@ -57,9 +57,9 @@ def _other(arch: str) -> str:
 
 def is_wsl(host: Host) -> bool:
     """Whether a host is Windows' subsystem for Linux in the version that has GPUs."""
-    return bool(host["platform"] == "wsl2")
+    return bool(host.platform == "wsl2")
 
 
 def telling(hosts: Sequence[Host], name: str) -> Host:
     """The first machine that states a fact; the first of all where none does."""
-    return next((host for host in hosts if host[name]), hosts[0])
+    return next((host for host in hosts if host.value(name)), hosts[0])

@@ -95,14 +95,14 @@ def driver_settled(host: Host, matrix: Matrix) -> Host:
     """
     if host.source("driver") != "--driver":
         return host
-    vendors = {one.vendor.lower() for one in host["gpus"] or ()}
+    vendors = {one.vendor.lower() for one in host.gpus or ()}
     asks_rocm = host.source("rocm") == "--rocm"
     if not asks_rocm and vendors != {"amd"}:
         return host
     other = "--rocm" if asks_rocm else "--gpu"
-    branch = f"R{driver_number(host['driver'])[0]}"
+    branch = f"R{driver_number(host.driver or '')[0]}"
     if vendors - {"amd"} or any(row.branch == branch for row in matrix.table("drivers")):
-        raise _contradiction("--driver", other, f"{host['driver']} is NVIDIA's driver, and {other} speaks of AMD GPUs")
+        raise _contradiction("--driver", other, f"{host.driver} is NVIDIA's driver, and {other} speaks of AMD GPUs")
     kept = {name: reading for name, reading in host.readings.items() if name != "driver"}
     return Host({**kept, "amdgpu": host.reading("driver")})
 

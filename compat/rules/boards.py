@@ -52,13 +52,13 @@ def image_l4t(image: str) -> str:
 
 def board(host: Host, error: str, matrix: Matrix) -> dict[str, Fact]:
     """The fact ``l4t`` from the system's name, the text, or its kernel; nothing where it was read, or none is named."""
-    if host.known("l4t") or host["platform"] not in {None, "linux"}:
+    if host.known("l4t") or host.platform not in {None, "linux"}:
         return {}
-    for text, source in ((host["os_name"] or "", host.source("os_name")), (error, "error text")):
+    for text, source in ((host.os_name or "", host.source("os_name")), (error, "error text")):
         release = stated_l4t(text, matrix)
         if release:
             return {"l4t": Fact(release, source)}
-    series = _by_kernel(host["kernel"] or "", matrix)
+    series = _by_kernel(host.kernel or "", matrix)
     return {"l4t": Fact(series, host.source("kernel"))} if series else {}
 
 

@@ -64,15 +64,15 @@ def statements(host: Host) -> tuple[str, ...]:
 
     The kernel log is listened to only while CUDA does not start: it keeps lines of faults that are long mended.
     """
-    said = [host[name] for name in ("nvml", "cuda_init")]
-    logged = () if host["cuda_init"] == "ok" else host["driver_log"] or ()
+    said = [host.value(name) for name in ("nvml", "cuda_init")]
+    logged = () if host.cuda_init == "ok" else host.driver_log or ()
     return (*(word for word in said if word and word != "ok"), *logged)
 
 
 def evidence(host: Host, name: str) -> Evidence:
     """A fact as evidence; ``builds.torch`` cites one entry of a table."""
     table, _, entry = name.partition(".")
-    value = host[table]
+    value = host.value(table)
     if entry:
         value = value.get(entry) if isinstance(value, dict) else None
     return Evidence(name, value, host.source(table))

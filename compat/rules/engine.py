@@ -77,7 +77,7 @@ def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
         return Asked(code, instance, layer, Missing(unknown), facts)
     if any(name in required and case.host.absent(name) for name in facts):
         return Asked(code, instance, layer, Fits(""), facts)
-    values = {name: case.host[name] if name in CATALOGUE else case.special(name) for name in names}
+    values = {name: case.host.value(name) if name in CATALOGUE else case.special(name) for name in names}
     given = {name: value for name, value in values.items() if value is not None or name in required}
     return Asked(code, instance, layer, instance.check(**given), facts)
 
@@ -91,7 +91,7 @@ def parameters(rule: type[Rule]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 def _concerns(rule: type[Rule], host: Host) -> bool:
     """Whether a rule is about this kind of machine, as far as that is known."""
-    if rule.platforms and host["platform"] and host["platform"] not in rule.platforms:
+    if rule.platforms and host.platform and host.platform not in rule.platforms:
         return False
     vendors = vendors_of(host) if rule.vendors else frozenset[str]()
     return not (vendors and not vendors & set(rule.vendors))
@@ -110,7 +110,7 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
     page = page_of(type(item.rule))
     heard = case.signals.pointing(item.code)
     quote = (Evidence("error", heard.line, "error text"),) if heard else ()
-    facts = found.facts or tuple(name for name in item.facts if case.host[name] is not None)
+    facts = found.facts or tuple(name for name in item.facts if case.host.value(name) is not None)
     if "gpus" in facts and case.host.source("gpus") == NAMED:  # words are no proof that the machine has the card
         surest = "likely" if found.confidence == "certain" else found.confidence
         found = replace(found, severity=milder(found.severity or item.rule.severity), confidence=surest)
@@ -129,7 +129,7 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
 def _stands(host: Host, name: str) -> bool:
     """Whether a fact was read, be it to a known absence; an entry of a table only if it is there."""
     table, _, entry = name.partition(".")
-    return host.known(table) and (not entry or entry in (host[table] or {}))
+    return host.known(table) and (not entry or entry in (host.value(table) or {}))
 
 
 # --- order and folding ---

@@ -53,5 +53,5 @@ def modern(python: str, matrix: Matrix) -> bool:
 
 def left_behind(host: Host, matrix: Matrix, signals: Hearing) -> bool:
     """Whether releases are offered, only not the wanted one, to an interpreter that is not what is too old."""
-    python = host["python"] or ""
+    python = host.python or ""
     return standing(signals) in {"newer", "between"} and (not python or modern(python, matrix))

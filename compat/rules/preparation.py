@@ -70,7 +70,7 @@ def _libraries(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...
 
 def _with_targets(host: Host, matrix: Matrix) -> Host:
     """The host with vendor and target of GPUs that are known by name alone."""
-    gpus = host["gpus"]
+    gpus = host.gpus
     if not gpus or all(gpu.target and gpu.vendor for gpu in gpus):
         return host
     done = tuple(_completed(gpu, matrix) for gpu in gpus)

@@ -92,8 +92,8 @@ def _given(host: Host) -> set[str]:
     frameworks = {term for term in ("torch", "tensorflow", "jax", "onnxruntime") for name in packages if term in name}
     vendors = vendors_of(host)
     named = set(vendors) if len(vendors) == 1 else set()
-    rare = host["arch"] in _RARE or host["platform"] == "darwin"
-    told = {"container": bool(host["container"]), "system": rare, "wsl": host["platform"] == "wsl2"}
+    rare = host.arch in _RARE or host.platform == "darwin"
+    told = {"container": bool(host.container), "system": rare, "wsl": host.platform == "wsl2"}
     return frameworks | (named & _VENDORS) | {term for term, stated in told.items() if stated}
 
 

@@ -47,7 +47,7 @@ FAMILIES: Final = {
 
 def distribution(host: Host) -> str:
     """``ubuntu``, ``debian``, ``rhel``, ... without its release; empty if unknown."""
-    return _parted(host["os"] or "")[0]
+    return _parted(host.os or "")[0]
 
 
 def _parted(system: str) -> tuple[str, str]:
@@ -94,11 +94,11 @@ def _typed(row: Command, host: Host, line: str) -> list[str]:
 
     Root in a container needs no sudo, which slim images do not have.
     """
-    values = {"branch": branch(host), "driver": host["driver"] or "", "release": "", "major": "", "option": ""}
+    values = {"branch": branch(host), "driver": host.driver or "", "release": "", "major": "", "option": ""}
     for pair in line.split()[1:]:
         name, _, value = pair.partition("=")
         values[name] = value
-    bare = bool(host["container"]) and host["user_id"] == 0
+    bare = bool(host.container) and host.user_id == 0
     filled = [_filled(command, values) for command in row.commands]
     return [command.removeprefix("sudo ") if bare else command for command in filled if command]
 
@@ -113,43 +113,43 @@ def _filled(command: str, values: Mapping[str, str]) -> str:
 
 def _row(host: Host, matrix: Matrix, deed: str) -> Command | None:
     """The row of a deed for the nearest system that has one; none for the host's side of a container."""
-    if host["container"] and deed not in _INSIDE:
+    if host.container and deed not in _INSIDE:
         return None
     found = {row.system: row for row in matrix.table("commands") if row.deed == deed}
-    return next((found[name] for name in _lineage(host["os"] or "") if name in found), None)
+    return next((found[name] for name in _lineage(host.os or "") if name in found), None)
 
 
 def install_driver(
     host: Host, matrix: Matrix, why: str = "Install an NVIDIA driver that covers the CUDA build, then restart."
 ) -> Fix:
     """Install or upgrade the NVIDIA driver, in the flavour that serves the cards that are there."""
-    if host["platform"] in {"wsl1", "wsl2"}:
+    if host.platform in {"wsl1", "wsl2"}:
         return Fix(
             "Install the NVIDIA driver on the Windows side; WSL gets it from there.", ("wsl --update", "wsl --shutdown")
         )
-    if host["platform"] == "windows":
+    if host.platform == "windows":
         return Fix(f"{why} On Windows: download it from https://www.nvidia.com/drivers.")
-    if host["l4t"]:
+    if host.l4t:
         return Fix(
             f"{why} On a Jetson the driver comes with JetPack: flash a newer one, or take the build for this one."
         )
-    if host["container"]:
+    if host.container:
         return Fix(f"{why} The driver belongs to the host, not into the image.")
     if last := last_branch(host, matrix):
         return Fix(f"{why} R{last} is the last branch for this GPU.", (f"@driver-proprietary branch={last}",))
-    return Fix(why, ("@driver-newer" if host["driver"] else "@driver",))
+    return Fix(why, ("@driver-newer" if host.driver else "@driver",))
 
 
 def last_branch(host: Host, matrix: Matrix) -> str:
     """Number of the last driver branch where it serves no GPU that is here any longer; empty if one is served still."""
-    rows = [row for gpu in host["gpus"] or () if sm(gpu.target) and (row := matrix.capability(gpu.target))]
+    rows = [row for gpu in host.gpus or () if sm(gpu.target) and (row := matrix.capability(gpu.target))]
     ends = [row.last_driver.removeprefix("R") for row in rows]
     return min(ends, key=int) if ends and all(ends) else ""
 
 
 def branch(host: Host) -> str:
     """Number of the driver's branch, ``550``; empty if unknown."""
-    return (host["driver"] or host["driver_library"] or "").partition(".")[0]
+    return (host.driver or host.driver_library or "").partition(".")[0]
 
 
 def published_for(host: Host, matrix: Matrix, name: str) -> list[Build]:
@@ -159,8 +159,8 @@ def published_for(host: Host, matrix: Matrix, name: str) -> list[Build]:
     for its system, its Python and its driver are taken, each as far as there are any.
     """
     integrated = matrix.families.integrated
-    board = any(gpu.target in integrated for gpu in host["gpus"] or ())
-    cudas = board_cudas(matrix, host["l4t"] or "")
+    board = any(gpu.target in integrated for gpu in host.gpus or ())
+    cudas = board_cudas(matrix, host.l4t or "")
     found = [
         build
         for build in matrix.builds(name)
@@ -179,14 +179,14 @@ def _for_system(build: Build, host: Host, matrix: Matrix) -> bool:  # noqa: ARG0
 
 def _for_python(build: Build, host: Host, matrix: Matrix) -> bool:  # noqa: ARG001
     """Whether a build has a wheel for this interpreter, as far as both are known."""
-    python = host["python"] or ""
+    python = host.python or ""
     return not build.python or not is_version(python) or minor(python) in build.python
 
 
 def _for_driver(build: Build, host: Host, matrix: Matrix) -> bool:
     """Whether the driver that is loaded runs the build's CUDA: a remedy must not call for the next one."""
     cuda = build.runtime.removeprefix("cuda")
-    return cuda == build.runtime or supported(matrix, cuda, host["driver"] or "", host["platform"]) != "none"
+    return cuda == build.runtime or supported(matrix, cuda, host.driver or "", host.platform) != "none"
 
 
 def from_index(build: Build, matrix: Matrix) -> str:
@@ -200,8 +200,8 @@ def from_index(build: Build, matrix: Matrix) -> str:
 
 def run_with_gpu(host: Host) -> tuple[str, ...]:
     """How to hand GPUs to a container, for the GPUs that are known."""
-    vendors = {gpu.vendor for gpu in host["gpus"] or ()}
-    image = host["image"] or "IMAGE"
+    vendors = {gpu.vendor for gpu in host.gpus or ()}
+    image = host.image or "IMAGE"
     if vendors == {"amd"}:
         return (
             f"docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) {image}",

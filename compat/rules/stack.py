@@ -95,18 +95,18 @@ def plain(version: str) -> str:
 
 def packages_of(host: Host) -> dict[str, str]:
     """Distribution -> version from pip and conda together, names canonical, pip winning."""
-    found = {**(host["conda_packages"] or {}), **(host["packages"] or {})}
+    found = {**(host.conda_packages or {}), **(host.packages or {})}
     return {name.lower().replace("_", "-"): version for name, version in found.items()}
 
 
 def vendors_of(host: Host) -> frozenset[str]:
     """Vendors of the GPUs; where none is known AMD, if ROCm is there and nothing of NVIDIA's. Empty if unknown."""
-    known = frozenset(gpu.vendor for gpu in host["gpus"] or () if gpu.vendor)
-    if known or any(host[name] for name in ("driver", "driver_cuda", "cuda_toolkit", "l4t")):
+    known = frozenset(gpu.vendor for gpu in host.gpus or () if gpu.vendor)
+    if known or any((host.driver, host.driver_cuda, host.cuda_toolkit, host.l4t)):
         return known
-    builds = (build.runtime for build in (host["builds"] or {}).values())
-    of_amd = any(host[name] for name in ("rocm", "hip", "amdgpu")) or any(item.startswith("rocm") for item in builds)
-    tagged = any("+rocm" in version for version in (host["packages"] or {}).values())
+    builds = (build.runtime for build in (host.builds or {}).values())
+    of_amd = any((host.rocm, host.hip, host.amdgpu)) or any(item.startswith("rocm") for item in builds)
+    tagged = any("+rocm" in version for version in (host.packages or {}).values())
     return frozenset({"amd"}) if of_amd or tagged else frozenset()
 
 
@@ -123,9 +123,9 @@ def framework(host: Host, matrix: Matrix, name: str) -> Installed | None:
 def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
     """Each framework once, by what pip or conda lists and by what a build said of itself."""
     packages = packages_of(host)
-    builds: dict[str, Build] = {canonical(name): build for name, build in (host["builds"] or {}).items()}
+    builds: dict[str, Build] = {canonical(name): build for name, build in (host.builds or {}).items()}
     seen = set()
-    for raw in (*packages, *(host["builds"] or {})):
+    for raw in (*packages, *(host.builds or {})):
         name = canonical(raw)
         if name in seen or name not in FRAMEWORKS:
             continue
@@ -147,7 +147,7 @@ def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host
         runtime=runtime or (exact.runtime if exact else ""),
         kernels=build.kernels or (tuple(item for item in exact.kernels if item != "-") if exact else ()),
         cudnn=build.cudnn or _tagged_cudnn(full) or (exact.cudnn if exact else ""),
-        fact=f"builds.{raw}" if raw in (host["builds"] or {}) else f"packages.{raw}",
+        fact=f"builds.{raw}" if raw in (host.builds or {}) else f"packages.{raw}",
         inferred=inferred,
         row=exact,
     )
@@ -193,12 +193,12 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
 
 def platform_tag(host: Host) -> str:
     """The platform as the matrix writes it (``linux_x86_64``); empty as far as unknown."""
-    return place_of(host["platform"] or "", host["arch"] or "")
+    return place_of(host.platform or "", host.arch or "")
 
 
 def world(host: Host) -> Environment:
     """Where a requirement of an installed package counts: the host's own platform and Python, as far as known."""
-    return Environment(platform_tag(host), host["python"] or "")
+    return Environment(platform_tag(host), host.python or "")
 
 
 def on_platform(row: rows.Build, host: Host) -> bool:
@@ -209,4 +209,4 @@ def on_platform(row: rows.Build, host: Host) -> bool:
 
 def found_cudnn(host: Host) -> str:
     """The cuDNN in force, dotted."""
-    return cudnn_version(host["cudnn"] or "")
+    return cudnn_version(host.cudnn or "")

@@ -13,9 +13,9 @@ from compat.facts import Fact, Gpu, Host, Unknown
 
 def test_a_partial_file_written_by_hand_is_enough():
     machine = facts.load({"driver": "535.54.03", "gpus": ["NVIDIA A100-SXM4-40GB"], "python": 3.11}, "node.toml")
-    assert machine["driver"] == "535.54.03"
-    assert machine["gpus"] == (Gpu(name="NVIDIA A100-SXM4-40GB"),)
-    assert machine["python"] == "3.11"
+    assert machine.driver == "535.54.03"
+    assert machine.gpus == (Gpu(name="NVIDIA A100-SXM4-40GB"),)
+    assert machine.python == "3.11"
     assert machine.source("driver") == "node.toml"
 
 
@@ -27,7 +27,7 @@ def test_absent_unknown_and_present_are_three_things():
     assert machine.reading("rocm") == Unknown("permission denied", "h")
     assert not machine.absent("rocm")
     assert machine.reading("kernel") == Unknown("not given")
-    assert machine["kernel"] is None
+    assert machine.kernel is None
 
 
 def test_all_faults_are_named_at_once_with_what_was_expected():
@@ -67,15 +67,15 @@ def test_what_is_no_version_is_refused_where_one_is_compared(driver):
 
 def test_a_slip_in_our_own_code_is_an_error_and_no_unknown():
     with pytest.raises(KeyError):
-        Host()["drvier"]
+        Host().value("drvier")
 
 
 def test_facts_laid_over_others_win_unless_unknown():
     base = Host({"driver": Fact("535.1", "nvml"), "os": Unknown("denied"), "python": Fact("3.10")})
     over = Host({"driver": Fact("470.1", "option"), "os": Fact("debian12"), "python": Unknown("not asked")}).over(base)
-    assert (over["driver"], over.source("driver")) == ("470.1", "option")
-    assert over["os"] == "debian12"
-    assert over["python"] == "3.10"
+    assert (over.driver, over.source("driver")) == ("470.1", "option")
+    assert over.os == "debian12"
+    assert over.python == "3.10"
 
 
 def test_targets_are_listed_once_in_order():
@@ -89,10 +89,10 @@ def test_records_keep_their_types():
         libraries=[{"name": "libcudnn.so.9", "loaded": None}],
         gpus=[{"name": "x", "memory_mib": 1024.0, "lost": False}],
     )
-    assert machine["builds"]["torch"].kernels == ("sm_80",)
-    assert machine["builds"]["torch"].cxx11_abi is True
-    assert machine["libraries"][0].loaded is None
-    assert machine["gpus"][0].memory_mib == 1024
+    assert machine.builds["torch"].kernels == ("sm_80",)
+    assert machine.builds["torch"].cxx11_abi is True
+    assert machine.libraries[0].loaded is None
+    assert machine.gpus[0].memory_mib == 1024
 
 
 text = st.text(max_size=12)
@@ -162,7 +162,7 @@ def test_which_of_two_readings_wins(ours, theirs, wins):
 def test_what_only_one_side_read_is_kept():
     merged = Host({"driver": Unknown("v")}).over(Host({"os": Fact("debian12")}))
     assert merged.reading("driver") == Unknown("v")
-    assert merged["os"] == "debian12"
+    assert merged.os == "debian12"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_what_only_one_side_read_is_kept():
 )
 def test_the_three_states_of_a_reading(reading, known, absent, value):
     machine = Host({"driver": reading})
-    assert (machine.known("driver"), machine.absent("driver"), machine["driver"]) == (known, absent, value)
+    assert (machine.known("driver"), machine.absent("driver"), machine.driver) == (known, absent, value)
 
 
 @pytest.mark.parametrize("reading", STATES)
@@ -218,12 +218,12 @@ def test_names_follow_the_catalogue_and_not_the_file():
 
 def test_white_space_around_values_is_no_part_of_them():
     machine = facts.host(os=" ubuntu22.04\n", gpus=[" Tesla T4 "], driver=" 535.1 ")
-    assert (machine["os"], machine["gpus"][0].name, machine["driver"]) == ("ubuntu22.04", "Tesla T4", "535.1")
+    assert (machine.os, machine.gpus[0].name, machine.driver) == ("ubuntu22.04", "Tesla T4", "535.1")
 
 
 def test_records_pass_through_as_they_are():
     card = Gpu(name="x", target="sm_89")
-    assert facts.host(gpus=[card])["gpus"] == (card,)
+    assert facts.host(gpus=[card]).gpus == (card,)
 
 
 @pytest.mark.parametrize(
@@ -273,3 +273,10 @@ def test_laying_over_twice_changes_nothing_more(one, two):
     assert upper.over(once) == once
     assert upper.over(upper) == upper
     assert set(once.readings) == set(upper.readings) | set(lower.readings)
+
+
+def test_each_name_is_an_attribute_that_keeps_the_three_states_apart():
+    machine = facts.load({"driver": "535.54.03", "engine": None, "unknown": {"rocm": "no such file"}}, "host.json")
+    assert (machine.driver, machine.engine, machine.rocm, machine.python) == ("535.54.03", None, None, None)
+    assert [machine.known(name) for name in ("driver", "engine", "rocm", "python")] == [True, True, False, False]
+    assert all(machine.value(name) == getattr(machine, name) for name in facts.CATALOGUE)

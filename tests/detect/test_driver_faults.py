@@ -36,14 +36,14 @@ def driver(tmp_path, monkeypatch):
 
 def nvidia(host):
     """The GPUs that the stand-in listed: the machine that runs the tests may have its own."""
-    return [gpu for gpu in host["gpus"] if gpu.vendor == "nvidia" and gpu.bus in {"0000:07:00.0", "0000:0f:00.0"}]
+    return [gpu for gpu in host.gpus if gpu.vendor == "nvidia" and gpu.bus in {"0000:07:00.0", "0000:0f:00.0"}]
 
 
 def test_healthy_driver_is_read_in_full(driver):
     host = driver(nvml="")
     first, second = nvidia(host)
-    assert host["nvml"] == "ok"
-    assert host["driver_cuda"] == "12.2"
+    assert host.nvml == "ok"
+    assert host.driver_cuda == "12.2"
     assert (first.name, first.target, first.pci) == ("NVIDIA A100-SXM4-40GB", "sm_80", "10de:20b0")
     assert (first.memory_mib, first.memory_used_mib, first.persistence) == (40960, 1024, True)
     assert (first.mig, first.mig_pending, first.mig_devices) == ("enabled", "disabled", 3)
@@ -63,7 +63,7 @@ def test_healthy_driver_is_read_in_full(driver):
 )
 def test_state_of_nvml_is_told_by_the_name_of_its_error(driver, code, name):
     host = driver(nvml=f"INIT={code}")
-    assert host["nvml"] == name
+    assert host.nvml == name
     assert name in host.reading("driver_cuda").why
 
 
@@ -81,11 +81,11 @@ def test_lost_gpu_is_told_and_does_not_hide_the_other(driver):
 
 def test_garbage_becomes_gaps_and_never_an_error(driver):
     host = driver(nvml="GARBAGE", cuda="VERSION=-1 INIT=-7")
-    assert host["nvml"] == "ok"
+    assert host.nvml == "ok"
     assert not host.known("driver_cuda")
-    assert host["cuda_init"] == "CUDA error -7"
-    assert all(gpu.bus or gpu.name for gpu in host["gpus"])
-    assert facts.load(facts.dump(host), "dump")["nvml"] == "ok"
+    assert host.cuda_init == "CUDA error -7"
+    assert all(gpu.bus or gpu.name for gpu in host.gpus)
+    assert facts.load(facts.dump(host), "dump").nvml == "ok"
 
 
 @pytest.mark.parametrize("fault", ["HANG", "CRASH"])
@@ -101,12 +101,12 @@ def test_hang_and_crash_are_reasons_and_the_rest_is_told(driver, fault):
 def test_what_nvml_said_before_it_hung_counts(driver):
     host = driver(timeout=2.0, nvml="HANG_LATER")
     assert "did not answer" in host.reading("nvml").why
-    assert host["driver_cuda"] == "12.2"
+    assert host.driver_cuda == "12.2"
 
 
 def test_version_that_libcuda_tells_before_it_hangs_counts(driver):
     host = driver(timeout=2.0, cuda="HANG VERSION=11040")
-    assert host["driver_cuda"] == "11.4"
+    assert host.driver_cuda == "11.4"
     assert not host.known("cuda_init")
 
 
@@ -120,11 +120,11 @@ def test_version_that_libcuda_tells_before_it_hangs_counts(driver):
     ],
 )
 def test_answer_of_cuinit_is_told_by_its_name(driver, definitions, told):
-    assert driver(cuda=definitions)["cuda_init"] == told
+    assert driver(cuda=definitions).cuda_init == told
 
 
 def test_integrated_gpu_is_known_from_libcuda_alone(driver):
-    found = [gpu for gpu in driver(cuda="")["gpus"] if gpu.name == "Orin"]
+    found = [gpu for gpu in driver(cuda="").gpus if gpu.name == "Orin"]
     assert [(gpu.target, gpu.integrated, gpu.memory_mib, gpu.bus) for gpu in found] == [("sm_87", True, 30720, "")]
 
 
@@ -211,12 +211,12 @@ def test_lost_gpu_is_asked_nothing_more(driver):
 
 def test_hang_at_a_lane_is_a_fact_with_its_reason(driver):
     host = driver(timeout=2.0, nvml="HANG_LINK LINKS=2")
-    assert "did not answer within" in host["hung"]["nvml"]
-    assert host["driver_cuda"] == "12.2"
+    assert "did not answer within" in host.hung["nvml"]
+    assert host.driver_cuda == "12.2"
 
 
 def test_garbage_about_a_device_becomes_gaps(driver):
-    gpus = [gpu for gpu in driver(nvml="GARBAGE TWO GUEST=1 FABRIC=-1")["gpus"] if gpu.driver == "nvidia"]
+    gpus = [gpu for gpu in driver(nvml="GARBAGE TWO GUEST=1 FABRIC=-1").gpus if gpu.driver == "nvidia"]
     assert len(gpus) >= 2
     for gpu in (gpu for gpu in gpus if not gpu.bus):
         assert (gpu.nvlinks, gpu.clock_mhz, gpu.memory_clock_max_mhz, gpu.fabric, gpu.virtual) == (
@@ -233,7 +233,7 @@ def test_garbage_about_a_device_becomes_gaps(driver):
             None,
             "",
         )
-        assert facts.load({"gpus": [facts.plain(gpu)]}, "dump")["gpus"] == (gpu,)
+        assert facts.load({"gpus": [facts.plain(gpu)]}, "dump").gpus == (gpu,)
 
 
 CODES = {
@@ -253,25 +253,25 @@ CODES = {
 @pytest.mark.parametrize(("code", "name"), CODES.items())
 def test_every_refusal_of_cuinit_is_told_and_leaves_no_gpu_of_its_own(driver, code, name):
     host = driver(cuda=f'INIT={code} NAME="{name}"')
-    assert host["cuda_init"] == name
-    assert not [gpu for gpu in host["gpus"] or () if gpu.name == "Orin"]
+    assert host.cuda_init == name
+    assert not [gpu for gpu in host.gpus or () if gpu.name == "Orin"]
     assert host.absent("peer_access")
 
 
 def test_driver_without_names_for_its_errors_is_told_by_number(driver):
-    assert [driver(cuda=f"INIT={code}")["cuda_init"] for code in (3, 803)] == ["CUDA error 3", "CUDA error 803"]
+    assert [driver(cuda=f"INIT={code}").cuda_init for code in (3, 803)] == ["CUDA error 3", "CUDA error 803"]
 
 
 def test_garbage_of_libcuda_becomes_gaps(driver):
-    (gpu,) = (gpu for gpu in driver(cuda="GARBAGE")["gpus"] if gpu.vendor == "nvidia" and gpu.driver != "nvidia")
+    (gpu,) = (gpu for gpu in driver(cuda="GARBAGE").gpus if gpu.vendor == "nvidia" and gpu.driver != "nvidia")
     assert (gpu.target, gpu.memory_mib, gpu.integrated, gpu.bus, gpu.compute_mode) == ("", None, None, "", "")
 
 
 @pytest.mark.parametrize("definitions", ["BARE", "COUNT=-1", "COUNT=0", "COUNT=1000000"])
 def test_libcuda_without_devices_or_with_absurdly_many_tells_its_start_alone(driver, definitions):
     host = driver(cuda=definitions)
-    assert host["cuda_init"] == "ok"
-    assert not [gpu for gpu in host["gpus"] or () if gpu.name == "Orin"]
+    assert host.cuda_init == "ok"
+    assert not [gpu for gpu in host.gpus or () if gpu.name == "Orin"]
 
 
 @pytest.mark.parametrize(
@@ -286,11 +286,11 @@ def test_libcuda_without_devices_or_with_absurdly_many_tells_its_start_alone(dri
 )
 def test_peer_access_is_told_for_all_pairs_or_not_at_all(driver, definitions, told):
     host = driver(cuda=definitions)
-    assert (host["peer_access"] if host.known("peer_access") else "unknown") == told
+    assert (host.peer_access if host.known("peer_access") else "unknown") == told
 
 
 def test_compute_mode_is_known_from_libcuda_where_nvml_is_missing(driver):
-    found = [gpu for gpu in driver(cuda="DISCRETE MODE=2")["gpus"] if gpu.name == "Orin"]
+    found = [gpu for gpu in driver(cuda="DISCRETE MODE=2").gpus if gpu.name == "Orin"]
     assert [(gpu.compute_mode, gpu.bus) for gpu in found] == [("prohibited", "0000:41:00.0")]
 
 

@@ -109,7 +109,7 @@ def docker(info, version="27.3.1", **said):
     ],
 )
 def test_flavour_is_told_by_the_daemon_itself(recorded, info, flavour):
-    assert recorded(docker(info))["engine_flavour"] == flavour
+    assert recorded(docker(info)).engine_flavour == flavour
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_flavour_is_told_by_the_daemon_itself(recorded, info, flavour):
     ],
 )
 def test_way_to_a_gpu_is_found(recorded, info, files, runtime):
-    assert recorded(docker(info, files=files))["gpu_runtime"] == runtime
+    assert recorded(docker(info, files=files)).gpu_runtime == runtime
 
 
 NVIDIA_YAML = 'kind: nvidia.com/gpu\ndevices:\n- name: "0"\n  libcuda.so.550.54.14\n'
@@ -170,7 +170,7 @@ def test_a_file_that_may_not_be_read_is_a_reason_and_no_absence(recorded, said, 
 )
 def test_rubbish_from_the_daemon_is_no_error(recorded, answer):
     host = recorded({"sockets": {"/var/run/docker.sock": {"/version": answer, "/info": answer}}})
-    assert host["engine_status"] in {"running", "unreachable"}
+    assert host.engine_status in {"running", "unreachable"}
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_rubbish_from_the_daemon_is_no_error(recorded, answer):
 )  # fmt: skip
 def test_version_of_a_silent_engine_is_that_of_its_package(recorded, files, engine):
     host = recorded({"sockets": {"/var/run/docker.sock": "refused"}, "files": files})
-    assert (host["engine"], host["engine_status"]) == (engine, "stopped")
+    assert (host.engine, host.engine_status) == (engine, "stopped")
 
 
 @pytest.mark.parametrize(
@@ -198,19 +198,19 @@ def test_version_of_a_silent_engine_is_that_of_its_package(recorded, files, engi
 )
 def test_version_of_a_silent_engine_without_a_package_is_its_clients(recorded, answer, engine):
     host = recorded({"files": {"/usr/bin/docker": ""}, "commands": {"docker --version": answer}})
-    assert (host["engine"], host["engine_status"]) == (engine, "stopped")
+    assert (host.engine, host.engine_status) == (engine, "stopped")
 
 
 def test_docker_host_is_asked_first(recorded):
     said = docker({}) | {"env": {"DOCKER_HOST": "unix:///run/other.sock"}}
     said["sockets"]["/run/other.sock"] = {"/version": '{"Version": "20.10.0"}', "/info": "{}"}
-    assert recorded(said)["engine"] == "docker 20.10.0"
+    assert recorded(said).engine == "docker 20.10.0"
 
 
 def test_podman_behind_dockers_socket_is_called_podman(recorded):
     version = json.dumps({"Version": "5.2.2", "Components": [{"Name": "Podman Engine"}]})
     host = recorded({"sockets": {"/var/run/docker.sock": {"/version": version, "/info": "{}"}}})
-    assert host["engine"] == "podman 5.2.2"
+    assert host.engine == "podman 5.2.2"
 
 
 def test_host_name_that_the_daemon_tells_is_not_kept(recorded):

@@ -90,14 +90,14 @@ def archive(request, tmp_path):
 
 def test_facts_come_from_the_tree_that_the_layers_add_up_to(archive):
     host = image.facts(layers.read(archive), archive)
-    assert host["os"] == "ubuntu22.04"
-    assert host["glibc"] == "2.35"
-    assert host["python"] == "3.10.12"
-    assert host["packages"]["torch"] == "2.9.1"
-    assert host["packages"]["numpy"] == "1.26.4"
-    assert host["builds"]["torch"].runtime == "cuda12.8"
-    assert host["image_env"]["NVIDIA_REQUIRE_CUDA"] == "cuda>=12.8"
-    assert "1.0" not in host["packages"].values()
+    assert host.os == "ubuntu22.04"
+    assert host.glibc == "2.35"
+    assert host.python == "3.10.12"
+    assert host.packages["torch"] == "2.9.1"
+    assert host.packages["numpy"] == "1.26.4"
+    assert host.builds["torch"].runtime == "cuda12.8"
+    assert host.image_env["NVIDIA_REQUIRE_CUDA"] == "cuda>=12.8"
+    assert "1.0" not in host.packages.values()
 
 
 def test_the_host_keeps_its_devices_and_the_image_brings_its_software(archive, tmp_path, capsys):
@@ -199,7 +199,7 @@ def test_absence_is_not_claimed_while_a_layer_is_unread(tmp_path):
         {"blobs/sha256/z": b"\x28\xb5\x2f\xfd" + b"x" * 1000, "manifest.json": json.dumps(manifest).encode()},
     )
     host = image.facts(layers.read(path), path)
-    assert host["packages"]["numpy"] == "1.26.4"
+    assert host.packages["numpy"] == "1.26.4"
     assert "blobs/sha256/z" in host.reading("cuda_toolkits").why
     assert not host.known("cuda_toolkit")
     assert not host.known("conda_packages")
@@ -238,7 +238,7 @@ def platforms(folder):
 @pytest.mark.parametrize(("arch", "system"), [("x86_64", "ubuntu24.04"), ("aarch64", "ubuntu20.04")])
 def test_image_for_several_machines_is_read_for_this_one(tmp_path, order, arch, system):
     found = layers.read(platforms(tmp_path / order.split()[0]), arch)
-    assert image.facts(found, "x")["os"] == system
+    assert image.facts(found, "x").os == system
     assert image.architecture(found) == arch
 
 
@@ -336,7 +336,7 @@ def test_no_document_of_an_archive_makes_it_fail(manifest, index, config):
     except InputError as error:
         assert "x.tar" in str(error)
     else:
-        assert image.facts(found, "x.tar")["image"] == "x.tar"
+        assert image.facts(found, "x.tar").image == "x.tar"
         assert isinstance(image.labels(found), dict)
 
 
@@ -370,8 +370,8 @@ def packed(kind, raw):
 def test_compressed_layers_are_read(tmp_path, kind):
     blobs = {"b0/layer.tar": packed(kind, layer(BASE)), "b1/layer.tar": packed(kind, layer(UPPER))}
     host = image.facts(layers.read(docker_save(tmp_path / "image.tar", blobs)), "x")
-    assert host["packages"] == {"numpy": "1.26.4", "torch": "2.9.1"}
-    assert host["builds"]["torch"].runtime == "cuda12.8"
+    assert host.packages == {"numpy": "1.26.4", "torch": "2.9.1"}
+    assert host.builds["torch"].runtime == "cuda12.8"
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd"])

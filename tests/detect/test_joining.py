@@ -212,8 +212,8 @@ def test_what_names_a_person_or_a_card_is_veiled(replay, text, shown):
     )
     veiled = veil(host, Machine(recording, recording.run, 0))
     assert veiled.reading("driver") == Fact(shown, shown)
-    assert veiled["packages"] == {shown: shown}
-    assert veiled["libraries"][0].path == veiled["builds"]["torch"].path == shown
+    assert veiled.packages == {shown: shown}
+    assert veiled.libraries[0].path == veiled.builds["torch"].path == shown
     assert veiled.reading("image") == Unknown(shown, shown)
     assert veil(veiled, Machine(recording, recording.run, 0)).readings == veiled.readings
 
@@ -222,12 +222,12 @@ def test_what_names_a_person_or_a_card_is_veiled(replay, text, shown):
 def test_a_home_that_names_nobody_is_no_reason_to_change_a_path(replay, home):
     recording = replay.Recording({"env": {"HOME": home}})
     host = Host({"driver": Fact("/root/venv:/", "x")})
-    assert veil(host, Machine(recording, recording.run, 0))["driver"] == "/root/venv:/"
+    assert veil(host, Machine(recording, recording.run, 0)).driver == "/root/venv:/"
 
 
 def test_a_hang_is_told_with_the_facts_that_it_hides(recorded):
     said = {"files": {"/usr/bin/gcc": ""}, "commands": {"gcc -dumpfullversion -dumpversion": {"code": 124, "why": "gcc did not answer within 4.5 s"}}}  # fmt: skip
     host = recorded(said)
-    assert host["hung"] == {"gcc": "gcc did not answer within 4.5 s"}
-    assert recorded({})["hung"] == {}
-    assert json.dumps(host["hung"])
+    assert host.hung == {"gcc": "gcc did not answer within 4.5 s"}
+    assert recorded({}).hung == {}
+    assert json.dumps(host.hung)

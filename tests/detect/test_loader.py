@@ -123,7 +123,7 @@ def test_version_is_that_of_the_real_file(machine):
 def test_cudnn_is_the_copy_that_the_loader_picks(recorded, files, env, want):
     links = {"/usr/lib/libcudnn.so.9": "libcudnn.so.9.1.0"} if "/usr/lib/libcudnn.so.9.1.0" in files else {}
     host = recorded({"files": files, "links": links, "env": env})
-    assert host["cudnn"] == (want or ("9" if env else None))
+    assert host.cudnn == (want or ("9" if env else None))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_driver_library_is_known_by_the_name_of_its_file(recorded, links, told):
 )
 def test_a_copy_is_called_what_it_is_however_it_was_found(recorded, folder, origin):
     host = recorded({"files": {f"{folder}/libcuda.so.1": ""}, "env": {"LD_LIBRARY_PATH": folder}})
-    assert [(copy.origin, copy.loaded) for copy in host["libraries"]] == [(origin, True)]
+    assert [(copy.origin, copy.loaded) for copy in host.libraries] == [(origin, True)]
     assert isinstance(host.reading("driver_library"), Unknown)
 
 
@@ -175,7 +175,7 @@ def test_version_of_a_wheels_library_is_that_of_the_wheel_that_ships_it(recorded
     site = "/ml/lib/python3.11/site-packages"
     files = {f"{site}/{owner}.dist-info/METADATA": "", f"{site}/nvidia/part/lib/{soname}": "", "/ml/bin/python": ""}
     host = recorded({"files": files | {"/ml/pyvenv.cfg": "version = 3.11.9"}}, python="/ml")
-    assert [(copy.name, copy.version, copy.origin) for copy in host["libraries"]] == [(soname, version, "wheel")]
+    assert [(copy.name, copy.version, copy.origin) for copy in host.libraries] == [(soname, version, "wheel")]
 
 
 def test_copies_are_listed_once_and_only_one_wins(recorded):
@@ -190,11 +190,11 @@ def test_copies_are_listed_once_and_only_one_wins(recorded):
             "env": {"LD_LIBRARY_PATH": "/opt/m:/opt/n"},
         }
     )
-    found = [(each.version, each.loaded, each.origin) for each in host["libraries"]]
+    found = [(each.version, each.loaded, each.origin) for each in host.libraries]
     assert found == [("2.20.5", True, "LD_LIBRARY_PATH"), ("2.18.3", False, "system")]
 
 
 def test_libstdcxx_is_measured_from_its_symbols(recorded):
     text = b"\x7fELF\x02" + b"\0".join([b"GLIBCXX_3.4", b"GLIBCXX_3.4.9", b"GLIBCXX_3.4.30", b"GLIBCXX_3.4.21", b""])
     host = recorded({"binary": {"/usr/lib/libstdc++.so.6": text.hex()}})
-    assert host["libstdcxx"] == "3.4.30"
+    assert host.libstdcxx == "3.4.30"

@@ -48,7 +48,7 @@ def test_requirements_agree_with_importlib_metadata(here, recorded):
     renamed = text.replace("Name: pytest", "Name: torch", 1)
     host = recorded(site({}, **{"torch-2.0.dist-info/METADATA": renamed}), python="/venv")
     expected = [each for each in importlib.metadata.requires("pytest") if "extra ==" not in each]
-    assert list(host["package_requires"]["torch"]) == expected
+    assert list(host.package_requires["torch"]) == expected
 
 
 def test_version_of_a_venv_comes_from_its_own_file(tmp_path, recorded):
@@ -71,13 +71,13 @@ def test_version_of_a_venv_comes_from_its_own_file(tmp_path, recorded):
 def test_kind_of_environment_is_told_by_its_marks(recorded, given, kind):
     said = {"files": {"/venv/bin/python": "", "/venv/lib/python3.11/site-packages/x.py": "", **given}}
     host = recorded(said, python="/venv/bin/python")
-    assert (host["python"], host["python_environment"]) == ("3.11.9", kind)
+    assert (host.python, host.python_environment) == ("3.11.9", kind)
 
 
 @pytest.mark.parametrize("program", ["bin/python3", "bin/python", "Scripts/python.exe", "python.exe"])
 def test_interpreter_of_an_environment_is_found_in_each_layout(recorded, program):
     files = {"/ml/pyvenv.cfg": "version = 3.11.9\n", f"/ml/{program}": ""}
-    assert recorded({"files": files}, python="/ml")["python_path"] == f"/ml/{program}"
+    assert recorded({"files": files}, python="/ml").python_path == f"/ml/{program}"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_copy_on_pythonpath_comes_before_the_environments(recorded, system, path
     folders = {"linux": "/extra", "windows": "/C:/extra"}
     said = site({f"{folders[system]}/numpy-1.0.dist-info/METADATA": ""}, **{"numpy-2.0.dist-info/METADATA": ""})
     host = recorded(said | {"system": system, "env": {"PYTHONPATH": path}}, python="/venv")
-    assert host["packages"]["numpy"] == version
+    assert host.packages["numpy"] == version
 
 
 def test_missing_interpreter_is_a_reason(recorded):
@@ -114,14 +114,14 @@ def test_what_is_no_interpreter_is_never_run(replay):
     host = detect(root=recording, run=watch, python="/usr/bin/rm")
     assert "is no Python interpreter" in host.reading("packages").why
     assert "/usr/bin/rm" not in ran
-    assert detect(root=recording, run=watch, python="python3.12")["python"] == "3.12"
+    assert detect(root=recording, run=watch, python="python3.12").python == "3.12"
     assert "/usr/bin/python3.12" in ran
 
 
 def test_active_environment_wins_over_our_own(recorded):
     said = site({}, **{"numpy-1.26.4.dist-info/METADATA": ""}) | {"env": {"VIRTUAL_ENV": "/venv"}}
     host = recorded(said)
-    assert host["packages"] == {"numpy": "1.26.4"}
+    assert host.packages == {"numpy": "1.26.4"}
     assert host.source("python") == "active (VIRTUAL_ENV)"
 
 
@@ -133,13 +133,13 @@ def test_python_on_path_is_meant_if_only_it_holds_a_framework(recorded):
         "commands": {f"python3 -c {at.__globals__['_ASK']}": f"3.11.2\n/usr\n{base}\n"},
     }
     host = recorded(said)
-    assert (host["python"], host["python_path"], host["python_environment"]) == ("3.11.2", "/usr/bin/python3", "system")
-    assert host["builds"]["torch"].runtime == "cpu"
+    assert (host.python, host.python_path, host.python_environment) == ("3.11.2", "/usr/bin/python3", "system")
+    assert host.builds["torch"].runtime == "cpu"
 
 
 def test_our_own_python_stays_if_no_other_holds_a_framework(recorded):
     said = {"files": {"/usr/bin/python3.11": ""}, "links": {"/usr/bin/python3": "python3.11"}}
-    assert recorded(said)["python_path"] == "/opt/envcheck/bin/python"
+    assert recorded(said).python_path == "/opt/envcheck/bin/python"
 
 
 def test_tool_environment_gives_way_to_the_python_on_path(recorded):
@@ -152,21 +152,21 @@ def test_tool_environment_gives_way_to_the_python_on_path(recorded):
         "links": {"/usr/bin/python3": "python3.10"},
     }
     host = recorded(said)
-    assert (host["python"], host["python_path"]) == ("3.10", "/usr/bin/python3")
+    assert (host.python, host.python_path) == ("3.10", "/usr/bin/python3")
 
 
 def test_two_copies_are_told_and_the_first_on_the_path_counts(recorded):
     said = site({"/user/site/torch-1.13.1.dist-info/METADATA": ""}, **{"torch-2.0.1+cu118.dist-info/METADATA": ""})
     host = recorded(said | {"env": {"PYTHONPATH": "/user/site"}}, python="/venv")
-    assert host["packages"]["torch"] == "1.13.1"
-    assert host["duplicate_packages"] == {"torch": ("1.13.1", "2.0.1+cu118")}
+    assert host.packages["torch"] == "1.13.1"
+    assert host.duplicate_packages == {"torch": ("1.13.1", "2.0.1+cu118")}
 
 
 def test_what_pip_could_not_remove_is_no_package(recorded):
     host = recorded(
         site({}, **{"~orch-2.0.1.dist-info/METADATA": "", "torch-2.1.0.dist-info/METADATA": ""}), python="/venv"
     )
-    assert host["packages"] == {"torch": "2.1.0"}
+    assert host.packages == {"torch": "2.1.0"}
 
 
 def test_nothing_of_the_environment_is_imported(tmp_path):
@@ -209,7 +209,7 @@ TF_OLD = (
 )  # fmt: skip
 def test_build_is_read_from_the_file_that_records_it(recorded, path, text, name, want):
     host = recorded(site({}, **{path: text, "x-1.dist-info/METADATA": ""}), python="/venv")
-    build = host["builds"][name]
+    build = host.builds[name]
     assert {key: getattr(build, key) for key in want} == want
 
 
@@ -226,7 +226,7 @@ def test_build_is_read_from_the_file_that_records_it(recorded, path, text, name,
 )  # fmt: skip
 def test_build_is_read_from_its_labels(recorded, folder, files, name, want):
     said = {f"{folder}.dist-info/{file}": text for file, text in ({"METADATA": ""} | files).items()}
-    build = recorded(site({}, **said), python="/venv")["builds"][name]
+    build = recorded(site({}, **said), python="/venv").builds[name]
     assert {key: getattr(build, key) for key in want} == want
 
 
@@ -262,7 +262,7 @@ def test_runtime_of_a_label(label, runtime):
 )
 def test_file_of_a_build_wins_and_a_label_may_be_finer(recorded, version, text, runtime):
     files = {"torch/version.py": f"__version__ = '{version}'\n{text}", f"torch-{version}.dist-info/METADATA": ""}
-    assert recorded(site({}, **files), python="/venv")["builds"]["torch"].runtime == runtime
+    assert recorded(site({}, **files), python="/venv").builds["torch"].runtime == runtime
 
 
 @pytest.mark.parametrize(
@@ -272,12 +272,12 @@ def test_file_of_a_build_wins_and_a_label_may_be_finer(recorded, version, text, 
 def test_string_abi_of_torch_is_that_of_the_flags_it_hands_on(recorded, flags, abi):
     config = {} if flags is None else {"torch/share/cmake/Torch/TorchConfig.cmake": f'set(TORCH_CXX_FLAGS "{flags}")'}
     said = site({}, **{"torch/version.py": "__version__ = '2.9'\ncuda = '12.8'\n", **config})
-    assert recorded(said, python="/venv")["builds"]["torch"].cxx11_abi is abi
+    assert recorded(said, python="/venv").builds["torch"].cxx11_abi is abi
 
 
 def test_jax_takes_the_runtime_of_its_plugin(recorded):
     said = {"jaxlib/version.py": "", "jax_plugins/xla_cuda12/__init__.py": "", "jax-0.5.0.dist-info/METADATA": ""}
-    assert recorded(site({}, **said), python="/venv")["builds"]["jax"].runtime == "cuda12"
+    assert recorded(site({}, **said), python="/venv").builds["jax"].runtime == "cuda12"
 
 
 def test_library_in_a_wheel_has_the_version_of_its_distribution(recorded):
@@ -286,7 +286,7 @@ def test_library_in_a_wheel_has_the_version_of_its_distribution(recorded):
         "nvidia_cudnn_cu12-9.1.0.70.dist-info/METADATA": "",
         "torch/lib/libcudart.so.12": "",
     }
-    found = {each.name: each for each in recorded(site({}, **said), python="/venv")["libraries"]}
+    found = {each.name: each for each in recorded(site({}, **said), python="/venv").libraries}
     assert (found["libcudnn.so.9"].version, found["libcudnn.so.9"].origin, found["libcudnn.so.9"].loaded) == (
         "9.1.0.70",
         "wheel",

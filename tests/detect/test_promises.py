@@ -45,9 +45,9 @@ def test_every_fact_of_the_catalogue_has_a_detector():
 def test_this_machine_is_read_whole():
     host = detect()
     assert set(host) == set(CATALOGUE)
-    assert host["python"]
-    assert host["kernel"] == os.uname().release
-    assert host["user_id"] == os.geteuid()
+    assert host.python
+    assert host.kernel == os.uname().release
+    assert host.user_id == os.geteuid()
     assert facts.dump(facts.load(json.loads(json.dumps(facts.dump(host))), "here")) == facts.dump(host)
 
 
@@ -84,7 +84,7 @@ def test_detectors_tell_nothing_of_the_person_or_the_machine(recorded):
 def test_hanging_program_or_daemon_costs_only_its_own_facts(recorded, name):
     if name == "engine":
         host = recorded({"sockets": {"/var/run/docker.sock": "silent"}})
-        assert host["engine_status"] == "unreachable"
+        assert host.engine_status == "unreachable"
     else:
         said = {
             "files": {name: ""},
@@ -92,7 +92,7 @@ def test_hanging_program_or_daemon_costs_only_its_own_facts(recorded, name):
         }
         host = recorded(said)
         assert "did not answer" in host.reading("gcc").why
-    assert host["kernel"] == "6.8.0-45-generic"
+    assert host.kernel == "6.8.0-45-generic"
 
 
 def test_detector_that_never_returns_is_left_behind(monkeypatch, replay):
@@ -108,7 +108,7 @@ def test_detector_that_never_returns_is_left_behind(monkeypatch, replay):
     host = detect(root=recording, run=recording.run, timeout=0.05)
     forever.set()
     assert host.reading("hip") == Unknown("stuck did not answer within 0.05 s", "/proc/stuck")
-    assert host["kernel"] == "6.8.0-45-generic"
+    assert host.kernel == "6.8.0-45-generic"
 
 
 def test_slip_in_one_detector_is_a_reason(replay):
@@ -184,7 +184,7 @@ def test_container_has_the_gpus_that_it_was_given(recorded, files, answers, buse
     }
     said = {"files": files | pci, "loader": {"libnvidia-ml.so.1": "/usr/lib/libnvidia-ml.so.1"}}
     host = recorded(said | {"answers": {"nvml": {"init": "ok", "gpus": answers}}})
-    assert [gpu.bus for gpu in host["gpus"]] == buses
+    assert [gpu.bus for gpu in host.gpus] == buses
 
 
 def test_no_gpu_is_an_answer_only_if_every_place_was_looked_at():
@@ -233,7 +233,7 @@ def test_reads_are_bounded(tmp_path):
 def test_recorded_copy_below_a_folder_is_a_root_too(tmp_path):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text("ID=debian\nVERSION_ID=12\n")
-    assert detect(root=Root(str(tmp_path)))["os"] == "debian12"
+    assert detect(root=Root(str(tmp_path))).os == "debian12"
 
 
 def test_nothing_heavy_is_imported():

@@ -98,9 +98,11 @@ def test_tools_of_this_machine_are_found_as_the_shell_finds_them(name):
     path = shutil.which(name)
     assert host.known(name)
     if path is None and shutil.which("ninja-build") is None:
-        assert host[name] is None
+        assert host.value(name) is None
     elif path is not None:
-        assert host[name] in subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+        assert (
+            host.value(name) in subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+        )
 
 
 def test_programs_in_relative_folders_are_not_run(seen):

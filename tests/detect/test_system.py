@@ -19,18 +19,18 @@ def here():
 
 def test_this_system_is_named_as_the_standard_library_names_it(here):
     release = platform.freedesktop_os_release()
-    assert here["os"] == release["ID"] + release.get("VERSION_ID", "")
-    assert here["os_name"] == release["PRETTY_NAME"]
-    assert here["arch"] == platform.machine()
+    assert here.os == release["ID"] + release.get("VERSION_ID", "")
+    assert here.os_name == release["PRETTY_NAME"]
+    assert here.arch == platform.machine()
     name, version = platform.libc_ver()
-    assert (here["libc"], here["glibc"]) == (name or "musl", version or None)
+    assert (here.libc, here.glibc) == (name or "musl", version or None)
 
 
 def test_this_machines_sizes_are_those_of_the_system_calls(here):
-    assert here["shm_mib"] == shutil.disk_usage("/dev/shm").total >> 20
-    assert here["memory_mib"] <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    assert 0 < here["memory_available_mib"] <= here["memory_mib"]
-    assert here["disk_free_mib"] > 0
+    assert here.shm_mib == shutil.disk_usage("/dev/shm").total >> 20
+    assert here.memory_mib <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    assert 0 < here.memory_available_mib <= here.memory_mib
+    assert here.disk_free_mib > 0
 
 
 OS_RELEASES = [

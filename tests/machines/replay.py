@@ -269,7 +269,7 @@ def asked(machine: Recording, known: Matrix) -> Host:
     """The facts that the doctor weighs: those detected, what binaries carry, and what the question gives."""
     host = named(detect(root=machine, run=machine.run), known)
     carried = {name: tuple(words.split()) for name, words in machine.said.get("kernels", {}).items()}
-    builds = {**(host["builds"] or {}), **{name: Build() for name in carried.keys() - (host["builds"] or {}).keys()}}
+    builds = {**(host.builds or {}), **{name: Build() for name in carried.keys() - (host.builds or {}).keys()}}
     read = {name: replace(build, kernels=carried.get(name, build.kernels)) for name, build in builds.items()}
     extra = facts.load(machine.said.get("given", {}), "the question").readings
     joined = {"builds": Fact(read, host.source("builds"))} if carried else {}

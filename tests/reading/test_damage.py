@@ -117,7 +117,7 @@ def test_cleans_a_line(line):
 def test_parts_lines_that_ran_together():
     text = "PyTorch version: 2.0.1 Is debug build: False CUDA used to build PyTorch: 11.8 OS: Ubuntu 22.04 LTS (x86_64)"
     host = reading.read(text).host
-    assert (host["packages"], host["os"], host["builds"]["torch"].runtime) == (
+    assert (host.packages, host.os, host.builds["torch"].runtime) == (
         {"torch": "2.0.1"},
         "ubuntu22.04",
         "cuda11.8",
@@ -134,7 +134,7 @@ def test_joins_what_a_terminal_broke():
 
 def test_joins_what_a_mail_program_wrapped():
     text = "GPU models and configuration: GPU 0: NVIDIA GeForce RTX 2080 with Max-Q\nDesign\nIs debug build: False\n"
-    assert [gpu.name for gpu in reading.read(text).host["gpus"]] == ["NVIDIA GeForce RTX 2080 with Max-Q Design"]
+    assert [gpu.name for gpu in reading.read(text).host.gpus] == ["NVIDIA GeForce RTX 2080 with Max-Q Design"]
 
 
 def test_reads_a_printed_dictionary():
@@ -144,9 +144,9 @@ def test_reads_a_printed_dictionary():
         "('PyTorch', '1.6.0'), ('PyTorch compiling details', 'PyTorch built with:\\n  - CUDA Runtime 10.2\\n')])"
     )
     host = reading.read(text).host
-    assert host["python"] == "3.7.9"
-    assert [gpu.name for gpu in host["gpus"]] == ["Tesla V100-SXM2-32GB"] * 2
-    assert (host["cuda_toolkit"], host["builds"]["torch"].runtime) == ("10.2.89", "cuda10.2")
+    assert host.python == "3.7.9"
+    assert [gpu.name for gpu in host.gpus] == ["Tesla V100-SXM2-32GB"] * 2
+    assert (host.cuda_toolkit, host.builds["torch"].runtime) == ("10.2.89", "cuda10.2")
 
 
 PRINTED = {
@@ -159,17 +159,17 @@ PRINTED = {
 @pytest.mark.parametrize("form", PRINTED)
 def test_reads_a_dictionary_printed_over_several_lines(form):
     host = reading.read(PRINTED[form]).host
-    assert (host["python"], host["packages"]["torch"]) == ("3.8.10", "1.12.1+cu113")
+    assert (host.python, host.packages["torch"]) == ("3.8.10", "1.12.1+cu113")
 
 
 def test_takes_a_value_that_a_wrap_moved_to_the_next_line():
     text = "Is debug build: False\nPython platform:\nLinux-5.15.153.1-microsoft-standard-WSL2-x86_64-with-glibc2.35\n"
-    assert reading.read(text).host["platform"] == "wsl2"
+    assert reading.read(text).host.platform == "wsl2"
 
 
 def test_leaves_the_next_question_alone():
     host = reading.read("- OS:\n- Python version:\nIt fails since Python 2.7 or so\n").host
-    assert host["os"] is None
+    assert host.os is None
 
 
 def test_joins_hard_wraps_inside_labels_and_values():
@@ -181,4 +181,4 @@ def test_joins_hard_wraps_inside_labels_and_values():
     ]
     text = "\n".join(line[at : at + width] for line in lines for at in range(0, len(line), width))
     host = reading.read(text).host
-    assert (host["kernel"], host["glibc"]) == ("5.15.0-134-generic-with-a-very-long-suffix", "2.35")
+    assert (host.kernel, host.glibc) == ("5.15.0-134-generic-with-a-very-long-suffix", "2.35")

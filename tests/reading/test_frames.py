@@ -126,5 +126,5 @@ cuDNN version: Could not collect
 )
 def test_reports_of_two_machines_state_only_what_they_share(second, gpus, driver):
     page = reading.read(TWO.format("NVIDIA A100-SXM4-80GB", "535.54.03") + "\n" + TWO.format(*second))
-    found = page.host["gpus"]
-    assert (found and len(found), page.host["driver"], page.host["python"]) == (gpus, driver, "3.10.12")
+    found = page.host.gpus
+    assert (found and len(found), page.host.driver, page.host.python) == (gpus, driver, "3.10.12")

@@ -30,13 +30,13 @@ MODEL = [
 @pytest.mark.parametrize(("printed", "arch"), [("x86_64", "x86_64"), ("aarch64", "aarch64")])
 def test_the_processors_architecture_in_the_machines_language(label, printed, arch):
     host = read(f"{label}:          {printed}\nCPU(s):   8\n").host
-    assert host["arch"] == arch
+    assert host.arch == arch
 
 
 @pytest.mark.parametrize("label", MODEL)
 def test_the_processors_name_in_the_machines_language(label):
     host = read(f"Architecture: x86_64\n{label}:   AMD EPYC 7763 64-Core Processor\n").host
-    assert host["cpu"] == "AMD EPYC 7763 64-Core Processor"
+    assert host.cpu == "AMD EPYC 7763 64-Core Processor"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_the_processors_name_in_the_machines_language(label):
 )  # fmt: skip
 def test_a_package_with_its_version_in_a_sentence(name, package):
     host = read(f"I am using {name} 2.1.0 on this machine.").host
-    assert host["packages"] == {package: "2.1.0"}
+    assert host.packages == {package: "2.1.0"}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ deepspeed wheel compiled w. ...... {1}
 )
 def test_what_deepspeeds_operators_were_compiled_with(installed, compiled, build):
     host = read(DEEPSPEED.format(installed, compiled)).host
-    found = (host["builds"] or {}).get("deepspeed")
+    found = (host.builds or {}).get("deepspeed")
     assert (found and (found.torch, found.runtime)) == build
 
 
@@ -100,4 +100,4 @@ def test_lines_of_openmmlabs_environment(line, fact, value):
     host = read(
         f"sys.platform: linux\nPython: 3.8.10\n{line}\nMMCV: 2.1.0\nMMCV Compiler: GCC 9.3\nMMDetection: 3.3.0+\n"
     ).host
-    assert (len(host[fact]) if fact == "gpus" else host[fact]) == value
+    assert (len(host.value(fact)) if fact == "gpus" else host.value(fact)) == value

@@ -92,7 +92,7 @@ def test_a_report_in_the_middle_of_megabytes_is_read_with_its_line_numbers():
     log = "".join(f"step {number}: loss 0.{number}\n" for number in range(60_000))
     text = f"{log}Driver Version: 535.54.03  CUDA Version: 12.2 | NVIDIA-SMI\n{log}"
     host = reading.read(text).host
-    assert host["driver"] == "535.54.03"
+    assert host.driver == "535.54.03"
     assert host.source("driver").endswith("line 60001")
 
 

@@ -96,7 +96,7 @@ def test_no_claim_is_no_fact():
 )
 def test_a_table_has_one_entry_per_name(claims, packages, note):
     host, notes = merge.merge(claims)
-    assert host["packages"] == packages
+    assert host.packages == packages
     assert notes == ([note] if note else [])
 
 
@@ -116,8 +116,8 @@ def test_a_table_has_one_entry_per_name(claims, packages, note):
 )
 def test_a_conda_package_counts_under_the_name_that_pip_knows(name, known_as):
     host, _ = merge.merge([claim("conda_packages", "1.0", key=name)])
-    assert (host["packages"] if host.known("packages") else {}) == ({known_as: "1.0"} if known_as else {})
-    assert host["conda_packages"] == {name: "1.0"}
+    assert (host.packages if host.known("packages") else {}) == ({known_as: "1.0"} if known_as else {})
+    assert host.conda_packages == {name: "1.0"}
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,14 @@ def test_a_conda_package_counts_under_the_name_that_pip_knows(name, known_as):
 )
 def test_the_local_tag_of_torch_names_its_runtime(version, runtime):
     host, _ = merge.merge([claim("packages", version, key="torch")])
-    builds = host["builds"] if host.known("builds") else {}
+    builds = host.builds if host.known("builds") else {}
     assert (builds["torch"].runtime if builds else None) == runtime
 
 
 def test_a_runtime_that_was_said_is_not_overwritten_by_a_tag():
     said = claim("builds", Build(runtime="cuda12.4"), 2, key="torch")
     host, _ = merge.merge([claim("packages", "2.1.0+cu121", key="torch"), said])
-    assert host["builds"]["torch"].runtime == "cuda12.4"
+    assert host.builds["torch"].runtime == "cuda12.4"
 
 
 def test_each_field_of_a_build_is_from_the_heaviest_that_has_it():
@@ -152,7 +152,7 @@ def test_each_field_of_a_build_is_from_the_heaviest_that_has_it():
             claim("builds", Build(runtime="cuda11.8", kernels=("sm_80",)), 2, key="torch", weight=Weight.HAND),
         ]
     )
-    assert host["builds"]["torch"] == Build(runtime="cuda12.1", cudnn="9.1", kernels=("sm_80",))
+    assert host.builds["torch"] == Build(runtime="cuda12.1", cudnn="9.1", kernels=("sm_80",))
     assert host.source("builds") == "p lines 1-2"
 
 
@@ -181,12 +181,12 @@ def test_what_stands_where_a_long_report_was_cut_is_not_believed():
     assert not host.known("driver")
     assert notes == ["collect_env line 9: the text ends inside this line, so its value may be cut"]
     few = [claim("driver", "535.1", 9, program="collect_env", last=True)]
-    assert merge.merge(few)[0]["driver"] == "535.1"
+    assert merge.merge(few)[0].driver == "535.1"
     short = [
         item if item.program != "collect_env" else claim(item.fact, item.value, last=item.last)
         for item in long_report("535.1")
     ]
-    assert merge.merge(short)[0]["driver"] == "535.1"
+    assert merge.merge(short)[0].driver == "535.1"
 
 
 def gpu(name="", key="", line=1, program="p", target="", vendor="nvidia", **more):
@@ -213,7 +213,7 @@ def gpu(name="", key="", line=1, program="p", target="", vendor="nvidia", **more
 )
 def test_every_device_once(claims, names):
     host, _ = merge.merge(claims)
-    assert [item.name for item in host["gpus"]] == names
+    assert [item.name for item in host.gpus] == names
 
 
 @pytest.mark.parametrize(
@@ -231,18 +231,18 @@ def test_every_device_once(claims, names):
 )
 def test_a_target_goes_to_the_device_that_it_can_only_belong_to(claims, targets):
     host, _ = merge.merge(claims)
-    assert [item.target for item in host["gpus"]] == targets
+    assert [item.target for item in host.gpus] == targets
 
 
 def test_a_maker_that_another_program_denies_adds_nothing():
     amd = gpu("Radeon VII", "0", vendor="amd", target="gfx906")
     host, _ = merge.merge([amd, gpu("Radeon VII", "0", 2, "q", target="sm_90")])
-    assert host["gpus"] == (Gpu(name="Radeon VII", target="gfx906", vendor="amd"),)
+    assert host.gpus == (Gpu(name="Radeon VII", target="gfx906", vendor="amd"),)
 
 
 def test_a_thousand_devices_are_a_slip_and_are_cut():
     host, _ = merge.merge([gpu(f"Card {at}", str(at), at) for at in range(1000)])
-    assert len(host["gpus"]) == 128
+    assert len(host.gpus) == 128
 
 
 @given(st.lists(st.sampled_from(["1.0", "1.0.1", "2.0", "3"]), min_size=1, max_size=5))

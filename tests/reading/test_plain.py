@@ -39,14 +39,16 @@ PROSE = {
 def test_a_list_is_read(name):
     text, stated = LISTS[name]
     host = reading.read(text).host
-    assert {fact: host[fact] for fact in stated} == stated
+    assert {fact: host.value(fact) for fact in stated} == stated
 
 
 @pytest.mark.parametrize("name", PROSE)
 def test_prose_is_left_alone(name):
     host = reading.read(PROSE[name]).host
     assert {
-        fact: host[fact] for fact in ("cuda_toolkit", "cudnn", "python", "os", "driver", "gpus") if host[fact]
+        fact: host.value(fact)
+        for fact in ("cuda_toolkit", "cudnn", "python", "os", "driver", "gpus")
+        if host.value(fact)
     } == {}
 
 
@@ -64,18 +66,18 @@ def test_prose_is_left_alone(name):
 )
 def test_cards_beside_versions(line, names):
     host = reading.read(f"CUDA 12.1\n{line}\n").host
-    assert [gpu.name for gpu in host["gpus"] or ()] == names
+    assert [gpu.name for gpu in host.gpus or ()] == names
 
 
 def test_what_a_program_says_outweighs_the_list():
     host = reading.read("cuda 11.3\npython 3.8\n\nPython platform: x\nPython version: 3.10.12\n").host
-    assert host["python"] == "3.10.12"
+    assert host.python == "3.10.12"
 
 
 def test_two_lists_that_contradict_each_other_state_nothing():
     host = reading.read("cuda 11.3\npython 3.8\n\ncuda 12.1\npython 3.8\n").host
-    assert host["cuda_toolkit"] is None
-    assert host["python"] == "3.8"
+    assert host.cuda_toolkit is None
+    assert host.python == "3.8"
 
 
 VERSION = st.from_regex(r"[1-9]\d?\.\d{1,2}", fullmatch=True)
@@ -84,7 +86,7 @@ VERSION = st.from_regex(r"[1-9]\d?\.\d{1,2}", fullmatch=True)
 @given(VERSION, VERSION, st.sampled_from(["\n", "\n\n", ", ", " ; ", " | ", "\n- ", " + ", "、"]))
 def test_any_two_versions_are_read_as_written(cuda, cudnn, between):
     host = reading.read(f"CUDA {cuda}{between}cuDNN {cudnn}").host
-    assert (host["cuda_toolkit"], host["cudnn"]) == (cuda, cudnn)
+    assert (host.cuda_toolkit, host.cudnn) == (cuda, cudnn)
 
 
 OWN_SCRIPTS = {
@@ -101,7 +103,7 @@ OWN_SCRIPTS = {
 @pytest.mark.parametrize("name", OWN_SCRIPTS)
 def test_the_device_that_a_script_of_ones_own_names(name):
     text, names = OWN_SCRIPTS[name]
-    assert [gpu.name for gpu in reading.read(text).host["gpus"] or ()] == names
+    assert [gpu.name for gpu in reading.read(text).host.gpus or ()] == names
 
 
 FIELDS = {
@@ -124,7 +126,7 @@ FIELDS = {
 def test_several_facts_in_one_field(name):
     line, stated = FIELDS[name]
     host = reading.read(f"{line}\n").host
-    assert {fact: host[fact] for fact in stated} == stated
+    assert {fact: host.value(fact) for fact in stated} == stated
 
 
 ROWS = [f"{name}  {version}" for name, version in zip("abcdefgh", ("1.2.3", "4.5.6") * 4, strict=True)]
@@ -140,4 +142,4 @@ ROWS = [f"{name}  {version}" for name, version in zip("abcdefgh", ("1.2.3", "4.5
     ],
 )
 def test_a_list_cut_before_its_head(rows, read):
-    assert len(reading.read("\n".join(rows)).host["packages"] or {}) == read
+    assert len(reading.read("\n".join(rows)).host.packages or {}) == read

@@ -54,8 +54,8 @@ def test_a_cut_report_states_nothing_else(name):
     for end in range(0, len(text), max(1, len(text) // 60)):
         host = reading.read(text[:end]).host
         for fact in NUMBERS:
-            if host[fact] is not None:
-                assert str(whole[fact]).startswith(str(host[fact])), (fact, text[max(0, end - 60) : end])
+            if host.value(fact) is not None:
+                assert str(whole.value(fact)).startswith(str(host.value(fact))), (fact, text[max(0, end - 60) : end])
 
 
 def test_every_sample_can_be_read_together():
@@ -66,4 +66,4 @@ def test_every_sample_can_be_read_together():
 @pytest.mark.parametrize("line", ["\n", " " * 100_000, "GPU 0: NVIDIA X\n" * 20_000, "(" * 50_000, "[pip3] a==1\n" * 20_000, "GPU[0] : Card series: x\n" * 20_000, "<" * 100_000, "&lt" * 50_000, "> " * 100_000])  # fmt: skip
 def test_repetition_is_safe(line):
     host = reading.read(line).host
-    assert len(host["gpus"] or ()) <= 256
+    assert len(host.gpus or ()) <= 256

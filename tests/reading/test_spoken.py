@@ -71,9 +71,9 @@ SPOKEN_OF = [
 
 def read(text):
     host = reading.read(text).host
-    told = {name: host[name] for name in ("os", "driver", "python", "rocm") if host[name]}
-    told |= host["packages"] or {}
-    return told | ({"gpus": [gpu.name for gpu in host["gpus"]]} if host["gpus"] else {})
+    told = {name: host.value(name) for name in ("os", "driver", "python", "rocm") if host.value(name)}
+    told |= host.packages or {}
+    return told | ({"gpus": [gpu.name for gpu in host.gpus]} if host.gpus else {})
 
 
 @pytest.mark.parametrize(("text", "facts"), STATED)
@@ -84,7 +84,7 @@ def test_what_a_sentence_states_of_the_machine_is_a_fact(text, facts):
 @pytest.mark.parametrize(("text", "stated"), LISTED)
 def test_cuda_counts_in_a_list_and_all_bars_hold_for_lists(text, stated):
     host = reading.read(f"Hello all.\n\n{text}\n").host
-    assert (host["python"], host["cuda_toolkit"], (host["packages"] or {}).get("torch")) == stated
+    assert (host.python, host.cuda_toolkit, (host.packages or {}).get("torch")) == stated
 
 
 @pytest.mark.parametrize("text", SPOKEN_OF)
@@ -99,7 +99,7 @@ def test_line_of_the_sentence_is_cited():
 
 def test_what_a_program_prints_outweighs_a_sentence():
     text = "I use PyTorch 2.1.0 here.\n\nPyTorch version: 2.0.1+cu118\nIs debug build: False\nOS: Ubuntu 22.04\n"
-    assert reading.read(text).host["packages"]["torch"] == "2.0.1+cu118"
+    assert reading.read(text).host.packages["torch"] == "2.0.1+cu118"
 
 
 def test_coarse_word_and_fine_one_are_no_contradiction():

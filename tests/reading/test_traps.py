@@ -49,8 +49,8 @@ GPU_FACTS = {
 @pytest.mark.parametrize("case", EMPTY)
 def test_states_no_fact(case):
     host = reading.read(EMPTY[case]).host
-    assert {name: host[name] for name in host if name in GPU_FACTS} == {}
-    assert not host["packages"] or case == "no nvcc"
+    assert {name: host.value(name) for name in host if name in GPU_FACTS} == {}
+    assert not host.packages or case == "no nvcc"
 
 
 TRAPS = {
@@ -81,7 +81,7 @@ TRAPS = {
 @pytest.mark.parametrize("case", TRAPS)
 def test_reads_past_the_trap(case):
     text, fact, value = TRAPS[case]
-    assert reading.read(text).host[fact] == value
+    assert reading.read(text).host.value(fact) == value
 
 
 SESSIONS = {
@@ -126,7 +126,7 @@ SESSIONS = {
 def test_reads_answers_of_a_session(case):
     text, torch, runtime = SESSIONS[case]
     host = reading.read(text).host
-    assert (host["packages"]["torch"], host["builds"]["torch"].runtime) == (torch, runtime)
+    assert (host.packages["torch"], host.builds["torch"].runtime) == (torch, runtime)
 
 
 UNCERTAIN = [
@@ -139,13 +139,13 @@ UNCERTAIN = [
 @pytest.mark.parametrize("text", UNCERTAIN)
 def test_an_answer_that_may_be_another_questions_states_nothing(text):
     host = reading.read(text).host
-    assert not (host["packages"] or {}).get("torch")
-    assert not host["builds"]
+    assert not (host.packages or {}).get("torch")
+    assert not host.builds
 
 
 def test_reads_variables_with_a_value_only():
     text = 'LD_LIBRARY_PATH=/usr/local/cuda/lib64\nCUDA_VISIBLE_DEVICES=\nexport NCCL_DEBUG="INFO"\nHOME=/root\nCUDA_MODULE_LOADING set to: LAZY\nIs debug build: False\n'
-    assert reading.read(text).host["env"] == {
+    assert reading.read(text).host.env == {
         "LD_LIBRARY_PATH": "/usr/local/cuda/lib64",
         "NCCL_DEBUG": "INFO",
         "CUDA_MODULE_LOADING": "LAZY",

@@ -199,31 +199,31 @@ FACTS = {
 @pytest.mark.parametrize("case", FACTS)
 def test_reads(case):
     text, fact, stated = FACTS[case]
-    assert reading.read(text).host[fact] == stated
+    assert reading.read(text).host.value(fact) == stated
 
 
 def test_pip_says_what_is_there_already_but_not_on_a_line_that_was_cut():
-    assert reading.read(SATISFIED).host["packages"] == {"torch": "2.4.0+cu124", "numpy": "1.26.0"}
+    assert reading.read(SATISFIED).host.packages == {"torch": "2.4.0+cu124", "numpy": "1.26.0"}
 
 
 def test_deepspeeds_refusal_names_the_build_too():
-    assert reading.read(REFUSED).host["builds"]["torch"].runtime == "cuda11.7"
+    assert reading.read(REFUSED).host.builds["torch"].runtime == "cuda11.7"
 
 
 def test_extensions_of_the_web_interface_say_what_they_found():
     lines = "[Dreambooth] transformers v4.30.2 is already installed.\n[!] xformers version 0.0.20 installed.\n"
     lines += "[+] torch version 2.0.1+cu118 installed.\n[Dreambooth] Pillow vNone is already installed.\n"
     packages = {"transformers": "4.30.2", "xformers": "0.0.20", "torch": "2.0.1+cu118"}
-    assert reading.read(lines).host["packages"] == packages
+    assert reading.read(lines).host.packages == packages
 
 
 def test_version_words_stand_for_package_versions():
-    packages = reading.read("torch ver:2.4.0+cu124\nbitsandbytes ver  0.43.2\n").host["packages"]
+    packages = reading.read("torch ver:2.4.0+cu124\nbitsandbytes ver  0.43.2\n").host.packages
     assert packages == {"torch": "2.4.0+cu124", "bitsandbytes": "0.43.2"}
 
 
 def test_detectron2_shows_the_arch_list_among_its_rows():
-    assert reading.read(DETECTRON).host["env"] == {"TORCH_CUDA_ARCH_LIST": "7.5 8.0 8.6+PTX"}
+    assert reading.read(DETECTRON).host.env == {"TORCH_CUDA_ARCH_LIST": "7.5 8.0 8.6+PTX"}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_detectron2_shows_the_arch_list_among_its_rows():
 )
 def test_a_map_of_variables_may_be_cut(tail, read):
     line = 'level=INFO msg="server config" env="map[CUDA_VISIBLE_DEVICES:0 HSA_OVERRIDE_GFX_VERSION:10.3.0' + tail
-    assert reading.read(line + "\nnext line\n").host["env"] == read
+    assert reading.read(line + "\nnext line\n").host.env == read
 
 
 UNSLOTH = (Path(__file__).parent / "samples" / "unsloth_old.txt").read_text(encoding="utf-8")
@@ -286,12 +286,12 @@ DEVICES = {
 @pytest.mark.parametrize("case", DEVICES)
 def test_reads_the_devices(case):
     text, stated = DEVICES[case]
-    assert [(gpu.name, gpu.target) for gpu in reading.read(text).host["gpus"] or ()] == stated
+    assert [(gpu.name, gpu.target) for gpu in reading.read(text).host.gpus or ()] == stated
 
 
 def test_a_compute_capability_is_no_processor():
-    assert reading.read(CLI_DEVICES).host["arch"] == "x86_64"
+    assert reading.read(CLI_DEVICES).host.arch == "x86_64"
 
 
 def test_a_form_asks_for_a_version_and_has_it_behind_the_question():
-    assert reading.read(FORM).host["packages"] == {"tensorflow": "1.0.1"}
+    assert reading.read(FORM).host.packages == {"tensorflow": "1.0.1"}

@@ -215,7 +215,7 @@ def _of_plan(given: Request, plan: Plan) -> Iterator[str]:
 
 
 def _place(plan: Plan, host: Host) -> str:
-    system = host["platform"]
+    system = host.platform
     arch = {"windows": plan.arch.replace("x86_64", "amd64"), "darwin": plan.arch.replace("aarch64", "arm64")}
     prefix = {"windows": "win", "darwin": "macosx"}.get(system or "", "linux")
     return f"{prefix}_{arch.get(system or '', plan.arch)}"
@@ -247,8 +247,8 @@ def _of_build(given: Request, build: PlannedBuild, row: Build, host: Host) -> It
         if cards:
             yield f"{build.requirement} is a CPU build that nobody asked for"
     if row.kernels not in {(), ("-",)} and row.runtime not in {"", "cpu"}:
-        idle = {gpu.target for gpu in host["gpus"] or () if gpu.integrated or _is_apu(gpu.name, gpu.target)}
-        for gpu in host["gpus"] or ():
+        idle = {gpu.target for gpu in host.gpus or () if gpu.integrated or _is_apu(gpu.name, gpu.target)}
+        for gpu in host.gpus or ():
             if gpu.target not in idle and kernels_for(gpu.target, row.kernels, real().families) == "none":
                 yield f"{build.requirement} has no code for {gpu.target}"
     if row.yanked and not any("==" in text for text in given.wishes):
@@ -261,14 +261,14 @@ def _is_apu(name: str, target: str) -> bool:
 
 
 def _of_driver(host: Host, plan: Plan) -> Iterator[str]:
-    if host["driver"] and plan.driver.minimum and not versions.at_least(host["driver"], plan.driver.minimum):
-        yield f"the driver {host['driver']} is below the plan's {plan.driver.minimum}"
+    if host.driver and plan.driver.minimum and not versions.at_least(host.driver, plan.driver.minimum):
+        yield f"the driver {host.driver} is below the plan's {plan.driver.minimum}"
     if plan.driver.package:
         yield from _of_forward(host, plan)
     elif plan.runtime.startswith("cuda"):
         floor = real().cuda(plan.runtime.removeprefix("cuda"))
         linux, windows = ("family_linux", "driver_linux"), ("family_windows", "driver_windows")
-        names = windows if host["platform"] in {"windows", "wsl2"} else linux
+        names = windows if host.platform in {"windows", "wsl2"} else linux
         lowest = next(filter(None, (getattr(floor, name) for name in names)), "") if floor else ""
         image = plan.base_image.image if plan.base_image else ""
         is_board = image.startswith(BOARDS)  # a Jetson's driver is its system's, and has numbers of its own
@@ -282,16 +282,16 @@ def _of_forward(host: Host, plan: Plan) -> Iterator[str]:
     (row,) = [row for row in real().table("forward") if row.cuda == cuda]
     image = plan.base_image.image if plan.base_image else ""
     checks = {
-        "its branch": f"R{host['driver'].partition('.')[0]}" in row.branches,
+        "its branch": f"R{host.driver.partition('.')[0]}" in row.branches,
         "its package": plan.driver.package == f"cuda-compat-{cuda.replace('.', '-')}",
         "its image": re.match(rf"nvidia/cuda:{re.escape(cuda)}[.-]", image) is not None,
         "its path": (plan.env or {}).get("LD_LIBRARY_PATH", "").startswith(f"/usr/local/cuda-{cuda}/compat:"),
         "its machine": plan.arch == "x86_64",
     }
     yield from (f"forward compatibility fails in {name}" for name, holds in checks.items() if not holds)
-    for gpu in host["gpus"]:
+    for gpu in host.gpus:
         segments = {row.segment for row in real().table("gpus") if row.name == gpu.name}
-        if segments != {"datacenter"} or not serves(real(), host["driver"], gpu.target):
+        if segments != {"datacenter"} or not serves(real(), host.driver, gpu.target):
             yield f"forward compatibility is not for {gpu.name}"
 
 
@@ -316,7 +316,7 @@ def _of_image(plan: Plan, rows: list[Build]) -> Iterator[str]:
 def of_python(plan: Plan, host: Host) -> Iterator[str]:
     """The Python must be in the image, packaged by its system, or published as a standalone build; and one to install into."""
     image, ready = plan.base_image, {row.python: row.standalone for row in real().table("pythons")}
-    if plan.python.startswith("2.") and host["python"] != plan.python:
+    if plan.python.startswith("2.") and host.python != plan.python:
         yield f"Python {plan.python} that nobody asked for"
     if image is None:
         return
@@ -350,14 +350,14 @@ def machine_of(host: Host, plan: Plan) -> Host:
         "builds": {build.module or build.name: {"runtime": build.runtime} for build in plan.builds if build.runtime},
     }
     if image:
-        facts |= {"platform": "wsl2" if host["platform"] == "wsl2" else "linux", "os": image.os}
+        facts |= {"platform": "wsl2" if host.platform == "wsl2" else "linux", "os": image.os}
     if system and system.glibc:
         facts["glibc"] = system.glibc
     if plan.driver.package:
         folder = (plan.env or {})["LD_LIBRARY_PATH"].partition(":")[0]
         compat = {"path": f"{folder}/libcuda.so.1", "origin": "compat", "loaded": True, "version": "999.0"}
         facts["libraries"] = [{"name": "libcuda.so.1", **compat}]
-    if plan.driver.minimum and not host["driver"]:
+    if plan.driver.minimum and not host.driver:
         facts["driver"] = plan.driver.comfortable
     kept = _without(host, {"os", "python"}) if image else host
     return kept.over(load_host(facts, "plan"))

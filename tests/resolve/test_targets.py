@@ -125,7 +125,7 @@ def test_options_are_facts_that_name_the_option() -> None:
         "cuda_toolkit": "--cuda",
         "python": "--python",
     }
-    assert (machine["cuda_toolkit"], machine["python"], machine["os"], machine["arch"]) == (
+    assert (machine.cuda_toolkit, machine.python, machine.os, machine.arch) == (
         "12",
         "3.11",
         "ubuntu22.04",
@@ -136,10 +136,10 @@ def test_options_are_facts_that_name_the_option() -> None:
 def test_an_image_replaces_the_hosts_python_and_libc_but_no_option() -> None:
     detected = host("/proc", python="3.13", glibc="2.41", driver="535.54", os="debian13")
     kept = for_image(from_options(REAL, python="3.11").over(detected))
-    assert kept["python"] == "3.11"
+    assert kept.python == "3.11"
     assert not kept.known("glibc")
     assert not kept.known("os")
-    assert kept["driver"] == "535.54"
+    assert kept.driver == "535.54"
     assert not for_image(detected).known("python")
 
 

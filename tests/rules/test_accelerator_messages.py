@@ -242,7 +242,7 @@ def test_a_jetson_is_known_by_its_kernel(matrix, kernel, release):
     from compat.rules.preparation import prepared
     from compat.rules.signals import Hearing
 
-    assert prepared(host(kernel=kernel), Hearing(), matrix, ())["l4t"] == release
+    assert prepared(host(kernel=kernel), Hearing(), matrix, ()).l4t == release
 
 
 def test_the_name_of_the_system_stands_before_its_kernel(matrix):
@@ -251,7 +251,7 @@ def test_the_name_of_the_system_stands_before_its_kernel(matrix):
     from compat.rules.signals import Hearing
 
     facts = host(kernel="5.15.148-tegra", os_name="Jetson Linux, L4T R36.4.0", platform="linux")
-    assert prepared(facts, Hearing(), matrix, ())["l4t"] == "36.4.0"
+    assert prepared(facts, Hearing(), matrix, ()).l4t == "36.4.0"
 
 
 def test_a_board_that_was_read_stands_before_what_is_written(doctor):

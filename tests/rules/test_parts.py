@@ -341,7 +341,7 @@ def test_targets_are_completed_by_name(matrix):
             ]
         },
     )
-    assert [(gpu.vendor, gpu.target) for gpu in host["gpus"]] == [
+    assert [(gpu.vendor, gpu.target) for gpu in host.gpus] == [
         ("nvidia", "sm_89"),
         ("nvidia", "sm_70"),
         ("amd", "gfx1100"),
@@ -350,27 +350,27 @@ def test_targets_are_completed_by_name(matrix):
 
 def test_a_name_that_fits_several_targets_leaves_the_target_open(matrix):
     host = _prepare(matrix, {"gpus": [{"name": "somebody's own accelerator", "vendor": "nvidia"}]})
-    assert [gpu.target for gpu in host["gpus"]] == [""]
+    assert [gpu.target for gpu in host.gpus] == [""]
 
 
 def test_the_text_fills_blanks_of_the_host_and_no_more(matrix):
     text = "GeForce RTX 3070 with CUDA capability sm_86 is not compatible with the current PyTorch installation."
     host = _prepare(matrix, {"gpus": [{"name": "GeForce RTX 3070"}]}, text)
-    assert host["gpus"][0].target == "sm_86"
+    assert host.gpus[0].target == "sm_86"
     text = "The current PyTorch install supports CUDA capabilities sm_37 sm_50."
     host = _prepare(matrix, {"builds": {"torch": {"runtime": "cuda10.2"}}}, text)
-    assert host["builds"]["torch"] == Build(runtime="cuda10.2", kernels=("sm_37", "sm_50"))
+    assert host.builds["torch"] == Build(runtime="cuda10.2", kernels=("sm_37", "sm_50"))
 
 
 def test_a_container_is_inferred_from_the_command_unless_it_is_known(matrix):
-    assert _prepare(matrix, {}, ran=("docker run x",))["container"] == "docker"
+    assert _prepare(matrix, {}, ran=("docker run x",)).container == "docker"
     assert _prepare(matrix, {"container": None}, ran=("docker run x",)).absent("container")
 
 
 def test_missing_libraries_of_the_text_join_those_of_the_host(matrix):
     text = "libcudnn.so.8: cannot open shared object file: No such file or directory"
     host = _prepare(matrix, {"libraries": [{"name": "libnccl.so.2", "path": "/usr/lib/libnccl.so.2"}]}, text)
-    assert [item.name for item in host["libraries"]] == ["libnccl.so.2", "libcudnn.so.8"]
+    assert [item.name for item in host.libraries] == ["libnccl.so.2", "libcudnn.so.8"]
 
 
 def test_a_reason_for_an_unknown_fact_survives_unless_the_text_states_it(matrix):
@@ -378,7 +378,7 @@ def test_a_reason_for_an_unknown_fact_survives_unless_the_text_states_it(matrix)
     ready = prepared(
         host, recognise("The NVIDIA driver on your system is too old (found version 11040).", matrix), matrix, ()
     )
-    assert ready["driver_cuda"] == "11.4"
+    assert ready.driver_cuda == "11.4"
     assert ready.reading("gpus") == Unknown("denied", "sysfs")
 
 

@@ -65,14 +65,14 @@ def test_builds_and_packages_become_facts(score):
         "build": {"torch_cuda": "11.8", "arch_list": ["sm_80"], "paddle_cuda": "10.2"},
     }
     host = score.host_of(case)
-    assert (host["container"], host["python"], host["engine"], host["env"]) == (
+    assert (host.container, host.python, host.engine, host.env) == (
         "docker",
         "3.10",
         "docker 24.0",
         {"A": "1"},
     )
-    assert host["builds"]["torch"].kernels == ("sm_80",)
-    assert host["builds"]["paddlepaddle-gpu"].runtime == "cuda10.2"
+    assert host.builds["torch"].kernels == ("sm_80",)
+    assert host.builds["paddlepaddle-gpu"].runtime == "cuda10.2"
 
 
 def _case(folder, name, code, error, also=(), host=""):

@@ -118,7 +118,7 @@ STATED = [
 @pytest.mark.parametrize(("text", "fact", "value"), STATED)
 def test_facts_that_a_text_states(matrix, text, fact, value):
     host = recognise(text, matrix).host
-    assert host[fact] == value
+    assert host.value(fact) == value
     assert host.source(fact) == "error text"
 
 
@@ -128,8 +128,8 @@ def test_the_device_and_the_kernels_of_pytorchs_warning(matrix):
         "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_90."
     )
     host = recognise(text, matrix).host
-    assert [(gpu.name, gpu.target) for gpu in host["gpus"]] == [("NVIDIA GeForce RTX 5090", "sm_120")]
-    assert host["builds"]["torch"].kernels == ("sm_50", "sm_60", "sm_90")
+    assert [(gpu.name, gpu.target) for gpu in host.gpus] == [("NVIDIA GeForce RTX 5090", "sm_120")]
+    assert host.builds["torch"].kernels == ("sm_50", "sm_60", "sm_90")
 
 
 @pytest.mark.parametrize(

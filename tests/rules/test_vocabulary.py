@@ -68,7 +68,7 @@ def test_a_message_is_heard_wherever_it_stands_in_megabytes(matrix, where, fille
     text = "".join(parts) + " " * SHORT
     heard = recognise(text, matrix)
     assert "driver-too-old" in heard
-    assert heard.host["driver_cuda"] == "11.4"
+    assert heard.host.driver_cuda == "11.4"
 
 
 @given(st.binary(max_size=4000), st.sampled_from(["utf-8", "latin-1", "utf-16-le"]))

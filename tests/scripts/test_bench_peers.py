@@ -95,7 +95,7 @@ def test_the_table_is_sound(request_: dict[str, Any]) -> None:
         re.compile(request_.get(pattern, ""))
     assert set(request_.get("peers", ())) <= set(peers.TOOLS)
     known = facts.load(peers.describe(request_, cards_of(request_)), "table")
-    assert len(known["gpus"] or ()) == (0 if "broken" in request_ else len(request_["cards"]))
+    assert len(known.gpus or ()) == (0 if "broken" in request_ else len(request_["cards"]))
 
 
 def test_names_are_told_once() -> None:

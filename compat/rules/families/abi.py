@@ -58,7 +58,7 @@ class AbiMismatch(Rule):
 
     def check(self, host: Host, matrix: Matrix) -> Outcome:
         """A compiled package asks for a symbol that the installed framework does not have."""
-        builds = host["builds"] or {}
+        builds = host.builds or {}
         torch = next((item for item in installed(host, matrix) if item.name == "torch"), None)
         if not builds:
             return None

@@ -52,9 +52,9 @@ def suspected(
 
 def of_its_day(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> bool:
     """Whether the CUDA release beside an old card still serves it, or the Python is as old as the card."""
-    releases = [item.cuda for item in installed(host, matrix) if item.cuda] or [host["cuda_toolkit"] or ""]
+    releases = [item.cuda for item in installed(host, matrix) if item.cuda] or [host.cuda_toolkit or ""]
     serves = any(knows(matrix, cuda, gpu.target) == "known" for cuda in releases for gpu, _ in nvidia_cards(gpus))
-    return serves or bool(host["python"] and not modern(host["python"], matrix))
+    return serves or bool(host.python and not modern(host.python, matrix))
 
 
 def other_age(gpus: tuple[Gpu, ...], of_age: Callable[[Matrix, str], bool], matrix: Matrix) -> Outcome:

@@ -107,7 +107,7 @@ class ArchTooNewForBuild(Rule):
             for item in installed(host, matrix)
             if item.cuda and (told or (item.name == "torch" and not item.kernels))
         ]
-        releases += [(host["cuda_toolkit"], "cuda_toolkit")] if host["cuda_toolkit"] and told else []
+        releases += [(host.cuda_toolkit, "cuda_toolkit")] if host.cuda_toolkit and told else []
         for cuda, fact in releases:
             for gpu, device in nvidia_cards(gpus):
                 if knows(matrix, cuda, gpu.target) == "too new":

@@ -90,7 +90,7 @@ def _dropped_by_build(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outc
 
 def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
     """A package that compiles its kernels at run time meets a toolkit that no longer compiles for the device."""
-    toolkit = host["cuda_toolkit"]
+    toolkit = host.cuda_toolkit
     if not toolkit or not {"cupy", "numba", "pycuda"} & packages_of(host).keys():
         return None
     for gpu, device in nvidia_cards(gpus):
@@ -108,12 +108,12 @@ def _at_last_driver(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gp
         row = matrix.capability(device.capability)
         last = row.last_driver.removeprefix("R") if row else ""
         at_last = last and (
-            (host["driver"] or "").partition(".")[0] == last
-            or (host["driver_cuda"] and host["driver_cuda"] == cuda_of_driver(matrix, f"{last}.0"))
+            (host.driver or "").partition(".")[0] == last
+            or (host.driver_cuda and host.driver_cuda == cuda_of_driver(matrix, f"{last}.0"))
         )
         if at_last:
             detail = f"R{last} is the last driver for {gpu.name or device}, and it is too old for the build."
-            facts = ("gpus", *(name for name in ("driver", "driver_cuda") if host[name]))
+            facts = ("gpus", *(name for name in ("driver", "driver_cuda") if host.value(name)))
             return Found(detail=detail, facts=facts, sources=cite(matrix, row))
     return None
 
@@ -124,7 +124,7 @@ def _below_need(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         for gpu, device in nvidia_cards(gpus):
             row = matrix.capability(device.capability)
             last = row.last_driver.removeprefix("R") if row else ""
-            if item.cuda and last and supported(matrix, item.cuda, f"{last}.999", host["platform"]) == "none":
+            if item.cuda and last and supported(matrix, item.cuda, f"{last}.999", host.platform) == "none":
                 detail = f"R{last} is the last driver for {gpu.name or device}; {item.label} needs a newer one."
                 return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, row))
     return None

@@ -38,7 +38,7 @@ class PtxJitTooNewForDriver(Rule):
 
     def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The build has only PTX for the device, written by a CUDA release that is newer than the driver's."""
-        have = host["driver_cuda"] or cuda_of_driver(matrix, host["driver"], host["platform"])
+        have = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
         for item in installed(host, matrix):
             for gpu, device in nvidia_cards(gpus):
                 if not item.cuda or not is_version(item.cuda) or not is_version(have) or not item.kernels:
@@ -46,7 +46,7 @@ class PtxJitTooNewForDriver(Rule):
                 newer = release(minor(item.cuda)) > release(have)
                 if newer and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
                     detail = f"{item.label} has only PTX for {device}; the driver knows that of CUDA {have} at most."
-                    facts = (*(name for name in ("driver", "driver_cuda") if host[name]), "gpus", item.fact)
+                    facts = (*(name for name in ("driver", "driver_cuda") if host.value(name)), "gpus", item.fact)
                     return Found(detail=detail, facts=facts)
         return None
 

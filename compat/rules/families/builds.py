@@ -50,7 +50,7 @@ _SILENT: Final = (
 
 def usable(host: Host) -> tuple[Gpu, ...]:
     """GPUs that a framework could use: a vendor's discrete or integrated GPU, virtual and unknown ones left out."""
-    return tuple(gpu for gpu in host["gpus"] or () if gpu.vendor in _GPU_VENDORS and not _is_display_only(gpu))
+    return tuple(gpu for gpu in host.gpus or () if gpu.vendor in _GPU_VENDORS and not _is_display_only(gpu))
 
 
 def _is_display_only(gpu: Gpu) -> bool:
@@ -77,7 +77,7 @@ def _torch(version: str, vendors: set[str], host: Host, matrix: Matrix) -> Fix:
     prefix = "rocm" if vendors == {"amd"} else "xpu" if vendors == {"intel"} else "cuda"
     rows = [row for row in remedies.published_for(host, matrix, "torch") if row.runtime.startswith(prefix)]
     rows = [row for row in rows if row.version == version] or rows
-    limit = host["driver_cuda"] or cuda_of_driver(matrix, host["driver"], host["platform"])
+    limit = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
     if prefix == "cuda" and is_version(limit):
         rows = [row for row in rows if major(row.runtime.removeprefix("cuda")) <= major(limit)]
     if not rows:
@@ -113,7 +113,7 @@ class CpuOnlyBuild(Rule):
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A usable GPU is there and the installed build has no accelerator in it."""
         heard = signals.pointing("cpu-only-build")
-        if host["platform"] == "darwin":
+        if host.platform == "darwin":
             worded = heard is None or heard.signal.program == WORDS
             return Fits("a Mac has no build with CUDA or ROCm") if worded else None
         items = installed(host, matrix)
@@ -142,14 +142,14 @@ class CpuOnlyBuild(Rule):
         """No finding: messages are weighed elsewhere, and without known GPUs a CPU build may be right."""
         from compat.rules.rule import Unsure
 
-        silent = not heard and (host["packages"] or host["builds"]) and not host.known("gpus")
+        silent = not heard and (host.packages or host.builds) and not host.known("gpus")
         return Unsure("neither the framework's build nor a message tells") if heard or silent else None
 
 
 def _never_gpu(item: Installed, host: Host, matrix: Matrix) -> bool:
     """Whether a release has CPU builds alone on this platform, so that whichever was installed is one."""
     here = [row for row in matrix.builds_of(item.name, item.version) if on_platform(row, host)] if item.version else []
-    return bool(here) and bool(host["platform"]) and all(row.runtime == "cpu" for row in here)
+    return bool(here) and bool(host.platform) and all(row.runtime == "cpu" for row in here)
 
 
 def _overwritten() -> Found:
@@ -182,7 +182,7 @@ def _bare_jax(host: Host, items: tuple[Installed, ...], *, heard: bool) -> Insta
         re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|libtpu.*|jax-metal", name) for name in packages
     ):
         return None
-    return item if heard or ("jaxlib" in packages and host["packages"] is not None and len(packages) > 3) else None
+    return item if heard or ("jaxlib" in packages and host.packages is not None and len(packages) > 3) else None
 
 
 class WrongVendorBuild(Rule):
@@ -217,7 +217,7 @@ class WrongVendorBuild(Rule):
             if speaks == "amd" and not vendors and signals.get(*_SILENT) and not self._amd(host):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
-            if speaks and not item.inferred and (speaks in vendors or (speaks == "nvidia" and host["driver"])):
+            if speaks and not item.inferred and (speaks in vendors or (speaks == "nvidia" and host.driver)):
                 return Fits("")
         return self._by_message(host, vendors, signals) or self._two_vendors(gpus or (), signals)
 
@@ -227,7 +227,7 @@ class WrongVendorBuild(Rule):
         if vendors_of(host) == {"amd"} and signals.get(*_CUDA_ALONE):
             detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
             return Found(detail=detail, facts=("gpus",) if vendors else ("rocm",), confidence="likely", fix=_BNB)
-        if not vendors or "nvidia" in vendors or "found-no-driver" not in signals or host["driver"]:
+        if not vendors or "nvidia" in vendors or "found-no-driver" not in signals or host.driver:
             return None
         shown = usable(host)[0].name or usable(host)[0].vendor
         detail = f"The build asks for an NVIDIA driver, so it is a CUDA build; the GPU is {shown}."
@@ -241,7 +241,7 @@ class WrongVendorBuild(Rule):
 
     @staticmethod
     def _amd(host: Host) -> bool:
-        return bool(host["rocm"] or host["amdgpu"] or host["hip"])
+        return bool(host.rocm or host.amdgpu or host.hip)
 
     @staticmethod
     def _two_vendors(gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:

@@ -66,7 +66,7 @@ class FrameworksConflict(Rule):
         if "resolver-conflict-frameworks" in signals and len(together) > 1:
             return Found(
                 detail=f"{' and '.join(together)} exclude each other's CUDA libraries.",
-                facts=("packages",) if host["packages"] else (),
+                facts=("packages",) if host.packages else (),
             )
         if len(together) > 1 and signals.get("word-crash", "word-library-clash"):
             return Found(
@@ -86,7 +86,7 @@ class FrameworksConflict(Rule):
     def _clash(host: Host) -> Outcome:
         """An installed NVIDIA library outside what a framework requires of it."""
         packages = packages_of(host)
-        for name, lines in (host["package_requires"] or {}).items():
+        for name, lines in (host.package_requires or {}).items():
             for asked, there in requirements.broken(lines, packages, world(host)):
                 if asked.name.startswith("nvidia-"):
                     detail = f"{name} asks for {asked.name}{asked.specifier}; {there} is installed."

@@ -104,7 +104,7 @@ class ContainerNoGpu(Rule):
             return None  # the host itself has no driver: that is the cause
         if engine:
             return self._engine(engine.signal.meaning, host)
-        if not container and host["l4t"] and "smi-not-found" in signals:
+        if not container and host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
         if not container:
             return Fits("") if host.absent("container") else None
@@ -132,12 +132,7 @@ class ContainerNoGpu(Rule):
             )
         vague = blind is not None and blind.signal.signal in _VAGUE
         bare = vague and told.starts_blind(commands)
-        if (
-            blind
-            and (bare or not vague)
-            and device_nodes is None
-            and (not host["driver"] or blind.signal.signal in _BARE)
-        ):
+        if blind and (bare or not vague) and device_nodes is None and (not host.driver or blind.signal.signal in _BARE):
             return Found(
                 detail="The program in the container sees no GPU.",
                 facts=("container",),
@@ -156,9 +151,11 @@ class ContainerNoGpu(Rule):
     @staticmethod
     def _engine(meaning: str, host: Host) -> Outcome:
         """The engine has no GPU to give; Docker's snap is named, because no toolkit outside it will ever be seen."""
-        snap = host["engine_flavour"] == "snap"
+        snap = host.engine_flavour == "snap"
         detail = f"{meaning} Docker comes from snap, which does not see the host's toolkit." if snap else meaning
-        facts = tuple(name for name in ("engine", "engine_flavour", "gpu_runtime", "container_toolkit") if host[name])
+        facts = tuple(
+            name for name in ("engine", "engine_flavour", "gpu_runtime", "container_toolkit") if host.value(name)
+        )
         return Found(detail=detail, facts=facts)
 
     @staticmethod
@@ -267,16 +264,16 @@ class ContainerCgroupLost(Rule):
 
         Or NVML answers "Unknown Error" while the host is healthy.
         """
-        if host.known("device_nodes") and not any("nvidia" in node for node in host["device_nodes"] or ()):
+        if host.known("device_nodes") and not any("nvidia" in node for node in host.device_nodes or ()):
             return None  # what was never given cannot be lost
-        denied = [node for node in host["device_nodes_denied"] or () if "nvidia" in node]
-        denied = [] if host["selinux"] == "enforcing" else denied
+        denied = [node for node in host.device_nodes_denied or () if "nvidia" in node]
+        denied = [] if host.selinux == "enforcing" else denied
         if (
             signals.get("nvml-unknown")
-            or (denied and host["user_id"] == 0)
-            or (host["nvml"] or "").lower().startswith("unknown")
+            or (denied and host.user_id == 0)
+            or (host.nvml or "").lower().startswith("unknown")
         ):
-            facts = ("container", *(name for name in ("device_nodes_denied", "nvml", "cgroup") if host[name]))
+            facts = ("container", *(name for name in ("device_nodes_denied", "nvml", "cgroup") if host.value(name)))
             return Found(
                 detail=f"This {container} container may no longer open its GPUs.",
                 facts=facts,
@@ -304,12 +301,12 @@ class ContainerSelinux(Rule):
 
     def check(self, selinux: str, container: str, host: Host, signals: Hearing) -> Outcome:
         """SELinux enforces, and the device nodes may not be opened in the container."""
-        if selinux != "enforcing" or not (host["device_nodes_denied"] or signals.get("nvml-permission")):
+        if selinux != "enforcing" or not (host.device_nodes_denied or signals.get("nvml-permission")):
             return None
         return Found(
             detail=f"SELinux enforces, and {container} may not open the device nodes.",
             facts=("selinux", "container", "device_nodes_denied"),
-            severity="error" if host["user_id"] == 0 else None,  # no mode of a node keeps root out
+            severity="error" if host.user_id == 0 else None,  # no mode of a node keeps root out
         )
 
 

@@ -52,7 +52,7 @@ class ContainerRequiresNewerDriver(Rule):
     ) -> Outcome:
         """A condition in the image's NVIDIA_REQUIRE_CUDA is not met by the host's driver."""
         asked = signals.value("require") or signals.value("require2")
-        facts = tuple(name for name in ("driver", "driver_cuda", "image") if host[name])
+        facts = tuple(name for name in ("driver", "driver_cuda", "image") if host.value(name))
         if asked or "requirement-error" in signals:
             return Found(
                 detail=f"The image demands {asked or 'a newer driver'}, which the host's driver does not meet.",
@@ -60,9 +60,9 @@ class ContainerRequiresNewerDriver(Rule):
             )
         if release := signals.value("release"):
             return Found(detail=f"The image was built for driver {release} or later.", facts=facts)
-        have = driver_cuda or cuda_of_driver(matrix, driver, host["platform"])
+        have = driver_cuda or cuda_of_driver(matrix, driver, host.platform)
         if not image_env and have and signals.text:
-            image_env = _published(host["image"] or "", matrix)
+            image_env = _published(host.image or "", matrix)
         if not image_env or not have:
             return _newer_board(host)
         return self._judged(image_env, {"driver_cuda": have, "driver": driver or ""}, facts)
@@ -99,11 +99,11 @@ def _is_tag(wanted: str, references: tuple[str, ...]) -> bool:
 
 def _newer_board(host: Host) -> Outcome:
     """An image for a newer L4T than the Jetson has, whose driver is part of its system."""
-    tagged, own = image_l4t(host["image"] or ""), host["l4t"] or ""
+    tagged, own = image_l4t(host.image or ""), host.l4t or ""
     if not tagged or not own or int(tagged[:2]) <= int(own[:2]):
         return None
     return Found(
-        detail=f"{host['image']} needs the driver of L4T {tagged}; this board has L4T {own}.",
+        detail=f"{host.image} needs the driver of L4T {tagged}; this board has L4T {own}.",
         facts=("l4t", "image"),
         fix=Fix(f"Choose an image for L4T {own}, or flash the board with a newer JetPack."),
     )

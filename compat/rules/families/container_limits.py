@@ -38,7 +38,7 @@ class ShmTooSmall(Rule):
         """The shared memory of the container is the engine's default of 64 MiB, or not much more."""
         heard = signals.get(*self._TOLD)
         small = shm_mib is not None and shm_mib < self._ENOUGH
-        facts = tuple(name for name in ("shm_mib", "container") if host[name] is not None)
+        facts = tuple(name for name in ("shm_mib", "container") if host.value(name) is not None)
         if heard and (small or shm_mib is None):
             sure = "certain" if small or heard.signal.signal != "bus-error" else "likely"
             size = f" It is {shm_mib} MiB." if small else ""

@@ -20,7 +20,7 @@ _PODMAN: Final = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",)
 
 def _configure(host: Host) -> tuple[str, ...]:
     """How the engine that is here learns of GPUs: Docker has a runtime for it, Podman reads CDI specifications."""
-    return _PODMAN if (host["engine"] or "").startswith("podman") else _DOCKER
+    return _PODMAN if (host.engine or "").startswith("podman") else _DOCKER
 
 
 class DockerNoGpuRuntime(Rule):
@@ -46,15 +46,10 @@ class DockerNoGpuRuntime(Rule):
 
         It knows neither the runtime ``nvidia`` nor a CDI device.
         """
-        if host["gpu_runtime"] or host["cdi_devices"]:
+        if host.gpu_runtime or host.cdi_devices:
             return Fits(f"{engine} can hand out GPUs")
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
-        if (
-            not host.absent("gpu_runtime")
-            or not cards
-            or host["container"]
-            or host["engine_status"] not in {None, "running"}
-        ):
+        if not host.absent("gpu_runtime") or not cards or host.container or host.engine_status not in {None, "running"}:
             return None
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
@@ -146,8 +141,8 @@ class ContainerCgroupDriverRisk(Rule):
 
     def check(self, cgroup: str, gpu_runtime: str, host: Host) -> Outcome:
         """The engine uses the systemd cgroup driver and the legacy NVIDIA hook."""
-        mode = (host["toolkit_config"] or {}).get("nvidia-container-runtime.mode", "")
-        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host["cdi_devices"] or mode == "cdi":
+        mode = (host.toolkit_config or {}).get("nvidia-container-runtime.mode", "")
+        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host.cdi_devices or mode == "cdi":
             return None
         return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.", facts=("cgroup", "gpu_runtime"))
 

@@ -30,7 +30,7 @@ class DockerMissing(Rule):
 
     def check(self, host: Host) -> Outcome:
         """Neither Docker nor Podman is installed."""
-        if not host.absent("engine") or host["container"]:
+        if not host.absent("engine") or host.container:
             return None
         return Found(detail="Images can be written here, but not built or verified.", facts=("engine",))
 
@@ -112,7 +112,7 @@ class DockerSnap(Rule):
 
     def check(self, engine_flavour: str, host: Host) -> Outcome:
         """The engine is the snap package."""
-        if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in host["gpus"] or ()):
+        if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ()):
             return None
         return Found(detail="Docker is the snap package.", facts=("engine_flavour",))
 
@@ -142,9 +142,9 @@ class DockerRootless(Rule):
         """The engine runs without root, and no CDI specification names a GPU."""
         if (
             engine_flavour != "rootless"
-            or host["cdi_devices"]
-            or (host["toolkit_config"] or {}).get("nvidia-container-cli.no-cgroups") == "true"
-            or not any(gpu.vendor == "nvidia" for gpu in host["gpus"] or ())
+            or host.cdi_devices
+            or (host.toolkit_config or {}).get("nvidia-container-cli.no-cgroups") == "true"
+            or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ())
         ):
             return None
         return Found(

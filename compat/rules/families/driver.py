@@ -46,11 +46,11 @@ class NoDriver(Rule):
         A container whose host has a driver lacks something else, whatever its GPUs are.
         """
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
-        if host["l4t"] and "smi-not-found" in signals:
+        if host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
-        if not cards or host["container"] or host["l4t"]:
-            answers = host["container"] or ("insufficient-35" in signals and "smi-failed" not in signals)
-            jetson = host["l4t"] and not host["container"]  # its driver is no module of that name
+        if not cards or host.container or host.l4t:
+            answers = host.container or ("insufficient-35" in signals and "smi-failed" not in signals)
+            jetson = host.l4t and not host.container  # its driver is no module of that name
             return Fits("") if answers and driver and not jetson else None
         if "smi-failed" in signals:
             return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))

@@ -67,14 +67,14 @@ class FabricManagerDown(Rule):
                 fix=self._fix(host),
             )
         if heard and nvswitch is None:
-            facts = tuple(name for name in ("driver", "gpus") if host[name])
+            facts = tuple(name for name in ("driver", "gpus") if host.value(name))
             return Found(detail=heard.signal.meaning, facts=facts, confidence="likely", fix=self._fix(host))
         return Fits("the fabric manager runs") if nvswitch and running else None
 
     @staticmethod
     def _fix(host: Host) -> Fix:
         """One that is installed need only be started; else the package of the driver's version comes first."""
-        if host["fabric_manager"]:
+        if host.fabric_manager:
             return Fix("Start the fabric manager.", ("sudo systemctl enable --now nvidia-fabricmanager",))
         return FabricManagerDown.remedy
 

@@ -85,8 +85,8 @@ class ForwardCompatConflict(Rule):
         """
         active = next((item for item in libraries or () if item.origin == "compat" and item.loaded), None)
         geforce = next((gpu for gpu in gpus or () if consumer(gpu)), None)
-        if active and (geforce or _older(active.version, host["driver"])):
-            where = geforce.name if geforce else f"driver {host['driver']}"
+        if active and (geforce or _older(active.version, host.driver)):
+            where = geforce.name if geforce else f"driver {host.driver}"
             return Found(detail=f"{active.path or active.name} is loaded as the driver, but {where} may not use it.")
         told = signals.get("compat-804", "combination-803")
         if not told:
@@ -97,10 +97,10 @@ class ForwardCompatConflict(Rule):
             facts = tuple(
                 name
                 for name in (f"packages.{compat}" if compat else "", "gpus", "image")
-                if name and host[name.partition(".")[0]]
+                if name and host.value(name.partition(".")[0])
             )
             return Found(detail=f"{told.signal.meaning} {compat}".strip(), facts=facts)
-        if image or host["container"]:
+        if image or host.container:
             detail = "The program runs in an image, whose libcuda differs from the driver of the host."
             return Found(detail=detail, facts=("image",) if image else ("container",), confidence="likely")
         return None
@@ -136,7 +136,7 @@ class ForwardCompatAvailable(Rule):
 
     def check(self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The driver is of an older CUDA major than the build, and the GPU is a data-center part."""
-        have = cuda_of_driver(matrix, driver, host["platform"])
+        have = cuda_of_driver(matrix, driver, host.platform)
         if not have or not gpus or not all(data_center(gpu) for gpu in gpus):
             return None
         for item in installed(host, matrix):

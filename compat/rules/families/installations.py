@@ -107,7 +107,7 @@ class JaxPluginInitFailed(Rule):
 
 def _without_cudnn(plugin: str, packages: dict[str, str], host: Host) -> bool:
     """Whether a CUDA plug-in is there, and cuDNN is known to be absent from wheels, conda and the loader's path."""
-    brought = any(name.startswith("nvidia-cudnn") for name in packages) or "cudnn" in (host["conda_packages"] or {})
+    brought = any(name.startswith("nvidia-cudnn") for name in packages) or "cudnn" in (host.conda_packages or {})
     return plugin.startswith("jax-cuda") and host.absent("cudnn") and not brought
 
 

@@ -34,7 +34,7 @@ class IntelNoComputeRuntime(Rule):
         """An Intel GPU is there, and Level Zero cannot be loaded."""
         cards = [gpu for gpu in gpus if gpu.vendor == "intel"]
         if not cards or not host.absent("intel_runtime"):
-            return Fits("Intel's compute runtime is there") if cards and host["intel_runtime"] else None
+            return Fits("Intel's compute runtime is there") if cards and host.intel_runtime else None
         wanted = any(item.runtime == "xpu" for item in installed(host, matrix)) or bool(signals.get("intel-level-zero"))
         return Found(
             detail=f"{cards[0].name or 'An Intel GPU'} is there, Level Zero is not.",

@@ -41,7 +41,7 @@ class JetsonGenericWheel(Rule):
         torch = framework(host, matrix, "torch")
         if torch is None or not torch.runtime or torch.inferred:
             return None
-        targets = {gpu.target for gpu in host["gpus"] or () if gpu.target}
+        targets = {gpu.target for gpu in host.gpus or () if gpu.target}
         if torch.runtime != "cpu" and (not torch.kernels or not targets or targets & set(torch.kernels)):
             return None
         return Found(detail=f"{torch.label} is not the build for L4T {l4t}.", facts=("l4t", torch.fact))

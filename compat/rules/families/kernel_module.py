@@ -42,11 +42,11 @@ class DriverNouveauBound(Rule):
     def check(self, gpus: tuple[Gpu, ...], host: Host, matrix: Matrix) -> Outcome:
         """The kernel driver bound to an NVIDIA GPU is nouveau."""
         held = next((gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver in {"nouveau", "nova_core"}), None)
-        if held is None or host["driver"]:
+        if held is None or host.driver:
             return None
         detail = f"{held.name or held.pci or 'The GPU'} is held by {held.driver}."
         fix = None
-        if host.absent("driver_library") and not host["driver_packages"]:  # without nouveau nothing would drive it
+        if host.absent("driver_library") and not host.driver_packages:  # without nouveau nothing would drive it
             fix = remedies.install_driver(host, matrix, "Install the NVIDIA driver, whose package blacklists nouveau.")
         return Found(detail=detail, facts=("gpus",), fix=fix)
 
@@ -106,7 +106,7 @@ class DriverModuleNotLoaded(Rule):
     def check(self, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
         """Libcuda can be loaded, an NVIDIA GPU is on the bus, and the module nvidia is not in the kernel."""
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
-        if not cards or "nvidia" in modules or host["driver"] or host["container"] or host["l4t"]:
+        if not cards or "nvidia" in modules or host.driver or host.container or host.l4t:
             return None
         built = ", and it was not built for this kernel" if host.absent("module_file") else ""
         return Found(
@@ -118,7 +118,7 @@ class DriverModuleNotLoaded(Rule):
     @staticmethod
     def _fix(host: Host) -> Fix:
         """A module that was built needs loading only; one that was not must be built first."""
-        if host["module_file"]:
+        if host.module_file:
             return Fix(
                 "Load the module; the kernel log tells why it is not loaded at start.",
                 ("sudo modprobe nvidia", "sudo dmesg | grep -iE 'nvidia|nvrm'"),
@@ -152,7 +152,7 @@ class DriverSecureBootUnsigned(Rule):
 
     def check(self, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
         """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
-        installed = host["driver_packages"] or host["driver_library"]
+        installed = host.driver_packages or host.driver_library
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia"]
         if (
             not secure_boot
@@ -160,14 +160,14 @@ class DriverSecureBootUnsigned(Rule):
             or "nvidia" in modules
             or "nouveau" in modules
             or not installed
-            or host["container"]
+            or host.container
             or host.absent("module_file")  # what was never built cannot be refused
         ):
             return None
         return Found(
             detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
             facts=("secure_boot", "modules", "module_file"),
-            confidence="certain" if host["module_file"] else "likely",
+            confidence="certain" if host.module_file else "likely",
         )
 
 
@@ -219,7 +219,7 @@ class UvmNotReady(Rule):
 
     def check(self, device_nodes: tuple[str, ...], host: Host, signals: Hearing) -> Outcome:
         """The control node of the driver exists, and /dev/nvidia-uvm or its module does not."""
-        if host["jetpack"] or host["l4t"] or "/dev/nvidiactl" not in device_nodes:
+        if host.jetpack or host.l4t or "/dev/nvidiactl" not in device_nodes:
             return None
         if "/dev/nvidia-uvm" in device_nodes:
             return None if signals.get("unknown-999") else Fits("/dev/nvidia-uvm is there")

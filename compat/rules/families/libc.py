@@ -58,7 +58,7 @@ class GlibcTooOld(Rule):
             shown = f"this system has {have}" if have else "this system is older"
             return Found(
                 detail=f"A library asks for glibc {need}; {shown}.",
-                facts=("glibc",) if glibc else ("os",) if host["os"] else (),
+                facts=("glibc",) if glibc else ("os",) if host.os else (),
             )
         if not is_version(have):
             return None
@@ -78,7 +78,7 @@ class GlibcTooOld(Rule):
     @staticmethod
     def _of_system(host: Host, matrix: Matrix) -> str:
         """The C library that the system's release came with, where none was read."""
-        system = matrix.system(host["os"] or "")
+        system = matrix.system(host.os or "")
         return system.glibc if system else ""
 
     @staticmethod
@@ -139,7 +139,7 @@ class MuslLibc(Rule):
         """The system uses musl (Alpine), and a framework has wheels for glibc only."""
         if libc != "musl":
             return None
-        needed = wishes or signals.harmful or host["gpus"]
+        needed = wishes or signals.harmful or host.gpus
         return Found(detail="musl loads no glibc wheels.", facts=("libc",), severity="error" if needed else "warning")
 
 

@@ -108,24 +108,20 @@ class LibraryMissing(Rule):
                 if (found := re.fullmatch(r"([a-z]+)([\d.]+)", part))
             }
             for name, have, fact in (
-                ("cuda", host["cuda_toolkit"], "cuda_toolkit"),
+                ("cuda", host.cuda_toolkit, "cuda_toolkit"),
                 ("cudnn", found_cudnn(host), "cudnn"),
             ):
                 want = wants.get(name, "")
                 if (
                     not is_version(want)
                     or not is_version(have)
-                    or not host["packages"]
-                    or (item.inferred and host["platform"] == "windows" and not told)
+                    or not host.packages
+                    or (item.inferred and host.platform == "windows" and not told)
                 ):
                     continue
                 digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1
                 if versions.release(have)[:digits] != versions.release(want)[:digits]:
-                    mild = (
-                        "error"
-                        if host["gpus"] is None or any(gpu.vendor == "nvidia" for gpu in host["gpus"])
-                        else "info"
-                    )
+                    mild = "error" if host.gpus is None or any(gpu.vendor == "nvidia" for gpu in host.gpus) else "info"
                     return Found(
                         detail=f"{item.label} loads {name} {want} from the system; {have} is there.",
                         facts=(fact, item.fact),
@@ -145,7 +141,7 @@ class LibraryMissing(Rule):
         have = found_cudnn(host)
         if found and is_version(have) and versions.release(have)[0] != int(found[1]):
             return f" cuDNN {have} is installed, which is another library."
-        toolkit = host["cuda_toolkit"]
+        toolkit = host.cuda_toolkit
         asked = re.search(r"\.so\.(\d+\.\d+|1[0-9])$", name)
         if asked and toolkit and not toolkit.startswith(asked[1]) and not name.startswith(("libcudnn", "libnccl")):
             return f" CUDA {toolkit} is installed, whose libraries have other numbers."
@@ -209,8 +205,8 @@ class LibraryMismatch(Rule):
         """Under WSL, a wheel's own copy of AMD's runtime, which knows /dev/kfd and not the dxg device."""
         item = next((item for item in installed(host, matrix) if item.name == "torch" and item.rocm), None)
         heard = signals.get("hip-no-device", "torch-no-gpu-generic")
-        others = host["gpus"] and not amd_cards(host["gpus"])
-        if not item or not heard or host["platform"] != "wsl2" or others:
+        others = host.gpus and not amd_cards(host.gpus)
+        if not item or not heard or host.platform != "wsl2" or others:
             return None
         return Found(
             detail=f"{item.label} brings its own libhsa-runtime64, which does not know the device of WSL.",
@@ -258,7 +254,7 @@ def _put_first(host: Host, stem: str) -> Library | None:
     return next(
         (
             item
-            for item in host["libraries"] or ()
+            for item in host.libraries or ()
             if item.loaded and item.origin == "LD_LIBRARY_PATH" and item.name.startswith(f"{stem}.so")
         ),
         None,

@@ -72,7 +72,7 @@ class MacosNoCuda(Rule):
         wanted = next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), "")
         if wanted and not signals.harmful:  # what an installer said of it tells more
             return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.", facts=("platform",))
-        builds = host["builds"] or {}
+        builds = host.builds or {}
         foreign = next((name for name in builds if builds[name].runtime.startswith(("cuda", "rocm"))), "")
         if foreign and not signals.harmful:
             detail = f"{foreign} is a build for {builds[foreign].runtime}, which macOS does not have."

@@ -138,7 +138,7 @@ class VisibleDevicesConflict(Rule):
         On ROCm CUDA_VISIBLE_DEVICES counts as the latter.
         """
         inner, beyond = beyond_outer(env)
-        if not inner or not any(gpu.vendor == "amd" for gpu in host["gpus"] or ()):
+        if not inner or not any(gpu.vendor == "amd" for gpu in host.gpus or ()):
             return None
         left = len(env["ROCR_VISIBLE_DEVICES"].split(","))
         detail = f"{inner} names GPU {beyond}, but ROCR_VISIBLE_DEVICES leaves {left}."

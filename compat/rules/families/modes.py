@@ -64,7 +64,7 @@ class GpuPersistenceOff(Rule):
         from compat.rules.families.forward import data_center
 
         off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu)), None)
-        return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not host["container"] else None
+        return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not host.container else None
 
 
 class GpuComputeModeExclusive(Rule):

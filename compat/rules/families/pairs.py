@@ -81,7 +81,7 @@ def _hub_faults(lines: tuple[str, ...], packages: Mapping[str, str], host: Host)
 
 def _stated(host: Host, packages: Mapping[str, str]) -> Iterator[tuple[str, str, requirements.Asks, str, None]]:
     """The same from the distributions' own Requires-Dist, where they were read."""
-    for name, lines in (host["package_requires"] or {}).items():
+    for name, lines in (host.package_requires or {}).items():
         if name in packages and name in _COMPANIONS:
             for asked, there in _hub_faults(lines, packages, host):
                 yield name, packages[name], asked, there, None
@@ -173,7 +173,7 @@ def _belongs(name: str, host: Host, matrix: Matrix, packages: Mapping[str, str])
         other = packages.get("jax" if name == "jaxlib" else "jaxlib", "")
         return plain(other) == plain(packages[name])
     rows = companion_rows(matrix, name, plain(packages[name]))
-    lines = [*(line for row in rows for line in row.requires), *(host["package_requires"] or {}).get(name, ())]
+    lines = [*(line for row in rows for line in row.requires), *(host.package_requires or {}).get(name, ())]
     return any(
         asked.name in {*_HUBS, "triton"} & packages.keys() for asked in filter(None, map(requirements.read, lines))
     )
@@ -192,8 +192,8 @@ def same_pin(line: str, version: str) -> bool:
 
 def cited(host: Host, *names: str) -> tuple[str, ...]:
     """Names of the facts that give the versions of these packages."""
-    table = "packages" if host["packages"] else "conda_packages"
-    return tuple(f"{table}.{name}" for name in names if name in (host[table] or {}))
+    table = "packages" if host.packages else "conda_packages"
+    return tuple(f"{table}.{name}" for name in names if name in (host.value(table) or {}))
 
 
 def _numpy(host: Host, matrix: Matrix) -> Outcome:
@@ -217,7 +217,7 @@ def _numpy(host: Host, matrix: Matrix) -> Outcome:
 
 def _tags(host: Host) -> Outcome:
     """Companions with another accelerator tag than torch's own."""
-    packages = host["packages"] or {}
+    packages = host.packages or {}
     own = packages.get("torch", "").partition("+")[2]
     for name in ("torchvision", "torchaudio"):
         tag = packages.get(name, "").partition("+")[2]

@@ -59,20 +59,20 @@ class DevicePermission(Rule):
         if device_nodes_denied is None:
             return self._without_group(commands, signals) or self._suspected(host, matrix, signals)
         denied = [node for node in device_nodes_denied if not re.search(r"/dev/dri/card", node)]
-        if host["container"] and host["selinux"] == "enforcing" and host["user_id"] == 0:
+        if host.container and host.selinux == "enforcing" and host.user_id == 0:
             return None  # no group helps root: it is SELinux that says no
         if not denied:
-            return Fits("the GPU device nodes may be opened") if host["device_nodes"] else None
-        owner = (host["device_groups"] or {}).get(denied[0], "render")
+            return Fits("the GPU device nodes may be opened") if host.device_nodes else None
+        owner = (host.device_groups or {}).get(denied[0], "render")
         fix = Fix(f"Join the group {owner} and log in again.", (f"sudo usermod -aG {owner} $USER",))
-        if host["container"]:
+        if host.container:
             fix = Fix(
                 "Pass the group of the node into the container.",
-                (f"docker run --group-add $(stat -c %g {denied[0]}) {host['image'] or 'IMAGE'}",),
+                (f"docker run --group-add $(stat -c %g {denied[0]}) {host.image or 'IMAGE'}",),
             )
         return Found(
             detail=f"{', '.join(denied[:3])} may not be opened.",
-            facts=("device_nodes_denied", "device_groups") if host["device_groups"] else ("device_nodes_denied",),
+            facts=("device_nodes_denied", "device_groups") if host.device_groups else ("device_nodes_denied",),
             fix=fix,
         )
 
@@ -96,8 +96,8 @@ class DevicePermission(Rule):
     def _suspected(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A ROCm build on its own kernel that sees no GPU without a word: mostly a group is what was forgotten."""
         item = next((item for item in installed(host, matrix) if item.name == "torch" and item.rocm), None)
-        joined = "render" in (host["groups"] or ())
-        if not item or joined or host["container"] or not amd_cards(host["gpus"] or ()):
+        joined = "render" in (host.groups or ())
+        if not item or joined or host.container or not amd_cards(host.gpus or ()):
             return None
         if "torch-no-gpu-generic" not in signals:
             return None

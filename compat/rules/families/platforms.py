@@ -157,7 +157,7 @@ class PlatformUnsupported(Rule):
                 detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {platform_tag(host)}."
                 return Found(
                     detail=detail,
-                    facts=tuple(item for item in ("platform", "arch") if host[item]),
+                    facts=tuple(item for item in ("platform", "arch") if host.value(item)),
                     sources=cite(matrix, rows[-1]),
                 )
         if "no-nccl-built" in signals and platform in {"windows", "darwin"}:
@@ -181,13 +181,13 @@ class PlatformUnsupported(Rule):
         system = next((name for name in ("linux", "win", "macosx") if name in tag), "")
         if not system or not here or tag.startswith("any"):
             return None
-        processor = here.partition("_")[2] if host["arch"] else ""
+        processor = here.partition("_")[2] if host.arch else ""
         other = processor and not tag.endswith((processor, "universal2"))
         if here.startswith(system) and not other:
             return Fits(f"the wheel that was refused is for {tag}") if processor else None
         return Found(
             detail=f"The wheel is for {tag}; this is {here.rstrip('_')}.",
-            facts=tuple(item for item in ("platform", "arch") if host[item]),
+            facts=tuple(item for item in ("platform", "arch") if host.value(item)),
         )
 
     @staticmethod
@@ -249,7 +249,7 @@ class PlatformUnsupported(Rule):
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:
         """Nothing fits, for a package that the matrix does not know on this platform; or all that is asked for fits."""
-        usual = host["platform"] in {"linux", "wsl2"} and host["arch"] in {None, "x86_64", "amd64"}
+        usual = host.platform in {"linux", "wsl2"} and host.arch in {None, "x86_64", "amd64"}
         here = platform_tag(host).rstrip("_")
         if left_behind(host, matrix, signals):
             detail = f"Other releases are offered for {here}, the one that is asked for is not."
@@ -257,12 +257,12 @@ class PlatformUnsupported(Rule):
         known = [candidates(matrix, name, specifier) for name, specifier in asked.items()]
         open_ended = "pip-none-found" in signals and not all(asked.values())
         if known and all(any(on_platform(row, host) for row in rows) for rows in known):
-            if open_ended and host["arch"] in _RARE and not host["python"]:
+            if open_ended and host.arch in _RARE and not host.python:
                 detail = f"Nothing is offered for {here}."
                 return Found(detail=detail, facts=("arch",), confidence="possible", severity="warning")
             if open_ended:
                 return None
-            return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host['platform']}")
+            return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host.platform}")
         if usual or not signals.get(*_NOTHING_FITS) or _made_for(signals.value("wheel"), here):
             return None
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
@@ -271,7 +271,7 @@ class PlatformUnsupported(Rule):
     @staticmethod
     def _macos(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """MacOS below what the build's GPU backend needs."""
-        found = re.fullmatch(r"macos(\d[\d.]*)", host["os"] or "")
+        found = re.fullmatch(r"macos(\d[\d.]*)", host.os or "")
         heard = signals.get("mps-macos")
         if not heard:
             return None
@@ -303,7 +303,7 @@ class CpuInstructionsMissing(Rule):
 
     def check(self, host: Host, matrix: Matrix, cpu_flags: tuple[str, ...]) -> Outcome:
         """A feature that the build needs (AVX for TensorFlow and jaxlib) is not among the processor's."""
-        if host["arch"] not in {None, "x86_64", "amd64"}:
+        if host.arch not in {None, "x86_64", "amd64"}:
             return None
         for item in installed(host, matrix):
             row = item.row or row_of(matrix, item.name, item.version, "", host)

@@ -74,7 +74,7 @@ class PythonUnsupported(Rule):
     @staticmethod
     def _fits(host: Host, asked: dict[str, str], matrix: Matrix) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
-        python = host["python"]
+        python = host.python or ""
         known = {name: candidates(matrix, name, specifier) for name, specifier in asked.items()}
         if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
             return None

@@ -40,7 +40,7 @@ class RocmNoDriver(Rule):
     def check(self, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
         """The PCI bus shows an AMD GPU and the amdgpu kernel driver is not loaded."""
         cards = [gpu for gpu in amd_cards(gpus) if gpu.driver != "vfio-pci"]
-        if not cards or host["container"]:
+        if not cards or host.container:
             return None
         if "amdgpu" in modules:
             return Fits("the amdgpu kernel driver is loaded")
@@ -53,7 +53,7 @@ class RocmNoDriver(Rule):
 
 def _wanted(host: Host) -> Severity | None:
     """An integrated GPU that nobody computes on is no error."""
-    return None if any(gpu.integrated is not True for gpu in amd_cards(host["gpus"] or ())) else "warning"
+    return None if any(gpu.integrated is not True for gpu in amd_cards(host.gpus or ())) else "warning"
 
 
 class RocmKfdMissing(Rule):
@@ -81,7 +81,7 @@ class RocmKfdMissing(Rule):
         self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], modules: tuple[str, ...], host: Host
     ) -> Outcome:
         """The compute node of the AMD driver does not exist."""
-        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or host["container"]:
+        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or host.container:
             return None
         return Found(detail="amdgpu is loaded and /dev/kfd does not exist.", facts=("device_nodes", "modules"))
 

@@ -84,7 +84,7 @@ class RocmGfxUnsupported(Rule):
     @staticmethod
     def _runs(gpu: Gpu, kernels: tuple[str, ...], host: Host, matrix: Matrix) -> bool:
         """Whether the build serves the device, an override in force counted."""
-        override = (host["env"] or {}).get("HSA_OVERRIDE_GFX_VERSION", "")
+        override = (host.env or {}).get("HSA_OVERRIDE_GFX_VERSION", "")
         as_if = overridden(override) or gpu.target
         plain = tuple(kernel for kernel in kernels if kernel.startswith("gfx"))
         return kernels_for(as_if, plain, matrix.families) == "native"
@@ -226,7 +226,7 @@ class RocmIgpuInterferes(Rule):
         """More than one AMD GPU is visible, and one of them is integrated."""
         cards = amd_cards(gpus)
         small = next((gpu for gpu in cards if gpu.integrated), None)
-        hidden = any((host["env"] or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
+        hidden = any((host.env or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
         if small is None or len(cards) < 2 or hidden:
             return None
         return Found(

@@ -60,7 +60,7 @@ class RocmVersionMismatch(Rule):
                     facts=("rocm", item.fact),
                     confidence="certain" if apart else "likely",
                 )
-        if host["platform"] == "windows" and "hip-no-device" in signals:
+        if host.platform == "windows" and "hip-no-device" in signals:
             return self._of_windows()
         return self._driver(rocm or (item.rocm if item else ""), amdgpu, matrix)
 

@@ -59,7 +59,7 @@ class DriverTooOldForRuntime(Rule):
 
         Or it must compile PTX that a newer toolkit wrote.
         """
-        if host.absent("driver") or host["platform"] == "darwin" or _has_newer_libcuda(host):
+        if host.absent("driver") or host.platform == "darwin" or _has_newer_libcuda(host):
             return None
         builds = [item for item in installed(host, matrix) if item.cuda]
         found = next(
@@ -83,10 +83,10 @@ class DriverTooOldForRuntime(Rule):
     ) -> Outcome:
         """One build against the driver: by its own version where that is known, else by the CUDA that it reports."""
         own = item.row.driver if item.row else ""
-        floor = floor_of(matrix, item.cuda, host["platform"])
+        floor = floor_of(matrix, item.cuda, host.platform)
         if is_version(driver):
             below = is_version(own) and versions.release(driver or "") < versions.release(own)
-            old = below or supported(matrix, item.cuda, driver or "", host["platform"]) == "none"
+            old = below or supported(matrix, item.cuda, driver or "", host.platform) == "none"
         else:
             old = is_version(driver_cuda) and _reports_less(driver_cuda or "", item.cuda)
         if not old:
@@ -97,7 +97,7 @@ class DriverTooOldForRuntime(Rule):
         text = f"Upgrade the NVIDIA driver{to}, or install the build for an older CUDA."
         return Found(
             detail=f"{have} is too old for {item.label}" + (f", which needs {need} or newer." if need else "."),
-            facts=(*(name for name in ("driver", "driver_cuda") if host[name]), item.fact),
+            facts=(*(name for name in ("driver", "driver_cuda") if host.value(name)), item.fact),
             sources=(floor.source,) if floor.source else (),
             confidence="likely" if item.inferred else "certain",
             fix=remedies.install_driver(host, matrix, text),
@@ -113,7 +113,7 @@ class DriverTooOldForRuntime(Rule):
         if "ptx-version" in signals and "ptx-version-file" not in signals:
             have, need = signals.value("ptx_have"), signals.value("ptx_need")
             detail = f"The driver compiles PTX up to {have}; the code is PTX {need}, from a newer toolkit."
-            return Found(detail=detail, facts=tuple(name for name in ("driver", "cuda_toolkit") if host[name]))
+            return Found(detail=detail, facts=tuple(name for name in ("driver", "cuda_toolkit") if host.value(name)))
         jits = {"jax", "jaxlib", "numba", "cupy", "tensorflow"} & packages_of(host).keys()
         newer = (
             is_version(toolkit)
@@ -148,7 +148,7 @@ class DriverTooOldForRuntime(Rule):
     def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, host: Host, matrix: Matrix) -> Outcome:
         """No build is known, something is said of the driver, and the toolkit beside it is newer than the driver."""
         told = signals.hinting("driver-too-old-for-runtime")
-        if not told or supported(matrix, toolkit or "", driver or "", host["platform"]) != "none":
+        if not told or supported(matrix, toolkit or "", driver or "", host.platform) != "none":
             return None
         detail = f"Driver {driver} is too old for programs of CUDA {toolkit}, the toolkit that is installed."
         return Found(detail=detail, facts=("driver", "cuda_toolkit"), confidence="likely")
@@ -167,7 +167,7 @@ def _has_newer_libcuda(host: Host) -> bool:
 
     Whether it may be there at all is told by the rule about forward compatibility.
     """
-    return any(item.origin == "compat" and item.loaded for item in host["libraries"] or ())
+    return any(item.origin == "compat" and item.loaded for item in host.libraries or ())
 
 
 def _reports_less(driver_cuda: str, cuda: str) -> bool:

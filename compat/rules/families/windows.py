@@ -33,7 +33,7 @@ class WindowsVcRuntimeMissing(Rule):
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """A framework's DLL does not load, and the runtime is not installed."""
         if not host.absent("msvc"):
-            return Fits("") if host["msvc"] else None
+            return Fits("") if host.msvc else None
         return Found(
             detail="The runtime is not installed.",
             facts=("msvc",),

@@ -35,7 +35,7 @@ class WslNoGpuDevice(Rule):
         return Found(
             detail="There is no /dev/dxg.",
             facts=("device_nodes",),
-            severity="error" if signals.harmful or host["gpus"] else "warning",
+            severity="error" if signals.harmful or host.gpus else "warning",
         )
 
 
@@ -98,7 +98,7 @@ class WslLinuxDriverInstalled(Rule):
     @staticmethod
     def _suspected(platform: str, signals: Hearing, host: Host) -> Outcome:
         """Nothing was seen on disk, but libcuda found no device on a WSL2: possible, no more."""
-        if platform != "wsl2" or host["container"] or "no-device-100" not in signals:
+        if platform != "wsl2" or host.container or "no-device-100" not in signals:
             return None
         detail = "A libcuda answers and finds no device: mostly it is one of a Linux driver, which knows no WSL."
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
