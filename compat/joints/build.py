@@ -1,0 +1,149 @@
+"""A build of the matrix with what joins it to other builds and to a machine, parsed once.
+
+A row is what its file says. A part adds what every joint asks of it again: the vendor and number of its runtime, its
+requirement lines by name, whether its code is for Jetson boards.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from compat.lazy import dataclass, pattern
+from compat.versions import Line, requirement, same_release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build
+
+# Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none.
+VENDORS: Final = {
+    "cuda": "nvidia",
+    "rocm": "amd",
+    "xpu": "intel",
+    "metal": "apple",
+    "tpu": "google",
+    "cann": "huawei",
+    "cpu": "cpu",
+    "": "",
+}
+
+_RUNTIME: Final = pattern(r"([a-z]*)([\d.]*)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """One build as the joints see it.
+
+    Attributes:
+        build: its row.
+        package: name of the package, ``torch``.
+        version: release, ``2.7.0``; ``full`` with the local tag, ``2.7.0+cu126``.
+        kind: ``cuda``, ``rocm``, ...; ``number`` its version, ``12.8``.
+        vendor: maker of the GPUs that it is for; ``cpu`` of a CPU build, empty without GPU code.
+        lines: requirement lines by name, those of its pins too.
+        has_minors: whether the release has builds for several minors of its runtime's major.
+        on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
+        off_board: whether it carries code, and none for a Jetson board.
+    """
+
+    build: Build
+    package: str
+    version: str
+    full: str
+    kind: str
+    number: str
+    vendor: str
+    lines: dict[str, tuple[Line, ...]]
+    has_minors: bool = False
+    on_board: bool = False
+    off_board: bool = False
+
+    @property
+    def runtime(self) -> str:
+        """``cuda12.8``, ``cpu``; empty without GPU code."""
+        return self.build.runtime
+
+    @property
+    def label(self) -> str:
+        """How messages name it: ``torch 2.7.0+cu126``."""
+        return f"{self.package} {self.full}".strip()
+
+
+@lru_cache(maxsize=4096)
+def split_runtime(runtime: str) -> tuple[str, str]:
+    """Kind and number: ``cuda12.8`` -> ``("cuda", "12.8")``, ``cpu`` -> ``("cpu", "")``."""
+    found = _RUNTIME.match(runtime)
+    assert found is not None  # the pattern matches the empty text
+    return found[1], found[2]
+
+
+def vendor_of(runtime: str) -> str:
+    """The maker of the GPUs that a runtime is for; ``cpu`` for the CPU, empty where there is no GPU code."""
+    kind, _ = split_runtime(runtime)
+    return VENDORS.get(kind, kind)
+
+
+def line(text: str) -> Line:
+    """A Requires-Dist line of a row; the laws of the matrix vouch for its grammar."""
+    return requirement(text) or Line(text, text=text)
+
+
+def lines_of(texts: Iterable[str]) -> dict[str, tuple[Line, ...]]:
+    """Requirement lines by the name of what they require."""
+    found: dict[str, tuple[Line, ...]] = {}
+    for one in map(line, texts):
+        found[one.name] = (*found.get(one.name, ()), one)
+    return found
+
+
+def series(build: Build) -> tuple[str, str, str]:
+    """A release and the major of its runtime, which several minors may share."""
+    kind, number = split_runtime(build.runtime)
+    return build.version, kind, number.partition(".")[0]
+
+
+def fixes_minor(build: Build) -> bool:
+    """Whether a build takes one CUDA minor from the system; where its row asks for a major alone, any minor serves."""
+    kind, number = split_runtime(build.runtime)
+    return build.cuda_from == "system" and f"{kind}{number.partition('.')[0]}" not in build.system
+
+
+def part(matrix: Matrix, build: Build, package: str, *, has_minors: bool = False) -> Part:
+    """A row as a part."""
+    kind, number = split_runtime(build.runtime)
+    boards = matrix.families.integrated
+    return Part(
+        build=build,
+        package=package,
+        version=build.version,
+        full=build.full_version,
+        kind=kind,
+        number=number,
+        vendor=VENDORS.get(kind, kind),
+        lines=lines_of((*build.requires, *build.pins)),
+        has_minors=has_minors,
+        on_board=bool(build.kernels) and boards.issuperset(build.kernels),
+        off_board=build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels),
+    )
+
+
+@lru_cache(maxsize=1024)
+def release(matrix: Matrix, name: str, version: str) -> tuple[Part, ...]:
+    """The builds of a release, by any name of its package; those of the local tag where the version has one.
+
+    A distribution with builds of its own (``tensorflow-cpu``) means those alone.
+    """
+    row = matrix.package(name)
+    if row is None:
+        return ()
+    plain, _, local = version.partition("+")
+    builds = [one for one in matrix.builds_of(row.name, plain) if same_release(one.version, plain)]
+    runtimes: dict[tuple[str, str, str], set[str]] = {}
+    for one in builds:
+        runtimes.setdefault(series(one), set()).add(one.runtime)
+    builds = [one for one in builds if one.install_name == name] or builds
+    builds = [one for one in builds if local and one.local == local] or builds
+    return tuple(part(matrix, one, row.name, has_minors=len(runtimes[series(one)]) > 1) for one in builds)

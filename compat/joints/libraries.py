@@ -1,0 +1,66 @@
+"""CUDA and cuDNN of the system (or a base image) x a build that takes them from there.
+
+Sources: libraries load by soname, so that any release of the same major cuDNN serves; CUDA keeps its binary interface
+within a major from 11 on, where a newer minor serves and an older one lacks functions (CUDA Toolkit documentation,
+"CUDA compatibility"); a release from before that names its libraries by the minor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat import versions
+from compat.joints.build import fixes_minor, split_runtime
+from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict
+
+if TYPE_CHECKING:
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build
+
+
+def cudnn_of(build: Build) -> str:
+    """The major of cuDNN that a build takes from the system; empty for one that does without."""
+    return next((item.removeprefix("cudnn") for item in build.system if item.startswith("cudnn")), "")
+
+
+def cuda(matrix: Matrix, build: Build, have: str) -> Verdict:
+    """Whether the system's CUDA serves a build that takes CUDA from it; any other build fits.
+
+    Args:
+        matrix: what is true.
+        build: the build.
+        have: CUDA of the system, ``12.4`` or ``12.4.1``; empty if not known.
+    """
+    kind, wanted = split_runtime(build.runtime)
+    if build.cuda_from != "system" or kind != "cuda":
+        return FITS
+    name = f"{build.package} {build.full_version}"
+    why = f"{name} is built for CUDA {wanted}, from the system"
+    if not have:
+        return Unknown(why, (build,))
+    if versions.major(have) != versions.major(wanted):
+        return Clash(f"{why}, which has {have}", (build,), wanted)
+    return FITS if not fixes_minor(build) or versions.same_series(have, wanted) else _other_minor(matrix, build, have)
+
+
+def _other_minor(matrix: Matrix, build: Build, have: str) -> Verdict:
+    """Another minor of the same CUDA major: a newer one serves, an older one may lack functions."""
+    wanted = split_runtime(build.runtime)[1]
+    why = f"{build.package} {build.full_version} is built for CUDA {wanted}, from the system, which has {have}"
+    row = matrix.cuda(wanted)
+    if row is not None and not row.family_linux:
+        return Clash(f"{why}: before CUDA 11 its libraries are named by the minor", (build, row), wanted)
+    if versions.at_least(have, versions.minor(wanted)):
+        return Fits("by the interface that a CUDA major keeps")
+    return Unknown(f"{why}: the older one may lack functions", (build,))
+
+
+def cudnn(build: Build, have: str) -> Verdict:
+    """Whether the system's cuDNN serves a build that takes cuDNN from it; ``have`` is empty if not known."""
+    wanted = cudnn_of(build)
+    if not wanted:
+        return FITS
+    why = f"{build.package} {build.full_version} is built for cuDNN {build.cudnn or wanted}, from the system"
+    if not have:
+        return Unknown(why, (build,))
+    return FITS if str(versions.major(have)) == wanted else Clash(f"{why}, which has {have}", (build,), wanted)

@@ -1,0 +1,304 @@
+"""Two packages in one environment: build x build, and release x release.
+
+What is compared, cheapest first: the runtimes, the Pythons, libraries that both take from the system, what one requires
+of the other by name, and what both require of third packages. Which packages are tied comes from the rows'
+``requires`` (and from Requires-Dist lines that a machine states), never from a list.
+
+Sources: CUDA's libraries keep binary compatibility within a major (CUDA Toolkit documentation, "CUDA compatibility");
+one process loads one copy of a shared library, and an image has one copy in its library path.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Final, Literal
+
+from compat import versions
+from compat.joints import build as builds
+from compat.joints.build import Part, fixes_minor
+from compat.joints.platform import is_at
+from compat.joints.python import minor_of
+from compat.joints.verdict import FITS, Clash, Unknown, Verdict, all_of, any_of, sure
+from compat.lazy import dataclass
+from compat.names import normalise
+from compat.versions import Environment, Line, admits, clashes, holds, meets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from compat.matrix import Matrix
+
+Kind = Literal["runtime", "requires", "shared", "system", "python"]
+
+_FIELDS: Final = {"runtime": ("runtime",), "requires": ("requires",), "shared": ("requires",), "system": ("system",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """What stands between two builds, wherever its lines count.
+
+    Attributes:
+        kind: what is disputed.
+        name: the package or library that they dispute.
+        left: what the first has or asks, ``right`` what the second does.
+        right: see ``left``.
+        asked: the requirement lines that it rests on, each with the build that has it; it stands only in an environment
+            where the markers of all of them hold.
+        asker: of two packages of which one names the other, the label of the one that asks.
+    """
+
+    kind: Kind
+    name: str
+    left: str
+    right: str
+    asked: tuple[tuple[Part, Line], ...] = ()
+    asker: str = ""
+
+
+def objections(left: Part, right: Part) -> Iterator[Objection]:
+    """What two builds require of each other and of third packages, and the libraries both take from the system."""
+    yield from _systems(left, right)
+    yield from _direct(left, right)
+    yield from _direct(right, left)
+    for name in sorted(left.lines.keys() & right.lines.keys()):  # a set has another order in each process
+        for ours, theirs in product(left.lines[name], right.lines[name]):
+            if clashes(ours.spec, theirs.spec):
+                yield Objection("shared", name, ours.spec, theirs.spec, ((left, ours), (right, theirs)))
+
+
+def _systems(left: Part, right: Part) -> Iterator[Objection]:
+    """Libraries that both take from the system must be the same ones: an image holds one cuDNN."""
+    theirs = {_stem(item): item for item in right.build.system}
+    for item in left.build.system:
+        other = theirs.get(_stem(item), item)
+        if other != item:
+            yield Objection("system", _stem(item), item, other)
+
+
+def _stem(item: str) -> str:
+    """The library of a system requirement without its version: ``cudnn8`` -> ``cudnn``."""
+    return item.rstrip("0123456789.")
+
+
+def _direct(left: Part, right: Part) -> Iterator[Objection]:
+    """What one build requires of the other's package; what stands for no build (``numpy``) has no version."""
+    for line in left.lines.get(right.package, ()) if right.version else ():
+        if not meets(line.spec, right.full):
+            yield Objection("requires", right.package, line.spec, right.full, ((left, line),), left.label)
+
+
+def fits_runtime(left: Part, right: Part, twins: bool) -> bool:
+    """Whether two builds may live in one process, as far as their GPU runtimes go.
+
+    A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
+    binary interface; where one takes a certain minor from the system there is one copy for both, hence that minor.
+    """
+    if not left.vendor or not right.vendor or left.runtime == right.runtime:
+        return True
+    if twins:
+        return False
+    if "cpu" in {left.vendor, right.vendor}:
+        return True
+    if left.kind != right.kind or versions.major(left.number or "0") != versions.major(right.number or "0"):
+        return False
+    fixed = fixes_minor(left.build) or fixes_minor(right.build)
+    return not fixed or versions.same_series(left.number, right.number)
+
+
+def runtimes_go(matrix: Matrix, left: Part, right: Part, *, kin: bool = False) -> bool:
+    """Whether the runtimes of two builds go together.
+
+    A twin of a build for Jetson boards comes from the same index: elsewhere the same CUDA means a server's, and a
+    build whose code is for other GPUs alone goes with no board. With ``kin`` every companion is its framework's twin.
+    """
+    twins = is_twin(matrix, left, right, kin=kin) or is_twin(matrix, right, left, kin=kin)
+    if (left.on_board or right.on_board) and left.build.index != right.build.index:
+        return not (twins or left.off_board or right.off_board) and fits_runtime(left, right, twins=False)
+    return fits_runtime(left, right, twins)
+
+
+def is_twin(matrix: Matrix, companion: Part, leader: Part, *, kin: bool = False) -> bool:
+    """Whether a companion is built once per build of its framework, so that the two must be of one runtime.
+
+    It is where both come as variants of one index (torchvision), or where a release has builds for several minors of
+    one major (bitsandbytes); a companion with one build per major runs beside any minor of it.
+    """
+    row = matrix.packages.get(companion.package)
+    if row is None or row.follows != leader.package:
+        return False
+    return kin or companion.has_minors or _shares_index(matrix, companion.package, leader.package)
+
+
+@lru_cache(maxsize=1024)
+def _shares_index(matrix: Matrix, package: str, other: str) -> bool:
+    """Whether both packages come as variants of one index."""
+    return not _indexes(matrix, package).isdisjoint(_indexes(matrix, other))
+
+
+@lru_cache(maxsize=1024)
+def _indexes(matrix: Matrix, package: str) -> frozenset[str]:
+    """Indexes in which a package has variants."""
+    return frozenset(build.index for build in matrix.builds(package) if build.variant)
+
+
+# --- sentences ---
+
+
+def apart(left: str, right: str) -> int:
+    """How far two runtimes are apart: 0 in one major, 1 in one kind, 2 otherwise."""
+    (kind, number), (other, theirs) = builds.split_runtime(left), builds.split_runtime(right)
+    return 2 if kind != other else int(number.partition(".")[0] != theirs.partition(".")[0])
+
+
+def told(objection: Objection, left: Part, right: Part) -> str:
+    """An objection between two builds as a sentence without a full stop."""
+    match objection.kind:
+        case "runtime":
+            return _runtimes(left, right)
+        case "system":
+            takes = f"{left.label} takes {objection.left} from the system and {right.label} {objection.right}"
+            return f"{takes}: an image holds one"
+        case "requires":
+            return f"{objection.asker} requires {objection.name}{objection.left}"
+        case "python":
+            return f"{left.label} has wheels for Python {objection.left}, {right.label} for {objection.right}"
+        case _:
+            name = objection.name
+            return f"{_bound(left, name, objection.left)}, {_bound(right, name, objection.right)}"
+
+
+def _bound(part: Part, name: str, spec: str) -> str:
+    """Who bounds a shared dependency: a build that requires it, or the person."""
+    return f"{part.label} requires {name}{spec}" if part.version else f"{part.label} is asked for"
+
+
+def _runtimes(left: Part, right: Part) -> str:
+    """Why two runtimes do not go together: other majors, a minor that the image holds once, or one built per other."""
+    kinds = f"{left.label} is built for {left.runtime} and {right.label} for {right.runtime}"
+    if apart(left.runtime, right.runtime):
+        return f"{kinds}, which do not share an environment"
+    fixed = next((one for one in (left, right) if fixes_minor(one.build)), None)
+    if fixed is not None:
+        return f"{kinds}, and {fixed.label} takes its own from the system, of which there is one for both"
+    return f"{kinds}, and there is a build of one for each build of the other"
+
+
+# --- one environment ---
+
+
+def verdict(matrix: Matrix, left: Part, right: Part, world: Environment) -> Verdict:
+    """Whether two builds go together where they would be installed.
+
+    Args:
+        matrix: what is true.
+        left: one build.
+        right: the other.
+        world: place and Python, as far as known; extras count for both.
+    """
+    found: list[Verdict] = []
+    if not runtimes_go(matrix, left, right):
+        parted = Objection("runtime", "runtime", left.runtime, right.runtime)
+        found.append(_judged(parted, left, right, world))
+    found += [_judged(one, left, right, world) for one in objections(left, right)]
+    return all_of(found)
+
+
+def _judged(objection: Objection, left: Part, right: Part, world: Environment) -> Verdict:
+    """An objection in one environment: none where a marker does not hold, not known where that is not known."""
+    counts = [
+        holds(line.marker, Environment(world.place, world.python, (*world.extras, *part.build.extras)))
+        for part, line in objection.asked
+    ]
+    if False in counts:
+        return FITS
+    why, rows = told(objection, left, right), tuple(part.build for part, _ in objection.asked)
+    if objection.kind == "requires" and (admitted := admits(objection.left, objection.right)) is not False:
+        return FITS if admitted else Unknown(f"{why}, and how {objection.right} stands to that is not known", rows)
+    rows = rows or (left.build, right.build)
+    if None in counts:
+        return Unknown(f"{why} in some environments, and this one is not known well enough", rows)
+    wants = objection.left if objection.kind == "requires" else ""
+    return sure(Clash(why, rows, wants), *_FIELDS.get(objection.kind, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of a package, as a machine or a file names it.
+
+    Attributes:
+        name: any name of the package.
+        version: ``2.7.0``, with a local tag where one is known.
+        requires: its own Requires-Dist lines, where they were read; they count beside those of the rows.
+        runtime: ``cuda12.6``, ``cuda12``, ``cuda`` or ``cpu``, as far as it is known; builds of other runtimes do not
+            count then, and where nothing is known CPU builds do not.
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...] = ()
+    runtime: str = ""
+
+
+def parts(matrix: Matrix, given: Release, world: Environment) -> tuple[Part, ...]:
+    """The builds that a release may be: of its runtime, for the place and the Python, as far as those leave any."""
+    found = builds.release(matrix, given.name, given.version)
+    python = minor_of(world.python)
+    wanted = given.runtime
+    if wanted:
+        found = tuple(one for one in found if f"{one.runtime}.".startswith(f"{wanted}.") or one.kind == wanted) or found
+    else:
+        found = tuple(one for one in found if one.vendor != "cpu") or found
+    found = tuple(one for one in found if is_at(one.build, world.place)) or found
+    return tuple(one for one in found if not one.build.python or python in one.build.python) or found
+
+
+def tied(matrix: Matrix, left: Release, right: Release) -> bool:
+    """Whether one of two releases names the other's package in what it requires."""
+    return _names(matrix, left, right) or _names(matrix, right, left)
+
+
+def _names(matrix: Matrix, asker: Release, other: Release) -> bool:
+    row = matrix.package(other.name)
+    name = row.name if row else normalise(other.name)
+    stated = builds.lines_of(asker.requires)
+    return any(
+        name in lines for lines in (stated, *(one.lines for one in builds.release(matrix, asker.name, asker.version)))
+    )
+
+
+def releases(matrix: Matrix, left: Release, right: Release, world: Environment) -> Verdict:
+    """Whether two releases go together: some build of one with some build of the other.
+
+    Args:
+        matrix: what is true.
+        left: one release.
+        right: the other.
+        world: where they are installed, as far as known.
+
+    Returns:
+        Fits if some pair of builds does; a clash if none does and no reason is only inferred; else not known.
+    """
+    ours, theirs = parts(matrix, left, world), parts(matrix, right, world)
+    stated = [*_stated(left, right, theirs, world), *_stated(right, left, ours, world)]
+    if not (ours and theirs):
+        missing = " and ".join(f"{one.name} {one.version}" for one, rows in ((left, ours), (right, theirs)) if not rows)
+        return all_of(stated) if stated else Unknown(f"the matrix has no {missing}")
+    pairs = list(product(ours, theirs))
+    near = [(one, other) for one, other in pairs if runtimes_go(matrix, one, other)]
+    near = near or sorted(pairs, key=lambda pair: apart(pair[0].runtime, pair[1].runtime))[:1]
+    return all_of([*stated, any_of(verdict(matrix, one, other, world) for one, other in near)])
+
+
+def _stated(asker: Release, other: Release, rows: Iterable[Part], world: Environment) -> Iterator[Verdict]:
+    """What a release's own Requires-Dist lines say of another's."""
+    names = {normalise(other.name), *(one.package for one in rows)}
+    for line in (one for name in names for one in builds.lines_of(asker.requires).get(name, ())):
+        admitted, counts = admits(line.spec, other.version), holds(line.marker, world)
+        why = f"{asker.name} {asker.version} requires {line.name}{line.spec}"
+        if admitted or counts is False:
+            yield FITS
+        elif admitted is None or counts is None:
+            yield Unknown(f"{why}, and whether {other.name} {other.version} is that is not known")
+        else:
+            yield Clash(why, (), line.spec)

@@ -1,0 +1,256 @@
+"""Each joint against what its makers publish, and the laws that hold for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compat.joints import base, driver, kernels, libc, libraries, packages, platform, processor, python, toolkit
+from compat.joints import build as builds
+from compat.joints.packages import Release
+from compat.joints.verdict import FITS, Clash, Fits, Unknown, all_of, any_of, sure
+from compat.matrix import matrix
+from compat.matrix.rows import Build
+from compat.versions import Environment
+
+MATRIX = matrix()
+LINUX = Environment("linux_x86_64", "3.11")
+WINDOWS = Environment("win_amd64", "3.11")
+KINDS = {"fits": Fits, "clash": Clash, "unknown": Unknown}
+
+
+def row(**given):
+    fields = {"versions": ("1.0",), "runtime": "", "source": (), "how": "measured", "package": "thing"}
+    return Build(**{**fields, **given})
+
+
+# --- packages ---
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "kind", "wants"),
+    [
+        (("torch", "2.7.0"), ("xformers", "0.0.32.post1"), "clash", "==2.8.0"),
+        (("torch", "2.8.0"), ("xformers", "0.0.32.post1"), "fits", ""),
+        (("torch", "2.8.0", (), "cuda"), ("triton", "3.3.0"), "clash", "==3.4.0"),
+        (("torch", "2.5.0"), ("sglang", "0.5.7"), "clash", "==2.9.1"),
+        (("torch", "2.5.1+cu118"), ("torchvision", "0.20.1+cu121"), "clash", ""),
+        (("torch", "2.5.1"), ("torchvision", "0.20.1"), "fits", ""),
+        (("torch", "2.5.1"), ("torchvision", "0.19.1"), "clash", "==2.4.1"),
+        (("jax", "0.4.30"), ("jaxlib", "0.4.35"), "clash", "<=0.4.30,>=0.4.27"),
+        (("torch", "2.5.1"), ("xformers", "0.0.9999"), "unknown", ""),
+        (("torch", "2.5.1"), ("no-such-package", "1.0"), "unknown", ""),
+    ],
+)
+def test_releases_that_belong_together_and_those_that_do_not(left, right, kind, wants):
+    for one, other in ((left, right), (right, left)):
+        found = packages.releases(MATRIX, Release(*one), Release(*other), LINUX)
+        assert isinstance(found, KINDS[kind]), found
+        assert getattr(found, "wants", "") == wants
+
+
+def test_a_clash_names_both_sides_and_cites_the_row_that_says_so():
+    found = packages.releases(MATRIX, Release("torch", "2.7.0"), Release("xformers", "0.0.32.post1"), LINUX)
+    assert found.why == "xformers 0.0.32.post1 requires torch==2.8.0"
+    assert [one.package for one in found.rows] == ["xformers"]
+
+
+@pytest.mark.parametrize(
+    ("marker", "world", "kind"),
+    [
+        ('sys_platform == "linux"', WINDOWS, "fits"),
+        ('sys_platform == "win32"', WINDOWS, "clash"),
+        ('sys_platform == "linux"', LINUX, "clash"),
+        ('python_version < "3.9"', LINUX, "fits"),
+        ('python_version < "3.9"', Environment("linux_x86_64", ""), "unknown"),
+        ('extra == "dev"', LINUX, "fits"),
+    ],
+)
+def test_what_a_machine_states_counts_in_its_own_environment(marker, world, kind):
+    stated = Release("xformers", "0.0.9999", (f"torch==2.4.0; {marker}",))
+    assert isinstance(packages.releases(MATRIX, Release("torch", "2.5.1"), stated, world), KINDS[kind])
+
+
+def test_ties_come_from_what_rows_require():
+    assert packages.tied(MATRIX, Release("torch", "2.5.1"), Release("torchvision", "0.20.1"))
+    assert packages.tied(MATRIX, Release("sglang", "0.5.7"), Release("torch", "2.5.1"))
+    assert not packages.tied(MATRIX, Release("torch", "2.5.1"), Release("tensorflow", "2.15.0"))
+
+
+def parts_of(left, right):
+    return builds.part(MATRIX, left, left.package), builds.part(MATRIX, right, right.package)
+
+
+REQUIRES = st.sampled_from(["", "lib<2", "lib>=2", "lib==1.5", "other==1.0", "other==1.1", "thing>1"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(REQUIRES, max_size=2), st.lists(REQUIRES, max_size=2))
+def test_who_stands_left_decides_nothing(left, right):
+    one = row(requires=tuple(filter(None, left)))
+    other = row(package="other", requires=tuple(filter(None, right)))
+    there, back = parts_of(one, other), parts_of(other, one)
+    assert type(packages.verdict(MATRIX, *there, LINUX)) is type(packages.verdict(MATRIX, *back, LINUX))
+
+
+@pytest.mark.parametrize(("how", "inferred"), [("inferred", ()), ("documented", ("requires",))])
+def test_what_is_only_inferred_is_never_a_clash(how, inferred):
+    asks = row(requires=("other==2.0",), how=how, inferred=inferred)
+    found = packages.verdict(MATRIX, *parts_of(asks, row(package="other")), LINUX)
+    assert isinstance(found, Unknown)
+    assert "thing 1.0 requires other==2.0" in found.why
+    plain = packages.verdict(MATRIX, *parts_of(replace(asks, how="measured", inferred=()), row(package="other")), LINUX)
+    assert isinstance(plain, Clash)
+
+
+# --- driver ---
+
+
+@pytest.mark.parametrize(
+    ("cuda", "version", "windows", "own", "expected"),
+    [
+        ("12.8", "570.124.06", False, "", FITS),
+        ("12.8", "535.104.05", False, "", driver.MINOR),
+        ("12.8", "520.61.05", False, "", ">=525.60.13"),
+        ("12.8", "535.104.05", False, "545.23.06", ">=545.23.06"),
+        ("12.8", "572.61", True, "", FITS),
+        ("10.2", "418.39", False, "", ">=440.33"),
+        ("99.9", "570.124.06", False, "", Unknown),
+    ],
+)
+def test_what_cuda_a_driver_runs(cuda, version, windows, own, expected):
+    found = driver.verdict(MATRIX, cuda, version, windows, own)
+    if isinstance(expected, str):
+        assert (type(found), found.wants) == (Clash, expected)
+        assert version in found.why
+    else:
+        assert found == expected or type(found) is expected
+
+
+@pytest.mark.parametrize(
+    ("target", "version", "kind"),
+    [
+        ("sm_120", "550.54.15", "clash"),
+        ("sm_120", "580.65.06", "fits"),
+        ("sm_70", "580.65.06", "fits"),
+        ("sm_70", "595.45.04", "clash"),
+        ("sm_999", "580.65.06", "unknown"),
+    ],
+)
+def test_which_gpus_a_driver_serves(target, version, kind):
+    assert isinstance(driver.serves(MATRIX, target, version), KINDS[kind])
+
+
+def test_minor_version_compatibility_compiles_no_ptx():
+    assert driver.compiles(MATRIX, "12.8", "570.124.06")
+    assert not driver.compiles(MATRIX, "12.8", "535.104.05")
+
+
+@pytest.mark.parametrize(("l4t", "kind"), [("36.4.3", "clash"), ("35.4.1", "fits"), ("", "unknown")])
+def test_a_board_runs_the_cuda_of_its_system(l4t, kind):
+    assert isinstance(driver.board(MATRIX, "11.4", l4t), KINDS[kind])
+
+
+@pytest.mark.parametrize(
+    ("rocm", "version", "kind"),
+    [
+        ("6.2.0", "5.0.2", "clash"),
+        ("7.0.0", "30.10", "fits"),
+        ("99.0", "30.10", "unknown"),
+        ("7.0.0", "6.4.1", "unknown"),
+    ],
+)
+def test_which_amd_drivers_a_rocm_release_accepts(rocm, version, kind):
+    assert isinstance(driver.amdgpu(MATRIX, rocm, version), KINDS[kind])
+
+
+# --- what one build needs ---
+
+
+@pytest.mark.parametrize(
+    ("vendor", "target", "fields", "expected"),
+    [
+        ("nvidia", "sm_89", {"runtime": "cuda12.1", "kernels": ("sm_80",)}, FITS),
+        ("nvidia", "sm_89", {"runtime": "cuda12.1", "kernels": ("sm_75", "compute_75")}, kernels.PTX),
+        ("nvidia", "sm_89", {"runtime": "cuda12.1", "kernels": ("sm_90",)}, Clash),
+        ("nvidia", "sm_89", {"runtime": "cuda12.1"}, Unknown),
+        ("nvidia", "sm_120", {"runtime": "cuda12.1"}, Clash),  # no toolkit of that time could make its code
+        ("nvidia", "sm_87", {"runtime": "cuda12.1", "kernels": ("sm_80",)}, Clash),  # Jetson
+        ("amd", "gfx1100", {"runtime": "rocm6.2", "kernels": ("gfx1100",)}, FITS),
+        ("amd", "gfx1100", {"runtime": "cuda12.1", "kernels": ("sm_80",)}, Clash),
+        ("amd", "gfx1100", {"runtime": "cpu"}, FITS),
+        ("nvidia", "sm_70", {"kernels": ("sm_80",), "compiled": True}, Clash),
+    ],
+)
+def test_how_a_gpu_runs_the_code_of_a_build(vendor, target, fields, expected):
+    found = kernels.verdict(MATRIX, vendor, target, row(**fields))
+    assert found == expected or type(found) is expected
+
+
+def test_a_wheel_is_for_its_pythons_its_place_its_libc_and_its_processor():
+    one = row(python=("3.9", "3.10"), platforms=("linux_x86_64",), glibc="2.28", cpu=("avx",))
+    assert python.verdict(one, "3.10.4") == FITS
+    assert python.verdict(one, "3.11") == Clash("thing 1.0 has wheels for Python 3.9, 3.10", (one,), "3.9, 3.10")
+    assert isinstance(python.verdict(one, ""), Unknown)
+    assert platform.verdict(one, "linux_x86_64") == platform.verdict(one, "linux_") == FITS
+    assert platform.verdict(one, "win_amd64").wants == "linux_x86_64"
+    assert isinstance(platform.verdict(one, ""), Unknown)
+    assert libc.verdict(one, "2.35") == FITS
+    assert libc.verdict(one, "2.17").wants == ">=2.28"
+    assert isinstance(libc.verdict(one, ""), Unknown)
+    assert isinstance(libc.verdict(one, "", is_musl=True), Clash)
+    assert processor.verdict(one, {"avx", "sse"}) == FITS
+    assert processor.verdict(one, {"sse"}).wants == "avx"
+    assert isinstance(processor.verdict(one, None), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("system", "have", "kind"),
+    [
+        (("cuda12.1",), "12.1.1", "fits"),
+        (("cuda12.1",), "12.4", "fits"),
+        (("cuda12.1",), "12.0", "unknown"),
+        (("cuda12",), "12.0", "fits"),
+        (("cuda12.1",), "11.8", "clash"),
+        (("cuda12.1",), "", "unknown"),
+    ],
+)
+def test_cuda_of_the_system(system, have, kind):
+    one = row(runtime="cuda12.1", cuda_from="system", system=system)
+    assert isinstance(libraries.cuda(MATRIX, one, have), KINDS[kind])
+    assert libraries.cuda(MATRIX, replace(one, cuda_from="packages"), have) == FITS
+
+
+def test_cudnn_of_the_system_counts_by_its_major():
+    one = row(runtime="cuda11.8", cuda_from="system", system=("cuda11.8", "cudnn8"), cudnn="8.6")
+    assert libraries.cudnn(one, "8.9.2") == FITS
+    assert libraries.cudnn(one, "9.1.0") == Clash(
+        "thing 1.0 is built for cuDNN 8.6, from the system, which has 9.1.0", (one,), "8"
+    )
+
+
+@pytest.mark.parametrize(("cuda", "kind"), [("12.8", "fits"), ("12.6", "clash"), ("", "unknown"), ("12", "unknown")])
+def test_a_toolkit_compiles_for_the_gpus_of_its_time(cuda, kind):
+    assert isinstance(toolkit.verdict(MATRIX, cuda, "sm_120"), KINDS[kind])
+
+
+def test_an_image_starts_where_its_condition_holds():
+    assert base.starts(MATRIX, "cuda>=12.4", "570.124.06", "", "sm_80") == FITS
+    assert isinstance(base.starts(MATRIX, "cuda>=12.8", "535.104.05", "geforce", "sm_86"), Clash)
+
+
+# --- verdicts together ---
+
+
+def test_the_worst_of_all_and_the_best_of_any():
+    clash, unknown = Clash("no"), Unknown("who knows")
+    assert all_of([FITS, unknown, clash]) is clash
+    assert all_of([FITS, unknown]) is unknown
+    assert all_of([FITS, driver.MINOR]) == driver.MINOR
+    assert any_of([clash, unknown, FITS]) == FITS
+    assert any_of([clash, unknown]) is unknown
+    assert isinstance(any_of([]), Unknown)
+    assert sure(clash) is clash
