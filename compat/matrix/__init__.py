@@ -17,7 +17,7 @@ from compat.names import normalise
 from compat.targets import Families
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 R = TypeVar("R", bound=rows.Row)
@@ -52,7 +52,27 @@ class Matrix:
 
     def _typed(self, name: str, raw: list[store.Raw]) -> list[rows.Row]:
         shape = rows.row_type(name)
-        return [row for item in self._spelled_out(name, raw) for row in typed(shape, item, name)]
+        spelled = self._spelled_out(name, raw)
+        days = self._days(spelled, name.removeprefix("builds.")) if shape is rows.Build else {}
+        return [row for item in spelled for row in typed(shape, item, name, days)]
+
+    def _days(self, builds: list[store.Raw], package: str) -> dict[str, str]:
+        """Day of ``torch 2.9.1`` for the distributions of these builds."""
+        names = {row.get("distribution", package) for row in builds if "date" not in row}
+        return {
+            f"{name} {release}": day
+            for name in names
+            for release, _, day in (word.rpartition(":") for word in self._days_told.get(name, "").split())
+        }
+
+    @cached_property
+    def _days_told(self) -> dict[str, str]:
+        """Distribution -> its releases with their days, as the rows have them; overlays come last and win."""
+        found: dict[str, str] = {}
+        for source in self._stores:
+            for row in source.rows("dates"):
+                found[row["package"]] = f"{found.get(row['package'], '')} {row['days']}"
+        return found
 
     def select(self, name: str, **wanted: str) -> tuple[Any, ...]:
         """Rows of a table whose fields have these plain values; no other row is built (a large table costs)."""
@@ -218,8 +238,14 @@ def _overlay_key(row: rows.Row) -> tuple[Any, ...]:
     return key_of(row)
 
 
-def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
+def typed(shape: type[R], raw: store.Raw, table: str, days: Mapping[str, str] | None = None) -> Sequence[R]:
     """A raw row as a value of its type; for a build one value per release.
+
+    Args:
+        shape: the type.
+        raw: the row as the file has it.
+        table: its table.
+        days: day of a release, ``torch 2.9.1``, for builds that state none.
 
     Raises:
         InputError: if the row does not have the shape of its type; :mod:`compat.matrix.schema` would say why.
@@ -234,7 +260,11 @@ def typed(shape: type[R], raw: store.Raw, table: str) -> Sequence[R]:
             return (shape(**values),)
         releases = values["versions"]
         values["package"] = table[len("builds.") :]
-        return [shape(**{**values, "versions": (release,)}) for release in releases]
+        if not days or "date" in values:
+            return [shape(**{**values, "versions": (release,)}) for release in releases]
+        name = values.get("distribution") or values["package"]
+        dated = [(release, days.get(f"{name} {values.get('published') or release}", "")) for release in releases]
+        return [shape(**{**values, "versions": (release,), "date": day}) for release, day in dated]
     except (TypeError, KeyError):
         where = f"{raw.get('origin', 'matrix')}: {table}"
         hint = "`envcheck matrix check` tells each fault"

@@ -242,6 +242,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
     "conda": _of("conda", "Conda packages with an end", "name, channels, last: newest"),
     "indexes": _of("indexes", "Package indexes", "name, url"),
+    "dates": _of("dates", "Days of releases", "package, releases: days"),
     "signals": _of("signals", "Messages of programs", "signal, program, meaning"),
     "terms": _of("terms", "Words of reports", "term, pattern"),
     "phrases": _of("phrases", "Phrases of reports", "phrase, terms, meaning"),

@@ -74,6 +74,10 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Application: {"name": NAME, "pulls": NAME, "extras": NAME},
     rows.Conda: {"name": NAME, "channels": NAME, "newest": DOTTED},
     rows.Index: {"name": NAME, "url": _pattern(r"https://\S+", "an https address")},
+    rows.Days: {
+        "package": NAME,
+        "days": _pattern(r"\d[\w.!]*:\d{4}-\d\d-\d\d", "a release and its day such as 2.9.1:2025-11-12"),
+    },
     rows.Build: {
         "versions": RELEASE,
         "runtime": RUNTIME,

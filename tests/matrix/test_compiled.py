@@ -54,14 +54,14 @@ def test_select_equals_filtering(compiled, paths):
     assert compiled.select("images", cuda="0.0") == ()
 
 
-def test_only_the_table_asked_for_is_read(compiled, monkeypatch):
+def test_only_the_tables_asked_for_are_read(compiled, monkeypatch):
     read = []
     original = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path.name), original(path))[1])
     fresh = Matrix(compiled._stores[0])
     fresh.builds("torch")
     fresh.cuda("12.8")
-    assert read == ["builds.torch.json", "cuda.json"]
+    assert read == ["builds.torch.json", "dates.json", "cuda.json"]
 
 
 def test_a_checkout_reads_the_live_files():

@@ -13,7 +13,7 @@ from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Command, Interpreter, Jetpack, Product, System
 from compat.matrix.rows.signals import Phrase, Signal, Term
-from compat.matrix.rows.software import Application, Build, Conda, Index, Package
+from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Package
 from compat.matrix.rows.toolkits import (
     Capability,
     CudaRelease,
@@ -37,6 +37,7 @@ __all__ = [
     "Command",
     "Conda",
     "CudaRelease",
+    "Days",
     "DriverBranch",
     "Forward",
     "Gfx",
@@ -68,6 +69,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "applications": Application,
     "conda": Conda,
     "indexes": Index,
+    "dates": Days,
     "cuda": CudaRelease,
     "capabilities": Capability,
     "gfx": Gfx,
@@ -98,6 +100,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Application: ("name",),
     Conda: ("name",),
     Index: ("name",),
+    Days: ("package", "days"),
     Build: ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published"),
     CudaRelease: ("cuda",),
     Capability: ("cc",),

@@ -90,6 +90,19 @@ class Index(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Days(Row):
+    """Days on which releases of a distribution came out (table ``dates``).
+
+    Attributes:
+        package: distribution name, ``tensorflow-cpu``.
+        days: releases and their days, ``2.9.1:2025-11-12``.
+    """
+
+    package: str
+    days: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Build(Row):
     """One published variant of one or more releases (table ``builds.<package>``); the loader gives one per version.
 
@@ -115,7 +128,7 @@ class Build(Row):
         abi: ``1`` or ``0``, libstdc++'s new string ABI, where it matters to extensions.
         system: what must come from the system for this variant (``cuda11.8 cudnn8``), where not in the wheel.
         macos: lowest macOS.
-        date: day of release, ``2023-05-08``.
+        date: day of release, ``2023-05-08``; where the row states none, that of the table ``dates``.
         yanked: whether it was withdrawn.
         distribution: what to install where it has another name than the package (``tensorflow-cpu``,
             ``paddlepaddle-gpu``, ``cupy-cuda12x``); empty if it has not.
