@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from compat.facts import CATALOGUE
 from compat.findings import Evidence
 from compat.lazy import dataclass
 from compat.rules.rule import Fits
+from compat.rules.stack import DERIVED
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -24,9 +27,22 @@ class Case:
     signals: Hearing
     wishes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
+    derived: dict[str, Any] = field(default_factory=dict)
 
-    def special(self, name: str) -> Any:
-        """The value of a parameter that is no fact; ``KeyError`` if ``name`` is none of these."""
+    def given(self, name: str) -> Any:
+        """The value of a parameter of a rule's ``check``.
+
+        A fact by its name; ``no_driver`` for whether it is known that there is no driver; something derived from facts
+        (:data:`compat.rules.stack.DERIVED`); or a field of this case. ``KeyError`` if ``name`` is none of these.
+        """
+        if name in CATALOGUE:
+            return self.host.value(name)
+        if name.startswith("no_"):
+            return self.host.absent(name.removeprefix("no_"))
+        if name in DERIVED:
+            if name not in self.derived:
+                self.derived[name] = DERIVED[name](self.host, self.matrix)
+            return self.derived[name]
         return {
             "host": self.host,
             "matrix": self.matrix,

@@ -21,12 +21,12 @@ from compat.rules.prose import heeded
 from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Rule
 from compat.rules.signals import WORDS, Hearing, recognise
-from compat.rules.stack import vendors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from compat.facts import Host
+    from compat.findings import Fix
     from compat.matrix import Matrix
     from compat.rules.signals import Heard
 
@@ -67,8 +67,8 @@ def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
     """Ask one rule, if the facts that its ``check`` names are known."""
     instance = rule()
     names, required = parameters(rule)
-    facts = tuple(name for name in names if name in CATALOGUE)
-    if not _concerns(rule, case.host):
+    facts = tuple(dict.fromkeys(name.removeprefix("no_") for name in names if name.removeprefix("no_") in CATALOGUE))
+    if not _concerns(rule, case):
         return Asked(code, instance, layer, Fits(""), facts)
     unknown = tuple(name for name in facts if name in required and not case.host.known(name))
     if rule.platforms and "linux" not in rule.platforms and not case.host.known("platform"):
@@ -77,7 +77,7 @@ def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
         return Asked(code, instance, layer, Missing(unknown), facts)
     if any(name in required and case.host.absent(name) for name in facts):
         return Asked(code, instance, layer, Fits(""), facts)
-    values = {name: case.host.value(name) if name in CATALOGUE else case.special(name) for name in names}
+    values = {name: case.given(name) for name in names}
     given = {name: value for name, value in values.items() if value is not None or name in required}
     return Asked(code, instance, layer, instance.check(**given), facts)
 
@@ -89,11 +89,12 @@ def parameters(rule: type[Rule]) -> tuple[tuple[str, ...], frozenset[str]]:
     return names, frozenset(names[: len(names) - len(rule.check.__defaults__ or ())])
 
 
-def _concerns(rule: type[Rule], host: Host) -> bool:
+def _concerns(rule: type[Rule], case: Case) -> bool:
     """Whether a rule is about this kind of machine, as far as that is known."""
-    if rule.platforms and host.platform and host.platform not in rule.platforms:
+    platform = case.host.platform
+    if rule.platforms and platform and platform not in rule.platforms:
         return False
-    vendors = vendors_of(host) if rule.vendors else frozenset[str]()
+    vendors = case.given("vendors") if rule.vendors else frozenset[str]()
     return not (vendors and not vendors & set(rule.vendors))
 
 
@@ -121,9 +122,15 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
         detail=found.detail,
         confidence=found.confidence,
         evidence=(*(evidence(case.host, name) for name in facts if _stands(case.host, name)), *found.extra, *quote),
-        fix=spelled(found.fix or item.rule.mend(case.host, case.matrix), case.host, case.matrix),
+        fix=spelled(_fix(item, found, case), case.host, case.matrix),
         sources=tuple(dict.fromkeys((*found.sources, *page.sources))),
     )
+
+
+def _fix(item: Asked, found: Found, case: Case) -> Fix:
+    """What a rule prescribes for this fault, or in general."""
+    own = found.fix(case.host, case.matrix) if callable(found.fix) else found.fix
+    return own or item.rule.mend(case.host, case.matrix)
 
 
 def _stands(host: Host, name: str) -> bool:

@@ -2,8 +2,8 @@
 
 A rule is a class named by its code (``DriverTooOldForRuntime`` is ``driver-too-old-for-runtime``). Its docstring is
 its page: the title, then the headings *Why*, *Fix* and *Sources*; the docstring of its ``check`` says *what* is
-checked. The parameters of ``check`` name the facts it needs; the engine reads them from there, so that a rule cannot
-use a fact it did not ask for.
+checked. The parameters of ``check`` name the facts it needs, and what is derived from facts; the engine reads them from
+there, so that a rule cannot use a fact it did not ask for. See :meth:`compat.rules.case.Case.given`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Found:
         detail: what is wrong, with this machine's values in it.
         facts: names of the facts it rests on; ``builds.torch`` or ``env.PATH`` name one entry of a table.
         extra: evidence that is no fact of the catalogue, such as a line of the error text.
-        fix: the deed, where it is more exact than the rule's own.
+        fix: the deed, where it is more exact than the rule's own; or what writes it for the machine.
         sources: matrix rows and addresses beyond those of the rule's page.
         severity: where this instance is milder or worse than the rule's usual one.
     """
@@ -37,7 +37,7 @@ class Found:
     detail: str
     facts: tuple[str, ...] = ()
     extra: tuple[Evidence, ...] = ()
-    fix: Fix | None = None
+    fix: Fix | Callable[[Host, Matrix], Fix | None] | None = None
     sources: tuple[str, ...] = ()
     confidence: Confidence = "certain"
     severity: Severity | None = None
@@ -86,6 +86,11 @@ class Rule:
     def mend(self, host: Host, matrix: Matrix) -> Fix:  # noqa: ARG002 - rules whose deed depends on the machine use it
         """The deed on this machine; a command ``@deed`` stands for those of its distribution."""
         return self.remedy
+
+
+def told(**facts: object) -> tuple[str, ...]:
+    """The names of those facts that have a value, for what a finding cites."""
+    return tuple(name for name, value in facts.items() if value)
 
 
 def code_of(rule: type[Rule]) -> str:

@@ -7,7 +7,7 @@ it, and the build that the default index gives for this platform. The last is an
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Build
 from compat.lazy import dataclass
@@ -15,7 +15,7 @@ from compat.rules.captures import cudnn_version, runtime_of
 from compat.versions import Environment, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from compat.facts import Host
     from compat.matrix import Matrix, rows
@@ -81,6 +81,11 @@ class Installed:
     def label(self) -> str:
         """How to name it in a sentence: ``torch 2.0.1 (cuda11.8)``."""
         return " ".join(part for part in (self.name, self.version, f"({self.runtime})" if self.runtime else "") if part)
+
+
+def named(items: tuple[Installed, ...], name: str) -> Installed | None:
+    """One framework, if it is there."""
+    return next((item for item in items if item.name == name), None)
 
 
 def canonical(name: str) -> str:
@@ -210,3 +215,13 @@ def on_platform(row: rows.Build, host: Host) -> bool:
 def found_cudnn(host: Host) -> str:
     """The cuDNN in force, dotted."""
     return cudnn_version(host.cudnn or "")
+
+
+# What rules may ask for that is derived from facts: parameter of ``check`` -> how it is made.
+DERIVED: Final[Mapping[str, Callable[[Host, Matrix], Any]]] = {
+    "distributions": lambda host, _: packages_of(host),
+    "installed": installed,
+    "vendors": lambda host, _: vendors_of(host),
+    "place": lambda host, _: platform_tag(host),
+    "world": lambda host, _: world(host),
+}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from compat.facts import Fact, Host, Unknown
+from compat.facts import CATALOGUE, Fact, Host, Unknown
 from compat.findings import RANK, Fix
 from compat.rules import RULES, judge, page
 from compat.rules.engine import judge_with, parameters
 from compat.rules.rule import Fits, Found, Rule, Unsure, code_of, family
+from compat.rules.stack import DERIVED
 
 NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
 INSUFFICIENT = "CUDA driver version is insufficient for CUDA runtime version"
@@ -251,15 +252,41 @@ def test_every_rule_has_a_page(code):
     assert told.sources
 
 
+GIVEN = {"host", "matrix", "signals", "wishes", "commands"}
+TYPES = {
+    "text": "str",
+    "version": "str",
+    "number": "int",
+    "flag": "bool",
+    "texts": "tuple[str, ...]",
+    "table": "Mapping[str, str]",
+    "tables": "Mapping[str, tuple[str, ...]]",
+    "gpus": "tuple[Gpu, ...]",
+    "builds": "Mapping[str, Build]",
+    "libraries": "tuple[Library, ...]",
+}
+"""Kind of a fact -> the type that a rule's parameter of its name has; with a default it may be None."""
+
+
 @pytest.mark.parametrize("code", RULES)
 def test_a_rule_names_facts_and_causes_that_exist(code):
-    from compat.facts import CATALOGUE
-
     names, _ = parameters(RULES[code])
-    special = {"host", "matrix", "signals", "wishes", "commands"}
-    assert set(names) <= set(CATALOGUE) | special
+    facts = {name.removeprefix("no_") for name in names if name not in GIVEN and name not in DERIVED}
+    assert facts <= set(CATALOGUE)
     assert set(RULES[code].asks) <= set(CATALOGUE)
     assert set(RULES[code].requires) <= RULES.keys() - {code}
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_rule_gets_each_fact_in_the_type_of_the_catalogue(code):
+    names, required = parameters(RULES[code])
+    types = RULES[code].check.__annotations__
+    for name in names:
+        if name in CATALOGUE:
+            assert types[name].removesuffix(" | None") == TYPES[CATALOGUE[name].kind], name
+            assert name not in required or not types[name].endswith("None"), name
+        if name.startswith("no_"):
+            assert types[name] == "bool"
 
 
 def test_a_page_that_lacks_a_heading_is_refused():

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 from compat.findings import Fix
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import installed
+from compat.rules.stack import named
 
 if TYPE_CHECKING:
-    from compat.facts import Host
-    from compat.matrix import Matrix
+    from collections.abc import Mapping
+
+    from compat.facts import Build
+    from compat.rules.stack import Installed
 
 
 def _one_series(version: str, built: str) -> bool:
@@ -56,12 +58,9 @@ class AbiMismatch(Rule):
         "mamba-ssm",
     )
 
-    def check(self, host: Host, matrix: Matrix) -> Outcome:
+    def check(self, installed: tuple[Installed, ...], builds: Mapping[str, Build]) -> Outcome:
         """A compiled package asks for a symbol that the installed framework does not have."""
-        builds = host.builds or {}
-        torch = next((item for item in installed(host, matrix) if item.name == "torch"), None)
-        if not builds:
-            return None
+        torch = named(installed, "torch")
         for name, build in builds.items():
             if torch and build.torch and torch.version and not _one_series(torch.version, build.torch):
                 return Found(
@@ -100,7 +99,7 @@ class PythonTagMismatch(Rule):
         ("python -m pip install --force-reinstall <package>",),
     )
 
-    def check(self, python: str, builds: dict[str, object]) -> Outcome:
+    def check(self, python: str, builds: Mapping[str, Build]) -> Outcome:
         """An installed build carries the tag of another interpreter."""
         if not is_version(python):
             return None

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from compat.facts import Build
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import installed
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.matrix import Matrix
+    from compat.rules.stack import Installed
 
 
 class KernelsUnlikeMatrix(Rule):
@@ -31,9 +33,11 @@ class KernelsUnlikeMatrix(Rule):
     area = "arch"
     remedy = Fix("Reinstall the package if the build is not your own; else report the matrix row.")
 
-    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...], builds: dict[str, Build]) -> Outcome:
+    def check(
+        self, matrix: Matrix, gpus: tuple[Gpu, ...], builds: Mapping[str, Build], installed: tuple[Installed, ...]
+    ) -> Outcome:
         """What was read from the installed files and the matrix row lead to different verdicts for a GPU here."""
-        for item in installed(host, matrix):
+        for item in installed:
             build = builds.get(item.fact.removeprefix("builds."), Build())
             stated = tuple(target for target in item.row.kernels if target != "-") if item.row else ()
             if not build.path or not build.kernels or not stated:

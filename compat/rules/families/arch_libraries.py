@@ -9,6 +9,8 @@ from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Gpu
     from compat.matrix import Matrix
 
@@ -35,7 +37,7 @@ class TritonGpuTooOld(Rule):
     remedy = Fix("Run without torch.compile, or with backend='aot_eager'.", ("export TORCHDYNAMO_DISABLE=1",))
     _FLOOR = (7, 0)  # torch/_inductor: "too old to be supported by the triton GPU compiler"
 
-    def check(self, packages: dict[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, packages: Mapping[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
         """The device is below compute capability 7.0 and Triton is installed."""
         old = [gpu for gpu, device in nvidia_cards(gpus) if (device.major, device.minor) < self._FLOOR]
         if "triton" not in packages or not old:

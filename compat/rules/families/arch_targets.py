@@ -14,8 +14,11 @@ from compat.targets import kernels_for, sm
 from compat.versions import minor, release
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from collections.abc import Mapping
+
+    from compat.facts import Build, Gpu, Host
     from compat.matrix import Matrix
+    from compat.rules.stack import Installed
 
 
 class PtxJitTooNewForDriver(Rule):
@@ -71,7 +74,7 @@ class ExtensionArchMissing(Rule):
         ('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>',),
     )
 
-    def check(self, builds: dict[str, object], gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+    def check(self, builds: Mapping[str, Build], gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
         """A package beside the framework holds machine code, and none of it runs on the device."""
         for name, build in builds.items():
             kernels = getattr(build, "kernels", ())
@@ -107,9 +110,9 @@ class ArchPtxOnly(Rule):
     requires = ("driver-too-old-for-runtime",)
     remedy = Fix("Keep the JIT cache, or use a build with native code.", ("export CUDA_CACHE_MAXSIZE=4294967296",))
 
-    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...]) -> Outcome:
         """The build has no machine code for the device, but PTX that the driver compiles at load."""
-        for item in installed(host, matrix):
+        for item in installed:
             for gpu, device in nvidia_cards(gpus):
                 if item.kernels and not item.rocm and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
                     return Found(detail=f"{item.label} has only PTX for {device}.", facts=("gpus", item.fact))

@@ -8,10 +8,10 @@ from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import packages_of
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from collections.abc import Mapping
+
     from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
@@ -92,16 +92,18 @@ class BuildToolsMissing(Rule):
         ("pip install ninja", "@build-tools"),
     )
 
-    def check(self, host: Host, signals: Hearing) -> Outcome:
+    def check(
+        self, signals: Hearing, distributions: Mapping[str, str], no_gcc: bool, no_clang: bool, gcc: str | None = None
+    ) -> Outcome:
         """No compiler or no ninja is on PATH, and a package that compiles at run time is installed."""
         heard = signals.get("build-tools")
-        compilers = sorted({"triton", "deepspeed"} & packages_of(host).keys())
-        if not heard and not (host.absent("gcc") and host.absent("clang") and compilers):
+        compilers = sorted({"triton", "deepspeed"} & distributions.keys())
+        if not heard and not (no_gcc and no_clang and compilers):
             return None
         who = f"{compilers[0]} compiles at first use, and no" if compilers else "No"
         return Found(
             detail=f"{who} compiler is found.",
-            facts=("gcc",) if host.known("gcc") else (),
+            facts=("gcc",) if gcc or no_gcc else (),
             severity="error" if heard else None,
         )
 

@@ -13,6 +13,8 @@ from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import framework, packages_of, world
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
@@ -135,7 +137,7 @@ class CudaMajorMixedInEnv(Rule):
     asks = ("packages",)
     remedy = Fix("Reinstall all GPU packages for the same CUDA major.", ("pip list | grep -E -- '-cu[0-9]+'",))
 
-    def check(self, packages: dict[str, str]) -> Outcome:
+    def check(self, packages: Mapping[str, str]) -> Outcome:
         """nvidia-* packages with the suffixes -cu11, -cu12 or -cu13 are installed side by side."""
         majors = {found[1]: name for name in packages if (found := re.fullmatch(r"nvidia-[\w-]+-cu(\d\d)", name))}
         if len(majors) < 2:

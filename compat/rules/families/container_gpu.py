@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as told
+import compat.rules.commands as commanded
 import compat.rules.remedies as remedies
 from compat.findings import Fix
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Gpu, Host
+    from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
 
@@ -59,6 +62,11 @@ _VAGUE: Final = ("torch-no-gpu-generic", "tf-no-drivers")
 _GIVING: Final = ("cli-any", "said-container-mount")
 
 
+def _with_gpu(host: Host, _: Matrix) -> Fix:
+    """How this container is started with the GPUs that are known."""
+    return Fix("Start the container with the GPU.", remedies.run_with_gpu(host))
+
+
 class ContainerNoGpu(Rule):
     """A container has no GPU, or the engine cannot give it one.
 
@@ -88,32 +96,46 @@ class ContainerNoGpu(Rule):
 
     def check(
         self,
-        host: Host,
         signals: Hearing,
         commands: tuple[str, ...],
+        no_driver: bool,
+        no_container: bool,
         container: str | None = None,
         device_nodes: tuple[str, ...] | None = None,
         gpus: tuple[Gpu, ...] = (),
+        driver: str | None = None,
+        l4t: str | None = None,
+        engine: str | None = None,
+        engine_flavour: str | None = None,
+        gpu_runtime: str | None = None,
+        container_toolkit: str | None = None,
     ) -> Outcome:
         """The program runs in a container without GPU device nodes or driver.
 
         Or the engine refused the request for a GPU.
         """
-        engine = signals.get(*_ENGINE)
-        if engine and engine.signal.signal == "cli-nvml-library" and host.absent("driver"):
+        refused = signals.get(*_ENGINE)
+        if refused and refused.signal.signal == "cli-nvml-library" and no_driver:
             return None  # the host itself has no driver: that is the cause
-        if engine:
-            return self._engine(engine.signal.meaning, host)
-        if not container and host.l4t and "smi-not-found" in signals:
+        if refused:
+            detail, snap = refused.signal.meaning, " Docker comes from snap, which does not see the host's toolkit."
+            cited = told(
+                engine=engine,
+                engine_flavour=engine_flavour,
+                gpu_runtime=gpu_runtime,
+                container_toolkit=container_toolkit,
+            )
+            return Found(detail=f"{detail}{snap}" if engine_flavour == "snap" else detail, facts=cited)
+        if not container and l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
         if not container:
-            return Fits("") if host.absent("container") else None
-        return self._inside(container, host, signals, commands, device_nodes, gpus)
+            return Fits("") if no_container else None
+        return self._inside(container, driver, signals, commands, device_nodes, gpus)
 
     def _inside(
         self,
         container: str,
-        host: Host,
+        driver: str | None,
         signals: Hearing,
         commands: tuple[str, ...],
         device_nodes: tuple[str, ...] | None,
@@ -121,24 +143,24 @@ class ContainerNoGpu(Rule):
     ) -> Outcome:
         """A program in a container, which sees no GPU."""
         blind = signals.get(*(name for name in _BLIND if name not in _VAGUE)) or signals.get(*_VAGUE)
-        if told.builds_image(commands) and blind:
+        if commanded.builds_image(commands) and blind:
             return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=self._build_fix())
         nodes = [node for node in device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
         if device_nodes is not None and not nodes and (gpus or blind):
             return Found(
                 detail=f"No GPU device node is in this {container} container.",
                 facts=("container", "device_nodes"),
-                fix=self._run_fix(host),
+                fix=_with_gpu,
             )
         vague = blind is not None and blind.signal.signal in _VAGUE
-        bare = vague and told.starts_blind(commands)
-        if blind and (bare or not vague) and device_nodes is None and (not host.driver or blind.signal.signal in _BARE):
+        bare = vague and commanded.starts_blind(commands)
+        if blind and (bare or not vague) and device_nodes is None and (not driver or blind.signal.signal in _BARE):
             return Found(
                 detail="The program in the container sees no GPU.",
                 facts=("container",),
                 confidence="likely",
                 severity="warning" if bare else None,  # a machine without any GPU says the same
-                fix=self._run_fix(host),
+                fix=_with_gpu,
             )
         if nodes:
             return Fits("the container has GPU device nodes")
@@ -149,24 +171,10 @@ class ContainerNoGpu(Rule):
         return Fits("the container was started with --gpus") if given and "docker" in " ".join(commands) else None
 
     @staticmethod
-    def _engine(meaning: str, host: Host) -> Outcome:
-        """The engine has no GPU to give; Docker's snap is named, because no toolkit outside it will ever be seen."""
-        snap = host.engine_flavour == "snap"
-        detail = f"{meaning} Docker comes from snap, which does not see the host's toolkit." if snap else meaning
-        facts = tuple(
-            name for name in ("engine", "engine_flavour", "gpu_runtime", "container_toolkit") if host.value(name)
-        )
-        return Found(detail=detail, facts=facts)
-
-    @staticmethod
     def _build_fix() -> Fix:
         return Fix(
             "Move the step that needs the GPU from the build to the run, and name the targets of what is compiled."
         )
-
-    @staticmethod
-    def _run_fix(host: Host) -> Fix:
-        return Fix("Start the container with the GPU.", remedies.run_with_gpu(host))
 
 
 class ContainerDriverCapabilities(Rule):
@@ -188,7 +196,7 @@ class ContainerDriverCapabilities(Rule):
         ("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",),
     )
 
-    def check(self, env: dict[str, str]) -> Outcome:
+    def check(self, env: Mapping[str, str]) -> Outcome:
         """The variable is set, and names neither ``all`` nor ``compute``."""
         named = env.get("NVIDIA_DRIVER_CAPABILITIES", "")
         words = {word.strip() for word in named.split(",")}
@@ -219,7 +227,7 @@ class ContainerVisibleDevices(Rule):
     )
 
     def check(
-        self, env: dict[str, str], container: str, signals: Hearing, device_nodes: tuple[str, ...] | None = None
+        self, env: Mapping[str, str], container: str, signals: Hearing, device_nodes: tuple[str, ...] | None = None
     ) -> Outcome:
         """The variable is void, none or empty, and no GPU came into the container by other means.
 
@@ -259,21 +267,28 @@ class ContainerCgroupLost(Rule):
         ("docker rm -f CONTAINER", "sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi"),
     )
 
-    def check(self, container: str, host: Host, signals: Hearing) -> Outcome:
+    def check(
+        self,
+        container: str,
+        signals: Hearing,
+        no_device_nodes: bool,
+        device_nodes: tuple[str, ...] | None = None,
+        device_nodes_denied: tuple[str, ...] | None = None,
+        selinux: str | None = None,
+        user_id: int | None = None,
+        nvml: str | None = None,
+        cgroup: str | None = None,
+    ) -> Outcome:
         """In a running container the device nodes exist but may not be opened.
 
         Or NVML answers "Unknown Error" while the host is healthy.
         """
-        if host.known("device_nodes") and not any("nvidia" in node for node in host.device_nodes or ()):
+        if (no_device_nodes or device_nodes is not None) and not any("nvidia" in node for node in device_nodes or ()):
             return None  # what was never given cannot be lost
-        denied = [node for node in host.device_nodes_denied or () if "nvidia" in node]
-        denied = [] if host.selinux == "enforcing" else denied
-        if (
-            signals.get("nvml-unknown")
-            or (denied and host.user_id == 0)
-            or (host.nvml or "").lower().startswith("unknown")
-        ):
-            facts = ("container", *(name for name in ("device_nodes_denied", "nvml", "cgroup") if host.value(name)))
+        denied = [node for node in device_nodes_denied or () if "nvidia" in node]
+        denied = [] if selinux == "enforcing" else denied
+        if signals.get("nvml-unknown") or (denied and user_id == 0) or (nvml or "").lower().startswith("unknown"):
+            facts = ("container", *told(device_nodes_denied=device_nodes_denied, nvml=nvml, cgroup=cgroup))
             return Found(
                 detail=f"This {container} container may no longer open its GPUs.",
                 facts=facts,
@@ -299,14 +314,21 @@ class ContainerSelinux(Rule):
     asks = ("selinux", "container")
     remedy = Fix("Start with --security-opt=label=disable.", ("podman run --security-opt=label=disable IMAGE",))
 
-    def check(self, selinux: str, container: str, host: Host, signals: Hearing) -> Outcome:
+    def check(
+        self,
+        selinux: str,
+        container: str,
+        signals: Hearing,
+        device_nodes_denied: tuple[str, ...] | None = None,
+        user_id: int | None = None,
+    ) -> Outcome:
         """SELinux enforces, and the device nodes may not be opened in the container."""
-        if selinux != "enforcing" or not (host.device_nodes_denied or signals.get("nvml-permission")):
+        if selinux != "enforcing" or not (device_nodes_denied or signals.get("nvml-permission")):
             return None
         return Found(
             detail=f"SELinux enforces, and {container} may not open the device nodes.",
             facts=("selinux", "container", "device_nodes_denied"),
-            severity="error" if host.user_id == 0 else None,  # no mode of a node keeps root out
+            severity="error" if user_id == 0 else None,  # no mode of a node keeps root out
         )
 
 

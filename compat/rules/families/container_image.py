@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as told
+import compat.rules.commands as commanded
 from compat.errors import InputError
 from compat.findings import Fix
 from compat.rules.boards import image_l4t
 from compat.rules.knowledge import cuda_of_driver
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
-from compat.rules.stack import packages_of
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family, told
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from collections.abc import Mapping
+
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
@@ -43,16 +43,18 @@ class ContainerRequiresNewerDriver(Rule):
 
     def check(
         self,
-        host: Host,
         matrix: Matrix,
         signals: Hearing,
         driver: str | None = None,
         driver_cuda: str | None = None,
-        image_env: dict[str, str] | None = None,
+        image_env: Mapping[str, str] | None = None,
+        image: str | None = None,
+        platform: str | None = None,
+        l4t: str | None = None,
     ) -> Outcome:
         """A condition in the image's NVIDIA_REQUIRE_CUDA is not met by the host's driver."""
         asked = signals.value("require") or signals.value("require2")
-        facts = tuple(name for name in ("driver", "driver_cuda", "image") if host.value(name))
+        facts = told(driver=driver, driver_cuda=driver_cuda, image=image)
         if asked or "requirement-error" in signals:
             return Found(
                 detail=f"The image demands {asked or 'a newer driver'}, which the host's driver does not meet.",
@@ -60,15 +62,15 @@ class ContainerRequiresNewerDriver(Rule):
             )
         if release := signals.value("release"):
             return Found(detail=f"The image was built for driver {release} or later.", facts=facts)
-        have = driver_cuda or cuda_of_driver(matrix, driver, host.platform)
+        have = driver_cuda or cuda_of_driver(matrix, driver, platform)
         if not image_env and have and signals.text:
-            image_env = _published(host.image or "", matrix)
+            image_env = _published(image or "", matrix)
         if not image_env or not have:
-            return _newer_board(host)
+            return _newer_board(image or "", l4t or "")
         return self._judged(image_env, {"driver_cuda": have, "driver": driver or ""}, facts)
 
     @staticmethod
-    def _judged(image_env: dict[str, str], have: dict[str, str], facts: tuple[str, ...]) -> Outcome:
+    def _judged(image_env: Mapping[str, str], have: dict[str, str], facts: tuple[str, ...]) -> Outcome:
         """Every condition of the image against the driver: the first that fails is the finding."""
         from compat.matrix.require import conditions, satisfies_require
 
@@ -97,13 +99,13 @@ def _is_tag(wanted: str, references: tuple[str, ...]) -> bool:
     return any(name == wanted or name.startswith(f"{wanted}-ubuntu") for name in references)
 
 
-def _newer_board(host: Host) -> Outcome:
+def _newer_board(image: str, own: str) -> Outcome:
     """An image for a newer L4T than the Jetson has, whose driver is part of its system."""
-    tagged, own = image_l4t(host.image or ""), host.l4t or ""
+    tagged = image_l4t(image)
     if not tagged or not own or int(tagged[:2]) <= int(own[:2]):
         return None
     return Found(
-        detail=f"{host.image} needs the driver of L4T {tagged}; this board has L4T {own}.",
+        detail=f"{image} needs the driver of L4T {tagged}; this board has L4T {own}.",
         facts=("l4t", "image"),
         fix=Fix(f"Choose an image for L4T {own}, or flash the board with a newer JetPack."),
     )
@@ -155,15 +157,22 @@ class ImageRuntimeNotDevel(Rule):
     asks = ("image",)
     remedy = Fix("Build in a devel stage and copy the wheels into the runtime stage.")
 
-    def check(self, image: str, signals: Hearing, commands: tuple[str, ...], host: Host) -> Outcome:
+    def check(
+        self,
+        image: str,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        distributions: Mapping[str, str],
+        no_cuda_toolkit: bool,
+    ) -> Outcome:
         """Something is compiled in an image of the base or runtime flavour.
 
         Or a package is installed there that compiles GPU code at its first use.
         """
         flavour = re.search(r"nvidia/cuda:\S*?-(base|runtime)-", image)
-        late = sorted(_COMPILE_LATE & packages_of(host).keys())
-        heard = bool(signals.pointing("toolkit-missing")) or told.compiles(commands)
-        if not flavour or not (heard or (late and host.absent("cuda_toolkit"))):
+        late = sorted(_COMPILE_LATE & distributions.keys())
+        heard = bool(signals.pointing("toolkit-missing")) or commanded.compiles(commands)
+        if not flavour or not (heard or (late and no_cuda_toolkit)):
             return None
         who = "" if heard else f" {late[0]} compiles its operators at first use."
         return Found(

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
-    from compat.facts import Host
     from compat.rules.signals import Hearing
 
 
@@ -34,11 +33,11 @@ class ShmTooSmall(Rule):
     _ENOUGH: Final = 512  # MiB; DeepSpeed's ds_report warns below this
     _TOLD: Final = ("shm-dataloader", "shm-nccl", "bus-error")
 
-    def check(self, signals: Hearing, host: Host, shm_mib: int | None = None, container: str | None = None) -> Outcome:
+    def check(self, signals: Hearing, shm_mib: int | None = None, container: str | None = None) -> Outcome:
         """The shared memory of the container is the engine's default of 64 MiB, or not much more."""
         heard = signals.get(*self._TOLD)
         small = shm_mib is not None and shm_mib < self._ENOUGH
-        facts = tuple(name for name in ("shm_mib", "container") if host.value(name) is not None)
+        facts = told(shm_mib=shm_mib is not None, container=container)
         if heard and (small or shm_mib is None):
             sure = "certain" if small or heard.signal.signal != "bus-error" else "likely"
             size = f" It is {shm_mib} MiB." if small else ""

@@ -10,7 +10,9 @@ from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
 
 
@@ -18,9 +20,9 @@ _DOCKER: Final = ("sudo nvidia-ctk runtime configure --runtime=docker", "sudo sy
 _PODMAN: Final = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",)
 
 
-def _configure(host: Host) -> tuple[str, ...]:
+def _configure(engine: str) -> tuple[str, ...]:
     """How the engine that is here learns of GPUs: Docker has a runtime for it, Podman reads CDI specifications."""
-    return _PODMAN if (host.engine or "").startswith("podman") else _DOCKER
+    return _PODMAN if engine.startswith("podman") else _DOCKER
 
 
 class DockerNoGpuRuntime(Rule):
@@ -41,20 +43,29 @@ class DockerNoGpuRuntime(Rule):
     asks = ("gpu_runtime", "cdi_devices", "container_toolkit")
     remedy = Fix("Install the container toolkit and configure the engine.", ("@container-toolkit", *_DOCKER))
 
-    def check(self, engine: str, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
+    def check(
+        self,
+        engine: str,
+        gpus: tuple[Gpu, ...],
+        no_gpu_runtime: bool,
+        gpu_runtime: str | None = None,
+        cdi_devices: tuple[str, ...] | None = None,
+        container: str | None = None,
+        engine_status: str | None = None,
+    ) -> Outcome:
         """An NVIDIA GPU and a running engine are there, and the engine cannot join them.
 
         It knows neither the runtime ``nvidia`` nor a CDI device.
         """
-        if host.gpu_runtime or host.cdi_devices:
+        if gpu_runtime or cdi_devices:
             return Fits(f"{engine} can hand out GPUs")
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
-        if not host.absent("gpu_runtime") or not cards or host.container or host.engine_status not in {None, "running"}:
+        if not no_gpu_runtime or not cards or container or engine_status not in {None, "running"}:
             return None
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
             facts=("engine", "gpu_runtime"),
-            fix=Fix(self.remedy.text, ("@container-toolkit", *_configure(host))),
+            fix=Fix(self.remedy.text, ("@container-toolkit", *_configure(engine))),
         )
 
 
@@ -139,10 +150,16 @@ class ContainerCgroupDriverRisk(Rule):
         "Switch the toolkit to CDI.", ("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi",)
     )
 
-    def check(self, cgroup: str, gpu_runtime: str, host: Host) -> Outcome:
+    def check(
+        self,
+        cgroup: str,
+        gpu_runtime: str,
+        cdi_devices: tuple[str, ...] | None = None,
+        toolkit_config: Mapping[str, str] | None = None,
+    ) -> Outcome:
         """The engine uses the systemd cgroup driver and the legacy NVIDIA hook."""
-        mode = (host.toolkit_config or {}).get("nvidia-container-runtime.mode", "")
-        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host.cdi_devices or mode == "cdi":
+        mode = (toolkit_config or {}).get("nvidia-container-runtime.mode", "")
+        if "systemd" not in cgroup or gpu_runtime != "nvidia" or cdi_devices or mode == "cdi":
             return None
         return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.", facts=("cgroup", "gpu_runtime"))
 
@@ -167,7 +184,7 @@ class ContainerMixedInjection(Rule):
     )
 
     def check(
-        self, signals: Hearing, commands: tuple[str, ...], toolkit_config: dict[str, str] | None = None
+        self, signals: Hearing, commands: tuple[str, ...], toolkit_config: Mapping[str, str] | None = None
     ) -> Outcome:
         """The container toolkit refuses --gpus because it runs in CDI or CSV mode, or a command is about to ask so."""
         if heard := signals.get("hook-unsupported"):
@@ -204,7 +221,7 @@ class ContainerCliLdcache(Rule):
         ("sudo ldconfig", "grep ldconfig /etc/nvidia-container-runtime/config.toml"),
     )
 
-    def check(self, signals: Hearing, toolkit_config: dict[str, str] | None = None) -> Outcome:
+    def check(self, signals: Hearing, toolkit_config: Mapping[str, str] | None = None) -> Outcome:
         """The tool fails at ldconfig, or is configured to start an ldconfig of the host that is not there."""
         if heard := signals.get("cli-ldcache"):
             return Found(detail=heard.signal.meaning)
@@ -237,7 +254,7 @@ class ContainerVisibleDevicesUnprivileged(Rule):
     remedy = Fix("Ask with --gpus or CDI.", ("docker run --gpus all IMAGE",))
     _SETTING: Final = "accept-nvidia-visible-devices-envvar-when-unprivileged"  # config.toml of the toolkit
 
-    def check(self, signals: Hearing, toolkit_config: dict[str, str] | None = None) -> Outcome:
+    def check(self, signals: Hearing, toolkit_config: Mapping[str, str] | None = None) -> Outcome:
         """The toolkit is configured to refuse NVIDIA_VISIBLE_DEVICES from unprivileged containers.
 
         That is an operator's choice: where nothing was refused yet it is told as advice.

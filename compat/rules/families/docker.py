@@ -8,7 +8,9 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
 
 
@@ -28,9 +30,9 @@ class DockerMissing(Rule):
     asks = ("engine",)
     remedy = Fix("Install Docker Engine or Podman.", ("@engine",))
 
-    def check(self, host: Host) -> Outcome:
+    def check(self, no_engine: bool, container: str | None = None) -> Outcome:
         """Neither Docker nor Podman is installed."""
-        if not host.absent("engine") or host.container:
+        if not no_engine or container:
             return None
         return Found(detail="Images can be written here, but not built or verified.", facts=("engine",))
 
@@ -110,9 +112,9 @@ class DockerSnap(Rule):
     asks = ("engine_flavour",)
     remedy = Fix("Remove the snap and install Docker from its own repository.", ("sudo snap remove docker",))
 
-    def check(self, engine_flavour: str, host: Host) -> Outcome:
+    def check(self, engine_flavour: str, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """The engine is the snap package."""
-        if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ()):
+        if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in gpus or ()):
             return None
         return Found(detail="Docker is the snap package.", facts=("engine_flavour",))
 
@@ -138,13 +140,19 @@ class DockerRootless(Rule):
         ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "docker run --device nvidia.com/gpu=all IMAGE"),
     )
 
-    def check(self, engine_flavour: str, host: Host) -> Outcome:
+    def check(
+        self,
+        engine_flavour: str,
+        cdi_devices: tuple[str, ...] | None = None,
+        toolkit_config: Mapping[str, str] | None = None,
+        gpus: tuple[Gpu, ...] | None = None,
+    ) -> Outcome:
         """The engine runs without root, and no CDI specification names a GPU."""
         if (
             engine_flavour != "rootless"
-            or host.cdi_devices
-            or (host.toolkit_config or {}).get("nvidia-container-cli.no-cgroups") == "true"
-            or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ())
+            or cdi_devices
+            or (toolkit_config or {}).get("nvidia-container-cli.no-cgroups") == "true"
+            or not any(gpu.vendor == "nvidia" for gpu in gpus or ())
         ):
             return None
         return Found(

@@ -40,23 +40,31 @@ class NoDriver(Rule):
         """Driver packages of this distribution."""
         return remedies.install_driver(host, matrix)
 
-    def check(self, host: Host, signals: Hearing, gpus: tuple[Gpu, ...] = (), driver: str | None = None) -> Outcome:
+    def check(
+        self,
+        signals: Hearing,
+        no_driver: bool,
+        gpus: tuple[Gpu, ...] | None = None,
+        driver: str | None = None,
+        l4t: str | None = None,
+        container: str | None = None,
+    ) -> Outcome:
         """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers.
 
         A container whose host has a driver lacks something else, whatever its GPUs are.
         """
-        cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
-        if host.l4t and "smi-not-found" in signals:
+        cards = [gpu for gpu in gpus or () if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
+        if l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
-        if not cards or host.container or host.l4t:
-            answers = host.container or ("insufficient-35" in signals and "smi-failed" not in signals)
-            jetson = host.l4t and not host.container  # its driver is no module of that name
+        if not cards or container or l4t:
+            answers = container or ("insufficient-35" in signals and "smi-failed" not in signals)
+            jetson = l4t and not container  # its driver is no module of that name
             return Fits("") if answers and driver and not jetson else None
         if "smi-failed" in signals:
             return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))
         if driver:
             return Fits(f"NVIDIA driver {driver} is loaded")
-        if host.absent("driver"):
+        if no_driver:
             name = cards[0].name or f"an NVIDIA GPU ({cards[0].pci or cards[0].target or 'PCI'})"
             return Found(detail=f"{name} is there, but no NVIDIA driver is.", facts=("gpus", "driver"))
         return (

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import framework, packages_of
+from compat.rules.stack import named
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
-    from compat.matrix import Matrix
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 class CudaEnvHarmful(Rule):
@@ -45,7 +47,7 @@ class CudaEnvHarmful(Rule):
         "OPENCL_PROFILE",
     )
 
-    def check(self, env: dict[str, str]) -> Outcome:
+    def check(self, env: Mapping[str, str]) -> Outcome:
         """A variable meant for debugging CUDA or HIP is set."""
         on = [name for name in self._FLAGS if env.get(name, "0") not in {"", "0"}] + [
             name for name in self._PATHS if env.get(name)
@@ -79,7 +81,9 @@ class XlaFlagsInvalid(Rule):
     asks = ("env",)
     remedy = Fix("Remove the flag.", ("unset XLA_FLAGS",))
 
-    def check(self, env: dict[str, str], signals: Hearing, cuda_toolkits: dict[str, str] | None = None) -> Outcome:
+    def check(
+        self, env: Mapping[str, str], signals: Hearing, cuda_toolkits: Mapping[str, str] | None = None
+    ) -> Outcome:
         """XLA reports a flag that it does not know; or a flag names a folder of CUDA where no toolkit is."""
         name = next((name for name in ("XLA_FLAGS", "TF_XLA_FLAGS") if env.get(name)), "")
         named = _DATA_DIR.search(env.get("XLA_FLAGS", ""))
@@ -119,9 +123,9 @@ class TfMemoryEnv(Rule):
         ("export TF_FORCE_GPU_ALLOW_GROWTH=true", "export XLA_PYTHON_CLIENT_PREALLOCATE=false"),
     )
 
-    def check(self, env: dict[str, str], host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], distributions: Mapping[str, str]) -> Outcome:
         """Two frameworks share an environment, and the one that takes memory at start is not told otherwise."""
-        here = packages_of(host).keys() & {"torch", "tensorflow", "jax"}
+        here = distributions.keys() & {"torch", "tensorflow", "jax"}
         quiet = env.get("TF_FORCE_GPU_ALLOW_GROWTH") or env.get("XLA_PYTHON_CLIENT_PREALLOCATE")
         if len(here) < 2 or quiet or not gpus:
             return None
@@ -147,10 +151,10 @@ class BnbCudaOverride(Rule):
     asks = ("env", "builds")
     remedy = Fix("Unset BNB_CUDA_VERSION.", ("unset BNB_CUDA_VERSION",))
 
-    def check(self, env: dict[str, str], host: Host, matrix: Matrix) -> Outcome:
+    def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """The variable names another CUDA major than the framework's."""
         value = env.get("BNB_CUDA_VERSION", "")
-        torch = framework(host, matrix, "torch")
+        torch = named(installed, "torch")
         own = torch.cuda.partition(".")[0] if torch else ""
         if not value or not own or value[:2] == own:
             return None
@@ -176,7 +180,7 @@ class JaxPlatformsMismatch(Rule):
     asks = ("env", "gpus")
     remedy = Fix("Unset JAX_PLATFORMS, or install the plug-in.", ("unset JAX_PLATFORMS",))
 
-    def check(self, env: dict[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
         """The variable names a platform without plug-in or hardware.
 
         Or it keeps JAX on the CPU although there is a GPU.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
 
 
@@ -35,11 +35,12 @@ class FabricManagerDown(Rule):
 
     def check(
         self,
-        host: Host,
         signals: Hearing,
+        no_fabric_manager: bool,
         nvswitch: int | None = None,
         fabric_manager: str | None = None,
         gpus: tuple[Gpu, ...] | None = None,
+        driver: str | None = None,
     ) -> Outcome:
         """NVSwitch devices are there, and the fabric manager is not installed or not running, or CUDA answers 802.
 
@@ -51,30 +52,30 @@ class FabricManagerDown(Rule):
         running = bool(
             fabric_manager and re.search(r"\b(active|running)\b", fabric_manager) and "inactive" not in fabric_manager
         )
-        if nvswitch and (host.absent("fabric_manager") or (fabric_manager and not running)):
+        if nvswitch and (no_fabric_manager or (fabric_manager and not running)):
             return Found(
                 detail=f"{nvswitch} NVSwitch devices, fabric manager {fabric_manager or 'not installed'}.",
                 facts=("nvswitch", "fabric_manager"),
-                fix=self._fix(host),
+                fix=self._fix(fabric_manager),
             )
         waits = next((gpu for gpu in gpus or () if gpu.fabric in {"not_started", "in_progress"}), None)
-        if nvswitch and waits and not host.known("fabric_manager"):
+        if nvswitch and waits and fabric_manager is None and not no_fabric_manager:
             state = waits.fabric.replace("_", " ")
             return Found(
                 detail=f"{nvswitch} NVSwitch devices; registration with the fabric: {state}.",
                 facts=("nvswitch", "gpus"),
                 confidence="likely",
-                fix=self._fix(host),
+                fix=self._fix(fabric_manager),
             )
         if heard and nvswitch is None:
-            facts = tuple(name for name in ("driver", "gpus") if host.value(name))
-            return Found(detail=heard.signal.meaning, facts=facts, confidence="likely", fix=self._fix(host))
+            facts = told(driver=driver, gpus=gpus)
+            return Found(detail=heard.signal.meaning, facts=facts, confidence="likely", fix=self._fix(fabric_manager))
         return Fits("the fabric manager runs") if nvswitch and running else None
 
     @staticmethod
-    def _fix(host: Host) -> Fix:
+    def _fix(fabric_manager: str | None) -> Fix:
         """One that is installed need only be started; else the package of the driver's version comes first."""
-        if host.fabric_manager:
+        if fabric_manager:
             return Fix("Start the fabric manager.", ("sudo systemctl enable --now nvidia-fabricmanager",))
         return FabricManagerDown.remedy
 

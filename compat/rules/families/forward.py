@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import cuda_of_driver, is_version
-from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import installed, packages_of
+from compat.rules.rule import Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host, Library
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu, Library
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 _CONSUMER: Final = ("geforce", "gtx", "titan", "rtx 20", "rtx 30", "rtx 40", "rtx 50", "mx1", "mx2", "mx3", "mx4")
@@ -72,12 +74,14 @@ class ForwardCompatConflict(Rule):
 
     def check(
         self,
-        host: Host,
         signals: Hearing,
+        distributions: Mapping[str, str],
         libraries: tuple[Library, ...] | None = None,
         gpus: tuple[Gpu, ...] | None = None,
-        env: dict[str, str] | None = None,
+        driver: str | None = None,
+        env: Mapping[str, str] | None = None,
         image: str | None = None,
+        container: str | None = None,
     ) -> Outcome:
         """The loader picks libcuda from a compat folder, where it may not.
 
@@ -85,28 +89,20 @@ class ForwardCompatConflict(Rule):
         """
         active = next((item for item in libraries or () if item.origin == "compat" and item.loaded), None)
         geforce = next((gpu for gpu in gpus or () if consumer(gpu)), None)
-        if active and (geforce or _older(active.version, host.driver)):
-            where = geforce.name if geforce else f"driver {host.driver}"
+        if active and (geforce or _older(active.version, driver)):
+            where = geforce.name if geforce else f"driver {driver}"
             return Found(detail=f"{active.path or active.name} is loaded as the driver, but {where} may not use it.")
-        told = signals.get("compat-804", "combination-803")
-        if not told:
-            return None if libraries else self._untold()
-        compat = next((name for name in packages_of(host) if name.startswith("cuda-compat")), "")
+        heard = signals.get("compat-804", "combination-803")
+        if not heard:
+            return None
+        compat = next((name for name in distributions if name.startswith("cuda-compat")), "")
         path = (env or {}).get("LD_LIBRARY_PATH", "")
-        if compat or "compat" in path or told.signal.signal == "compat-804":
-            facts = tuple(
-                name
-                for name in (f"packages.{compat}" if compat else "", "gpus", "image")
-                if name and host.value(name.partition(".")[0])
-            )
-            return Found(detail=f"{told.signal.meaning} {compat}".strip(), facts=facts)
-        if image or host.container:
+        if compat or "compat" in path or heard.signal.signal == "compat-804":
+            facts = (*((f"packages.{compat}",) if compat else ()), *told(gpus=gpus, image=image))
+            return Found(detail=f"{heard.signal.meaning} {compat}".strip(), facts=facts)
+        if image or container:
             detail = "The program runs in an image, whose libcuda differs from the driver of the host."
             return Found(detail=detail, facts=("image",) if image else ("container",), confidence="likely")
-        return None
-
-    @staticmethod
-    def _untold() -> Outcome:
         return None
 
 
@@ -134,12 +130,19 @@ class ForwardCompatAvailable(Rule):
         "Add the package cuda-compat-<major>-<minor> to the image.", ("apt-get install -y cuda-compat-<major>-<minor>",)
     )
 
-    def check(self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(
+        self,
+        matrix: Matrix,
+        driver: str,
+        gpus: tuple[Gpu, ...],
+        installed: tuple[Installed, ...],
+        platform: str | None = None,
+    ) -> Outcome:
         """The driver is of an older CUDA major than the build, and the GPU is a data-center part."""
-        have = cuda_of_driver(matrix, driver, host.platform)
+        have = cuda_of_driver(matrix, driver, platform)
         if not have or not gpus or not all(data_center(gpu) for gpu in gpus):
             return None
-        for item in installed(host, matrix):
+        for item in installed:
             if item.cuda and versions.major(item.cuda) > versions.major(have):
                 name = f"cuda-compat-{item.cuda.replace('.', '-')}"
                 fix = Fix(f"Add {name} to the image.", (f"apt-get install -y {name}",))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
@@ -31,7 +35,7 @@ class DriverHangs(Rule):
     )
     _ASKED = ("nvml", "cuda_init")
 
-    def check(self, hung: dict[str, str]) -> Outcome:
+    def check(self, hung: Mapping[str, str]) -> Outcome:
         """NVML or libcuda was asked and gave no answer within the deadline."""
         why = next((hung[name] for name in self._ASKED if name in hung), "")
         return Found(detail=f"{why[:1].upper()}{why[1:]}.", facts=("hung",), confidence="likely") if why else None

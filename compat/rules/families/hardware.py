@@ -8,6 +8,8 @@ from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Gpu
 
 
@@ -57,7 +59,7 @@ class DeviceOrderMismatch(Rule):
     asks = ("gpus", "env")
     remedy = Fix("Number by bus address everywhere.", ("export CUDA_DEVICE_ORDER=PCI_BUS_ID",))
 
-    def check(self, gpus: tuple[Gpu, ...], env: dict[str, str]) -> Outcome:
+    def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str]) -> Outcome:
         """GPUs of different kinds, and CUDA_DEVICE_ORDER is not set."""
         names = {gpu.name for gpu in gpus if gpu.vendor == "nvidia"}
         if len(names) < 2 or "CUDA_DEVICE_ORDER" in env:

@@ -9,7 +9,8 @@ from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from collections.abc import Mapping
+
     from compat.rules.signals import Hearing
 
 
@@ -37,8 +38,8 @@ class FrameworkDuplicateInstall(Rule):
     def check(
         self,
         signals: Hearing,
-        duplicate_packages: dict[str, tuple[str, ...]] | None = None,
-        packages: dict[str, str] | None = None,
+        duplicate_packages: Mapping[str, tuple[str, ...]] | None = None,
+        packages: Mapping[str, str] | None = None,
     ) -> Outcome:
         """The same distribution is importable from two places, or two distributions write the same module."""
         both = next((pair for pair in self._SHARED if set(pair) <= (packages or {}).keys()), ())
@@ -81,7 +82,9 @@ class JaxPluginInitFailed(Rule):
         ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"'),
     )
 
-    def check(self, packages: dict[str, str], signals: Hearing, host: Host) -> Outcome:
+    def check(
+        self, packages: Mapping[str, str], signals: Hearing, distributions: Mapping[str, str], no_cudnn: bool
+    ) -> Outcome:
         """A JAX plug-in is present, and one of the libraries it loads is not fit.
 
         It is missing, or older than the one the plug-in was built against. Without a message: cuDNN, which the plug-in
@@ -89,7 +92,7 @@ class JaxPluginInitFailed(Rule):
         """
         plugin = next((name for name in packages if re.fullmatch(r"jax-(cuda|rocm)\d+-plugin", name)), "")
         heard = signals.get("jax-no-cuda-jaxlib", "jax-plugin-failed")
-        if plugin and not heard and _without_cudnn(plugin, packages, host):
+        if plugin and not heard and no_cudnn and _without_cudnn(plugin, distributions):
             major = re.sub(r"\D", "", plugin)
             return Found(
                 detail=f"{plugin} {packages[plugin]} is installed, and cuDNN is nowhere to be found.",
@@ -105,10 +108,10 @@ class JaxPluginInitFailed(Rule):
         )
 
 
-def _without_cudnn(plugin: str, packages: dict[str, str], host: Host) -> bool:
-    """Whether a CUDA plug-in is there, and cuDNN is known to be absent from wheels, conda and the loader's path."""
-    brought = any(name.startswith("nvidia-cudnn") for name in packages) or "cudnn" in (host.conda_packages or {})
-    return plugin.startswith("jax-cuda") and host.absent("cudnn") and not brought
+def _without_cudnn(plugin: str, distributions: Mapping[str, str]) -> bool:
+    """Whether a CUDA plug-in is there, and cuDNN comes neither from wheels nor from conda."""
+    brought = any(name == "cudnn" or name.startswith("nvidia-cudnn") for name in distributions)
+    return plugin.startswith("jax-cuda") and not brought
 
 
 RULES = family(FrameworkDuplicateInstall, JaxPluginInitFailed)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import installed
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
-    from compat.matrix import Matrix
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 class IntelNoComputeRuntime(Rule):
@@ -30,12 +29,19 @@ class IntelNoComputeRuntime(Rule):
     asks = ("intel_runtime", "gpus")
     remedy = Fix("Install Intel's compute runtime.", ("@intel-runtime",))
 
-    def check(self, gpus: tuple[Gpu, ...], host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+    def check(
+        self,
+        gpus: tuple[Gpu, ...],
+        signals: Hearing,
+        no_intel_runtime: bool,
+        installed: tuple[Installed, ...],
+        intel_runtime: str | None = None,
+    ) -> Outcome:
         """An Intel GPU is there, and Level Zero cannot be loaded."""
         cards = [gpu for gpu in gpus if gpu.vendor == "intel"]
-        if not cards or not host.absent("intel_runtime"):
-            return Fits("Intel's compute runtime is there") if cards and host.intel_runtime else None
-        wanted = any(item.runtime == "xpu" for item in installed(host, matrix)) or bool(signals.get("intel-level-zero"))
+        if not cards or not no_intel_runtime:
+            return Fits("Intel's compute runtime is there") if cards and intel_runtime else None
+        wanted = any(item.runtime == "xpu" for item in installed) or bool(signals.get("intel-level-zero"))
         return Found(
             detail=f"{cards[0].name or 'An Intel GPU'} is there, Level Zero is not.",
             facts=("gpus", "intel_runtime"),

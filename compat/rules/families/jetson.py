@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.rules.stack import named
+
+if TYPE_CHECKING:
+    from compat.facts import Gpu
+    from compat.rules.stack import Installed
 from compat.findings import Fix
 from compat.rules.boards import image_l4t
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import framework
-
-if TYPE_CHECKING:
-    from compat.facts import Host
-    from compat.matrix import Matrix
 
 
 class JetsonGenericWheel(Rule):
@@ -33,15 +33,15 @@ class JetsonGenericWheel(Rule):
         ("cat /etc/nv_tegra_release", "pip install --no-cache <address of the wheel>"),
     )
 
-    def check(self, l4t: str, host: Host, matrix: Matrix) -> Outcome:
+    def check(self, l4t: str, installed: tuple[Installed, ...], gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """The machine is a Jetson, and the framework's build is not one for it.
 
         It is a CPU build, or carries no code for the integrated GPU.
         """
-        torch = framework(host, matrix, "torch")
+        torch = named(installed, "torch")
         if torch is None or not torch.runtime or torch.inferred:
             return None
-        targets = {gpu.target for gpu in host.gpus or () if gpu.target}
+        targets = {gpu.target for gpu in gpus or () if gpu.target}
         if torch.runtime != "cpu" and (not torch.kernels or not targets or targets & set(torch.kernels)):
             return None
         return Found(detail=f"{torch.label} is not the build for L4T {l4t}.", facts=("l4t", torch.fact))

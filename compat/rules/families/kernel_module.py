@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
@@ -9,8 +10,7 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
-    from compat.matrix import Matrix
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
 
 
@@ -39,15 +39,22 @@ class DriverNouveauBound(Rule):
         ),
     )
 
-    def check(self, gpus: tuple[Gpu, ...], host: Host, matrix: Matrix) -> Outcome:
+    def check(
+        self,
+        gpus: tuple[Gpu, ...],
+        no_driver_library: bool,
+        driver: str | None = None,
+        driver_packages: tuple[str, ...] | None = None,
+    ) -> Outcome:
         """The kernel driver bound to an NVIDIA GPU is nouveau."""
         held = next((gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver in {"nouveau", "nova_core"}), None)
-        if held is None or host.driver:
+        if held is None or driver:
             return None
         detail = f"{held.name or held.pci or 'The GPU'} is held by {held.driver}."
         fix = None
-        if host.absent("driver_library") and not host.driver_packages:  # without nouveau nothing would drive it
-            fix = remedies.install_driver(host, matrix, "Install the NVIDIA driver, whose package blacklists nouveau.")
+        if no_driver_library and not driver_packages:  # without nouveau nothing would drive it
+            why = "Install the NVIDIA driver, whose package blacklists nouveau."
+            fix = partial(remedies.install_driver, why=why)
         return Found(detail=detail, facts=("gpus",), fix=fix)
 
 
@@ -103,27 +110,37 @@ class DriverModuleNotLoaded(Rule):
         "Load the module; if it is missing for this kernel, build it.", ("sudo modprobe nvidia", "@module-rebuild")
     )
 
-    def check(self, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
+    def check(
+        self,
+        driver_library: str,
+        gpus: tuple[Gpu, ...],
+        modules: tuple[str, ...],
+        no_module_file: bool,
+        module_file: str | None = None,
+        driver: str | None = None,
+        container: str | None = None,
+        l4t: str | None = None,
+    ) -> Outcome:
         """Libcuda can be loaded, an NVIDIA GPU is on the bus, and the module nvidia is not in the kernel."""
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
-        if not cards or "nvidia" in modules or host.driver or host.container or host.l4t:
+        if not cards or "nvidia" in modules or driver or container or l4t:
             return None
-        built = ", and it was not built for this kernel" if host.absent("module_file") else ""
+        built = ", and it was not built for this kernel" if no_module_file else ""
         return Found(
             detail=f"Libraries of driver {driver_library} are there, the kernel module is not loaded{built}.",
             facts=("driver_library", "modules", "module_file"),
-            fix=self._fix(host),
+            fix=self._fix(module_file, none=no_module_file),
         )
 
     @staticmethod
-    def _fix(host: Host) -> Fix:
+    def _fix(module_file: str | None, *, none: bool) -> Fix:
         """A module that was built needs loading only; one that was not must be built first."""
-        if host.module_file:
+        if module_file:
             return Fix(
                 "Load the module; the kernel log tells why it is not loaded at start.",
                 ("sudo modprobe nvidia", "sudo dmesg | grep -iE 'nvidia|nvrm'"),
             )
-        if host.absent("module_file"):
+        if none:
             return Fix("Install the headers of this kernel and build the module for it.", ("@module-rebuild",))
         return DriverModuleNotLoaded.remedy
 
@@ -150,9 +167,19 @@ class DriverSecureBootUnsigned(Rule):
         ("@module-sign",),
     )
 
-    def check(self, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
+    def check(
+        self,
+        secure_boot: bool,
+        gpus: tuple[Gpu, ...],
+        modules: tuple[str, ...],
+        no_module_file: bool,
+        driver_packages: tuple[str, ...] | None = None,
+        driver_library: str | None = None,
+        container: str | None = None,
+        module_file: str | None = None,
+    ) -> Outcome:
         """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
-        installed = host.driver_packages or host.driver_library
+        installed = driver_packages or driver_library
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia"]
         if (
             not secure_boot
@@ -160,14 +187,14 @@ class DriverSecureBootUnsigned(Rule):
             or "nvidia" in modules
             or "nouveau" in modules
             or not installed
-            or host.container
-            or host.absent("module_file")  # what was never built cannot be refused
+            or container
+            or no_module_file  # what was never built cannot be refused
         ):
             return None
         return Found(
             detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
             facts=("secure_boot", "modules", "module_file"),
-            confidence="certain" if host.module_file else "likely",
+            confidence="certain" if module_file else "likely",
         )
 
 
@@ -217,9 +244,11 @@ class UvmNotReady(Rule):
         ("sudo nvidia-modprobe -u -c=0", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"),
     )
 
-    def check(self, device_nodes: tuple[str, ...], host: Host, signals: Hearing) -> Outcome:
+    def check(
+        self, device_nodes: tuple[str, ...], signals: Hearing, jetpack: str | None = None, l4t: str | None = None
+    ) -> Outcome:
         """The control node of the driver exists, and /dev/nvidia-uvm or its module does not."""
-        if host.jetpack or host.l4t or "/dev/nvidiactl" not in device_nodes:
+        if jetpack or l4t or "/dev/nvidiactl" not in device_nodes:
             return None
         if "/dev/nvidia-uvm" in device_nodes:
             return None if signals.get("unknown-999") else Fits("/dev/nvidia-uvm is there")

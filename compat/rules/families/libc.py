@@ -12,7 +12,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import installed
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix, rows
     from compat.rules.signals import Hearing
 
@@ -135,11 +135,13 @@ class MuslLibc(Rule):
     asks = ("libc",)
     remedy = Fix("Use a glibc base image, such as debian:12-slim or ubuntu:22.04.", ("FROM debian:12-slim",))
 
-    def check(self, libc: str, host: Host, signals: Hearing, wishes: tuple[str, ...]) -> Outcome:
+    def check(
+        self, libc: str, signals: Hearing, wishes: tuple[str, ...], gpus: tuple[Gpu, ...] | None = None
+    ) -> Outcome:
         """The system uses musl (Alpine), and a framework has wheels for glibc only."""
         if libc != "musl":
             return None
-        needed = wishes or signals.harmful or host.gpus
+        needed = wishes or signals.harmful or gpus
         return Found(detail="musl loads no glibc wheels.", facts=("libc",), severity="error" if needed else "warning")
 
 

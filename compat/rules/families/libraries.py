@@ -13,6 +13,8 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import found_cudnn, installed, packages_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Host, Library
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
@@ -165,7 +167,7 @@ class LibraryMismatch(Rule):
     asks = ("cudnn", "libraries", "env", "builds")
     remedy = Fix("Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library.", ("unset LD_LIBRARY_PATH",))
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, env: dict[str, str] | None = None) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, env: Mapping[str, str] | None = None) -> Outcome:
         """cuDNN, cuBLAS, NCCL or nvJitLink comes from elsewhere than the framework's own copy.
 
         It is of another major, or older than what the framework was built with.

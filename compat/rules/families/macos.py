@@ -9,7 +9,9 @@ from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from collections.abc import Mapping
+
+    from compat.facts import Build
     from compat.rules.signals import Hearing
 
 # Spellings of a wish for CUDA or ROCm: an extra, a package of one CUDA, an index, a local version.
@@ -61,7 +63,12 @@ class MacosNoCuda(Rule):
     remedy = Fix('Use device "mps", or a Linux machine with a GPU.')
 
     def check(
-        self, platform: str, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...], host: Host
+        self,
+        platform: str,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        wishes: tuple[str, ...],
+        builds: Mapping[str, Build] | None = None,
     ) -> Outcome:
         """The system is macOS, and a program, a command, a wish or an installed build asks for CUDA or ROCm.
 
@@ -72,7 +79,7 @@ class MacosNoCuda(Rule):
         wanted = next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), "")
         if wanted and not signals.harmful:  # what an installer said of it tells more
             return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.", facts=("platform",))
-        builds = host.builds or {}
+        builds = builds or {}
         foreign = next((name for name in builds if builds[name].runtime.startswith(("cuda", "rocm"))), "")
         if foreign and not signals.harmful:
             detail = f"{foreign} is a build for {builds[foreign].runtime}, which macOS does not have."

@@ -9,7 +9,9 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
 
 
@@ -49,7 +51,7 @@ class DevicesHidden(Rule):
     asks = ("env", "gpus")
     remedy = Fix("Unset the mask, or give a list of GPUs that exist.", ("unset CUDA_VISIBLE_DEVICES",))
 
-    def check(self, env: dict[str, str], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, env: Mapping[str, str], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """A mask such as CUDA_VISIBLE_DEVICES is empty, -1, or names a GPU that does not exist."""
         if nested := self._nested(env, gpus, signals):
             return nested
@@ -71,7 +73,7 @@ class DevicesHidden(Rule):
         return Fits("")
 
     @staticmethod
-    def _nested(env: dict[str, str], gpus: tuple[Gpu, ...] | None, signals: Hearing) -> Outcome:
+    def _nested(env: Mapping[str, str], gpus: tuple[Gpu, ...] | None, signals: Hearing) -> Outcome:
         """Two masks on AMD GPUs, of which the second begins beyond what the first leaves: then none is left."""
         inner, beyond = beyond_outer(env)
         amd = any(gpu.vendor == "amd" for gpu in gpus or ())
@@ -97,7 +99,7 @@ class DevicesHidden(Rule):
         return ""
 
 
-def beyond_outer(env: dict[str, str]) -> tuple[str, str]:
+def beyond_outer(env: Mapping[str, str]) -> tuple[str, str]:
     """The mask that is applied after ROCR_VISIBLE_DEVICES and the first index in it that the latter does not leave.
 
     On ROCm CUDA_VISIBLE_DEVICES counts as HIP_VISIBLE_DEVICES. Two empty texts if there is no such index.
@@ -132,13 +134,13 @@ class VisibleDevicesConflict(Rule):
     asks = ("env",)
     remedy = Fix("Set one of the masks only.", ("unset HIP_VISIBLE_DEVICES",))
 
-    def check(self, env: dict[str, str], host: Host) -> Outcome:
+    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES are both set, and do not nest.
 
         On ROCm CUDA_VISIBLE_DEVICES counts as the latter.
         """
         inner, beyond = beyond_outer(env)
-        if not inner or not any(gpu.vendor == "amd" for gpu in host.gpus or ()):
+        if not inner or not any(gpu.vendor == "amd" for gpu in gpus or ()):
             return None
         left = len(env["ROCR_VISIBLE_DEVICES"].split(","))
         detail = f"{inner} names GPU {beyond}, but ROCR_VISIBLE_DEVICES leaves {left}."

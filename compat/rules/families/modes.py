@@ -8,7 +8,7 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
 
 
@@ -59,12 +59,12 @@ class GpuPersistenceOff(Rule):
     asks = ("gpus",)
     remedy = Fix("Enable the persistence daemon.", ("sudo systemctl enable --now nvidia-persistenced",))
 
-    def check(self, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
+    def check(self, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
         """The mode is off on a machine with data-center GPUs."""
         from compat.rules.families.forward import data_center
 
         off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu)), None)
-        return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not host.container else None
+        return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not container else None
 
 
 class GpuComputeModeExclusive(Rule):

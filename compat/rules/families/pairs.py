@@ -246,7 +246,7 @@ class FrameworkBuildTagMismatch(Rule):
     asks = ("packages",)
     remedy = Fix("Reinstall the companions from the index of torch.")
 
-    def check(self, packages: dict[str, str], host: Host) -> Outcome:
+    def check(self, packages: Mapping[str, str], host: Host) -> Outcome:
         """The local version tags of torch and its companions differ, as +cu126 and +cpu."""
         return _tags(host) if packages else None
 
@@ -267,7 +267,7 @@ class NumpyAbiMismatch(Rule):
     asks = ("packages",)
     remedy = Fix("Install numpy<2, or newer releases of the packages that complain.", ('pip install "numpy<2"',))
 
-    def check(self, packages: dict[str, str], signals: Hearing, host: Host, matrix: Matrix) -> Outcome:
+    def check(self, packages: Mapping[str, str], signals: Hearing, host: Host, matrix: Matrix) -> Outcome:
         """A compiled package was made against the other NumPy major: a message says so, or what is known of it.
 
         A framework that asks for the other major is told as framework-pair-mismatch, and this under it.

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 import compat.rules.commands as told
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import installed
+from compat.rules.stack import named
 
 if TYPE_CHECKING:
-    from compat.facts import Host
-    from compat.matrix import Matrix
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 from compat.rules.families.rocm import amd_cards
@@ -49,30 +51,40 @@ class DevicePermission(Rule):
 
     def check(
         self,
-        host: Host,
-        matrix: Matrix,
         signals: Hearing,
         commands: tuple[str, ...],
+        installed: tuple[Installed, ...],
         device_nodes_denied: tuple[str, ...] | None = None,
+        device_nodes: tuple[str, ...] | None = None,
+        device_groups: Mapping[str, str] | None = None,
+        groups: tuple[str, ...] | None = None,
+        gpus: tuple[Gpu, ...] | None = None,
+        container: str | None = None,
+        image: str | None = None,
+        selinux: str | None = None,
+        user_id: int | None = None,
     ) -> Outcome:
         """A device node exists, and opening it is refused."""
         if device_nodes_denied is None:
-            return self._without_group(commands, signals) or self._suspected(host, matrix, signals)
+            apart = bool(container) or "render" in (groups or ())
+            return self._without_group(commands, signals) or (
+                None if apart else self._suspected(named(installed, "torch"), gpus or (), signals)
+            )
         denied = [node for node in device_nodes_denied if not re.search(r"/dev/dri/card", node)]
-        if host.container and host.selinux == "enforcing" and host.user_id == 0:
+        if container and selinux == "enforcing" and user_id == 0:
             return None  # no group helps root: it is SELinux that says no
         if not denied:
-            return Fits("the GPU device nodes may be opened") if host.device_nodes else None
-        owner = (host.device_groups or {}).get(denied[0], "render")
+            return Fits("the GPU device nodes may be opened") if device_nodes else None
+        owner = (device_groups or {}).get(denied[0], "render")
         fix = Fix(f"Join the group {owner} and log in again.", (f"sudo usermod -aG {owner} $USER",))
-        if host.container:
+        if container:
             fix = Fix(
                 "Pass the group of the node into the container.",
-                (f"docker run --group-add $(stat -c %g {denied[0]}) {host.image or 'IMAGE'}",),
+                (f"docker run --group-add $(stat -c %g {denied[0]}) {image or 'IMAGE'}",),
             )
         return Found(
             detail=f"{', '.join(denied[:3])} may not be opened.",
-            facts=("device_nodes_denied", "device_groups") if host.device_groups else ("device_nodes_denied",),
+            facts=("device_nodes_denied", "device_groups") if device_groups else ("device_nodes_denied",),
             fix=fix,
         )
 
@@ -93,17 +105,13 @@ class DevicePermission(Rule):
         )
 
     @staticmethod
-    def _suspected(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+    def _suspected(torch: Installed | None, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """A ROCm build on its own kernel that sees no GPU without a word: mostly a group is what was forgotten."""
-        item = next((item for item in installed(host, matrix) if item.name == "torch" and item.rocm), None)
-        joined = "render" in (host.groups or ())
-        if not item or joined or host.container or not amd_cards(host.gpus or ()):
-            return None
-        if "torch-no-gpu-generic" not in signals:
+        if not torch or not torch.rocm or not amd_cards(gpus) or "torch-no-gpu-generic" not in signals:
             return None
         return Found(
-            detail=f"{item.label} sees no GPU; mostly the user is not in the groups render and video.",
-            facts=("gpus", item.fact),
+            detail=f"{torch.label} sees no GPU; mostly the user is not in the groups render and video.",
+            facts=("gpus", torch.fact),
             confidence="possible",
             severity="warning",
         )

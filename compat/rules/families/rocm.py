@@ -8,7 +8,7 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.findings import Severity
 
 
@@ -37,23 +37,23 @@ class RocmNoDriver(Rule):
         "Load amdgpu; where the kernel has no driver for this GPU, install amdgpu-dkms and restart.", ("@amdgpu",)
     )
 
-    def check(self, gpus: tuple[Gpu, ...], modules: tuple[str, ...], host: Host) -> Outcome:
+    def check(self, gpus: tuple[Gpu, ...], modules: tuple[str, ...], container: str | None = None) -> Outcome:
         """The PCI bus shows an AMD GPU and the amdgpu kernel driver is not loaded."""
         cards = [gpu for gpu in amd_cards(gpus) if gpu.driver != "vfio-pci"]
-        if not cards or host.container:
+        if not cards or container:
             return None
         if "amdgpu" in modules:
             return Fits("the amdgpu kernel driver is loaded")
         return Found(
             detail=f"{cards[0].name or cards[0].pci or 'An AMD GPU'} is there, amdgpu is not loaded.",
             facts=("gpus", "modules"),
-            severity=_wanted(host),
+            severity=_wanted(amd_cards(gpus)),
         )
 
 
-def _wanted(host: Host) -> Severity | None:
+def _wanted(cards: list[Gpu]) -> Severity | None:
     """An integrated GPU that nobody computes on is no error."""
-    return None if any(gpu.integrated is not True for gpu in amd_cards(host.gpus or ())) else "warning"
+    return None if any(gpu.integrated is not True for gpu in cards) else "warning"
 
 
 class RocmKfdMissing(Rule):
@@ -78,10 +78,14 @@ class RocmKfdMissing(Rule):
     )
 
     def check(
-        self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], modules: tuple[str, ...], host: Host
+        self,
+        gpus: tuple[Gpu, ...],
+        device_nodes: tuple[str, ...],
+        modules: tuple[str, ...],
+        container: str | None = None,
     ) -> Outcome:
         """The compute node of the AMD driver does not exist."""
-        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or host.container:
+        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or container:
             return None
         return Found(detail="amdgpu is loaded and /dev/kfd does not exist.", facts=("device_nodes", "modules"))
 

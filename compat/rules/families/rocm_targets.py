@@ -13,6 +13,8 @@ from compat.rules.stack import installed
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
@@ -178,7 +180,7 @@ class RocmGfxOverride(Rule):
         "Unset HSA_OVERRIDE_GFX_VERSION where the build serves the real target.", ("unset HSA_OVERRIDE_GFX_VERSION",)
     )
 
-    def check(self, env: dict[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The runtime is told that the GPU is another target than it is."""
         value = env.get("HSA_OVERRIDE_GFX_VERSION", "")
         if not value:
@@ -222,11 +224,11 @@ class RocmIgpuInterferes(Rule):
     asks = ("gpus", "env")
     remedy = Fix("Show the discrete GPU alone.", ("export HIP_VISIBLE_DEVICES=0",))
 
-    def check(self, gpus: tuple[Gpu, ...], host: Host) -> Outcome:
+    def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str] | None = None) -> Outcome:
         """More than one AMD GPU is visible, and one of them is integrated."""
         cards = amd_cards(gpus)
         small = next((gpu for gpu in cards if gpu.integrated), None)
-        hidden = any((host.env or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
+        hidden = any((env or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
         if small is None or len(cards) < 2 or hidden:
             return None
         return Found(

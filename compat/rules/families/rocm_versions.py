@@ -9,12 +9,14 @@ from compat import versions
 from compat.findings import Fix
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
-from compat.rules.stack import installed
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 from compat.rules.families.rocm import amd_cards
@@ -41,13 +43,19 @@ class RocmVersionMismatch(Rule):
     remedy = Fix("Use the ROCm release that the build was made for, or a build for the installed one.")
 
     def check(
-        self, host: Host, matrix: Matrix, signals: Hearing, rocm: str | None = None, amdgpu: str | None = None
+        self,
+        matrix: Matrix,
+        signals: Hearing,
+        installed: tuple[Installed, ...],
+        rocm: str | None = None,
+        amdgpu: str | None = None,
+        platform: str | None = None,
     ) -> Outcome:
         """The ROCm of the framework and that of the system are of different majors.
 
         Or the kernel driver is outside the range that the release accepts.
         """
-        item = next((item for item in installed(host, matrix) if item.rocm), None)
+        item = next((item for item in installed if item.rocm), None)
         heard = signals.pointing("rocm-version-mismatch")
         if found := self._soname(rocm, signals):
             return found
@@ -60,7 +68,7 @@ class RocmVersionMismatch(Rule):
                     facts=("rocm", item.fact),
                     confidence="certain" if apart else "likely",
                 )
-        if host.platform == "windows" and "hip-no-device" in signals:
+        if platform == "windows" and "hip-no-device" in signals:
             return self._of_windows()
         return self._driver(rocm or (item.rocm if item else ""), amdgpu, matrix)
 
@@ -125,9 +133,9 @@ class RocmLibsMixed(Rule):
     asks = ("env", "builds")
     remedy = Fix("Take /opt/rocm out of LD_LIBRARY_PATH.", ("unset LD_LIBRARY_PATH",))
 
-    def check(self, env: dict[str, str], host: Host, matrix: Matrix) -> Outcome:
+    def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm."""
-        item = next((item for item in installed(host, matrix) if item.rocm and item.name == "torch"), None)
+        item = next((item for item in installed if item.rocm and item.name == "torch"), None)
         path = env.get("LD_LIBRARY_PATH", "")
         if item is None or "/rocm" not in path:
             return None

@@ -12,6 +12,8 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, installed, packages_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
@@ -193,9 +195,9 @@ class DriverMinorVersionLimited(Rule):
     requires = ("driver-too-old-for-runtime",)
     remedy = Fix("Nothing, unless a run-time compiler fails: then upgrade the driver.")
 
-    def check(self, host: Host, matrix: Matrix, driver_cuda: str) -> Outcome:
+    def check(self, driver_cuda: str, installed: tuple[Installed, ...]) -> Outcome:
         """The build's CUDA minor is above what the driver reports, and the driver reaches the floor of the major."""
-        for item in installed(host, matrix):
+        for item in installed:
             if not item.cuda or "." not in item.cuda or not is_version(driver_cuda) or not is_version(item.cuda):
                 continue
             have, need = versions.release(driver_cuda), versions.release(item.cuda)
@@ -231,7 +233,7 @@ class PtxJitDisabled(Rule):
     )
     _OFF: Final = ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT")
 
-    def check(self, env: dict[str, str], signals: Hearing) -> Outcome:
+    def check(self, env: Mapping[str, str], signals: Hearing) -> Outcome:
         """CUDA_DISABLE_PTX_JIT is set, or libnvidia-ptxjitcompiler cannot be loaded."""
         name = next((name for name in self._OFF if env.get(name) == "1"), "")
         if not name:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import installed
 
 if TYPE_CHECKING:
-    from compat.facts import Host, Library
+    from collections.abc import Mapping
+
+    from compat.facts import Library
     from compat.matrix import Matrix
+    from compat.rules.stack import Installed
 
 
 class LdLibraryPathShadow(Rule):
@@ -38,17 +40,13 @@ class LdLibraryPathShadow(Rule):
     asks = ("env",)
     remedy = Fix("Unset LD_LIBRARY_PATH, or keep only the driver's folders.", ("unset LD_LIBRARY_PATH",))
 
-    def check(self, env: dict[str, str], host: Host, matrix: Matrix) -> Outcome:
+    def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """The variable names a folder of a CUDA toolkit, and an installed framework brings its own CUDA libraries."""
         path = env.get("LD_LIBRARY_PATH", "")
         folders = [
             part for part in path.split(":") if re.search(r"/cuda(?:[-/]|$)|cudnn|nccl", part) and "compat" not in part
         ]
-        bundled = [
-            item
-            for item in installed(host, matrix)
-            if item.cuda and item.row and item.row.cuda_from in {"wheel", "packages"}
-        ]
+        bundled = [item for item in installed if item.cuda and item.row and item.row.cuda_from in {"wheel", "packages"}]
         if not folders or not bundled:
             return None
         return Found(

@@ -11,13 +11,16 @@ from compat.findings import Fix
 from compat.rules.families.arch_floors import dropped
 from compat.rules.knowledge import cite, is_version, knows
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import framework
+from compat.rules.stack import named
 from compat.targets import sm
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 _COMPILING: Final = (
@@ -51,10 +54,10 @@ class ToolkitMismatchExtension(Rule):
     remedy = Fix("Point CUDA_HOME to a toolkit of torch's CUDA major.", ("export CUDA_HOME=/usr/local/cuda-<version>",))
 
     def check(
-        self, cuda_toolkit: str, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]
+        self, cuda_toolkit: str, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
     ) -> Outcome:
         """An extension is compiled with a toolkit whose CUDA major is not that of the installed torch."""
-        torch = framework(host, matrix, "torch")
+        torch = named(installed, "torch")
         if not torch or not is_version(torch.cuda) or not is_version(cuda_toolkit):
             return None
         if versions.major(cuda_toolkit) == versions.major(torch.cuda):
@@ -106,7 +109,7 @@ class ToolkitTooOldForArch(Rule):
         commands: tuple[str, ...],
         cuda_toolkit: str | None = None,
         gpus: tuple[Gpu, ...] = (),
-        env: dict[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> Outcome:
         """The toolkit is older than the device's architecture, or so new that it dropped it.
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import Installed, installed
 
 if TYPE_CHECKING:
-    from compat.facts import Host
-    from compat.matrix import Matrix
+    from collections.abc import Mapping
+
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 from compat.rules.families.toolkit import compiling
@@ -37,11 +37,13 @@ class ToolkitMissing(Rule):
         ("@cuda-toolkit release=<major>-<minor>",),
     )
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+    def check(
+        self, signals: Hearing, commands: tuple[str, ...], no_cuda_toolkit: bool, installed: tuple[Installed, ...]
+    ) -> Outcome:
         """Something is compiled and there is neither nvcc on PATH nor CUDA_HOME."""
-        if not host.absent("cuda_toolkit") or not compiling(signals, commands):
+        if not no_cuda_toolkit or not compiling(signals, commands):
             return None
-        torch = next((item for item in installed(host, matrix) if item.cuda), None)
+        torch = next((item for item in installed if item.cuda), None)
         return Found(detail="No nvcc is on PATH.", facts=("cuda_toolkit",), fix=_toolkit(torch))
 
 
@@ -70,7 +72,7 @@ class CudaHomeBroken(Rule):
     asks = ("env", "cuda_toolkits")
     remedy = Fix("Correct or unset CUDA_HOME.", ("unset CUDA_HOME",))
 
-    def check(self, env: dict[str, str], cuda_toolkits: dict[str, str]) -> Outcome:
+    def check(self, env: Mapping[str, str], cuda_toolkits: Mapping[str, str]) -> Outcome:
         """The variable is set, and no toolkit was found in that folder."""
         for name in ("CUDA_HOME", "CUDA_PATH"):
             folder = _plain(env.get(name, ""))

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import installed
 
 if TYPE_CHECKING:
-    from compat.facts import Host
-    from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 class WindowsVcRuntimeMissing(Rule):
@@ -30,10 +28,10 @@ class WindowsVcRuntimeMissing(Rule):
     asks = ("msvc",)
     remedy = Fix("Install the Visual C++ redistributable.", ("winget install Microsoft.VCRedist.2015+.x64",))
 
-    def check(self, host: Host, signals: Hearing) -> Outcome:
+    def check(self, signals: Hearing, no_msvc: bool, msvc: str | None = None) -> Outcome:
         """A framework's DLL does not load, and the runtime is not installed."""
-        if not host.absent("msvc"):
-            return Fits("") if host.msvc else None
+        if not no_msvc:
+            return Fits("") if msvc else None
         return Found(
             detail="The runtime is not installed.",
             facts=("msvc",),
@@ -94,7 +92,7 @@ class WindowsTdrTimeout(Rule):
     _SHORT: Final = 2  # seconds; what Windows takes unless it is told otherwise (Microsoft, "TDR Registry Keys")
 
     def check(
-        self, platform: str, signals: Hearing, host: Host, matrix: Matrix, tdr_delay: int | None = None
+        self, platform: str, signals: Hearing, installed: tuple[Installed, ...], tdr_delay: int | None = None
     ) -> Outcome:
         """A kernel ran past the time that a GPU with a display may take.
 
@@ -104,7 +102,7 @@ class WindowsTdrTimeout(Rule):
         if not platform:
             return None
         if not heard:
-            computes = any(item.cuda for item in installed(host, matrix))
+            computes = any(item.cuda for item in installed)
             if not computes or tdr_delay is None or not 0 < tdr_delay <= self._SHORT:
                 return None
             detail = f"Windows resets a GPU whose kernel runs for more than {tdr_delay} s."

@@ -8,7 +8,7 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Host, Library
+    from compat.facts import Gpu, Library
     from compat.rules.signals import Hearing
 
 
@@ -28,14 +28,14 @@ class WslNoGpuDevice(Rule):
     asks = ("device_nodes", "driver_library")
     remedy = Fix("Update the Windows driver and WSL, then restart WSL.", ("wsl --update", "wsl --shutdown"))
 
-    def check(self, device_nodes: tuple[str, ...], host: Host, signals: Hearing) -> Outcome:
+    def check(self, device_nodes: tuple[str, ...], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """The system is WSL2, and /dev/dxg or the driver library of Windows is missing."""
         if "/dev/dxg" in device_nodes:
             return Fits("WSL2 shows its GPU device")
         return Found(
             detail="There is no /dev/dxg.",
             facts=("device_nodes",),
-            severity="error" if signals.harmful or host.gpus else "warning",
+            severity="error" if signals.harmful or gpus else "warning",
         )
 
 
@@ -82,9 +82,9 @@ class WslLinuxDriverInstalled(Rule):
         self,
         platform: str,
         signals: Hearing,
-        host: Host,
         driver_packages: tuple[str, ...] | None = None,
         libraries: tuple[Library, ...] | None = None,
+        container: str | None = None,
     ) -> Outcome:
         """The system is WSL2, and it has a Linux driver of its own.
 
@@ -92,13 +92,13 @@ class WslLinuxDriverInstalled(Rule):
         driver that answers and shows no device suggests it.
         """
         if driver_packages is None and libraries is None:
-            return self._suspected(platform, signals, host)
+            return None if container else self._suspected(platform, signals)
         return self._seen(platform, driver_packages or (), libraries or ())
 
     @staticmethod
-    def _suspected(platform: str, signals: Hearing, host: Host) -> Outcome:
+    def _suspected(platform: str, signals: Hearing) -> Outcome:
         """Nothing was seen on disk, but libcuda found no device on a WSL2: possible, no more."""
-        if platform != "wsl2" or host.container or "no-device-100" not in signals:
+        if platform != "wsl2" or "no-device-100" not in signals:
             return None
         detail = "A libcuda answers and finds no device: mostly it is one of a Linux driver, which knows no WSL."
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
