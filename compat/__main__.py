@@ -5,25 +5,45 @@ from __future__ import annotations
 import gc
 import sys
 
+from compat import stopping
+
 # Objects made between two collections: loading modules makes many and drops none, so that looking often is in vain.
 _MANY = 50_000
 
 
 def main() -> int:
     """Run ``envcheck`` with the process's arguments and return its exit code."""
+    try:
+        stopping.listen()
+        return _answered()
+    except stopping.Stopped as stopped:
+        return _stopped(stopped.code)
+    except KeyboardInterrupt:  # raised by a library that took the handler
+        return _stopped(130)
+    finally:
+        stopping.finish()
+        gc.freeze()  # else the interpreter looks through every object once more on its way out
+
+
+def _answered() -> int:
     collect_seldom()
     if sys.argv[1:] in (["--version"], ["-V"]):
         return _version()
-    try:
-        from compat.cli import run
+    from compat.cli import run
 
-        return run(sys.argv[1:])
-    except KeyboardInterrupt:  # while modules were still being loaded
+    return run(sys.argv[1:])
+
+
+def _stopped(code: int) -> int:
+    """One line, and the end: what was started is ended already, and nobody waits for the rest of the answer."""
+    try:
         if sys.stderr:
             sys.stderr.write("envcheck: interrupted\n")
-        return 130
-    finally:
-        gc.freeze()  # else the interpreter looks through every object once more on its way out
+            sys.stderr.flush()
+    except OSError:
+        pass
+    stopping.leave(code)
+    return code
 
 
 def collect_seldom() -> None:

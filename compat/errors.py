@@ -7,7 +7,7 @@ code  meaning
 1     findings at or above ``--fail-on``, or no plan exists (:class:`NoPlanError` where a file was wanted)
 2     bad usage or bad input (:class:`InputError`)
 3     could not be checked: engine unreachable, device lost (:class:`CannotCheckError`)
-130   interrupted, with what was started cleaned up
+130   interrupted (143 by SIGTERM, 129 by SIGHUP), with what was started cleaned up
 ====  ==========================================================================
 """
 

@@ -1,20 +1,33 @@
-"""The one place that starts other programs: no shell, a deadline, bounded output, replayable.
+"""The one place that starts other programs: no shell, a deadline, bounded output, replayable, none left behind.
 
-Detectors get a :class:`Runner`; on a recorded machine it answers from files instead of starting anything.
+Detectors get a :class:`Runner`; on a recorded machine it answers from files instead of starting anything. Programs run
+in a neutral folder: the current one may be a stranger's repository, whose files an interpreter or a loader would run.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Final, Protocol
+import sys
+import threading
+from time import monotonic, sleep
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
+from compat import stopping
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_LIMIT: Final = 4 * 1024 * 1024  # more output than any tool we ask prints; a runaway tool is cut here
+_LIMIT: Final = 4 * 1024 * 1024  # more output than any tool we ask prints; a runaway tool is ended here
+_PART: Final = 65536
+_LINE: Final = 1 << 20  # bytes of a line that is passed on before its end has come
+_LOOK: Final = 0.2  # seconds between two looks whether a program has ended whose children keep its output open
+_PATIENCE: Final = 3.0  # seconds that a long program gets to clean up after SIGTERM
+_LATE: Final = "late"  # it ran past the deadline
+_LEFT: Final = "left"  # it has ended, and something that it started has not
+# Where programs run: nobody but the system's owner puts files there.
+NEUTRAL: Final = "/" if os.name == "posix" else sys.base_prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +35,9 @@ class Outcome:
     """What a program did.
 
     Attributes:
-        code: its exit status; 127 if it is not installed, 124 if it ran past the deadline.
-        out: its standard output (of a program that hung, what it had written by then), cut at 4 MiB, undecodable bytes
-            replaced.
+        code: its exit status; 127 if it is not installed, 124 if it ran past the deadline or printed without end.
+        out: its standard output (of a program that hung, what it had written by then), at most 4 MiB, undecodable
+            bytes replaced.
         err: its standard error, likewise.
         why: the reason in words when the program could not be run to its end, else empty.
     """
@@ -48,34 +61,147 @@ class Runner(Protocol):
         ...
 
 
+class _Children:
+    """The programs that run now, so that none outlives this process."""
+
+    def __init__(self) -> None:
+        self.running: set[subprocess.Popen[bytes]] = set()
+        self.starting, self.closed, self.lock = 0, False, threading.Lock()
+
+    def start(self, argv: Sequence[str], **settings: object) -> subprocess.Popen[bytes]:
+        """Start a program in a session of its own, and note it before a signal can come.
+
+        Raises:
+            OSError: if it cannot be started, or everything is being ended.
+        """
+        with stopping.held():
+            with self.lock:
+                if self.closed:
+                    raise InterruptedError(4, "the command is ending")
+                self.starting += 1
+            try:
+                process = subprocess.Popen(list(argv), start_new_session=True, **settings)  # type: ignore[call-overload]  # noqa: S603 - argv is ours, never a shell line
+                self.running.add(process)
+            finally:
+                with self.lock:
+                    self.starting -= 1
+        return process  # type: ignore[no-any-return]
+
+    def end(self) -> None:
+        """End all, and let none be started any more; those that are being started now are waited for."""
+        self.closed, until = True, monotonic() + 1.0
+        while self.running or self.starting:
+            for process in tuple(self.running):
+                _kill(process)
+                self.running.discard(process)
+            if not self.starting or monotonic() > until:
+                return
+            sleep(0.005)
+
+
+_CHILDREN: Final = _Children()
+stopping.at_last(_CHILDREN.end)
+
+
+def isolated() -> list[str]:
+    """The words that start our own interpreter without the current folder and the environment's wishes (``-I``).
+
+    Packages of the user's own (``pip install --user``) stay visible where they are visible to us.
+    """
+    import site
+
+    if not site.ENABLE_USER_SITE:
+        return [sys.executable, "-I"]
+    return [sys.executable, "-E", *(["-P"] if sys.version_info >= (3, 11) else [])]
+
+
+def which(program: str) -> str:
+    """Path of a program on PATH; empty if there is none. Relative folders of PATH may be anybody's and do not count."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder, program + ".exe" * (os.name == "nt"))  # noqa: PTH118 - no pathlib at start-up
+        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113, PTH117
+            return path
+    return ""
+
+
 def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | None = None) -> Outcome:
     """Run a program of this machine with English messages and a deadline in seconds.
 
     The program gets its own session, so that a Ctrl-C at the terminal reaches us alone and a timeout takes its
     children with it.
     """
-    settings = {**os.environ, "LC_ALL": "C", **(env or {})}
     try:
-        process = subprocess.Popen(  # noqa: S603 - argv is ours, never a shell line
-            list(argv),
+        process = _CHILDREN.start(
+            argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=settings,
-            start_new_session=True,
+            env=_environment(env),
+            cwd=NEUTRAL,
         )
     except OSError as error:
         return Outcome(127, why=f"{argv[0]} could not be started: {error.strerror}")
+    out, err = bytearray(), bytearray()
+    why = ""
     try:
-        out, err = process.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired as late:
-        _end(process)
-        why = f"{argv[0]} did not answer within {timeout:g} s"
-        return Outcome(124, _text(late.stdout or b""), _text(late.stderr or b""), why)
-    except BaseException:
-        _end(process)
-        raise
+        if os.name == "nt":  # its pipes cannot be waited for
+            why = _communicated(process, out, err, timeout)
+        else:
+            why = _collected(process, {process.stdout: out, process.stderr: err}, monotonic() + timeout)
+    finally:
+        _close(process, left=why != "")
+    why = f"did not answer within {timeout:g} s" if why == _LATE else why
+    if why and why != _LEFT:
+        return Outcome(124, _text(out), _text(err), f"{argv[0]} {why}")
     return Outcome(process.returncode, _text(out), _text(err))
+
+
+def _environment(env: Mapping[str, str] | None) -> dict[str, str]:
+    return {**os.environ, "LC_ALL": "C", **(env or {})}
+
+
+def _collected(process: subprocess.Popen[bytes], streams: Mapping[IO[bytes] | None, bytearray], until: float) -> str:
+    """Read what a program writes until it ends; why it is not waited for any longer, else empty.
+
+    A program that has ended and left its output to a child of its own is done: :data:`_LEFT`.
+    """
+    import selectors
+
+    with selectors.DefaultSelector() as open_ones:
+        for stream in streams:
+            assert stream is not None
+            open_ones.register(stream, selectors.EVENT_READ)
+        while open_ones.get_map():
+            left, over = until - monotonic(), process.poll() is not None
+            ready = open_ones.select(0.0 if over else min(_LOOK, max(0.0, left)))
+            for key, _ in ready:
+                part = os.read(key.fd, _PART)
+                into = streams[key.fileobj]  # type: ignore[index]
+                into += part
+                if not part:
+                    open_ones.unregister(key.fileobj)
+                if len(into) > _LIMIT:
+                    return f"printed more than {_LIMIT >> 20} MiB and was ended"
+            if not ready and over:
+                return _LEFT
+            if left <= 0:
+                return _LATE
+    try:
+        process.wait(max(0.0, until - monotonic()))
+    except subprocess.TimeoutExpired:
+        return _LATE
+    return ""
+
+
+def _communicated(process: subprocess.Popen[bytes], out: bytearray, err: bytearray, timeout: float) -> str:
+    """The same on Windows, where what is kept is bounded by the tools' own manners."""
+    try:
+        parts = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return _LATE
+    out += parts[0]
+    err += parts[1]
+    return ""
 
 
 def stream(
@@ -85,6 +211,7 @@ def stream(
     text: str = "",
     timeout: float = 3600.0,
     env: Mapping[str, str] | None = None,
+    folder: str = NEUTRAL,
 ) -> Outcome:
     """Run a program that takes long, and hear each line as it comes; both outputs are one stream.
 
@@ -94,6 +221,7 @@ def stream(
         text: its standard input.
         timeout: deadline in seconds.
         env: environment over ours.
+        folder: where it runs.
 
     Returns:
         What it did; ``out`` holds the last 4 MiB of what was heard.
@@ -104,13 +232,13 @@ def stream(
         source.write(text.encode())
         source.seek(0)
         try:
-            process = subprocess.Popen(  # noqa: S603 - argv is ours, never a shell line
-                list(argv),
+            process = _CHILDREN.start(
+                argv,
                 stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, "LC_ALL": "C", **(env or {})},
-                start_new_session=True,
+                env=_environment(env),
+                cwd=folder,
             )
         except OSError as error:
             return Outcome(127, why=f"{argv[0]} could not be started: {error.strerror}")
@@ -120,42 +248,89 @@ def stream(
 def _heard(process: subprocess.Popen[bytes], name: str, hear: Callable[[str], None], timeout: float) -> Outcome:
     """Pass lines on until the program closes its output or the deadline comes; end it whatever happens."""
     import select
-    import time
 
     assert process.stdout is not None
-    until, kept, rest = time.monotonic() + timeout, b"", b""
+    until, kept, rest = monotonic() + timeout, bytearray(), b""
     try:
-        while select.select([process.stdout], [], [], max(0.0, until - time.monotonic()))[0]:
-            data = os.read(process.stdout.fileno(), 65536)
+        while select.select([process.stdout], [], [], max(0.0, until - monotonic()))[0]:
+            data = os.read(process.stdout.fileno(), _PART)
             if not data:
                 if rest:  # a program that dies may not end its last line, which says why
                     hear(_text(rest))
-                return Outcome(process.wait(timeout=10), _text(kept))
-            kept = (kept + data)[-_LIMIT:]
+                return Outcome(process.wait(timeout=10), _text(kept[-_LIMIT:]))
+            kept += data
+            if len(kept) > 2 * _LIMIT:
+                del kept[:-_LIMIT]
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 hear(_text(line.rstrip(b"\r")))
-            rest = rest[-_LIMIT:]
-        return Outcome(124, _text(kept), why=f"{name} did not end within {timeout:g} s")
+            rest = rest[-_LINE:]
+        return Outcome(124, _text(kept[-_LIMIT:]), why=f"{name} did not end within {timeout:g} s")
     finally:
         if process.poll() is None:
-            _end(process)
-        process.stdout.close()
+            _ask(process)
+        _close(process)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the whole session of a program that hangs."""
-    import signal
+def _ask(process: subprocess.Popen[bytes]) -> None:
+    """Let a program end by itself: a builder has its engine to tell, and the probes end what they started."""
+    from signal import SIGTERM
 
     try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
+        os.killpg(process.pid, SIGTERM)
+        process.wait(timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
         return
+
+
+def _close(process: subprocess.Popen[bytes], *, left: bool = False) -> None:
+    """End a program that still runs, or what it has left behind, and let go of its output."""
+    if left or process.returncode is None:
+        _kill(process)
+    _CHILDREN.running.discard(process)
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
     try:
         process.wait(timeout=1)
     except subprocess.TimeoutExpired:
         return  # stuck in the kernel (a hung driver): init will reap it
 
 
-def _text(raw: bytes) -> str:
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a session, and what left it for one of its own."""
+    if os.name == "nt":
+        process.kill()
+        return
+    from signal import SIGKILL
+
+    others = _descendants(process.pid)
+    for kill, each in [(os.killpg, process.pid), *((os.kill, other) for other in others)]:
+        try:
+            kill(each, SIGKILL)
+        except OSError:
+            continue  # it has ended
+
+
+def _descendants(pid: int) -> list[int]:
+    """Processes below one, as far as /proc tells (proc(5), ``stat``: the parent is the second word after the name)."""
+    try:
+        numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return []
+    below: dict[int, list[int]] = {}
+    for number in numbers:
+        try:
+            with open(f"/proc/{number}/stat", "rb") as stat:  # noqa: PTH123
+                parent = int(stat.read(1024).rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+        below.setdefault(parent, []).append(number)
+    found = [pid]
+    for each in found:
+        found += below.get(each, [])
+    return found[1:]
+
+
+def _text(raw: bytes | bytearray) -> str:
     return raw[:_LIMIT].decode("utf-8", "replace")

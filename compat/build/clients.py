@@ -46,10 +46,10 @@ def client(run: Runner, *, buildkit: bool, buildx: bool = False) -> tuple[str, .
 
 
 def _executables() -> Iterator[str]:
-    """Every ``docker`` on PATH, each folder asked once; an empty entry is the current folder (POSIX)."""
+    """Every ``docker`` on PATH, each folder asked once; relative folders may be anybody's and do not count."""
     for folder in dict.fromkeys(os.environ.get("PATH", "").split(os.pathsep)):
-        path = Path(folder or ".") / "docker"
-        if path.is_file() and os.access(path, os.X_OK):
+        path = Path(folder) / "docker"
+        if path.is_absolute() and path.is_file() and os.access(path, os.X_OK):
             yield str(path)
 
 

@@ -117,7 +117,9 @@ def build_image(
     words += (["--push"] if push else ["--load"]) if buildx else []
     began = time.monotonic()
     switch = {"DOCKER_BUILDKIT": "1" if builder == "buildkit" else "0"}
-    outcome = runner.stream([*words, str(context)], _patient(hear), text=dockerfile, timeout=timeout, env=switch)
+    outcome = runner.stream(
+        [*words, str(context)], _patient(hear), text=dockerfile, timeout=timeout, env=switch, folder="."
+    )
     built = _built(outcome, tag, time.monotonic() - began)
     return _pushed(built, words[0], hear, timeout) if built.ok and push and not buildx else built
 

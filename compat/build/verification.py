@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from dataclasses import replace
@@ -31,6 +32,8 @@ _PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
 # Where our images have it, then as a distribution calls it, then as images of the python family do.
 _GRACE: Final = 30.0
 # Seconds beyond the deadline until the engine's own answers count as lost.
+_ANSWER: Final = 20.0
+# Seconds in which an interpreter has told its version, on any disk.
 _OLDEST: Final = (3, 6)
 # The probes' own syntax; images of that age are still run.
 _ASK: Final = "print('%d.%d' % __import__('sys').version_info[:2])"
@@ -107,11 +110,11 @@ def probe(
         InputError: if the level or the interpreter cannot be used.
     """
     _demand(level)
+    interpreter = _full(python) if python else sys.executable
     if python:
-        _demand_python(python)
-    interpreter = python or sys.executable
+        _demand_python(python, interpreter, timeout)
     words = parcel.options(level, expect=expect, frameworks=frameworks, timeout=timeout, seconds=seconds)
-    limit = 5 * timeout + seconds
+    limit = timeout + seconds * (level == "stress")
     lines: list[str] = []
     outcome = runner.stream([interpreter, str(parcel.FOLDER / "run.py"), *words], lines.append, timeout=limit)
     if outcome.code in container.MISSING and not lines:
@@ -134,13 +137,25 @@ def _demand(level: str) -> None:
         raise InputError(f"level {level!r} is not known", where="--level", expected=", ".join(LEVELS))
 
 
-def _demand_python(path: str) -> None:
-    """Refuse what is no Python before it is handed our scripts: nobody knows what else it would do with them."""
-    outcome = runner.run([path, "-c", _ASK], timeout=20)
+def _full(python: str) -> str:
+    """A path from the current folder, in full: programs do not run there. A bare name is looked for on PATH."""
+    has_folder = os.sep in python or (os.altsep or os.sep) in python
+    return os.path.abspath(python) if has_folder else runner.which(python) or python  # noqa: PTH100 - links stay
+
+
+def _demand_python(path: str, program: str, timeout: float) -> None:
+    """Refuse what is no Python before it is handed our scripts: nobody knows what else it would do with them.
+
+    Args:
+        path: as it was given.
+        program: the same in full.
+        timeout: seconds that the whole command has.
+    """
+    outcome = runner.run([program, "-c", _ASK], timeout=min(_ANSWER, timeout))
     answer = re.search(r"^(\d{1,2})\.(\d{1,3})$", outcome.out.strip().rpartition("\n")[2])
     expected = "a Python interpreter, {}.{} or newer".format(*_OLDEST)
     if not outcome.ok or answer is None:
-        why = outcome.why.removeprefix(f"{path} ")
+        why = outcome.why.removeprefix(f"{program} ")
         raise InputError(why or "this is no Python interpreter", where=f"--python {path}", expected=expected)
     if (int(answer[1]), int(answer[2])) < _OLDEST:
         raise InputError(f"this is Python {answer[0]}", where=f"--python {path}", expected=expected)

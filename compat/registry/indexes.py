@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from html import unescape
 from itertools import islice
 from typing import Final
@@ -56,10 +55,10 @@ def configured(runner: run.Runner = run.run) -> str:
     for variable in _VARIABLES:
         if os.environ.get(variable):
             return os.environ[variable]
-    said = runner([sys.executable, "-m", "pip", "config", "get", "global.index-url"], timeout=20.0)
+    said = runner([*run.isolated(), "-m", "pip", "config", "get", "global.index-url"], timeout=20.0)
     if said.ok and said.out.strip():
         return said.out.strip()
-    asked = runner([sys.executable, "-c", _PIP_DEFAULT], timeout=20.0)
+    asked = runner([*run.isolated(), "-c", _PIP_DEFAULT], timeout=20.0)
     if asked.ok and asked.out.strip():
         return asked.out.strip()
     raise CannotCheckError("no package index is configured", hint="name one with --index")

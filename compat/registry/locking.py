@@ -7,7 +7,6 @@ configuration (mirrors, credentials, certificates) counts.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -47,15 +46,17 @@ def _said(outcome: run.Outcome) -> str:
 
 
 def _command(plan: Plan, wanted: Path, made: Path) -> list[str]:
-    if uv := shutil.which("uv"):
+    if uv := run.which("uv"):
         # As pip does. The default strategy takes a package from the first index that has it, and PyTorch's own index
         # has old copies of NumPy and others; the planned builds are pinned to their local version either way.
         indexes = ["--index-strategy", "unsafe-best-match"]
         # A universal lock holds the files of every platform, each behind its marker.
         platform = ["--universal"] if plan.also else ["--python-platform", f"{plan.arch}-manylinux_2_28"]
         platform = ["--python-version", plan.python, *platform]
+        # The interpreter is ours: uv would look for a .venv in its folder and above, and run the one it finds.
+        platform += ["--python", sys.executable]
         options = ["--generate-hashes", "--format", "pylock.toml", "--quiet", "--no-header"]
         return [uv, "pip", "compile", str(wanted), "--output-file", str(made), *indexes, *platform, *options]
     if plan.python == f"{sys.version_info[0]}.{sys.version_info[1]}":
-        return [sys.executable, "-m", "pip", "lock", "--quiet", "-r", str(wanted), "-o", str(made)]
+        return [*run.isolated(), "-m", "pip", "lock", "--quiet", "-r", str(wanted), "-o", str(made)]
     raise CannotCheckError(f"no installer here locks for Python {plan.python}", hint="install uv")

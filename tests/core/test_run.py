@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from compat.run import Outcome, run, stream
+from compat.run import NEUTRAL, Outcome, run, stream, which
 
 
 def test_an_answer_comes_with_status_and_both_streams():
@@ -27,11 +27,7 @@ def test_a_hanging_program_is_ended_with_its_children(tmp_path):
     outcome = run([sys.executable, "-c", script], timeout=1.0)
     assert outcome.code == 124
     assert "did not answer within 1 s" in outcome.why
-    child = int(mark.read_text())
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and _alive(child):
-        os.sched_yield()
-    assert not _alive(child)
+    assert ends(int(mark.read_text()))
 
 
 def _alive(pid):
@@ -67,10 +63,55 @@ def test_fine_is_to_end_and_to_say_so(outcome, ok):
     assert outcome.ok is ok
 
 
-def test_output_beyond_what_any_tool_prints_is_cut():
-    outcome = run([sys.executable, "-c", "print('x' * 5_000_000)"])
-    assert outcome.code == 0
-    assert outcome.out == "x" * (4 * 1024 * 1024)
+@pytest.mark.parametrize("stream_number", [1, 2])
+def test_a_program_that_prints_without_end_is_ended(stream_number):
+    outcome = run(
+        [sys.executable, "-c", f"import os\nwhile True: os.write({stream_number}, b'x' * 65536)"], timeout=600
+    )
+    assert outcome.code == 124
+    assert outcome.why.endswith("printed more than 4 MiB and was ended")
+    assert (outcome.out or outcome.err) == "x" * (4 * 1024 * 1024)
+
+
+def test_a_program_whose_child_keeps_its_output_open_is_done_and_the_child_is_ended(tmp_path):
+    mark = tmp_path / "child"
+    script = f"import subprocess,sys; p=subprocess.Popen([sys.executable,'-c','import time; time.sleep(600)']); open({str(mark)!r},'w').write(str(p.pid)); print('done')"
+    outcome = run([sys.executable, "-c", script], timeout=600)
+    assert (outcome.code, outcome.out, outcome.why) == (0, "done\n", "")
+    assert ends(int(mark.read_text()))
+
+
+def test_a_child_in_a_session_of_its_own_is_ended_too(tmp_path):
+    mark = tmp_path / "child"
+    script = f"import subprocess,sys,time; p=subprocess.Popen(['sleep','600'],start_new_session=True); open({str(mark)!r},'w').write(str(p.pid)); time.sleep(600)"
+    assert run([sys.executable, "-c", script], timeout=2.0).code == 124
+    assert ends(int(mark.read_text()))
+
+
+def test_programs_run_where_nobody_else_puts_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise SystemExit('planted')")
+    assert run([sys.executable, "-c", "import json, os; print(os.getcwd())"]).out == f"{NEUTRAL}\n"
+    assert stream([sys.executable, "-c", "import json"], print).ok
+
+
+def test_a_relative_folder_of_the_path_holds_no_program(tmp_path, monkeypatch):
+    (tmp_path / "uv").write_text("#!/bin/sh\n")
+    (tmp_path / "uv").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    for folder in ("", ".", "../" + tmp_path.name):
+        monkeypatch.setenv("PATH", folder)
+        assert which("uv") == ""
+    monkeypatch.setenv("PATH", f":{tmp_path}")
+    assert which("uv") == str(tmp_path / "uv")
+
+
+def ends(pid):
+    """Whether a process comes to its end soon."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and _alive(pid):
+        os.sched_yield()
+    return not _alive(pid)
 
 
 def heard(script, **more):

@@ -1,0 +1,64 @@
+"""A command of its own process, as a shell starts it, and programs that misbehave."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ENVCHECK = shutil.which("envcheck", path=str(Path(sys.executable).parent))
+
+
+@pytest.fixture
+def envcheck(tmp_path):
+    """Start ``envcheck`` with words in a folder of its own; ``start`` gives the process, the call waits for its end."""
+
+    class Command:
+        def __init__(self):
+            self.folder = tmp_path / "here"
+            self.folder.mkdir()
+            self.env = {**os.environ, "NO_COLOR": "1", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+
+        def start(self, *words, **more):
+            how = {"cwd": self.folder, "env": self.env, "stdin": subprocess.DEVNULL, **more}
+            how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **how}
+            return subprocess.Popen([ENVCHECK, *words], **how)
+
+        def __call__(self, *words, **more):
+            process = self.start(*words, **more)
+            out, err = process.communicate(timeout=120)
+            return process.returncode, out, err
+
+    return Command()
+
+
+@pytest.fixture
+def stub(tmp_path):
+    """Write a program of that name into a folder that stands first on PATH; its folder."""
+    folder = tmp_path / "stubs"
+    folder.mkdir()
+
+    def write(name, text):
+        path = folder / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    write.folder = folder
+    return write
+
+
+@pytest.fixture
+def compiled():
+    """Build a shared library from C; skips where no compiler is."""
+
+    def build(source, target):
+        if shutil.which("gcc") is None:
+            pytest.skip("needs gcc")
+        words = ["gcc", "-shared", "-fPIC", "-w", "-x", "c", "-", "-o", str(target)]
+        subprocess.run(words, input=source, text=True, check=True)
+        return target
+
+    return build
