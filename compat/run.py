@@ -89,14 +89,15 @@ class _Children:
 
     def end(self) -> None:
         """End all, and let none be started any more; those that are being started now are waited for."""
-        self.closed, until = True, monotonic() + 1.0
+        self.closed, until = True, monotonic() + _PATIENCE
         while self.running or self.starting:
             for process in tuple(self.running):
                 _kill(process)
                 self.running.discard(process)
             if not self.starting or monotonic() > until:
-                return
+                break
             sleep(0.005)
+        _kill_each(_descendants(os.getpid()))  # what was forked and is not known by its object yet
 
 
 _CHILDREN: Final = _Children()
@@ -302,12 +303,17 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     if os.name == "nt":
         process.kill()
         return
+    others = _descendants(process.pid)
+    _kill_each([-process.pid, *others])
+
+
+def _kill_each(numbers: Sequence[int]) -> None:
+    """Kill processes, and groups by their negative numbers (kill(2))."""
     from signal import SIGKILL
 
-    others = _descendants(process.pid)
-    for kill, each in [(os.killpg, process.pid), *((os.kill, other) for other in others)]:
+    for number in numbers:
         try:
-            kill(each, SIGKILL)
+            os.kill(number, SIGKILL)
         except OSError:
             continue  # it has ended
 
