@@ -111,29 +111,39 @@ class Report:
         findings: the verdicts.
         fine: what was checked and fits, one line each, for a reader who wants to know what is *not* the problem.
         unchecked: what could not be judged.
+        judged: whether something relevant was judged beyond what the findings and ``fine`` tell.
+        unanswered: what was asked for by name and could not be judged; it stands in ``unchecked`` with its reason.
     """
 
     findings: tuple[Finding, ...] = ()
     fine: tuple[str, ...] = ()
     unchecked: tuple[Unchecked, ...] = field(default=())
+    judged: bool = False
+    unanswered: tuple[str, ...] = ()
 
     def count(self, severity: Severity) -> int:
         """Number of findings of this severity, consequences left out."""
         return sum(finding.severity == severity for finding in self.findings)
 
     @property
-    def ok(self) -> bool:
-        """Whether nothing is in error."""
-        return self.count("error") == 0
+    def ok(self) -> bool | None:
+        """Whether nothing is in error; ``None`` where nothing relevant was checked, which is no praise."""
+        if self.count("error"):
+            return False
+        return True if self.checked else None
 
     @property
     def checked(self) -> bool:
-        """Whether anything was judged at all, or there was nothing to judge: only then may silence be called fine."""
-        return bool(self.findings or self.fine) or not self.unchecked
+        """Whether anything relevant was judged, and all that was asked for by name: only then is silence fine."""
+        return bool(self.findings or self.fine or self.judged) and not self.unanswered
 
     def fails(self, threshold: Threshold) -> bool:
         """Whether a finding reaches ``--fail-on``."""
         return threshold != "never" and any(finding.at_least(threshold) for finding in self.findings)
+
+    def exit_code(self, threshold: Threshold) -> int:
+        """1 if a finding reaches ``--fail-on``, else 3 where nothing relevant was checked, else 0."""
+        return 1 if self.fails(threshold) else 0 if self.checked else 3
 
 
 def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -95,7 +95,7 @@ def finding() -> Schema:
 
 def doctor() -> Schema:
     """The doctor's report: findings worst first, what fits, the facts they rest on, what was not checked and why."""
-    counts = {"errors": {"type": "integer"}, "warnings": {"type": "integer"}, "ok": {"type": "boolean"}}
+    counts = {"errors": {"type": "integer"}, "warnings": {"type": "integer"}, "ok": {"type": ["boolean", "null"]}}
     body = {
         "summary": {"type": "object", "properties": counts, "required": list(counts)},
         "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},

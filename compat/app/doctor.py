@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.app import hosts
-from compat.app.files import only_once, read_text
+from compat.app import gate, hosts
+from compat.app.files import is_text, only_once, read_text, shown
 from compat.app.retyping import Asking, retyped
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
@@ -33,6 +33,8 @@ class Question:
         select: only these codes; ``ignore``: not these.
         timeout: seconds for all detectors.
         words: words of the command line that a fix must repeat, such as ``--matrix rows.toml``.
+        require: subjects that must have been checked and be there, by :data:`compat.app.gate.SUBJECTS`.
+        gpus: number of GPUs that must be there.
     """
 
     wishes: tuple[str, ...] = ()
@@ -46,6 +48,8 @@ class Question:
     ignore: tuple[str, ...] = ()
     timeout: float = 5.0
     words: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
+    gpus: int = 0
 
 
 def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
@@ -58,10 +62,22 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
 
     _demand_sense(question)
     select, ignore = codes(question.select, rules.RULES), codes(question.ignore, rules.RULES)
+    require = gate.required(question.require)
     host, text, length = _patient(question, matrix)
-    error = "\n".join(part for part in (question.error, read_text(question.log) if question.log else "", text) if part)
+    log = read_text(question.log) if question.log else ""
+    error = "\n".join(part for part in (question.error, log if is_text(log) else "", text) if part)
     found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
-    return _with_wishes(_with_rest(_with_gaps(found, max(length, len(error))), select), question, host, matrix), host
+    found = _with_rest(_with_gaps(found, max(length, len(error))), select)
+    found = _with_wishes(_with_silence(found, question, log, length), question, host, matrix)
+    return gate.demanded(found, host, require=require, gpus=question.gpus), host
+
+
+def _with_silence(found: Report, question: Question, log: str, length: int) -> Report:
+    """The report with the texts that hold nothing to judge: an empty one, or one that is no text at all."""
+    sizes = {question.log: len(log.strip()) if is_text(log) else -1, question.report: length}
+    why = {0: "it is empty", -1: "it is no text"}
+    gaps = tuple(Unchecked(shown(name), why[size]) for name, size in sizes.items() if name and size in why)
+    return replace(found, unchecked=(*found.unchecked, *gaps), unanswered=tuple(gap.what for gap in gaps))
 
 
 def _with_gaps(found: Report, length: int) -> Report:
@@ -147,14 +163,18 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
     match answer.status:
         case "plan" if _depends(host, answer):
             why = f"{_summary(answer)} would fit, if: " + "; ".join(answer.conditions)
-            return Report(found.findings, found.fine, (*found.unchecked, Unchecked(f"whether {text} can run", why)))
+            return _unanswered(found, Unchecked(f"whether {text} can run", why))
         case "plan":
-            return Report(found.findings, (*found.fine, f"{text} can run here: {_summary(answer)}"), found.unchecked)
+            return replace(found, fine=(*found.fine, f"{text} can run here: {_summary(answer)}"))
         case "unknown":
-            gaps = (*found.unchecked, Unchecked(text, "; ".join(answer.conditions)))
-            return Report(found.findings, found.fine, gaps)
+            return _unanswered(found, Unchecked(text, "; ".join(answer.conditions)))
         case _:
-            return Report(ranked((*found.findings, _clash(text, answer, question))), found.fine, found.unchecked)
+            return replace(found, findings=ranked((*found.findings, _clash(text, answer, question))))
+
+
+def _unanswered(found: Report, gap: Unchecked) -> Report:
+    """The report with something that was asked for and could not be judged."""
+    return replace(found, unchecked=(*found.unchecked, gap), unanswered=(*found.unanswered, gap.what))
 
 
 def _depends(host: Host, answer: Answer) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LIMIT: Final = 64 * 1024 * 1024  # bytes; far above any log worth pasting
+_LONGEST_DOCUMENT: Final = 8 * 1024 * 1024  # bytes
 
 
 def read_text(name: str, *, limit: int = LIMIT) -> str:
@@ -44,6 +45,16 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
     return raw.decode("utf-16" if wide else "utf-8-sig", "replace")
 
 
+def is_text(text: str) -> bool:
+    """Whether decoded bytes were a text: what is not has control characters and undecodable bytes everywhere.
+
+    A share of a tenth leaves room for a log with a torn block in it; programs and archives are far above.
+    """
+    head = text[:65536]
+    odd = sum(mark == "\N{REPLACEMENT CHARACTER}" or (mark < " " and mark not in "\t\n\r\f\x1b\b") for mark in head)
+    return odd * 10 <= len(head)
+
+
 def shown(name: str) -> str:
     """What to call an input in a message."""
     return "standard input" if name == "-" else name
@@ -67,7 +78,11 @@ def read_document(name: str, *, lists: bool = False) -> Any:
     Raises:
         InputError: naming file, line and column of the fault.
     """
-    text = read_text(name, limit=8 * 1024 * 1024)
+    return document_of(read_text(name, limit=_LONGEST_DOCUMENT), name, lists=lists)
+
+
+def document_of(text: str, name: str, *, lists: bool = False) -> Any:
+    """The same from the text of the file called ``name``."""
     start = text.lstrip()[:2]
     is_json = start[:1] == "{" or (lists and start[:1] == "[" and (start[1:].isspace() or start[1:] == "{"))
     document = _json(text, shown(name)) if is_json else _toml(text, shown(name))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat import facts
-from compat.app.files import read_document, read_text, shown
+from compat.app.files import is_text, read_text
 from compat.errors import InputError
 from compat.facts import Fact, Host, Unknown
 
@@ -66,16 +65,23 @@ def from_file(name: str, matrix: Matrix) -> Host:
     Raises:
         InputError: if it cannot be read or holds something that is no fact.
     """
-    return named(facts.load(read_document(name), shown(name)), matrix)
+    from compat.app.hostfile import read
+
+    return named(read(name, matrix), matrix)
 
 
 def from_report(name: str, matrix: Matrix) -> tuple[Host, str, int]:
-    """Facts from a pasted report (``-`` for standard input), what its text says beside them, and the text's length."""
+    """Facts from a pasted report (``-`` for standard input), what its text says beside them, and its length.
+
+    The length of what is no text is -1, that of blanks 0.
+    """
     from compat import reading
 
     text = read_text(name)
+    if not is_text(text):
+        return Host({}), "", -1
     found = reading.read(text)
-    return named(found.host, matrix), found.rest(text), len(text)
+    return named(found.host, matrix), found.rest(text), len(text) if text.strip() else 0
 
 
 def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -> Host:

@@ -72,7 +72,15 @@ def lint_files(
         ranked({(each.code, each.place, each.detail): each for report in reports for each in report.findings}.values()),
         (),
         tuple(dict.fromkeys(item for report in reports for item in report.unchecked)),
+        judged=any(map(_is_read, asks)),
     )
+
+
+def _is_read(ask: Ask) -> bool:
+    """Whether a file is what it was read as: prose that is taken for requirements has more lines that are none."""
+    steps = [step for stage in ask.stages for step in stage.installs]
+    asked = sum(len(step.requests) + len(step.files) for step in steps) + sum(bool(stage.base) for stage in ask.stages)
+    return asked + len(ask.services) + len(ask.files) + bool(ask.python) > len(ask.unread)
 
 
 def _asks(names: Sequence[str]) -> list[Ask]:

@@ -28,6 +28,10 @@ def command(
     fail_on: Annotated[
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",
+    require: Annotated[
+        Texts, typer.Option(metavar="WHAT", help="Fail unless gpu, driver, framework, ... were checked and are there.")
+    ] = None,
+    expect_gpus: Annotated[int, typer.Option(metavar="N", min=0, help="Fail unless N GPUs are there.")] = 0,
     timeout: Annotated[
         float,
         typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
@@ -40,6 +44,8 @@ def command(
     Example: envcheck doctor torch==2.9.1
 
     Example: envcheck doctor --report issue.md --format markdown
+
+    Example: envcheck doctor --require gpu,driver --expect-gpus 8
     """
     from compat import render
     from compat.app.doctor import Question, examine
@@ -58,7 +64,9 @@ def command(
         ignore=tuple(ignore or ()),
         timeout=timeout,
         words=typed(knowledge),
+        require=tuple(require or ()),
+        gpus=expect_gpus,
     )
     found, machine = examine(question, load(knowledge.matrix))
     speech.say(render.report(found, machine, speech.format, colored=speech.colored))
-    return int(found.fails(threshold))
+    return found.exit_code(threshold)

@@ -50,4 +50,4 @@ def command(
     target = Target(hosts=tuple(host or ()), gpus=tuple(gpu or ()), driver=driver, arch=arch)
     found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()), target=target)
     speech.say(render.report(found, facts.Host(), speech.format, colored=speech.colored, title="envcheck lint"))
-    return int(found.fails(threshold))
+    return found.exit_code(threshold)

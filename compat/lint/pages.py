@@ -271,6 +271,18 @@ class RootUser(FileRule):
     severity = "info"
 
 
+class RequiredMissing(FileRule):
+    """What the gate requires is not there.
+
+    The subjects of `doctor --require` and the number of GPUs of `--expect-gpus`, in the facts of the machine.
+
+    Why: A machine on which nothing could be seen must not pass for one on which nothing is wrong.
+    Fix: Mend what hides it, or leave it out of --require and --expect-gpus.
+    Sources:
+        - the facts of the machine that the finding names
+    """
+
+
 class WishUnsatisfiable(FileRule):
     """What was asked for cannot run on this machine.
 
@@ -287,5 +299,5 @@ RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, DoubleCuda,
     DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist, NightlyUnpinned,
     PinMissing, GpuQueryAtBuild, DevicesHardcoded, AptKeyDeprecated, ContainerRuntimeInImage, RootUser,
-    WishUnsatisfiable,
+    RequiredMissing, WishUnsatisfiable,
 )  # fmt: skip
