@@ -147,6 +147,7 @@ class Plan:
         asked: those of ``constraints`` that were asked for by name, hence to be installed and not only held.
         driver: driver needed on the host.
         gpus: verdict per GPU of the target.
+        serves: where the target names no GPU, the targets that every GPU build of the plan carries code for.
         env: environment to set.
         choices: decisions, for ``--explain``.
         conditions: what was assumed because the target did not say.
@@ -163,6 +164,7 @@ class Plan:
     asked: tuple[str, ...] = ()
     driver: DriverNeed = DriverNeed()
     gpus: tuple[GpuVerdict, ...] = ()
+    serves: tuple[str, ...] = ()
     env: Mapping[str, str] | None = None
     choices: tuple[Choice, ...] = ()
     conditions: tuple[str, ...] = ()
@@ -247,6 +249,15 @@ def platforms(archs: Sequence[str]) -> tuple[str, ...]:
 def dump(answer: Answer) -> dict[str, Any]:
     """The ``envcheck.resolve/1`` document of an answer; JSON-ready, keys in the order of the classes above."""
     return {"schema": SCHEMA, **_plain(answer)}
+
+
+def digest(plan: Plan) -> str:
+    """What an image's label says of its plan: ``sha256:...`` of all that decides what is built."""
+    import hashlib
+    import json
+
+    body = {key: value for key, value in _plain(plan).items() if key not in {"choices", "conditions"}}
+    return f"sha256:{hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()}"
 
 
 def load(document: Any, where: str) -> Answer:

@@ -12,6 +12,7 @@ absent is said to be. Exit status 1 if anything was found.
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import re
 import shutil
@@ -43,6 +44,7 @@ DELIBERATE = (
     "tally/max-lines",
     "tally/prefer-run-heredoc",
     "tally/prefer-copy-heredoc",
+    "tally/prefer-multi-stage-build",
     "tally/prefer-package-cache-mounts",
 )
 """Rules of tally that are not followed on purpose; tests/images/test_lint.py has the reasons."""
@@ -63,10 +65,10 @@ def main() -> int:
     families: dict[str, Plan] = {}
     processors: dict[str, str] = {}
     for plan in plans(asked, known, counts):
-        families.setdefault(form(write(plan)), plan)
+        families.setdefault(shape(write(plan, Settings(form="factory"))), plan)
     for plan in families.values():
         for text in texts(plan):
-            forms.setdefault(form(text), text)
+            forms.setdefault(shape(text), text)
             processors.setdefault(text, plan.arch)
     print(f"{counts['plan']} plans, {counts['refused']} refused; {len(families)} families, {len(forms)} forms")
     return int(any([outside(forms), own(forms, processors, known)]))
@@ -101,18 +103,18 @@ def plans(asked: Sequence[Asked], known: Matrix, counts: Counter[str]) -> Iterat
 
 
 def texts(plan: Plan) -> Iterator[str]:
-    """The Dockerfiles of a plan: both builders, both installers, and one with all that a person may add."""
-    for builder in ("buildkit", "classic"):
+    """The Dockerfiles of a plan: both forms, builders and installers, and one with all that a person may add."""
+    for form, builder in itertools.product(("plain", "factory"), ("buildkit", "classic")):
         for installer in ("pip", "uv"):
-            yield write(plan, Settings(builder=builder, installer=installer))  # type: ignore[arg-type]
+            yield write(plan, Settings(form=form, builder=builder, installer=installer))  # type: ignore[arg-type]
         added = {"requirements": ("rich>=13",), "apt": ("ffmpeg",), "files": (("app", "/app/app"),), "compiler": True}
         try:
-            yield write(plan, Settings(builder=builder, command=("python", "-m", "app"), **added))  # type: ignore[arg-type]
+            yield write(plan, Settings(form=form, builder=builder, command=("python", "-m", "app"), **added))  # type: ignore[arg-type]
         except InputError:
             continue
 
 
-def form(text: str) -> str:
+def shape(text: str) -> str:
     """A Dockerfile without what differs between versions."""
     unlabelled = re.sub(r"^LABEL .*?(?=^\S)", "", text, flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"\d+", "0", re.sub(r"[0-9a-f]{64}", "", unlabelled))

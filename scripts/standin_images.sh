@@ -4,7 +4,7 @@
 # Usage: standin_images.sh FOLDER (where the root file system is cached). Makes, each with the label
 # dev.envcheck.standin, unless an image of that name is there already:
 #   debian:12                               plain
-#   python:3.11-slim, :3.11-slim-trixie     with Python 3.11 as the official image has it, in /usr/local/bin
+#   python:3.11-slim, :3.11-slim-trixie     with Python 3.11 and pip as the official image has them, in /usr/local
 #   nvidia/cuda:*, rocm/dev-ubuntu-22.04:*  plain: no toolkit is in them, only the names that plans use; the devel one
 #                                           has a C++ compiler as the real one, and Python's headers
 #   ghcr.io/astral-sh/uv:VERSION            uv's binary, where pip can fetch it; the version the templates name
@@ -76,13 +76,12 @@ FROM debian:12
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends python3.11 python3.11-venv python3-distutils \
  && rm -rf /var/lib/apt/lists/* \
- && ln -s /usr/bin/python3.11 /usr/local/bin/python3 \
- && ln -s /usr/bin/python3.11 /usr/local/bin/python
+ && python3.11 -m venv /usr/local
 END
 }
 
 with_uv() {
-  version=$(sed -n 's/^ARG UV_IMAGE=.*:\(.*\)$/\1/p' "$here/../dockerfiles/_layout.j2")
+  version=$(sed -n 's/.*uv_image = ".*:\(.*\)".*/\1/p' "$here/../dockerfiles/_uv.j2")
   has "ghcr.io/astral-sh/uv:$version" && return 0
   place=$(mktemp -d)
   python3 -m pip download --quiet --no-deps --dest "$place" "uv==$version"

@@ -59,6 +59,11 @@ def _with_kernels(name: str, build: Build) -> Build:
     return replace(build, kernels=found.targets) if found.complete and found.targets else build
 
 
+def called(name: str, matrix: Matrix) -> Host:
+    """A machine by the name of its host file, or ``this`` for the one that this runs on."""
+    return this_machine(matrix) if name == "this" else from_file(name, matrix)
+
+
 def from_file(name: str, matrix: Matrix) -> Host:
     """Facts from a host file (JSON or TOML, partial allowed), devices named.
 

@@ -23,7 +23,7 @@ PREFERENCES: Final = ("proven", "newest", "smallest", "oldest-driver", "stable")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The machine a plan is for, in the words of the command line; nothing given means this machine.
+    """The machine a plan is for, in the words of the command line.
 
     Attributes:
         hosts: host files.
@@ -31,6 +31,7 @@ class Target:
         driver: driver version; ``cuda``, ``rocm``: runtime asked for; ``python``, ``os``, ``arch`` likewise.
         cpu: a CPU build is wanted.
         prefer: one of :data:`PREFERENCES`.
+        anywhere: whether the plan is for no machine in particular where none is named, rather than for this one.
         stored: a stored answer or plan to replay instead of resolving.
         asking: how it was typed, so that fixes can be typed likewise.
     """
@@ -47,6 +48,7 @@ class Target:
     prefer: str = "proven"
     stored: str = ""
     asking: Asking = ASKING
+    anywhere: bool = False
 
     @property
     def described(self) -> bool:
@@ -126,8 +128,8 @@ def machines_of(target: Target, matrix: Matrix) -> tuple[Host, ...]:
         arch=target.arch or None,
     )
     if target.hosts:
-        return tuple(driver_settled(options.over(hosts.from_file(name, matrix)), matrix) for name in target.hosts)
-    return (options if target.described else options.over(hosts.this_machine(matrix)),)
+        return tuple(driver_settled(options.over(hosts.called(name, matrix)), matrix) for name in target.hosts)
+    return (options if target.described or target.anywhere else options.over(hosts.this_machine(matrix)),)
 
 
 def _stored(requirements: Sequence[str], target: Target) -> Answer:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 LEVELS: Final = ("driver", "framework", "bench", "stress")
 PLAN_LABEL: Final = "dev.envcheck.plan"
+VERSIONS_LABEL: Final = "dev.envcheck.versions"
+RUNTIME_LABEL: Final = "dev.envcheck.runtime"
+_MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
 _PYTHONS: Final = ("/opt/venv/bin/python", "python3", "python")
 # Where our images have it, then as a distribution calls it, then as images of the python family do.
@@ -81,7 +84,7 @@ def verify(
     client = engine.connect(timeout=timeout + 2 * _GRACE)
     try:
         found = engine.image_of(client, image)
-        plan = plan or planned(found.labels or {})
+        plan = plan or planned(found.labels or {}, found.attrs.get("Architecture", ""))
         runtime = expect or (plan.runtime.replace(NO_CODE, "") if plan else "")
         modules = tuple(frameworks) or _modules(plan)
         words = parcel.words(level, expect=runtime, frameworks=modules, timeout=timeout, seconds=seconds, plan=plan)
@@ -122,14 +125,39 @@ def probe(
     return _verification("", level, tuple(map(_outside, _concluded(lines, outcome.code, limit))), "this machine")
 
 
-def planned(labels: Mapping[str, str]) -> Plan | None:
-    """The plan that an image's label holds; ``None`` if there is none or it cannot be read."""
+def planned(labels: Mapping[str, str], arch: str = "") -> Plan | None:
+    """The plan that an image's label holds, or what its labels tell of it; ``None`` if there is none to read.
+
+    Args:
+        labels: of the image.
+        arch: its processor as engines name it, ``amd64``; the versions alone do not tell it.
+    """
     from compat.plan import load
 
     try:
         return load(json.loads(labels.get(PLAN_LABEL, "")), PLAN_LABEL).plan
     except (ValueError, RecursionError, InputError):
+        return _told(labels, _MACHINES.get(arch, arch))
+
+
+def _told(labels: Mapping[str, str], arch: str) -> Plan | None:
+    """The plan as far as the labels of a plain Dockerfile tell it: Python, versions and their runtime."""
+    from compat.plan import Plan, PlannedBuild
+
+    runtime = labels.get(RUNTIME_LABEL, "")
+    told = [word.split("==", 1) for word in labels.get(VERSIONS_LABEL, "").split()]
+    if not runtime or not all(len(pair) == 2 for pair in told) or [pair[0] for pair in told[:1]] != ["python"]:
         return None
+    builds = tuple(
+        PlannedBuild(name=name, version=version, runtime=runtime, module=_module(name)) for name, version in told[1:]
+    )
+    return Plan(runtime=runtime, python=told[0][1], arch=arch, builds=builds)
+
+
+def _module(name: str) -> str:
+    """The module that a probe tests, by the distribution that brings it (``tensorflow-cpu``, ``paddlepaddle-gpu``)."""
+    first = name.partition("-")[0].replace("paddlepaddle", "paddle")
+    return first if first in _MODULES and name.partition("-")[2] in {"", "cpu", "gpu", "rocm"} else ""
 
 
 def _demand(level: str) -> None:

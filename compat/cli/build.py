@@ -82,7 +82,14 @@ def command(
         speech.note(f"note: {changed}")
     text = dockerfile.write(plan, wishes)
     places = names or foreign(plan)
-    done = build.build_image(text, builder=wishes.builder, platforms=places, hear=speech.note, **engine.settings())
+    done = build.build_image(
+        text,
+        builder=wishes.builder,
+        platforms=places,
+        labels=dockerfile.labels(plan),
+        hear=speech.note,
+        **engine.settings(),
+    )
     if done.ok:
         speech.say(f"built {done.tag} in {done.seconds:.0f} s; next: envcheck verify {done.tag}")
         return 0

@@ -104,10 +104,10 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """The machine that a plan is for; nothing given means this one."""
+    """The machine that a plan is for; see :meth:`target` for what counts where nothing is given."""
 
     host: Annotated[
-        Texts, typer.Option("--host", metavar="FILE", help="Facts of another machine (JSON or TOML; repeatable).")
+        Texts, typer.Option("--host", metavar="FILE", help="Facts of a machine (JSON, TOML, or this; repeatable).")
     ] = None
     gpu: Annotated[
         Texts, typer.Option("--gpu", metavar="NAME", help="GPU by name, PCI id, sm_XX or gfxNNN (repeatable).")
@@ -127,7 +127,10 @@ class TargetOptions:
     plan: Annotated[str, typer.Option("--plan", metavar="FILE", help="A stored plan instead of resolving.")] = ""
 
     def target(self, command: str = "resolve", option: str = "", *rest: object) -> "Target":
-        """The same in the words of the use cases; the command and its other groups of options go into its fixes."""
+        """The same in the words of the use cases; the command and its other groups of options go into its fixes.
+
+        An image runs elsewhere: what the machine that writes it has counts only where ``--host this`` says so.
+        """
         from compat.app.plans import Target
         from compat.app.retyping import Asking
 
@@ -145,6 +148,7 @@ class TargetOptions:
             prefer=self.prefer,
             stored=self.plan,
             asking=Asking(command, option, words),
+            anywhere=command in {"dockerfile", "build"},
         )
 
 
@@ -182,6 +186,9 @@ class ImageOptions:
     config: Annotated[
         str, typer.Option(metavar="FILE", help="File with [tool.envcheck.image]; ./pyproject.toml if there.")
     ] = ""
+    form: Annotated[
+        str, typer.Option(metavar="FORM", help="plain, or factory: mirrors, caches, the whole plan and a deep check.")
+    ] = ""
     builder: Annotated[str, typer.Option(metavar="KIND", help="buildkit, or classic for engines without it.")] = ""
     installer: Annotated[str, typer.Option(metavar="TOOL", help="pip, uv or auto.")] = ""
     requirement: Annotated[Texts, typer.Option(metavar="REQ", help="Further requirement (repeatable).")] = None
@@ -195,11 +202,14 @@ class ImageOptions:
         Raises:
             InputError: for a builder or installer that is none.
         """
+        if self.form not in {"", "plain", "factory"}:
+            raise InputError(f"form {self.form!r}", where="--form", expected="plain or factory")
         if self.builder not in {"", "buildkit", "classic"}:
             raise InputError(f"builder {self.builder!r}", where="--builder", expected="buildkit or classic")
         if self.installer not in {"", "pip", "uv", "auto"}:
             raise InputError(f"installer {self.installer!r}", where="--installer", expected="pip, uv or auto")
         return {
+            "form": self.form,
             "builder": self.builder,
             "installer": self.installer,
             "requirements": tuple(self.requirement or ()),

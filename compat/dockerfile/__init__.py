@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compat import resources
-from compat.dockerfile.image import context
+from compat.dockerfile.image import PLAN_LABEL, context, label_of
 from compat.dockerfile.settings import Settings, check
 
 if TYPE_CHECKING:
     from compat.plan import Plan
 
-__all__ = ["Settings", "ignore_file", "write"]
+__all__ = ["Settings", "ignore_file", "labels", "write"]
 
 
 def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - frozen
@@ -29,8 +29,13 @@ def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - f
     """
     check(settings)
     values = context(plan, settings)
-    text = _environment().get_template(f"{values['family']}.Dockerfile.j2").render(values)
+    text = _environment().get_template(f"{values['form']}.Dockerfile.j2").render(values)
     return _tidy(text)
+
+
+def labels(plan: Plan) -> dict[str, str]:
+    """What a builder that has the plan writes into the image, whose plain Dockerfile holds a digest of it alone."""
+    return {PLAN_LABEL: label_of(plan)}
 
 
 def ignore_file(settings: Settings) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PYTHON: Final = "/opt/venv/bin/python"
 _CONSTRAINTS: Final = "/opt/tools/constraints.txt"
-_BREAK: Final = " \\\n      "
+BREAK: Final = " \\\n      "
 
 
 def run(commands: Sequence[str], mounts: Sequence[str] = ()) -> str:
@@ -29,7 +29,7 @@ def pairs(table: dict[str, str]) -> str:
     return " \\\n    ".join(f"{key}={word(text)}" for key, text in table.items())
 
 
-def _name(package: str) -> str:
+def by_name(package: str) -> str:
     """A distribution package without its version, to sort by."""
     return package.partition("=")[0]
 
@@ -60,8 +60,8 @@ class Commands:
             *([forget] if self._forget else []),
             f'find /etc/apt {files} -exec sed -i -E "s#https?://[^/ ]+#${{APT_MIRROR:-&}}#" {{}} +',
             "apt-get update",
-            _BREAK.join(
-                [f"apt-get install --yes --no-install-recommends{kept}", *map(shell, sorted(packages, key=_name))]
+            BREAK.join(
+                [f"apt-get install --yes --no-install-recommends{kept}", *map(shell, sorted(packages, key=by_name))]
             ),
             *([] if self._buildkit else ["rm -rf /var/lib/apt/lists/*"]),
         ]
@@ -71,13 +71,13 @@ class Commands:
         kept = " --setopt=keepcache=True" if self._buildkit else ""
         words = [
             f"dnf install --assumeyes --setopt=install_weak_deps=False{kept}",
-            *map(shell, sorted(packages, key=_name)),
+            *map(shell, sorted(packages, key=by_name)),
         ]
-        return [_BREAK.join(words), *([] if self._buildkit else ["dnf clean all"])]
+        return [BREAK.join(words), *([] if self._buildkit else ["dnf clean all"])]
 
     def write_lines(self, lines: Sequence[str], path: str) -> str:
         """Write a text file; ``printf`` rather than a here-document, which old builders cannot read."""
-        return _BREAK.join(["printf '%s\\n'", *map(shell, lines)]) + f" > {path}"
+        return BREAK.join(["printf '%s\\n'", *map(shell, lines)]) + f" > {path}"
 
     def install(self, step: Install) -> list[str]:
         """Install the planned builds of one index."""
@@ -103,7 +103,7 @@ class Commands:
             f"{pip} wheel{cache} --no-deps --no-build-isolation --wheel-dir /opt/wheels",
             *map(shell, requirements),
         ]
-        return [f"{pip} install{cache} ninja setuptools wheel", _BREAK.join(wheel)]
+        return [f"{pip} install{cache} ninja setuptools wheel", BREAK.join(wheel)]
 
     def install_wheels(self) -> list[str]:
         """Install the compiled wheels; what they require comes from the default index, within the constraints."""
@@ -111,8 +111,8 @@ class Commands:
 
     def check(self, program: Sequence[str], expected: str) -> str:
         """Run the build-time check, whose program and data travel on the command line."""
-        lines = _BREAK.join(map(shell, program))
-        return f"{PYTHON} -I -B -c \"$(printf '%s\\n'{_BREAK}{lines})\"{_BREAK}{shell(expected)}"
+        lines = BREAK.join(map(shell, program))
+        return f"{PYTHON} -I -B -c \"$(printf '%s\\n'{BREAK}{lines})\"{BREAK}{shell(expected)}"
 
     def trim(self, targets: Sequence[str]) -> list[str]:
         """Delete ROCm's per-device kernels of devices that the plan is not for.
@@ -123,14 +123,14 @@ class Commands:
         keep = [f"! -name {shell(f'*{target}*')}" for target in targets]
         places = r"\( -path '*/library/*' -o -path '*/miopen/db/*' \)"
         words = ["find /opt/venv -type f", places, "-name '*gfx*'", *keep, "-delete"]
-        return [_BREAK.join(words)] if targets else []
+        return [BREAK.join(words)] if targets else []
 
     def _option(self, step: Install) -> str:
         return "--default-index" if self._uv and step.option == "--index-url" else step.option
 
     def _call(self, words: Sequence[str], *, held: bool = True) -> str:
         hold = [f"--constraint {_CONSTRAINTS}"] if held else []
-        return _BREAK.join([self._installer(), *hold, *words])
+        return BREAK.join([self._installer(), *hold, *words])
 
     def _installer(self) -> str:
         """The installer's words before any requirement: whose Python, bytecode or none, no cache that a layer keeps."""

@@ -10,9 +10,10 @@ import compat.dockerfile.steps as steps
 import compat.dockerfile.system as system
 from compat import resources, versions
 from compat.dockerfile.commands import Commands
+from compat.dockerfile.plain import plain, served
 from compat.dockerfile.settings import SECRETS, demand, demand_requirement
 from compat.errors import InputError, InputErrors
-from compat.plan import Answer, dump
+from compat.plan import Answer, digest, dump
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 # Label that holds the plan as JSON, for ``verify`` and for whoever finds the image later.
 PLAN_LABEL: Final = "dev.envcheck.plan"
+# What the plain form holds in its place: the versions that were planned, their runtime, and the digest of the plan.
+VERSIONS_LABEL: Final = "dev.envcheck.versions"
+RUNTIME_LABEL: Final = "dev.envcheck.runtime"
+DIGEST_LABEL: Final = "dev.envcheck.digest"
 
 LOCK: Final = "/opt/tools-lock.txt"
 # Where a step sees the files of the build context that steer it; with BuildKit they are never part of a layer.
@@ -33,6 +38,19 @@ _CACHES: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "dnf": (("dnf", "/var/cache/dnf"),),
 }
 # What a package manager keeps between runs, by the name of its cache.
+# How a container of each family gets its devices, and why variables stand above it.
+_RUN: Final[Mapping[str, str]] = {
+    "cpu": "--network none --read-only --tmpfs /tmp",
+    "cuda": "--gpus all",
+    "jetson": "--runtime nvidia",
+    "rocm": '--device /dev/kfd --device /dev/dri --group-add video --group-add "$(stat -c %g /dev/kfd)"',
+    "tpu": "--privileged --network host",
+    "xpu": '--device /dev/dri --group-add "$(stat -c %g /dev/dri/renderD128)"',
+}
+_ENV_REASONS: Final[Mapping[str, str]] = {
+    "cuda": "What the container runtime is asked for: computing and nvidia-smi, no graphics and no video.",
+    "jetson": "JetPack's runtime brings the driver's libraries of the board itself into the container.",
+}
 _KERNELS: Final[Mapping[str, str]] = {
     "native": "native kernels",
     "ptx": "kernels that the driver compiles at first use",
@@ -64,7 +82,13 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
     faults = list(_faults(plan, base, settings))
     if faults:
         raise InputErrors(faults)
-    return {**_facts(plan, base, settings), **_packages(plan, base, settings), **_program(plan, base, settings)}
+    known = {**_facts(plan, base, settings), **_packages(plan, base, settings), **_program(plan, base, settings)}
+    known |= {"form": "factory" if settings.form == "factory" or settings.compile else "plain"}
+    return {
+        **known,
+        "labels": _labels(plan, base, settings, known["form"]),
+        "plain": plain(plan, base, settings, known),
+    }
 
 
 def _facts(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
@@ -73,7 +97,9 @@ def _facts(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
         "plan": plan,
         "base": base,
         "settings": settings,
-        "family": family(plan),
+        "run_options": _RUN[family(plan)],
+        "env_reason": _ENV_REASONS.get(family(plan), ""),
+        "served": served(plan, dict(_KERNELS)),
         "title": _title(plan),
         "image": f"{base.image.partition('@')[0]}@{settings.digest}" if settings.digest else base.image,
         "devel": _devel(base, settings),
@@ -81,7 +107,6 @@ def _facts(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
         "several": bool(plan.also),
         "python": plan.python,
         "kernels": _KERNELS,
-        "labels": _labels(plan, base, settings),
         "environment": _environment(plan, settings),
         "buildkit": settings.builder == "buildkit",
     }
@@ -152,7 +177,7 @@ def _mounts(plan: Plan, base: BaseImage, settings: Settings, *, uses_uv: bool) -
     """
     secrets = [f"type=secret,id={name},target={SECRETS[name]}" for name in settings.secrets]
     if settings.builder == "classic":
-        names = ("apt_mounts", "install_mounts", "lock_mounts", "requirements_mounts", "tool_mounts")
+        names = ("secret_mounts", "apt_mounts", "install_mounts", "lock_mounts", "requirements_mounts", "tool_mounts")
         paths = {"lock_path": LOCK, "requirements_path": REQUIREMENTS}
         return {**{name: [] for name in (*names, "compile_mounts")}, **paths}
     tool = "uv" if uses_uv else "pip"
@@ -162,6 +187,7 @@ def _mounts(plan: Plan, base: BaseImage, settings: Settings, *, uses_uv: bool) -
             f"type=cache,id={name}-{base.os}-{arch},target={place},sharing=locked"
             for name, place in _CACHES.get(system.manager(base), ())
         ],
+        "secret_mounts": secrets,
         "tool_mounts": [f"type=cache,target=/root/.cache/{tool}", *secrets],
         "install_mounts": [
             "type=bind,from=tools,source=/opt/tools,target=/opt/tools",
@@ -336,19 +362,33 @@ def _title(plan: Plan) -> str:
     return ", ".join(f"{build.name} {build.version}" for build in plan.builds) or f"Python {plan.python}"
 
 
-def _labels(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, str]:
+def _labels(plan: Plan, base: BaseImage, settings: Settings, form: str) -> dict[str, str]:
     """Image labels: OCI's annotation keys (OCI image specification, annotations.md), the plan, the person's own.
 
     The base's digest is no label: a build argument can replace the base, and the label would then lie.
     """
     names = _title(plan)
-    kept = {"choices", "conditions"}
-    document = {key: item for key, item in dump(Answer(status="plan", plan=plan))["plan"].items() if key not in kept}
+    if form == "plain":
+        told = [f"python=={plan.python}", *(f"{name}=={version}" for name, version in plan.versions().items())]
+        return {
+            "org.opencontainers.image.title": names,
+            VERSIONS_LABEL: " ".join(told),
+            RUNTIME_LABEL: plan.runtime,
+            DIGEST_LABEL: digest(plan),
+            **settings.labels,
+        }
     return {
         "org.opencontainers.image.title": names,
         "org.opencontainers.image.description": f"{names} for {plan.runtime}, Python {plan.python}",
         "org.opencontainers.image.base.name": base.image,
-        PLAN_LABEL: json.dumps(document, sort_keys=True, separators=(",", ":")),
+        PLAN_LABEL: label_of(plan),
         **({"dev.envcheck.matrix": plan.matrix} if plan.matrix else {}),
         **settings.labels,
     }
+
+
+def label_of(plan: Plan) -> str:
+    """The plan as a label holds it, without what only explains it."""
+    kept = {"choices", "conditions"}
+    document = {key: item for key, item in dump(Answer(status="plan", plan=plan))["plan"].items() if key not in kept}
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))

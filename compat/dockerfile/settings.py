@@ -15,6 +15,7 @@ from compat.lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+Form = Literal["plain", "factory"]
 Builder = Literal["buildkit", "classic"]
 Installer = Literal["auto", "pip", "uv"]
 Secret = Literal["pip.conf", "netrc", "ca"]
@@ -32,6 +33,8 @@ class Settings:
     """Wishes about the image.
 
     Attributes:
+        form: ``plain`` is what a person reads at once; ``factory`` takes mirrors as arguments, keeps caches between
+            builds, leaves the installer out, holds the plan and checks all that was installed.
         builder: ``buildkit`` uses cache and bind mounts; ``classic`` needs nothing but what every engine has.
         installer: ``pip``, ``uv``, or ``auto``: uv where it brings the Python as well, else pip.
         digest: ``sha256:...`` of the base image, so that a moved tag cannot change the build.
@@ -51,11 +54,12 @@ class Settings:
         healthcheck: ``HEALTHCHECK`` command in exec form; empty sets none.
         user: numeric user and group id; 0 is refused.
         trim: whether ROCm libraries lose the kernels of targets that the plan does not name.
-        bytecode: whether to ship compiled ``.pyc`` files: a faster first import for a larger image.
+        bytecode: whether to ship compiled ``.pyc`` files: without them each start compiles what it imports.
         import_check: whether the build imports the frameworks, so that a missing library stops it.
         secrets: which of :data:`SECRETS` the installing steps may see.
     """
 
+    form: Form = "plain"
     builder: Builder = "buildkit"
     installer: Installer = "auto"
     digest: str = ""
@@ -74,7 +78,7 @@ class Settings:
     healthcheck: tuple[str, ...] = ()
     user: int = 10001
     trim: bool = True
-    bytecode: bool = False
+    bytecode: bool = True
     import_check: bool = True
     secrets: tuple[Secret, ...] = ()
 
@@ -157,6 +161,7 @@ _SHAPES: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "tuple": (_is_texts, "a list of texts"),
     "dict": (_is_table, "a table of texts"),
     "files": (_is_pairs, "pairs of a source and a place"),
+    "form": (lambda value: value in get_args(Form), " or ".join(get_args(Form))),
     "builder": (lambda value: value in get_args(Builder), " or ".join(get_args(Builder))),
     "installer": (lambda value: value in get_args(Installer), " or ".join(get_args(Installer))),
 }

@@ -51,10 +51,18 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         asked=tuple(kept[name] for name in asked(found.chosen) if name in kept),
         driver=driver,
         gpus=gpus,
+        serves=() if search.target.devices else _serves(chosen),
         env={**_env(runtime, found.footing.image), **forward_env(driver)} or None,
         conditions=tuple(conditions(search, found, chosen, driver, gpus)),
         matrix=search.known.matrix.digest,
     )
+
+
+def _serves(chosen: Sequence[Weighed]) -> tuple[str, ...]:
+    """The GPU targets that every build carries code for, as far as its code is known."""
+    builds = [weighed.option for weighed in chosen if weighed.option.vendor not in {"", "cpu"}]
+    lists = [option.build.kernels for option in builds if option.build.kernels not in {(), ("-",)}]
+    return tuple(target for target in lists[0] if all(target in each for each in lists)) if lists else ()
 
 
 def _told_runtime(search: Search, chosen: Sequence[Weighed]) -> str:

@@ -51,7 +51,7 @@ def test_never_means_never(severity):
 @pytest.mark.parametrize("threshold", ["error", "warning", "info", "never"])
 def test_a_report_without_findings_fails_nothing(threshold):
     assert not Report().fails(threshold)
-    assert Report().ok
+    assert Report(judged=True).ok
 
 
 def test_counting_leaves_consequences_out():
@@ -85,7 +85,7 @@ def test_ranking_loses_nothing_and_is_settled_at_once(items):
 
 @given(st.lists(findings, max_size=6), st.sampled_from(SEVERITIES))
 def test_a_laxer_threshold_fails_wherever_a_stricter_one_does(items, threshold):
-    report = Report(tuple(items))
+    report = Report(tuple(items), judged=True)
     laxer = SEVERITIES[SEVERITIES.index(threshold) :]
     if report.fails(threshold):
         assert all(report.fails(other) for other in laxer)
@@ -133,7 +133,10 @@ def test_what_was_not_checked_knows_the_fact_that_is_wanting(item, fact, names):
 @pytest.mark.parametrize(
     ("report", "checked"),
     [
-        (Report(), True),
+        (Report(), False),
+        (Report(judged=True), True),
+        (Report(judged=True, unanswered=("a",)), False),
+        (Report((finding("info"),), unanswered=("a",)), False),
         (Report((), ("a",)), True),
         (Report((finding(),)), True),
         (Report((), (), (Unchecked("a", "b"),)), False),
@@ -143,3 +146,5 @@ def test_what_was_not_checked_knows_the_fact_that_is_wanting(item, fact, names):
 )
 def test_silence_is_fine_only_where_something_was_judged(report, checked):
     assert report.checked is checked
+    assert report.ok is (False if report.count("error") else True if checked else None)
+    assert report.exit_code("never") == (0 if checked else 3)

@@ -17,9 +17,9 @@ import threading
 from dataclasses import replace
 
 import pytest
+from factory import Settings, write
 
 from compat.build import build_image
-from compat.dockerfile import Settings, write
 from compat.plan import BaseImage, Plan, PlannedBuild
 
 HINT = "start one with scripts/engine.sh start"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from factory import Settings
 
 from compat.build import build_image
-from compat.dockerfile import Settings
 from compat.errors import CannotCheckError, InputError
 from compat.plan import GpuVerdict
 

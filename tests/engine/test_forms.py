@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from factory import Settings
 
 from compat.build import verify
-from compat.dockerfile import Settings
 from compat.matrix import matrix
 from compat.plan import GpuVerdict
 from compat.resolve import resolve

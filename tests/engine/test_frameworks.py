@@ -9,9 +9,9 @@ import sys
 from dataclasses import replace
 
 import pytest
+from factory import Settings
 
 from compat.build import verify
-from compat.dockerfile import Settings
 from compat.plan import Answer, PlannedBuild, dump
 
 crossed = pytest.mark.skipif(

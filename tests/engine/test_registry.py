@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from factory import write
 
 from compat import ci
 from compat.build import build_image, verify
-from compat.dockerfile import write
 from compat.plan import PlannedBuild
 
 pytestmark = pytest.mark.skipif(

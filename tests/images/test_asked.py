@@ -1,9 +1,9 @@
 """What is asked for beside the builds that the matrix knows (``transformers``) ends in the image, not only in its bounds."""
 
 import pytest
+from factory import Settings, write
 
 from compat import resolve
-from compat.dockerfile import Settings, write
 from compat.errors import InputErrors
 from compat.matrix import matrix
 from compat.plan import dump, load

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from factory import Settings, write
 
-from compat.dockerfile import Settings, write
 from compat.plan import PlannedBuild
 
 MACHINE = platform.machine()

@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from factory import Settings, write
 
 from compat import plan as plans_module
-from compat.dockerfile import Settings, ignore_file, write
+from compat.dockerfile import ignore_file
 from compat.errors import InputError
 from compat.plan import PlannedBuild
 

@@ -36,6 +36,8 @@ WISHES = {
     "compile": {"compile": ("flash-attn==2.5.8",)},
 }
 
+FORMS = ("plain", "factory")
+
 REQUESTS = [
     (["torch==2.0.1"], {"gpus": ["NVIDIA A100"], "driver": "525.85.12"}),
     (["torch==2.9.1", "torchvision"], {"gpus": ["sm_90"], "driver": "580.65.06"}),
@@ -74,17 +76,17 @@ def lint(folder):
 
 
 def test_hadolint_finds_nothing_in_any_form(plans, tmp_path):
-    for (name, plan), (wish, values), builder in itertools.product(
-        plans.items(), WISHES.items(), ("buildkit", "classic")
+    for (name, plan), (wish, values), builder, form in itertools.product(
+        plans.items(), WISHES.items(), ("buildkit", "classic"), FORMS
     ):
         if builder == "classic" and wish == "secret":
             continue
         try:
-            text = write(plan, Settings(builder=builder, **values))
+            text = write(plan, Settings(builder=builder, form=form, **values))
         except InputError:
             assert wish == "compile", f"{name} {wish} {builder}"
             continue
-        (tmp_path / f"{name}-{wish}-{builder}.Dockerfile").write_text(text)
+        (tmp_path / f"{name}-{wish}-{builder}-{form}.Dockerfile").write_text(text)
     done = lint(tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -94,8 +96,9 @@ def test_hadolint_finds_nothing_in_what_the_resolver_plans(tmp_path):
     for number, (wishes, target) in enumerate(REQUESTS):
         answer = resolve(wishes, from_options(known, **target), known, cpu=target.get("cpu", False))
         assert answer.plan, f"{wishes} {target}: {answer.conflicts or answer.conditions}"
-        for builder in ("buildkit", "classic"):
-            (tmp_path / f"{number}-{builder}.Dockerfile").write_text(write(answer.plan, Settings(builder=builder)))
+        for builder, form in itertools.product(("buildkit", "classic"), FORMS):
+            text = write(answer.plan, Settings(builder=builder, form=form))
+            (tmp_path / f"{number}-{builder}-{form}.Dockerfile").write_text(text)
     done = lint(tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
 
@@ -111,8 +114,9 @@ def test_our_own_lint_finds_nothing_in_what_the_resolver_plans(wishes, target):
     assert answer.plan, f"{wishes} {target}: {answer.conflicts or answer.conditions}"
     listed = {name for row in known.table("images") if row.status != "gone" for name in row.references()}
     assert answer.plan.base_image.image in listed
-    for builder in ("buildkit", "classic"):
-        report = judge(sources.read(write(answer.plan, Settings(builder=builder)), "Dockerfile"), known)
+    for builder, form in itertools.product(("buildkit", "classic"), FORMS):
+        text = write(answer.plan, Settings(builder=builder, form=form))
+        report = judge(sources.read(text, "Dockerfile"), known)
         assert {item.code for item in report.findings} <= DELIBERATE
         assert report.unchecked == ()
 
@@ -121,6 +125,7 @@ TALLY = {
     "tally/max-lines": "the check and the reasons in the comments are lines",
     "tally/prefer-run-heredoc": "here-documents need a newer frontend than engines 20.10 carry",
     "tally/prefer-copy-heredoc": "likewise",
+    "tally/prefer-multi-stage-build": "the plain form is one stage",
     "tally/prefer-package-cache-mounts": "it wants all of /var/lib/apt mounted, which would lose apt's own marks",
 }
 
@@ -129,9 +134,10 @@ def test_tally_finds_nothing_but_what_is_deliberate(plans, tmp_path):
     tool = shutil.which("tally")
     if tool is None:
         pytest.skip("tally is not installed (pip install tally-cli)")
-    for (name, plan), (wish, values) in itertools.product(plans.items(), WISHES.items()):
+    for (name, plan), (wish, values), form in itertools.product(plans.items(), WISHES.items(), FORMS):
         if wish != "compile":
-            (tmp_path / f"{name}-{wish}.Dockerfile").write_text(write(plan, Settings(**values)))
+            text = write(plan, Settings(form=form, **values))
+            (tmp_path / f"{name}-{wish}-{form}.Dockerfile").write_text(text)
     ignored = [word for rule in TALLY for word in ("--ignore", rule)]
     files = sorted(str(path) for path in tmp_path.iterdir())
     words = [tool, "lint", "--no-config", *ignored, *files]

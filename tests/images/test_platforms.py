@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from factory import Settings, write
 
 from compat.app.plans import Target
 from compat.app.platforms import foreign, named, planned_for
 from compat.app.retyping import Asking, retyped
 from compat.build import outcome, parcel
-from compat.dockerfile import Settings, write
 from compat.errors import InputError, InputErrors, NoPlanError
 from compat.matrix import matrix
 from compat.plan import Answer, Remedy, dump, load

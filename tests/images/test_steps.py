@@ -4,11 +4,11 @@ import shlex
 from dataclasses import replace
 
 import pytest
+from factory import Settings
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.dockerfile import commands, quoting, steps, write
-from compat.dockerfile.settings import Settings
 from compat.plan import DriverNeed, GpuVerdict, Plan, PlannedBuild
 
 CU118 = "https://download.pytorch.org/whl/cu118"

@@ -1,10 +1,10 @@
 """Plans for TPUs and Ascend: by name, PCI id or host file; plug-ins beside the framework's CPU build; their images."""
 
 import pytest
+from factory import Settings, write
 
 from compat import facts
 from compat.app.plans import Target, machines_of
-from compat.dockerfile import Settings, write
 from compat.errors import InputError
 from compat.matrix import matrix
 from compat.resolve import resolve
