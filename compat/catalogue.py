@@ -111,6 +111,7 @@ class Facts:
     long_paths = _flag("whether Windows lets programs use paths of more than 260 characters")
     tdr_delay = _number("seconds after which Windows resets a GPU that does not answer; 0 for never")
     hung = _table("what did not answer within the deadline -> the reason")
+    driver_faults = _table("path of a driver library -> what it did to the program that asked it: crashed, ended it")
     jetpack = _version("JetPack release of a Jetson")
     l4t = _version("Linux for Tegra release of a Jetson")
     # GPUs and their drivers

@@ -53,7 +53,7 @@ from compat.detect.threads import answered
 from compat.facts import CATALOGUE, Fact, Host, Reading, Unknown, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from compat.detect.base import Detector
     from compat.run import Runner
@@ -121,6 +121,7 @@ def detect(
     if isinstance(found["container"], Fact) and found["container"].value:
         found["gpus"] = given(found["gpus"])
     found["hung"] = Fact(_hung(found), "this command's deadline")
+    found["driver_faults"] = _faults(readings.values())
     host = Host(found)
     return host if full else veil(host, machine)
 
@@ -132,6 +133,13 @@ def _hung(readings: Mapping[str, Reading]) -> dict[str, str]:
         for name, reading in readings.items()
         if isinstance(reading, Unknown) and "did not answer within" in reading.why
     }
+
+
+def _faults(sights: Iterable[Mapping[str, Reading]]) -> Reading:
+    """The faulty driver libraries of all detectors in one table."""
+    told = [sight["driver_faults"] for sight in sights if "driver_faults" in sight]
+    table = {path: what for one in told if isinstance(one, Fact) for path, what in one.value.items()}
+    return Fact(table, "each asked in a process of its own")
 
 
 def _question(detector: Detector, machine: Machine) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.loader as loader
 from compat import versions
-from compat.detect.answers import FAILED, ask, count, items, text
+from compat.detect.answers import FAILED, ask, count, faults, items, text
 from compat.detect.base import ANYWHERE
 from compat.detect.nvml import bus, target
 from compat.facts import Fact, Gpu, Reading, Unknown
@@ -42,20 +42,23 @@ def present(machine: Machine) -> bool:
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """What cuInit answers; CUDA's version of the library; GPUs, for places without NVML (Jetson, slim images)."""
-    answer = ask(machine, "cuda.py")
+    found = loader.find(machine, "libcuda.so.1")
+    library = found.path if found else "libcuda.so.1"
+    answer = ask(machine, "cuda.py", library)
     if isinstance(answer, Unknown):
-        return {"cuda_init": answer, "peer_access": answer}
+        return {"cuda_init": answer, "peer_access": answer, "gpus": answer, **faults(answer.why, library)}
     if "missing" in answer:
         why = Unknown(f"libcuda.so.1 cannot be loaded: {text(answer['missing'], 200)}", NAME)
         return {"cuda_init": why, "peer_access": why}
     # no answer although the process printed something: it hung or crashed inside cuInit
-    state = text(answer.get("init"), 80)
+    state, failed = text(answer.get("init"), 80), text(answer[FAILED], 300)
     gpus = tuple(_gpu(each) for each in items(answer.get("gpus")) if isinstance(each, dict))
     return {
-        "cuda_init": Fact(state, "cuInit") if state else Unknown(answer[FAILED] or "cuInit told nothing", NAME),
+        "cuda_init": Fact(state, "cuInit") if state else Unknown(failed or "cuInit told nothing", NAME),
         **_version(machine, answer),
         "peer_access": _peers(answer.get("peers"), len(gpus)),
-        **({"gpus": Fact(gpus, NAME)} if gpus else {}),
+        **({"gpus": Fact(gpus, NAME)} if gpus else {"gpus": Unknown(failed, NAME)} if failed else {}),
+        **faults(failed, library),
     }
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import compat.detect.loader as loader
 from compat import versions
-from compat.detect.answers import FAILED, ask, count, items, text
+from compat.detect.answers import FAILED, ask, count, faults, items, text
 from compat.detect.base import ANYWHERE
 from compat.facts import Fact, Gpu, Reading, Unknown
 
@@ -43,23 +43,33 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
     ``driver`` is told here too, for WSL and Windows, where no /proc tells it; on Linux the kernel's own word wins.
     """
-    answer = ask(machine, "nvml.py")
+    found = loader.find(machine, "libnvidia-ml.so.1")
+    library = found.path if found else "libnvidia-ml.so.1"
+    answer = ask(machine, "nvml.py", library)
     if isinstance(answer, Unknown):
-        return dict.fromkeys(FACTS, answer)
+        return {**dict.fromkeys((*FACTS, "gpus"), answer), **faults(answer.why, library)}
     if "missing" in answer:
         return dict.fromkeys(FACTS, Unknown("nvidia-ml-py is not installed beside envcheck", sys.executable))
     state = text(answer.get("init"), 80)
+    failed = text(answer.get(FAILED), 300)
     # without a start nothing else can be asked; the name of the error is the fact, the rest follows from it
     if state != "ok":
         why = Unknown(f"NVML does not start: {state or 'no answer'}", NAME)
         return {"nvml": Fact(state, NAME) if state else why, "driver_cuda": why, "driver": why}
-    failed = text(answer.get(FAILED), 300)
     return {
         "nvml": Unknown(failed, NAME) if failed else Fact("ok", NAME),
         "driver": Fact(text(answer.get("driver"), 40) or None, NAME),
         "driver_cuda": _cuda(machine, answer),
-        "gpus": Fact(tuple(_gpu(each) for each in items(answer.get("gpus")) if _is_ours(each)), NAME),
+        "gpus": _gpus(answer, failed),
+        **faults(failed, library),
     }
+
+
+def _gpus(answer: dict[str, Any], failed: str) -> Reading:
+    """The devices; not known where the library failed before it had told them."""
+    if failed and "gpus" not in answer:
+        return Unknown(failed, NAME)
+    return Fact(tuple(_gpu(each) for each in items(answer.get("gpus")) if _is_ours(each)), NAME)
 
 
 def _is_ours(said: Any) -> bool:

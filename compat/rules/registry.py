@@ -64,8 +64,8 @@ if TYPE_CHECKING:
 
 # Code -> rule.
 RULES: Final[dict[str, type[Rule]]] = {
-    **health.RULES,
     **hangs.RULES,
+    **health.RULES,
     **kernel_module.RULES,
     **device_support.RULES,
     **permissions.RULES,

@@ -33,7 +33,7 @@ def main() -> int:
         return 0
     # 0 or nothing here with a library in place is a stub
     answer: dict[str, Any] = {"version": _number(cuda, "cuDriverGetVersion")}
-    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.write(json.dumps({**answer, "more": True}) + "\n")
     sys.stdout.flush()  # told before the call that may hang
     # flags must be 0 (cuda.h); on a machine whose module is not loaded yet the driver may load it, as for any program
     code = _call(cuda, "cuInit", ctypes.c_uint(0))

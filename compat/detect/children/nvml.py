@@ -57,7 +57,7 @@ def main() -> int:
     try:
         pynvml.nvmlInit()
         answer = {"init": "ok", **_system(pynvml)}
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps({**answer, "more": True}) + "\n")
         sys.stdout.flush()  # told before the calls that reach the devices
         answer["gpus"] = _gpus(pynvml)
     except pynvml.NVMLError as error:

@@ -10,6 +10,33 @@ from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 
+class DriverLibraryFaulty(Rule):
+    """A library of the GPU driver ends every program that loads it.
+
+    Why:
+        A damaged file, a half-finished upgrade, a stand-in or a library of another machine that comes first on the
+        loader's path: each framework loads it too and dies, or takes the machine for one without a GPU. What such a
+        library would have told is not known.
+    Fix:
+        Take the folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.
+    Sources:
+        - https://man7.org/linux/man-pages/man8/ld.so.8.html
+        - https://docs.nvidia.com/deploy/nvml-api/
+    """
+
+    area = "driver"
+    asks = ("driver_faults",)
+    remedy = Fix(
+        "Take the library's folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.",
+        ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'",),
+    )
+
+    def check(self, driver_faults: dict[str, str]) -> Outcome:
+        """NVML or libcuda crashed, or ended the process that asked it."""
+        told = "; ".join(f"{path} {what}" for path, what in driver_faults.items())
+        return Found(detail=f"{told}.", facts=("driver_faults",)) if told else None
+
+
 class DriverHangs(Rule):
     """The NVIDIA driver does not answer.
 
@@ -41,4 +68,4 @@ class DriverHangs(Rule):
         return Found(detail=f"{why[:1].upper()}{why[1:]}.", facts=("hung",), confidence="likely") if why else None
 
 
-RULES = family(DriverHangs)
+RULES = family(DriverLibraryFaulty, DriverHangs)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 from compat.rules.families.rocm import amd_cards
 
+_DRIVER: Final = {"nvml", "cuda_init"}
 _DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix")
 
 
@@ -90,9 +91,8 @@ class LibraryMissing(Rule):
             return None
         if not missing:
             wrong = self._system(host, matrix, told=bool(signals.pointing("library-missing")))
-            return wrong or (
-                Fits("the libraries that were looked for can be loaded") if libraries and not signals.harmful else None
-            )
+            loaded = libraries and not signals.harmful and not host.driver_faults and not _DRIVER & set(host.hung or ())
+            return wrong or (Fits("the libraries that were looked for can be loaded") if loaded else None)
         first = missing[0]
         builds = [item for item in installed(host, matrix) if item.cuda]
         package = shipped_by(first.name, builds[0].cuda.partition(".")[0] if builds else "12")
