@@ -7,7 +7,7 @@ requirement lines by name, whether its code is for Jetson boards.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from compat.lazy import dataclass, pattern
 from compat.versions import Line, requirement, same_release
@@ -33,7 +33,7 @@ VENDORS: Final = {
 _RUNTIME: Final = pattern(r"([a-z]*)([\d.]*)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Part:
     """One build as the joints see it.
 
@@ -113,21 +113,25 @@ def fixes_minor(build: Build) -> bool:
 
 def part(matrix: Matrix, build: Build, package: str, *, has_minors: bool = False) -> Part:
     """A row as a part."""
+    return Part(**traits(matrix, build, package), has_minors=has_minors)
+
+
+def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
+    """What a row alone says of a part, by the names of its attributes."""
     kind, number = split_runtime(build.runtime)
     boards = matrix.families.integrated
-    return Part(
-        build=build,
-        package=package,
-        version=build.version,
-        full=build.full_version,
-        kind=kind,
-        number=number,
-        vendor=VENDORS.get(kind, kind),
-        lines=lines_of((*build.requires, *build.pins)),
-        has_minors=has_minors,
-        on_board=bool(build.kernels) and boards.issuperset(build.kernels),
-        off_board=build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels),
-    )
+    return {
+        "build": build,
+        "package": package,
+        "version": build.version,
+        "full": build.full_version,
+        "kind": kind,
+        "number": number,
+        "vendor": VENDORS.get(kind, kind),
+        "lines": lines_of((*build.requires, *build.pins)),
+        "on_board": bool(build.kernels) and boards.issuperset(build.kernels),
+        "off_board": build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels),
+    }
 
 
 @lru_cache(maxsize=1024)

@@ -143,7 +143,7 @@ def amdgpu_floor(matrix: Matrix, rocm: str) -> str:
 
     From ROCm 7.0 on the driver has numbers of its own, above all earlier ones, so that one order holds throughout.
     """
-    row = matrix.rocm(rocm) if rocm else None
+    row = matrix.rocm(rocm) if versions.is_release(rocm) else None
     return row.drivers[0] if row is not None and len(row.drivers) == 2 else ""
 
 

@@ -19,11 +19,11 @@ def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
         glibc: ``2.35``; empty if not known.
         is_musl: whether the C library is musl.
     """
-    name = f"{build.package} {build.full_version}"
-    on_linux = any(one.startswith("linux") for one in build.platforms)
-    if is_musl and (build.glibc or on_linux):
-        return Clash(f"{name} needs glibc {build.glibc or 'of any version'}, and musl loads no such wheel", (build,))
-    if not build.glibc or (glibc and versions.at_least(glibc, build.glibc)):
+    bound = build.glibc or (is_musl and any(one.startswith("linux") for one in build.platforms))
+    if not bound or (glibc and not is_musl and versions.at_least(glibc, build.glibc)):
         return FITS
-    why = f"{name} needs glibc {build.glibc} or later"
+    why = f"{build.package} {build.full_version} needs glibc {build.glibc or 'of any version'}"
+    if is_musl:
+        return Clash(f"{why}, and musl loads no such wheel", (build,))
+    why = f"{why} or later"
     return Clash(why, (build,), f">={build.glibc}") if glibc else Unknown(why, (build,))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Alternatives = tuple[int, ...]
 
 # Violations, level of the kernels, strain on the drivers.
-Verdict = tuple[Alternatives, int, int]
+Felt = tuple[Alternatives, int, int]
 
 FITS: Final[Alternatives] = (0,)
 

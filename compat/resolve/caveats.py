@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.joints.driver import amdgpu_floor
 from compat.resolve.alternatives import FITS
+from compat.resolve.build_fit import FORWARD
 from compat.resolve.driving import forward_package
 from compat.resolve.options import is_unread
 from compat.resolve.search import runtime_of
 from compat.resolve.serving import is_bare
-from compat.resolve.weighing import FORWARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.plan import DriverNeed, GpuVerdict
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.search import Assignment, Search
-    from compat.resolve.weighing import Weighed
 
 
 def conditions(
@@ -102,7 +103,7 @@ def _amd_driver(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     if not runtime.startswith("rocm"):
         return
     rocm = runtime.removeprefix("rocm")
-    floor = search.known.hardware.amdgpu_floor(rocm)
+    floor = amdgpu_floor(search.known.matrix, rocm)
     told = next((".".join(map(str, machine.amdgpu)) for machine in search.target.machines if machine.amdgpu), "")
     if floor and not told:
         yield f"the host has AMD driver {floor} or later, or a kernel with one of its own (no driver version is known)"
@@ -158,7 +159,7 @@ def _is_undriven(search: Search, weighed: Weighed) -> bool:
     """Whether it is not known if the target's AMD driver carries a ROCm build: nothing to recommend."""
     option = weighed.option
     told = any(machine.amdgpu for machine in search.target.machines)
-    return told and option.kind == "rocm" and not search.known.hardware.amdgpu_floor(option.number)
+    return told and option.kind == "rocm" and not amdgpu_floor(search.known.matrix, option.number)
 
 
 def _newer_forward(search: Search, found: Assignment) -> Iterator[str]:

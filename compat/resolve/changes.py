@@ -11,6 +11,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from compat.joints.driver import amdgpu_floor, compat_package
+from compat.joints.kernels import runs
 from compat.lazy import dataclass
 from compat.targets import is_target, sm
 
@@ -117,7 +119,7 @@ def _driver(case: Case) -> Change | None:
         return None
     segments = {device.segment for device in case.search.target.devices if device.vendor == "nvidia"}
     old = next((machine.driver for machine in case.search.target.machines if machine.bit & case.soft.bit), "")
-    package = case.search.known.hardware.forward_package(runtime.removeprefix("cuda"), old) if "cuda" in runtime else ""
+    package = compat_package(case.search.known.matrix, runtime.removeprefix("cuda"), old) if "cuda" in runtime else ""
     forward = f" (or, on a workstation that NVIDIA certifies for it, put {package} into the image)" if package else ""
     forward = forward if segments == {"workstation"} else ""
     return Change(f"update the NVIDIA driver{side} to {version} or later{forward}", "driver", version)
@@ -125,7 +127,7 @@ def _driver(case: Case) -> Change | None:
 
 def _amdgpu(case: Case) -> Change | None:
     """The lowest AMD driver that the plan's ROCm accepts."""
-    floor = case.search.known.hardware.amdgpu_floor(case.plan.runtime.removeprefix("rocm"))
+    floor = amdgpu_floor(case.search.known.matrix, case.plan.runtime.removeprefix("rocm"))
     if not floor or not case.plan.runtime.startswith("rocm"):
         return None
     return Change(f"update the AMD driver to {floor} or later", "amdgpu", floor)
@@ -157,8 +159,8 @@ def _nearest_target(search: Search, plan: Plan, device: Device) -> str:
     made = Counter(row.target for row in search.known.matrix.table("gpus"))
     targets = {text for code in codes for text in code}
     near = sorted(targets, key=lambda text: (_gap(device.target, text), -made[text], text))
-    runs = search.known.hardware.kernels
-    return next((text for text in near if all(runs(text, code) == "native" for code in codes)), "")
+    matrix = search.known.matrix
+    return next((text for text in near if all(runs(matrix, text, code) == "native" for code in codes)), "")
 
 
 def _code(search: Search, build: PlannedBuild) -> tuple[str, ...]:

@@ -18,10 +18,10 @@ from compat.resolve.search import need_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.preference import Preference
     from compat.resolve.search import Assignment, Search
     from compat.resolve.variables import Variable
-    from compat.resolve.weighing import Weighed
 
 # Losers named per decision.
 _MOST: Final = 6

@@ -22,9 +22,9 @@ from compat.resolve.options import ANY_PYTHON
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.search import Search
     from compat.resolve.variables import Variable
-    from compat.resolve.weighing import Weighed
 
 
 def corrections(search: Search) -> tuple[int, ...]:

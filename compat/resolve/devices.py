@@ -78,7 +78,7 @@ def read_devices(host: Host, known: Knowledge, machine: int = 0) -> Found:
     cards: list[tuple[Device, bool]] = []
     for stated in host.gpus or ():
         gpu = stated if _TARGET.fullmatch(stated.target) else replace(stated, target="")
-        product = known.hardware.product(gpu.pci, gpu.name, gpu.target)
+        product = known.product(gpu.pci, gpu.name, gpu.target)
         device, inside = _device(gpu, product, machine), _is_integrated(gpu, product)
         if reason := _out_of_reach(gpu, device, product):
             found.idle.append(replace(device, idle=reason))
@@ -121,7 +121,7 @@ def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
 
 def typed_name(device: Device, known: Knowledge) -> str:
     """A device as ``--gpu`` finds it: by its name where that means one target, else by its target."""
-    product = known.hardware.product("", device.name, "") if device.name else None
+    product = known.product("", device.name, "") if device.name else None
     return device.name if product is not None and product.target == device.target else device.target or device.name
 
 

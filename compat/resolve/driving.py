@@ -12,16 +12,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints.driver import floor as cuda_floor
+from compat.matrix.drivers import branch_number
 from compat.plan import DriverNeed
+from compat.resolve.build_fit import FORWARD, PTX
 from compat.resolve.search import runtime_of
-from compat.resolve.weighing import FORWARD, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.search import Search
     from compat.resolve.situation import Machine
-    from compat.resolve.weighing import Weighed
 
 # What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it.
 _IMAGE_PATH: Final = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
@@ -41,7 +43,7 @@ def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driver
         floor = scale.floor(weighed.option, place)
         if floor is None:
             continue
-        least = floor.exact if weighed.level == LEVELS["ptx"] else floor.family or floor.exact
+        least = floor.exact if weighed.level == PTX else floor.family or floor.exact
         lowest += [text for text in (least, weighed.option.build.driver) if text]
         comfortable += [text for text in (floor.exact,) if text]
         sources.append(f"cuda {floor.row.cuda} ({known.matrix.cite(floor.row)})")
@@ -65,7 +67,7 @@ def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driver
 def _within(search: Search, driver: str, last: int, place: str) -> str:
     """A driver; or the newest of the last branch that serves a device, where the driver is of a later one."""
     is_windows = search.scale.is_windows(place)
-    if not last or search.known.hardware.branch_number(driver, is_windows) <= last:
+    if not last or branch_number(search.known.matrix, driver, "windows" if is_windows else "linux") <= last:
         return driver
     row = next((row for row in search.known.matrix.table("drivers") if row.branch == f"R{last}"), None)
     return (row.windows if is_windows else row.latest) if row else ""
@@ -85,7 +87,7 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
     """The need of a plan that runs by forward compatibility: the host's branch, and the package beside it."""
     known, cuda = search.known, runtime_of(chosen).removeprefix("cuda")
     row = next(row for row in known.matrix.table("forward") if row.cuda == versions.minor(cuda))
-    floor = known.hardware.floor(cuda)
+    floor = cuda_floor(known.matrix, cuda)
     own = floor.exact if floor else ""
     package = forward_package(chosen)
     machines = [machine for machine in search.target.machines if machine.number]

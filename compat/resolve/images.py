@@ -22,21 +22,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints.base import starts
+from compat.joints.build import split_runtime
+from compat.joints.verdict import Clash
 from compat.lazy import dataclass
 from compat.plan import BaseImage
 from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.needs import Stand
-from compat.resolve.options import split_runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.matrix.rows import Image, System
     from compat.resolve.alternatives import Alternatives
+    from compat.resolve.build_fit import Scale
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.needs import Need
     from compat.resolve.situation import Situation
-    from compat.resolve.weighing import Scale
 
 # Distributions in the order preferred: that of most GPU base images first; the rest are equal.
 _FAMILIES: Final = ("ubuntu", "debian")
@@ -305,9 +307,8 @@ class Images:
             return violations
         for device in target.devices:
             machine = target.machines[device.machine]
-            if machine.number and not self._known.hardware.admits(
-                row.require, machine.driver, device.brand, device.target, target.wsl
-            ):
+            asked = (row.require, machine.driver, device.brand, device.target, target.wsl)
+            if machine.number and isinstance(starts(self._known.matrix, *asked), Clash):
                 violations = both(violations, either((machine.bit,), (device.bit,)))
         return violations
 

@@ -1,7 +1,7 @@
 """The matrix as the search sees it: builds with their joints parsed, and every repeated question answered once.
 
 Indexes are built lazily and kept per matrix, so that a second request on one matrix costs only its own search. What
-depends on the matrix alone (:attr:`Knowledge.packages`, :attr:`Knowledge.hardware`, images) grows no further than the
+depends on the matrix alone (:attr:`Knowledge.packages`, images) grows no further than the
 matrix; what depends on requests is kept in tables that are emptied when they are full.
 """
 
@@ -11,8 +11,8 @@ from functools import cached_property, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
-from compat.resolve.hardware import Hardware
-from compat.resolve.options import is_at, is_for
+from compat.joints.platform import is_at
+from compat.resolve.options import is_for
 from compat.resolve.packages import Packages
 from compat.resolve.pythons import Pythons
 from compat.resolve.tables import Answers, Table
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import Image, System
-    from compat.resolve.alternatives import Verdict
+    from compat.matrix.rows import Image, Product, System
+    from compat.resolve.alternatives import Felt
     from compat.resolve.needs import Need, Stand
     from compat.resolve.options import Option
     from compat.resolve.wishes import Wish
@@ -34,7 +34,7 @@ _KEPT: Final = 4096
 _TARGETS: Final = 256
 
 # Kit of a build, place, whether with a newer user-space driver -> violations, level of kernels, strain on drivers.
-Verdicts = dict[tuple[int, str, bool], "Verdict"]
+Verdicts = dict[tuple[int, str, bool], "Felt"]
 
 
 @lru_cache(maxsize=8)
@@ -47,15 +47,14 @@ class Knowledge:
     """Answers about one matrix, each computed once.
 
     Attributes:
-        packages: what is known of packages and their builds; ``hardware``: of devices and drivers; ``pythons``: sets of
-            minor versions.
+        packages: what is known of packages and their builds; ``pythons``: sets of minor versions.
         standing, ranks, pairs, going: tables that are filled by who asks: :mod:`compat.resolve.images`,
-            :mod:`compat.resolve.preference`, :mod:`compat.resolve.joints`.
+            :mod:`compat.resolve.preference`, :mod:`compat.resolve.pairs`.
     """
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
-        self.hardware = Hardware(matrix)
+        self._products = Answers(self._find_product, _KEPT)
         self.pythons = Pythons()
         self.packages = Packages(matrix, self.pythons)
         self.standing: dict[Need, tuple[Stand, ...]] = {}
@@ -93,7 +92,7 @@ class Knowledge:
         if cpu and place.startswith("macosx"):
             plain = {option.version for option in found if option.vendor == "cpu"}
             metal = (option for option in options if option.kind == "metal" and not option.build.pins)
-            found += [option for option in metal if is_at(option, place) and option.version not in plain]
+            found += [option for option in metal if is_at(option.build, place) and option.version not in plain]
         return tuple(sorted(found, key=lambda option: option.serial))
 
     def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:
@@ -136,7 +135,7 @@ class Knowledge:
 
     def frameworks_of(self, wish: Wish, place: str) -> tuple[str, ...]:
         """The frameworks that the newest release a wish names for a place requires there, with the extras asked for."""
-        newest = next((one for one in self.named(wish.package, (wish,)) if is_at(one, place)), None)
+        newest = next((one for one in self.named(wish.package, (wish,)) if is_at(one.build, place)), None)
         lines = self.packages.framework_lines(newest) if newest else ()
         return tuple(dict.fromkeys(one.name for one in lines if self.pythons.applying(one, place, wish.extras)))
 
@@ -173,6 +172,28 @@ class Knowledge:
         if number is None:
             number = self._alike[felt] = next(self._numbers)
         return number
+
+    # --- devices ---
+
+    def product(self, pci: str, name: str, target: str) -> Product | None:
+        """The product of a GPU, by PCI id first and by name then; of several the one whose target is the GPU's own.
+
+        A name that fits products of several targets decides nothing: guessing one of them would decide the plan.
+        """
+        return self._products[pci, name, target]
+
+    def _find_product(self, asked: tuple[str, str, str]) -> Product | None:
+        """The product that a PCI id, else a name, means; ``None`` if it means several targets or none."""
+        from compat.matrix.products import find_gpu
+
+        pci, name, target = asked
+        for text in (pci, name):
+            rows = find_gpu(self.matrix, text) if text else ()
+            if target:
+                rows = tuple(row for row in rows if row.target == target.partition(":")[0])
+            if len({row.target for row in rows}) == 1:
+                return rows[0]
+        return None
 
     # --- images ---
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from compat.resolve.knowledge import Knowledge
 
 # Stands for the newest release of a driver branch that is named by its number alone (``525``).
-ENDLESS: Final = 10**9
+ENDLESS: Final = 999_999_999
 
 
 def read_machines(

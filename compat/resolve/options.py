@@ -1,8 +1,6 @@
-"""Builds as the search sees them: what of a row joins it to other builds and to a target, parsed once.
+"""Builds as the search sees them: parts of the joints, numbered, with the keys under which they are treated as one.
 
-A row of the matrix is what its file says; an option adds what a search asks of it again and again: the vendor and
-number of its runtime, its requirement lines split, its rank among the releases, and three keys under which builds can
-be treated as one (*lane* for runtimes, *kit* for verdicts, equal *lines* as one object).
+Three keys let builds be treated as one: *lane* for runtimes, *kit* for verdicts, equal *lines* as one object.
 """
 
 from __future__ import annotations
@@ -10,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.lazy import dataclass, pattern
-from compat.versions import Line, requirement
+from compat.joints.build import Part, split_runtime
+from compat.joints.platform import is_at
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from compat.matrix.rows import Build
@@ -19,94 +18,33 @@ if TYPE_CHECKING:
 # The bit set of all Pythons.
 ANY_PYTHON: Final = -1
 
-# Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none.
-VENDORS: Final = {
-    "cuda": "nvidia",
-    "rocm": "amd",
-    "xpu": "intel",
-    "metal": "apple",
-    "tpu": "google",
-    "cann": "huawei",
-    "cpu": "cpu",
-    "": "",
-}
-
 # Documented and measured rows are equally good; inferred ones come after both.
 HOWS: Final = {"measured": 0, "documented": 0, "inferred": 1}
 
-_RUNTIME = pattern(r"([a-z]*)([\d.]*)")
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Option:
-    """One build as the search sees it.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Option(Part):
+    """One build as the search sees it: a part with its place among the others.
 
     Attributes:
         serial: its number within the package, in canonical order; equal matrices give equal numbers in any row order.
-        kind: ``cuda``, ``rocm``, ...; ``number`` its version, ``12.8``.
         pythons: bit set of Pythons with a wheel.
         rank: 0 for the newest release.
-        lines: requirement lines by name; equal lines are one object.
         uid: number within the index, for caches only.
         lane: number of the set of properties that decide whether its runtime goes with another build's: package,
             runtime, whether that comes from the system, whether its code is for boards, others, or unknown, and the
             index where it is one of wheels for boards.
         kit: number of the set of properties that decide whether a target runs it: builds alike in them are judged once.
-        has_minors: whether the release has builds for several minors of its runtime's major.
         is_framework: whether its package is a framework rather than a companion.
-        makers: of a build that does not say what code it has, the vendors whose GPUs its package's others are for.
-        on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
-        off_board: whether it carries code, and none for a Jetson board.
     """
 
-    build: Build
-    package: str
     serial: int
-    version: str
-    full: str
-    kind: str
-    number: str
-    vendor: str
     pythons: int
     rank: int
-    lines: dict[str, tuple[Line, ...]]
     uid: int = 0
     lane: int = 0
     kit: int = 0
-    has_minors: bool = False
     is_framework: bool = False
-    on_board: bool = False
-    off_board: bool = False
-    makers: frozenset[str] = frozenset()
-
-    @property
-    def runtime(self) -> str:
-        """``cuda12.8``, ``cpu``; empty without GPU code."""
-        return self.build.runtime
-
-
-def split_runtime(runtime: str) -> tuple[str, str]:
-    """Kind and number: ``cuda12.8`` -> ``("cuda", "12.8")``, ``cpu`` -> ``("cpu", "")``."""
-    found = _RUNTIME.match(runtime)
-    assert found is not None  # the pattern matches the empty text
-    return found[1], found[2]
-
-
-def line(text: str) -> Line:
-    """A Requires-Dist line of a row; the laws of the matrix vouch for its grammar."""
-    return requirement(text) or Line(text, text=text)
-
-
-def is_at(option: Option, place: str) -> bool:
-    """Whether a build is published for a place, ``linux_x86_64``."""
-    platforms = option.build.platforms
-    return not platforms or place in platforms or "any" in platforms
-
-
-def fixes_minor(build: Build) -> bool:
-    """Whether a build takes one CUDA minor from the system; where its row asks for a major alone, any minor serves."""
-    kind, number = split_runtime(build.runtime)
-    return build.cuda_from == "system" and f"{kind}{number.partition('.')[0]}" not in build.system
 
 
 def is_unread(option: Option) -> bool:
@@ -120,15 +58,9 @@ def is_for(option: Option, place: str, cpu: bool) -> bool:
     A wheel for Apple's GPUs serves both: macOS wheels hold the CPU's code too and no others are published.
     Source: PyTorch's "MPS backend" notes; the device is chosen at run time.
     """
-    if not is_at(option, place):
+    if not is_at(option.build, place):
         return False
     return option.vendor == "" or (option.vendor == "cpu") == cpu
-
-
-def series(build: Build) -> tuple[str, str, str]:
-    """A release and the major of its runtime, which several minors may share."""
-    kind, number = split_runtime(build.runtime)
-    return build.version, kind, number.partition(".")[0]
 
 
 def spelling(build: Build) -> tuple[object, ...]:

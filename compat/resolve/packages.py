@@ -11,8 +11,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from compat.joints.build import fixes_minor, series
+from compat.joints.build import traits as traits_of
+from compat.joints.kernels import made_for
 from compat.matrix.rows import Build
-from compat.resolve.options import ANY_PYTHON, VENDORS, Option, fixes_minor, line, series, spelling, split_runtime
+from compat.resolve.options import ANY_PYTHON, Option, spelling
 from compat.resolve.tables import Answers
 
 if TYPE_CHECKING:
@@ -29,10 +32,8 @@ class Packages:
         self._options = Answers(self._make_options)
         self._has_code = Answers(self._find_code)
         self._coded = Answers(self._find_coded)
-        self._vendors = Answers(self._find_vendors)
         self._extras = Answers(self._find_extras)
         self._names = Answers(self._find_names)
-        self._indexes = Answers(self._find_indexes)
         self._interned: dict[tuple[Line, ...], tuple[Line, ...]] = {}
         self._kits: dict[tuple[object, ...], int] = {}
         self._lanes: dict[tuple[object, ...], int] = {}
@@ -68,57 +69,26 @@ class Packages:
 
     def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
         """A build with everything parsed that a search asks of it, so that no search parses anything."""
-        kind, number = split_runtime(build.runtime)
-        lines: dict[str, tuple[Line, ...]] = {}
-        for one in map(line, (*build.requires, *build.pins)):
-            lines[one.name] = (*lines.get(one.name, ()), one)
+        traits = traits_of(self._matrix, build, package)
+        traits["lines"] = {name: self._interned.setdefault(found, found) for name, found in traits["lines"].items()}
         self._count += 1
         row = self._matrix.packages.get(package)
-        makers = self._makers(build)
+        makers = made_for(self._matrix, build)
         kit = (build.runtime, build.kernels, build.driver, build.cudnn, build.glibc, build.cpu, makers)
-        boards = self._matrix.families.integrated
-        on_board = bool(build.kernels) and boards.issuperset(build.kernels)
-        off_board = build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels)
-        index = build.index if on_board or build.index in self._board_indexes else ""
-        lane = (package, build.runtime, fixes_minor(build), has_minors, index, on_board, off_board)
+        index = build.index if traits["on_board"] or build.index in self._board_indexes else ""
+        boards = (index, traits["on_board"], traits["off_board"])
+        lane = (package, build.runtime, fixes_minor(build), has_minors, *boards)
         return Option(
-            build=build,
-            package=package,
+            **traits,
             serial=serial,
-            version=build.version,
-            full=build.full_version,
-            kind=kind,
-            number=number,
-            vendor=VENDORS.get(kind, kind),
             pythons=self._pythons.bits(build.python) if build.python else ANY_PYTHON,
             rank=rank,
-            lines={name: self._interned.setdefault(found, found) for name, found in lines.items()},
             uid=self._count,
             lane=self._lanes.setdefault(lane, len(self._lanes)),
             kit=self._kits.setdefault(kit, len(self._kits)),
             has_minors=has_minors,
-            makers=makers,
             is_framework=row is not None and row.kind == "framework",
-            on_board=on_board,
-            off_board=off_board,
         )
-
-    def _makers(self, build: Build) -> frozenset[str]:
-        """The vendors whose GPUs the package of a build has code for, where the build itself does not say for which.
-
-        That is a build of unknown code, and of a package that is for GPUs alone one without a runtime: a stub, or a
-        wheel that links its CUDA in. Sources whose targets are known may be compiled for more than those.
-        """
-        if build.runtime or (build.compiled and build.kernels):
-            return frozenset()
-        vendors = self._vendors[build.package]
-        is_plain = build.kernels != () and not vendors.isdisjoint({"cpu", "apple"})
-        return frozenset() if is_plain else vendors - {"", "cpu"}
-
-    def _find_vendors(self, package: str) -> frozenset[str]:
-        """The vendors of all runtimes that a package has builds for."""
-        kinds = {split_runtime(runtime)[0] for runtime in {one.runtime for one in self._matrix.builds(package)}}
-        return frozenset(VENDORS.get(kind, "") for kind in kinds)
 
     @cached_property
     def _board_indexes(self) -> frozenset[str]:
@@ -199,11 +169,3 @@ class Packages:
 
     def _find_extras(self, package: str) -> frozenset[str]:
         return frozenset(one for option in self.options(package) for one in (*option.build.extras, *option.build.also))
-
-    def shares_index(self, package: str, other: str) -> bool:
-        """Whether both packages come as variants of one index."""
-        return not self._indexes[package].isdisjoint(self._indexes[other])
-
-    def _find_indexes(self, package: str) -> frozenset[str]:
-        """Indexes in which a package has variants."""
-        return frozenset(option.build.index for option in self.options(package) if option.build.variant)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.weighing import Weighed
 
 
 def demands(

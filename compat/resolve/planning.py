@@ -21,9 +21,9 @@ from compat.resolve.serving import is_bare, verdicts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.search import Assignment, Search
     from compat.resolve.variables import Variable
-    from compat.resolve.weighing import Weighed
 
 
 # What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself.

@@ -33,15 +33,15 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat import versions
 from compat.errors import InputError
 from compat.lazy import dataclass
+from compat.resolve.build_fit import FORWARD, UNKNOWN
 from compat.resolve.options import HOWS
-from compat.resolve.weighing import FORWARD, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compat.resolve.build_fit import Scale, Weighed
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
-    from compat.resolve.weighing import Scale, Weighed
 
 Key = tuple[int, ...]
 
@@ -186,8 +186,8 @@ class Preference:
             fixed = (0, *fixed[1:])
         level = weighed.level
         if not self._led and option.vendor == "" and option.version and self._known.packages.has_code(option.package):
-            level = LEVELS["unknown"]  # no GPU code, or none known, is no merit where other builds have some
-        elif self._led and level == LEVELS["unknown"] and not option.is_framework:
+            level = UNKNOWN  # no GPU code, or none known, is no merit where other builds have some
+        elif self._led and level == UNKNOWN and not option.is_framework:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so
         anchor = self._scale.anchors.get(option.package, option.rank)
         driver = self._floor(option) if self._asks_driver else 0

@@ -11,21 +11,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints import kernels
+from compat.joints.driver import amdgpu_floor
+from compat.joints.verdict import FITS, Unknown
 from compat.lazy import dataclass
 from compat.plan import Member
 from compat.resolve.images import has_musl
 from compat.resolve.options import ANY_PYTHON
-from compat.resolve.weighing import is_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from compat.matrix.rows import Row
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.devices import Device
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
     from compat.resolve.variables import Variable
-    from compat.resolve.weighing import Weighed
 
 # Rows named of one kind; more would bury the first.
 _MOST: Final = 4
@@ -123,8 +125,8 @@ def _driver(clash: Clash) -> Iterator[Member]:
 
 def _amdgpu(clash: Clash) -> Iterator[Member]:
     """The ROCm build that accepts the oldest AMD driver, and that driver."""
-    hardware, matrix = clash.search.known.hardware, clash.search.known.matrix
-    told = [(hardware.amdgpu_floor(one.option.number), one) for one in clash.builds if one.option.kind == "rocm"]
+    matrix = clash.search.known.matrix
+    told = [(amdgpu_floor(matrix, one.option.number), one) for one in clash.builds if one.option.kind == "rocm"]
     floors = [(versions.release(floor), one.option.serial, floor, one) for floor, one in told if floor]
     if floors:
         _, _, floor, one = min(floors, key=lambda item: item[:2])
@@ -153,10 +155,11 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
     Four rows at most, the newest release of each runtime: they show what the builds carry, from which anyone can see
     that the device is not among it.
     """
-    search, vendors = clash.search, {one.option.vendor for one in clash.named}
-    if sources := [one.option for one in clash.builds if is_below(one.option, device)]:
-        text = f"{sources[0].package} {sources[0].full} is compiled for {' '.join(sources[0].build.kernels)} and newer"
-        yield clash.row(f"{text}, and {device.label} is older", sources[0].build)
+    search, vendors, matrix = clash.search, {one.option.vendor for one in clash.named}, clash.search.known.matrix
+    if sources := [one.option.build for one in clash.builds if kernels.is_below(device.target, one.option.build)]:
+        row = sources[0]
+        text = f"{row.package} {row.full_version} is compiled for {' '.join(row.kernels)} and newer"
+        yield clash.row(f"{text}, and {device.label} is older", row)
         return
     if device.vendor not in vendors:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
@@ -168,27 +171,13 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         return
     by_runtime: dict[str, Weighed] = {}
     for one in clash.builds:
-        if one.option.vendor == device.vendor and search.scale.how(one.option, device) != "native":
+        if one.option.vendor == device.vendor and search.scale.runs(one.option, device) != FITS:
             by_runtime.setdefault(one.option.runtime, one)
     for one in list(by_runtime.values())[:_MOST]:
-        yield clash.row(_code_text(search, device, one), one.option.build)
-
-
-def _code_text(search: Search, device: Device, one: Weighed) -> str:
-    """Why one build's code does not run on a device: none for it, too old a cuDNN, or PTX the driver cannot compile."""
-    option, target = one.option, device.target
-    name, code = f"{option.package} {option.full} ({option.runtime})", " ".join(option.build.kernels)
-    if not code and search.scale.may_run(option, device):
-        return f"which kernels {name} carries is not known, so it does not count for {target}"
-    if not code and device.segment == "jetson":
-        return f"{name} names no code for {target}, and a Jetson runs only code made for it"
-    if not code:
-        return f"{name} names no code for {target}, and its runtime cannot have made any"
-    if search.known.hardware.kernels(target, option.build.kernels) != "ptx":
-        return f"{name} carries {code}, which cannot run on {target}"
-    if search.scale.is_past_cudnn(option, device):
-        return f"{name} carries PTX, but its {f'cuDNN {option.build.cudnn}'.strip()} has no code for {target}"
-    return f"{name} carries {code}, which only a newer driver could compile for {target}"
+        found = kernels.verdict(matrix, device.vendor, device.target, one.option.build)
+        why = kernels.why_not(matrix, device.target, one.option.build)
+        unsure = f", so it does not count for {device.target}" if isinstance(found, Unknown) else ""
+        yield clash.row(f"{why}{unsure}", one.option.build)
 
 
 def _python(clash: Clash) -> Iterator[Member]:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from compat.joints.build import split_runtime
 from compat.plan import Remedy
 from compat.resolve import relaxing
 from compat.resolve.changes import branch_ended, changes_of, subject
 from compat.resolve.commanding import cpu_command, gpu_command, half_command, mended_command, with_gpu_command
-from compat.resolve.options import split_runtime
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
 from compat.versions import meets

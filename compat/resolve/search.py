@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.lazy import dataclass
 from compat.resolve.alternatives import FITS
+from compat.resolve.build_fit import FORWARD, Scale, Weighed
 from compat.resolve.images import Footing, Images
-from compat.resolve.joints import Joints
 from compat.resolve.needs import Need
 from compat.resolve.options import ANY_PYTHON
+from compat.resolve.pairs import Pairs
 from compat.resolve.pins import agreed
 from compat.resolve.preference import Key, Preference
 from compat.resolve.variables import Variable, variables
-from compat.resolve.weighing import FORWARD, Scale, Weighed
 from compat.versions import Line
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Search:
         self.images = Images(target, known, self.scale)
         self.variables = variables(target, known)
         self._weighed: dict[tuple[str, str], tuple[Weighed, ...]] = {}
-        self._joints: dict[str, Joints] = {}
+        self._joints: dict[str, Pairs] = {}
 
     # --- domains ---
 
@@ -126,10 +126,10 @@ class Search:
                     if not others or all(option in other for other in others):
                         yield Weighed(option, FITS, level, strain)
 
-    def joints(self, place: str) -> Joints:
+    def joints(self, place: str) -> Pairs:
         """Objections between builds at a place."""
         if place not in self._joints:
-            self._joints[place] = Joints(self.known, place, kin=self._kin)
+            self._joints[place] = Pairs(self.known, place, kin=self._kin)
         return self._joints[place]
 
     # --- the optimum ---

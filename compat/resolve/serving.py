@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat.plan import GpuVerdict
+from compat.resolve.build_fit import UNKNOWN, level_of
 from compat.resolve.options import is_unread
 from compat.resolve.search import runtime_of
-from compat.resolve.weighing import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.devices import Device
     from compat.resolve.options import Option
     from compat.resolve.search import Search
-    from compat.resolve.weighing import Weighed
 
 Kernels = Literal["native", "ptx", "none", "unknown"]
 
@@ -46,12 +46,11 @@ def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
 def _verdict(search: Search, chosen: Sequence[Weighed], device: Device) -> GpuVerdict:
     """How a GPU runs builds of which at least one is for GPUs."""
     levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
-    silent = LEVELS["unknown"]
-    open_ones = [weighed for level, weighed in levels if level == silent]
-    telling = [pair for pair in levels if pair[0] != silent or pair[1].option.is_framework]
-    level, weakest = max(telling, key=lambda pair: pair[0], default=(silent, chosen[0]))
+    open_ones = [weighed for level, weighed in levels if level == UNKNOWN]
+    telling = [pair for pair in levels if pair[0] != UNKNOWN or pair[1].option.is_framework]
+    level, weakest = max(telling, key=lambda pair: pair[0], default=(UNKNOWN, chosen[0]))
     reasons = [_weakness(weakest, device, level)] if level else []
-    reasons += [_weakness(weighed, device, silent) for weighed in open_ones if weighed is not weakest or not level]
+    reasons += [_weakness(weighed, device, UNKNOWN) for weighed in open_ones if weighed is not weakest or not level]
     why = "; ".join(dict.fromkeys(reasons))
     return GpuVerdict(name=device.name, target=device.target, kernels=_LEVEL_NAMES[level], why=why)
 
@@ -59,14 +58,14 @@ def _verdict(search: Search, chosen: Sequence[Weighed], device: Device) -> GpuVe
 def _level(search: Search, weighed: Weighed, device: Device) -> int:
     """How a device runs one build; code that is not GPU code runs everywhere."""
     if is_unread(weighed.option):
-        return LEVELS["unknown"]
-    return 0 if weighed.option.vendor in {"", "cpu"} else LEVELS[search.scale.how(weighed.option, device)]
+        return UNKNOWN
+    return 0 if weighed.option.vendor in {"", "cpu"} else level_of(search.scale.runs(weighed.option, device))
 
 
 def _weakness(weighed: Weighed, device: Device, level: int) -> str:
     """Why a verdict is not native."""
     name = f"{weighed.option.package} {weighed.option.full}"
-    if level == LEVELS["unknown"]:
+    if level == UNKNOWN:
         return f"which kernels {name} carries is not known"
     code = "PTX" if device.vendor == "nvidia" else "SPIR-V"
     return f"{name} carries no machine code for {device.target}: the driver compiles its {code} at first use"

@@ -51,6 +51,11 @@ class Machine:
     l4t_bit: int = 0
     forward: bool = False
 
+    @property
+    def version(self) -> str:
+        """The NVIDIA driver as it is compared: that of a bare branch (``570``) is above all releases of the branch."""
+        return ".".join(map(str, self.number))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:

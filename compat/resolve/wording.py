@@ -11,21 +11,23 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints.packages import apart
+from compat.joints.packages import told as sentence
+from compat.joints.platform import is_at
 from compat.plan import Conflict, Member
 from compat.resolve.alternatives import FITS
 from compat.resolve.corrections import conflicts
-from compat.resolve.options import fixes_minor, is_at, split_runtime
 from compat.resolve.reasons import fact_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from compat.resolve.joints import Objection
+    from compat.joints.packages import Objection
+    from compat.resolve.build_fit import Weighed
     from compat.resolve.options import Option
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
     from compat.resolve.variables import Variable
-    from compat.resolve.weighing import Weighed
 
 _KINDS: Final = {"wish": 0, "option": 1, "host": 2}
 # Pairs of builds whose dispute is looked into; the newest come first.
@@ -145,7 +147,7 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
     if named:
         name = f"{variable.package} {named[0].version}"
         text = f"{name} is published as {', '.join(kinds)} for {', '.join(places)}"
-        here = {option.runtime for option in named if is_at(option, place)}
+        here = {option.runtime for option in named if is_at(option.build, place)}
         if here and search.target.cpu and "cpu" not in here:
             known = ", ".join(sorted(filter(None, here))) or "GPU code alone"
             text = f"{name} is published for {place} as {known}, and a CPU build is asked for"
@@ -208,7 +210,7 @@ def _pair_reasons(
         if any(joints.pythons(left.option, right.option) for left, right in pairs):
             continue
         near = [(left, right) for left, right in pairs if joints.goes(left.option, right.option)]
-        near = near or sorted(pairs, key=lambda pair: _apart(pair[0].option.runtime, pair[1].option.runtime))[:1]
+        near = near or sorted(pairs, key=lambda pair: apart(pair[0].option.runtime, pair[1].option.runtime))[:1]
         disputes = [(list(joints.objections(left.option, right.option)), left, right) for left, right in near[:_PAIRS]]
         if disputes:
             yield from _dispute(search, *min(disputes, key=lambda dispute: _severity(dispute[0])))
@@ -228,54 +230,17 @@ def _severity(objections: Sequence[Objection]) -> int:
     Another minor of one CUDA is nearer than another major, and that nearer than another maker's runtime.
     """
     weights = {"runtime": 1000, "system": 100, "requires": 50, "python": 20, "shared": 1}
-    steps = (_apart(one.left, one.right) if one.kind == "runtime" else 0 for one in objections)
+    steps = (apart(one.left, one.right) if one.kind == "runtime" else 0 for one in objections)
     return sum(weights[one.kind] * (1 + step) for one, step in zip(objections, steps, strict=True))
-
-
-def _apart(left: str, right: str) -> int:
-    """How far two runtimes are apart: 0 in one major, 1 in one kind, 2 otherwise."""
-    (kind, number), (other, theirs) = split_runtime(left), split_runtime(right)
-    return 2 if kind != other else int(number.partition(".")[0] != theirs.partition(".")[0])
 
 
 def _dispute(search: Search, objections: Sequence[Objection], left: Weighed, right: Weighed) -> Iterator[Member]:
     """What the two builds that come nearest to an agreement still dispute, a few points of it."""
     cites = "; ".join(dict.fromkeys(search.known.matrix.cite(weighed.option.build) for weighed in (left, right)))
     for objection in objections[:_MOST]:
-        text = _runtimes(left, right) if objection.kind == "runtime" else _objection(objection, left, right)
-        yield Member("matrix", text, cites)
+        yield Member("matrix", sentence(objection, left.option, right.option), cites)
 
 
 def _name(weighed: Weighed) -> str:
     """A build as messages name it."""
     return f"{weighed.option.package} {weighed.option.full}".strip()
-
-
-def _runtimes(left: Weighed, right: Weighed) -> str:
-    """Why two runtimes do not go together: other majors, a minor that the image holds once, or one built per other."""
-    kinds = f"{_name(left)} is built for {left.option.runtime} and {_name(right)} for {right.option.runtime}"
-    if _apart(left.option.runtime, right.option.runtime):
-        return f"{kinds}, which do not share an environment"
-    fixed = next((one for one in (left, right) if fixes_minor(one.option.build)), None)
-    if fixed is not None:
-        return f"{kinds}, and {_name(fixed)} takes its own from the system, of which there is one for both"
-    return f"{kinds}, and there is a build of one for each build of the other"
-
-
-def _objection(objection: Objection, one: Weighed, other: Weighed) -> str:
-    """One objection in words; a shared dependency may be bounded by a wish, which has no builds."""
-    left, right = _name(one), _name(other)
-    match objection.kind:
-        case "system":
-            return f"{left} takes {objection.left} from the system and {right} {objection.right}: an image holds one"
-        case "requires":
-            return f"{objection.asker} requires {objection.name}{objection.left}"
-        case "python":
-            return f"{left} has wheels for Python {objection.left}, {right} for {objection.right}"
-        case _:
-            return f"{_bound(one, objection.name, objection.left)}, {_bound(other, objection.name, objection.right)}"
-
-
-def _bound(weighed: Weighed, name: str, spec: str) -> str:
-    """Who bounds a shared dependency: a build that requires it, or the person."""
-    return f"{_name(weighed)} requires {name}{spec}" if weighed.option.version else f"{_name(weighed)} is asked for"

@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 
 from compat import targets, versions
+from compat.joints.kernels import rocm_targets
 from compat.matrix import matrix
 from compat.matrix.products import find_gpu
 from compat.matrix.rows import TABLES
-from compat.resolve.hardware import Hardware
 
 MATRIX = matrix()
 
@@ -98,7 +98,7 @@ def test_libraries_of_a_rocm_minor_are_those_of_its_last_patch_and_of_no_later_m
     """``6.0`` is no shorter way to write ``6``: code for cards that 6.4 came to serve is not in it."""
     patches = [row for row in MATRIX.table("rocm") if versions.minor(row.rocm) == minor and row.targets]
     newest = max(patches, key=lambda row: versions.release(row.rocm))
-    assert Hardware(MATRIX).rocm_targets(minor) == newest.targets
+    assert rocm_targets(MATRIX, minor) == newest.targets
 
 
 def test_rocm_targets_by_release():

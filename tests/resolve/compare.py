@@ -17,12 +17,12 @@ from smt import Encoding
 from worlds import Question, forward_question, random_question
 
 from compat.errors import InputError
+from compat.resolve.build_fit import FORWARD
 from compat.resolve.corrections import conflicts, corrections
 from compat.resolve.gathering import situation
 from compat.resolve.knowledge import knowledge
 from compat.resolve.request import read
 from compat.resolve.search import Search
-from compat.resolve.weighing import FORWARD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

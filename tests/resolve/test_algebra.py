@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from worlds import Rows, build, common_tables, package
 
 from compat.errors import InputError
+from compat.joints.build import split_runtime
+from compat.joints.packages import fits_runtime
 from compat.matrix import Matrix
 from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.corrections import conflicts, singles
-from compat.resolve.joints import fits_runtime
 from compat.resolve.knowledge import Knowledge
-from compat.resolve.options import ANY_PYTHON, split_runtime
+from compat.resolve.options import ANY_PYTHON
 from compat.resolve.pins import tightened
 from compat.resolve.preference import MEASURES, ORDERS, order
 from compat.versions import meets

@@ -18,7 +18,7 @@ from compat.matrix import Matrix
 from compat.plan import dump
 from compat.resolve import resolve, resolve_many
 from compat.resolve.answering import answer
-from compat.resolve.weighing import FORWARD
+from compat.resolve.build_fit import FORWARD
 
 if TYPE_CHECKING:
     import random

@@ -16,22 +16,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from compat import versions
+from compat.joints import driver, kernels, libc, processor
+from compat.joints.verdict import Clash, Fits, Unknown
 from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.devices import Device
-from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.resolve.alternatives import Alternatives, Verdict
-    from compat.resolve.hardware import Floor
+    from compat.joints.driver import Floor
+    from compat.joints.verdict import Verdict
+    from compat.resolve.alternatives import Alternatives, Felt
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
     from compat.resolve.situation import Machine, Situation
 
-LEVELS: Final = {"native": 0, "ptx": 1, "unknown": 2, "none": 3}
-NEVER: Final = 3
+# Levels of kernels: native code, PTX, not known, none.
+PTX, UNKNOWN, NEVER = 1, 2, 3
 # The strain of a build that runs on its driver only by forward compatibility.
 FORWARD: Final = 2
 # Where NVIDIA's base images hold the cuda-compat package; those for arm64 do not (Dockerfiles of nvidia/cuda).
@@ -78,16 +79,11 @@ def _judging(target: Situation) -> tuple[object, ...]:
     return target.machines, target.nothing, target.wsl, *facts
 
 
-def is_below(option: Option, device: Device) -> bool:
-    """Whether a device is older than the oldest that a source is compiled for, of which its row has the targets."""
-    number = sm(device.target) if option.vendor == "" else None
-    oldest = min(filter(None, map(sm, option.build.kernels)), default=None) if number else None
-    return number is not None and oldest is not None and (number.major, number.minor) < (oldest.major, oldest.minor)
-
-
-def is_foreign(option: Option, device: Device) -> bool:
-    """Whether a build that does not say what code it has is of a package that is made for other vendors' GPUs alone."""
-    return bool(option.makers) and device.vendor not in option.makers
+def level_of(found: Verdict) -> int:
+    """The level of kernels that a joint's verdict stands for."""
+    if isinstance(found, Fits):
+        return PTX if found == kernels.PTX else 0
+    return UNKNOWN if isinstance(found, Unknown) else NEVER
 
 
 class Scale:
@@ -96,12 +92,12 @@ class Scale:
     def __init__(
         self, target: Situation, known: Knowledge, anchors: Mapping[str, int], *, certain: bool = False
     ) -> None:
-        self._target, self._known, self.anchors, self._certain = target, known, anchors, certain
+        self._target, self._matrix, self.anchors, self._certain = target, known.matrix, anchors, certain
         self._models = _models(target.devices)
         self.judging = (self._models, *_judging(target), certain)
         self._verdicts = known.verdicts(self.judging)
 
-    def verdict(self, option: Option, place: str, *, forward: bool = False) -> Verdict:
+    def verdict(self, option: Option, place: str, *, forward: bool = False) -> Felt:
         """What a build violates of the target, the level of its kernels, and the strain on drivers; one per kit.
 
         With ``forward`` the image brings a newer user-space driver; then only that one's own limits count.
@@ -112,7 +108,7 @@ class Scale:
             self._verdicts[key] = (both(violations, (self._machine_bits(option, place),)), level, strain)
         return self._verdicts[key]
 
-    def verdicts(self, option: Option, place: str) -> Iterator[Verdict]:
+    def verdicts(self, option: Option, place: str) -> Iterator[Felt]:
         """The verdict on a build as the host is, and, where its driver falls short and it may, with cuda-compat."""
         plain = self.verdict(option, place)
         yield plain
@@ -153,14 +149,9 @@ class Scale:
         """
         target, build = self._target, option.build
         bits = 0
-        if (
-            target.glibc
-            and build.glibc
-            and place.startswith("linux")
-            and not versions.at_least(target.glibc, build.glibc)
-        ):
+        if place.startswith("linux") and isinstance(libc.verdict(build, target.glibc), Clash):
             bits |= target.glibc_bit
-        if target.flags is not None and build.cpu and not target.flags.issuperset(build.cpu):
+        if build.cpu and isinstance(processor.verdict(build, target.flags), Clash):
             bits |= target.flags_bit
         if target.runtime and option.vendor and not self._is_runtime(option):
             bits |= target.runtime_bit
@@ -173,7 +164,7 @@ class Scale:
             option.kind == wanted.rstrip("0123456789.") and option.number.startswith(f"{wanted[len(option.kind) :]}.")
         )
 
-    def _device_part(self, option: Option, place: str, *, forward: bool) -> Verdict:
+    def _device_part(self, option: Option, place: str, *, forward: bool) -> Felt:
         """Violations by devices and drivers, the weakest kernel level, and the strain on drivers.
 
         Every device and every machine must be satisfied, so that their alternatives are combined; the level is that
@@ -181,7 +172,7 @@ class Scale:
         """
         target = self._target
         if option.vendor in {"", "cpu"}:
-            unfit = (one.bit for one in self._models if is_below(option, one) or is_foreign(option, one))
+            unfit = (one.bit for one in self._models if isinstance(self.runs(option, one), Clash))
             return (sum(unfit),), 0, 0
         violations: Alternatives = (target.nothing,)
         level = 0
@@ -195,90 +186,42 @@ class Scale:
         return violations, level, strain
 
     def _device(self, option: Option, device: Device, place: str, *, forward: bool) -> tuple[Alternatives, int]:
-        """How one device runs a build's kernels."""
-        if device.vendor != option.vendor:
-            return (device.bit,), NEVER
-        how = self.how(option, device)
-        if how == "none":
+        """How one device runs a build's kernels, and whether its driver lets it."""
+        level = level_of(self.runs(option, device))
+        if level == NEVER:
             return (device.bit,), NEVER
         machine = self._target.machines[device.machine]
-        nvidia = device.vendor == "nvidia"
-        if how == "ptx" and nvidia and not forward and not self.compiles_ptx(option, machine, place):
-            return either((device.bit,), (machine.bit,)), LEVELS["ptx"]
-        return self._served(device, place), LEVELS[how]
+        if level == PTX and device.vendor == "nvidia" and not forward and not self._compiles(option, machine, place):
+            return either((device.bit,), (machine.bit,)), PTX
+        return self._served(device, place), level
 
-    def how(self, option: Option, device: Device) -> str:
-        """How a device of the build's vendor runs its kernels; kernels from elsewhere are that package's business."""
-        code = option.build.kernels
-        if code == ("-",) or not device.target:
-            return "native"
-        if not code:
-            is_left_out = self._certain and option.is_framework
-            return "unknown" if self.may_run(option, device) and not is_left_out else "none"
-        how = self._known.hardware.kernels(device.target, code)
-        return "none" if how == "ptx" and self.is_past_cudnn(option, device) else how
+    def runs(self, option: Option, device: Device) -> Verdict:
+        """Whether a device runs a build's code; a framework's unknown code counts as none where that is asked for."""
+        found = kernels.verdict(self._matrix, device.vendor, device.target, option.build)
+        if self._certain and option.is_framework and isinstance(found, Unknown):
+            return Clash(found.why, found.rows)
+        return found
 
-    def may_run(self, option: Option, device: Device) -> bool:
-        """Whether nothing known speaks against a build of unknown kernels on a device."""
-        return self._may_have_code(option, device) and not self.is_past_cudnn(option, device)
-
-    def _may_have_code(self, option: Option, device: Device) -> bool:
-        """Whether a build of unknown kernels could run on a device at all.
-
-        Code for a Jetson is made for it alone, so a build that does not name it has none; a CUDA build holds no machine
-        code that its toolkit could not yet make; and a ROCm build holds none for targets that its ROCm release's own
-        libraries are not built for.
-        """
-        if device.target in self._known.matrix.families.integrated:
-            return False
-        if option.kind == "cuda":
-            first = self._known.hardware.first_cuda(device.target)
-            return not first or versions.release(option.number) >= versions.release(first)
-        targets = self._known.hardware.rocm_targets(option.number) if option.kind == "rocm" else ()
-        return not targets or device.target.partition(":")[0] in targets
-
-    def is_past_cudnn(self, option: Option, device: Device) -> bool:
-        """Whether a device is newer than anything the build's cuDNN has code for: PTX of the build alone does not help.
-
-        Source: cuDNN support matrices, supported architectures (rows of ``cudnn``).
-        """
-        last = self._known.hardware.cudnn_ceiling(option.build.cudnn, option.number) if option.kind == "cuda" else ()
-        number = sm(device.target)
-        return bool(last) and number is not None and (number.major, number.minor) > last
-
-    def compiles_ptx(self, option: Option, machine: Machine, place: str) -> bool:
-        """Whether a driver can compile a build's PTX: it must know the PTX of that toolkit, hence be as new as it.
-
-        Source: CUDA Compatibility, "minor version compatibility" (no JIT of PTX from a newer toolkit).
-        """
-        return not machine.number or self._is_as_new(option, machine, place)
-
-    def _is_as_new(self, option: Option, machine: Machine, place: str) -> bool:
-        """Whether a driver is at least the one released for a build's CUDA; by branch where NVIDIA gives no number."""
-        floor = self.floor(option, place)
-        if floor is None:
-            return False
-        if floor.exact:
-            return machine.number >= versions.release(floor.exact)
-        reported = self._known.hardware.driver_cuda(machine.driver, self.is_windows(place))
-        return bool(reported) and versions.release(reported) >= versions.release(option.number)
+    def _compiles(self, option: Option, machine: Machine, place: str) -> bool:
+        """Whether a driver can compile a build's PTX; one that is not known can."""
+        return not machine.number or driver.compiles(
+            self._matrix, option.number, machine.version, self.is_windows(place)
+        )
 
     def _served(self, device: Device, place: str) -> Alternatives:
         """Whether the driver knows the device at all: new enough for its first toolkit, not past its last branch."""
         machine = self._target.machines[device.machine]
         if not machine.number or device.vendor != "nvidia":
             return FITS
-        first, _ = self.driver_span(device, place)
-        if (first and machine.number < versions.release(first)) or self.past_branch(device, place):
-            return either((device.bit,), (machine.bit,))
-        return FITS
+        found = driver.serves(self._matrix, device.target, machine.version, self.is_windows(place))
+        return either((device.bit,), (machine.bit,)) if isinstance(found, Clash) else FITS
 
     def past_branch(self, device: Device, place: str) -> int:
         """The last driver branch that serves a device, where its machine's driver is of a later one; else 0."""
-        machine, (_, last) = self._target.machines[device.machine], self.driver_span(device, place)
-        if not last or not machine.number:
+        machine = self._target.machines[device.machine]
+        if not machine.number:
             return 0
-        return last if self._known.hardware.branch_number(machine.driver, self.is_windows(place)) > last else 0
+        return driver.past_branch(self._matrix, device.target, machine.version, self.is_windows(place))
 
     def is_windows(self, place: str) -> bool:
         """Whether the numbers of NVIDIA's drivers are those of Windows: there, and in WSL, whose driver is Windows'.
@@ -289,13 +232,7 @@ class Scale:
 
     def driver_span(self, device: Device, place: str) -> tuple[str, int]:
         """The first driver version and the last driver branch that serve a device; empty and 0 where unbounded."""
-        row = (
-            self._known.matrix.capability(device.target.partition(":")[0]) if device.target.startswith("sm_") else None
-        )
-        if row is None or row.integrated:
-            return "", 0
-        floor = self._known.hardware.floor(row.first_cuda, self.is_windows(place))
-        return floor.exact if floor else "", int(row.last_driver.removeprefix("R") or 0)
+        return driver.span(self._matrix, device.target, self.is_windows(place))
 
     def _driver(self, option: Option, machine: Machine, place: str, *, forward: bool) -> tuple[Alternatives, int]:
         """Whether a machine's drivers carry a build, and the strain on them.
@@ -308,40 +245,33 @@ class Scale:
         if machine.number and option.vendor != "nvidia" and option.vendor not in machine.vendors:
             violations = both(violations, (machine.bit,))
         if option.kind == "rocm" and machine.amdgpu:
-            floor = self._known.hardware.amdgpu_floor(option.number)
-            if floor and machine.amdgpu < versions.release(floor):
+            stated = ".".join(map(str, machine.amdgpu))
+            if isinstance(driver.amdgpu(self._matrix, option.number, stated), Clash):
                 violations = both(violations, (machine.amdgpu_bit,))
         if option.on_board:  # the numbers of a Jetson's driver are no branch of the desktop's
-            cudas = self._known.hardware.board_cudas(machine.l4t)
-            return both(violations, (machine.l4t_bit,)) if cudas and option.number not in cudas else violations, 0
+            carried = driver.board(self._matrix, option.number, machine.l4t)
+            return both(violations, (machine.l4t_bit,)) if isinstance(carried, Clash) else violations, 0
         if option.kind != "cuda" or not machine.number:
             return violations, 0
         if forward:
             return both(violations, self.forwards(option.number, machine)), FORWARD
-        carried, strain = self._cuda_driver(option, machine, place)
-        return both(violations, carried), strain
+        own = option.build.driver
+        found = driver.verdict(self._matrix, option.number, machine.version, self.is_windows(place), own)
+        if isinstance(found, Clash):
+            return both(violations, (machine.bit,)), 0
+        return violations, int(found != Fits())
 
     def forwards(self, cuda: str, machine: Machine) -> Alternatives:
         """Whether the cuda-compat package of a CUDA release runs on a machine's driver, be it needed there or not.
 
         The image's loader path puts it before the host's own, so that it must run on every machine of the target.
         """
-        if not machine.number or (machine.forward and self._known.hardware.forward_package(cuda, machine.driver)):
+        if not machine.number or (machine.forward and driver.compat_package(self._matrix, cuda, machine.driver)):
             return FITS
         return (machine.bit,)
 
-    def _cuda_driver(self, option: Option, machine: Machine, place: str) -> tuple[Alternatives, int]:
-        """Whether an NVIDIA driver carries a CUDA build: strain 0 from its own floor up, 1 by minor compatibility."""
-        floor, own = self.floor(option, place), option.build.driver
-        if own and machine.number < versions.release(own):
-            return (machine.bit,), 0
-        if self._is_as_new(option, machine, place):
-            return FITS, 0
-        is_open = floor is None or not (floor.exact or floor.family)
-        if is_open or (floor and floor.family and machine.number >= versions.release(floor.family)):
-            return FITS, 1
-        return (machine.bit,), 0
-
     def floor(self, option: Option, place: str) -> Floor | None:
         """Driver floors of a CUDA build's runtime."""
-        return self._known.hardware.floor(option.number, self.is_windows(place)) if option.kind == "cuda" else None
+        if option.kind != "cuda":
+            return None
+        return driver.floor(self._matrix, option.number, self.is_windows(place))
