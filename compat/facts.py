@@ -77,6 +77,11 @@ class Host(Facts):
         reading = self.reading(name)
         return isinstance(reading, Fact) and reading.value is None
 
+    def is_option(self, name: str) -> bool:
+        """Whether an option of the command stated ``name``; what a file says of its own sources does not count."""
+        reading = self.reading(name)
+        return isinstance(reading, Fact) and reading.option
+
     def source(self, name: str) -> str:
         """Where ``name`` was read or tried."""
         return self.reading(name).source

@@ -6,7 +6,7 @@ JSON and replayed byte for byte (:func:`dump`, :func:`load`).
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from compat.errors import InputError
@@ -15,6 +15,7 @@ from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from dataclasses import Field
 
 SCHEMA: Final = "envcheck.resolve/1"
 _LONGEST: Final = 20_000  # characters; explanations of conflicts cite many sources, nothing else is long
@@ -209,6 +210,22 @@ class Conflict:
     why: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to the resolver as a value.
+
+    Attributes:
+        requirements: what is asked for.
+        options: what is stated of the target: names of options without dashes (``gpu``, ``driver``, ``python``), each
+            with its value, in the order in which they are typed.
+        cpu: whether a CPU build is asked for.
+    """
+
+    requirements: tuple[str, ...]
+    options: tuple[tuple[str, str], ...] = ()
+    cpu: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
     """A change that was checked to work.
@@ -217,9 +234,10 @@ class Remedy:
         text: the deed in words.
         changes: what changes, by name (``{"driver": "525.60.13"}``, ``{"torch": "2.0.1+cu118"}``).
         status: the outcome with the change applied: always ``plan`` unless the check itself could not decide.
-        command: the command that would then succeed.
+        command: the command that would then succeed; written where the whole question is known, as are ``commands``.
         plans: the plans it leads to (two for a split into two images).
         commands: where it leads to several plans, the command for each of them, in their order.
+        asks: the questions that lead to the plans; none where a change cannot be asked for.
     """
 
     text: str
@@ -228,6 +246,7 @@ class Remedy:
     command: str = ""
     plans: tuple[Plan, ...] = ()
     commands: tuple[str, ...] = ()
+    asks: tuple[Ask, ...] = field(default=(), compare=False, metadata={"unpublished": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,10 +302,15 @@ def load(document: Any, where: str) -> Answer:
     return answer
 
 
+def is_published(item: Field[Any]) -> bool:
+    """Whether a field of a value is part of its JSON."""
+    return "unpublished" not in item.metadata
+
+
 def _plain(value: Any) -> Any:
     """A value as JSON has it; keys in order, so that equal plans are equal bytes."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value) if is_published(item)}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, dict):

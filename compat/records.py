@@ -9,10 +9,17 @@ from compat.lazy import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that was read: ``value`` (``None`` for a known absence) and ``source``, where it was read."""
+    """Something that was read, or stated by an option of the command.
+
+    Attributes:
+        value: what was read; ``None`` for a known absence.
+        source: where it was read, or the option.
+        option: whether an option stated it.
+    """
 
     value: Any
     source: str = ""
+    option: bool = False
 
 
 @dataclass(frozen=True, slots=True)

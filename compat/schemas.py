@@ -11,6 +11,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from compat import ci, facts, findings, kernels, plan
+from compat.plan import is_published
 from compat.render import explanation
 
 Schema = dict[str, Any]
@@ -216,7 +217,7 @@ def shape(hint: Any, *, required: tuple[str, ...] | None = None, skip: tuple[str
 def _object(kind: Any, required: tuple[str, ...] | None, skip: tuple[str, ...]) -> Schema:
     """A frozen value as an object; what has a default may be left out by older writers."""
     hints = get_type_hints(kind, localns={"Mapping": Mapping, "Finding": Any})
-    names = [item.name for item in fields(kind) if item.name not in skip]
+    names = [item.name for item in fields(kind) if item.name not in skip and is_published(item)]
     always = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]
     demanded = list(required if required is not None else (name for name in always if name in names))
     body: Schema = {"type": "object", "properties": {name: shape(hints[name]) for name in names}}

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.app import gate, hosts
+from compat.app.asking import Asking, written
 from compat.app.files import is_text, only_once, read_text, shown
-from compat.app.retyping import Asking, retyped
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 from compat.lazy import dataclass
@@ -212,5 +212,5 @@ def _commands(answer: Answer, question: Question) -> tuple[str, ...]:
     if question.report or question.image or question.python:
         return ()
     hosts = (question.host,) if question.host else ()
-    command = retyped(answer, Asking(words=question.words), hosts=hosts).fixes[0].command
+    command = written(answer, Asking(words=question.words), hosts=hosts).fixes[0].command
     return (command,) if command else ()

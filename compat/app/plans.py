@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.app import hosts
+from compat.app.asking import ASKING, Asking, written
 from compat.app.files import only_once
-from compat.app.retyping import ASKING, Asking, retyped
 from compat.app.stored import stored
 from compat.errors import InputError
 from compat.lazy import dataclass
@@ -102,7 +102,7 @@ def replies(requirements: Sequence[str], target: Target, matrix: Matrix, *, imag
 def _repeatable(answer: Answer, target: Target, names: tuple[str, ...]) -> Answer:
     """The answer with the rest of the question in the commands of its fixes."""
     prefer = "" if target.prefer == PREFERENCES[0] else target.prefer
-    return retyped(answer, target.asking, hosts=names, cpu=target.cpu, prefer=prefer)
+    return written(answer, target.asking, hosts=names, cpu=target.cpu, prefer=prefer)
 
 
 def outdated(plan: Plan, matrix: Matrix) -> str:

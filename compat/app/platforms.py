@@ -116,7 +116,7 @@ def _narrowed(plan: Plan, archs: Sequence[str]) -> Plan:
 
 def _on(target: Target, arch: str, names: Sequence[str]) -> Target:
     """The target on one platform; a fix keeps all that were asked for, unless it leaves this very architecture."""
-    swap = (f"--arch {arch}", f"--platform {','.join(names)}")
+    swap = (("arch", arch), ("platform", ",".join(names)))
     return replace(target, arch=arch, asking=replace(target.asking, swap=swap))
 
 

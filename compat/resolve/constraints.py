@@ -9,6 +9,8 @@ from compat.resolve.situation import Soft
 if TYPE_CHECKING:
     from typing import Literal
 
+    from compat.facts import Host
+
 
 class Constraints:
     """Soft constraints so far, what had to be assumed (``conditions``), and why nothing can be said (``unknowns``)."""
@@ -28,6 +30,6 @@ class Constraints:
         self.softs.append(Soft(bit, kind, subject, value, text, source))
         return bit
 
-    def fact(self, subject: str, value: str, text: str, source: str) -> int:
-        """A soft constraint from a fact of the host or from an option, told apart by where it was read."""
-        return self.add("option" if source.startswith("--") else "host", subject, value, text, source)
+    def fact(self, subject: str, value: str, text: str, host: Host, name: str) -> int:
+        """A soft constraint from the fact ``name`` of a host, which an option may have stated."""
+        return self.add("option" if host.is_option(name) else "host", subject, value, text, host.source(name))

@@ -72,10 +72,10 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
 
 def _runtime(host: Host, into: Constraints) -> tuple[str, int]:
     """The runtime asked for by ``--cuda`` or ``--rocm``; a toolkit that merely lies on the host asks for nothing."""
-    for fact, option, kind, title in (("cuda_toolkit", "--cuda", "cuda", "CUDA"), ("rocm", "--rocm", "rocm", "ROCm")):
-        if host.value(fact) and host.source(fact) == option:
+    for fact, kind, title in (("cuda_toolkit", "cuda", "CUDA"), ("rocm", "rocm", "ROCm")):
+        if host.value(fact) and host.is_option(fact):
             value = versions.minor(host.value(fact)) if "." in host.value(fact) else host.value(fact)
-            return f"{kind}{value}", into.fact("runtime", f"{kind}{value}", f"{title} {value}", option)
+            return f"{kind}{value}", into.fact("runtime", f"{kind}{value}", f"{title} {value}", host, fact)
     return "", 0
 
 
@@ -86,7 +86,7 @@ def _python(host: Host, into: Constraints) -> tuple[str, int]:
     stated = str(host.python)
     threads = "t" if stated.endswith("t") else ""
     minor = versions.minor(_dotted("python", stated, "3.11").removesuffix("t")) + threads
-    return minor, into.fact("python", minor, f"Python {minor}", host.source("python"))
+    return minor, into.fact("python", minor, f"Python {minor}", host, "python")
 
 
 def _dotted(name: str, value: str, example: str) -> str:
@@ -104,13 +104,13 @@ def _dotted(name: str, value: str, example: str) -> str:
 
 def _os(host: Host, into: Constraints) -> tuple[str, int]:
     """The system of the image, where an option asks for one: an image brings its own, whatever the host runs."""
-    if not host.os or not host.source("os").startswith("--"):
+    if not host.os or not host.is_option("os"):
         return "", 0
     if host.platform in FOREIGN:
         if any(letter.isdigit() for letter in host.os):
             into.conditions.append(f"the matrix tells no releases of {host.os.rstrip('0123456789. ')} apart")
         return "", 0
-    return host.os, into.fact("os", host.os, f"system {host.os}", host.source("os"))
+    return host.os, into.fact("os", host.os, f"system {host.os}", host, "os")
 
 
 def _lowest(hosts: Sequence[Host], name: str, wording: str, into: Constraints) -> tuple[str, int]:
@@ -119,7 +119,7 @@ def _lowest(hosts: Sequence[Host], name: str, wording: str, into: Constraints) -
     if not given:
         return "", 0
     host = min(given, key=lambda host: versions.release(_dotted(name, host.value(name), "2.35")))
-    return host.value(name), into.fact(name, host.value(name), wording.format(host.value(name)), host.source(name))
+    return host.value(name), into.fact(name, host.value(name), wording.format(host.value(name)), host, name)
 
 
 def _flags(hosts: Sequence[Host], into: Constraints) -> tuple[frozenset[str] | None, int]:
@@ -129,4 +129,4 @@ def _flags(hosts: Sequence[Host], into: Constraints) -> tuple[frozenset[str] | N
         return None, 0
     flags = frozenset.intersection(*(frozenset(host.cpu_flags or ()) for host in given))
     name = given[0].cpu or "this processor"
-    return flags, into.fact("cpu_flags", name, f"features of {name}", given[0].source("cpu_flags"))
+    return flags, into.fact("cpu_flags", name, f"features of {name}", given[0], "cpu_flags")

@@ -50,7 +50,7 @@ def read_machines(
         for device in found.used:
             if device not in bits:
                 text = f"GPU {device.label}"
-                bits[device] = into.fact(f"gpu{len(bits)}", typed_name(device, known), text, host.source("gpus"))
+                bits[device] = into.fact(f"gpu{len(bits)}", typed_name(device, known), text, host, "gpus")
             fleet.append(bits[device])
     devices = tuple(device.with_bit(bit) for device, bit in bits.items())
     return tuple(read), devices, tuple(fleet), tuple(idle)
@@ -75,14 +75,14 @@ def _machine(host: Host, into: Constraints, cpu: bool) -> Machine:
         if number[-1] == ENDLESS:
             into.conditions.append(f"driver {text} is read as the newest release of branch {text}")
         side = " of Windows" if is_wsl(host) else ""
-        bit = into.fact("driver", text, f"NVIDIA driver {text}{side}", host.source("driver"))
+        bit = into.fact("driver", text, f"NVIDIA driver {text}{side}", host, "driver")
         machine = Machine(text, number, bit)
     text = host.amdgpu
     if text and versions.is_release(text):
-        bit = into.fact("amdgpu", text, f"AMD driver {text}", host.source("amdgpu"))
+        bit = into.fact("amdgpu", text, f"AMD driver {text}", host, "amdgpu")
         machine = replace(machine, amdgpu=versions.release(text), amdgpu_bit=bit)
     if l4t := host.l4t:
-        bit = into.fact("l4t", l4t, f"L4T {l4t}", host.source("l4t"))
+        bit = into.fact("l4t", l4t, f"L4T {l4t}", host, "l4t")
         machine = replace(machine, l4t=l4t, l4t_bit=bit)
     return machine
 
@@ -98,7 +98,7 @@ def no_gpu(hosts: Sequence[Host], into: Constraints) -> int:
     if isinstance(reading, Fact):
         names = ", ".join(gpu.name or gpu.pci or gpu.vendor for gpu in reading.value or ())
         seen = f"no GPU that a GPU build can use (only {names})" if names else "no GPU"
-        return into.fact("no-gpu", "none", seen, host.source("gpus"))
+        return into.fact("no-gpu", "none", seen, host, "gpus")
     assert isinstance(reading, Unknown)
     why = "" if reading.why == "not given" else f" (its GPUs are unknown: {reading.why})"
     into.conditions.append(f"the target has a GPU for which the plan carries native code{why}")

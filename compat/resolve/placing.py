@@ -34,12 +34,12 @@ def read_places(hosts: Sequence[Host], devices: Sequence[Device], into: Constrai
     if not host.arch and not implied:
         said = "arm64" if platform == "darwin" else usual  # Apple's word for it
         into.conditions.append(f"the machine's architecture is assumed to be {said}")
-    arch_bit = into.fact("arch", arch, f"architecture {arch}", host.source("arch")) if host.arch else 0
+    arch_bit = into.fact("arch", arch, f"architecture {arch}", host, "arch") if host.arch else 0
     platform_bit = 0
-    if is_wsl(stated) and stated.source("platform").startswith("--"):
-        into.fact("platform", "wsl2", "platform wsl2", stated.source("platform"))  # only ever repeated, never broken
+    if is_wsl(stated) and stated.is_option("platform"):
+        into.fact("platform", "wsl2", "platform wsl2", stated, "platform")  # only ever repeated, never broken
     elif platform != "linux":
-        platform_bit = into.fact("platform", platform, f"platform {platform}", stated.source("platform"))
+        platform_bit = into.fact("platform", platform, f"platform {platform}", stated, "platform")
     tags = {place_of(platform, arch): 0}
     for other, cost in (
         (arch, platform_bit),

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final
 from compat.joints.build import split_runtime
 from compat.plan import Remedy
 from compat.resolve import relaxing
+from compat.resolve.asks import for_cpu, for_gpus, mended, without
 from compat.resolve.changes import branch_ended, changes_of, subject
-from compat.resolve.commanding import cpu_command, gpu_command, half_command, mended_command, with_gpu_command
 from compat.resolve.planning import plan_of
 from compat.resolve.search import Search
 from compat.versions import meets
@@ -171,7 +171,7 @@ def _told(search: Search, softs: Sequence[Soft], plan: Plan) -> Remedy | None:
         said = [old if old.key in {"driver", "gpu"} else new for old, new in zip(said, told, strict=True)]
         plan, changes = then, {one.key: one.value for one in said}
     text = " and ".join(one.text for one in said)
-    return Remedy(text=text, changes=changes, command=mended_command(search, softs, changes, plan), plans=(plan,))
+    return Remedy(text=text, changes=changes, asks=mended(search, softs, changes, plan), plans=(plan,))
 
 
 def _concrete(search: Search, softs: Sequence[Soft], changes: dict[str, str]) -> Situation | None:
@@ -214,7 +214,7 @@ def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
         text = f"let {device.label} borrow the code of {row.borrows}, which AMD does not support: "
         text += f"set HSA_OVERRIDE_GFX_VERSION={row.override} and take the plan of {row.borrows}"
         changes, plans = {"HSA_OVERRIDE_GFX_VERSION": row.override}, (replace(plan, env=env),)
-        yield Remedy(text=text, changes=changes, command=gpu_command(search, {device: row.borrows}), plans=plans)
+        yield Remedy(text=text, changes=changes, asks=(for_gpus(search, {device: row.borrows}),), plans=plans)
 
 
 def _pairs(search: Search, sets: Sequence[int]) -> Iterator[Remedy]:
@@ -238,9 +238,9 @@ def _per_gpu(search: Search, sets: Sequence[int]) -> list[Remedy]:
     if not whole:
         return []
     told = ", ".join(f"{plan.runtime} for {device.label}" for plan, device in zip(whole, devices, strict=True))
-    commands = tuple(gpu_command(search, {device: ""}) for device in devices)
+    asks = tuple(for_gpus(search, {device: ""}) for device in devices)
     changes = {"images": str(len(whole))}
-    return [Remedy(text=f"make one image per GPU: {told}", changes=changes, commands=commands, plans=whole)]
+    return [Remedy(text=f"make one image per GPU: {told}", changes=changes, asks=asks, plans=whole)]
 
 
 def _split(search: Search) -> list[Remedy]:
@@ -268,8 +268,8 @@ def _split(search: Search) -> list[Remedy]:
         if plans := _plans(search, dropped):
             halves = [", ".join(build.requirement for build in plan.builds if build.asked) for plan in plans]
             text = f"split into two images: {halves[0]} in one, {halves[1]} in the other"
-            commands = tuple(half_command(search, bits) for bits in dropped)
-            return [Remedy(text=text, changes={"images": "2"}, commands=commands, plans=plans)]
+            asks = tuple(without(search, bits) for bits in dropped)
+            return [Remedy(text=text, changes={"images": "2"}, asks=asks, plans=plans)]
     return []
 
 
@@ -296,7 +296,7 @@ def _cpu(search: Search) -> list[Remedy]:
         Remedy(
             text="if a CPU build will do, ask for one with --cpu; none is chosen unasked",
             changes={"cpu": "true"},
-            command=cpu_command(search),
+            asks=(for_cpu(search),),
             plans=(plan,),
         )
     ]
@@ -311,4 +311,4 @@ def _with_gpu(search: Search) -> list[Remedy]:
         return []
     names = ", ".join(build.requirement for build in plan.builds if build.asked)
     text = f"leave --cpu out, on a machine with a GPU: {names} for {plan.runtime}"
-    return [Remedy(text=text, changes={"cpu": "false"}, command=with_gpu_command(search), plans=(plan,))]
+    return [Remedy(text=text, changes={"cpu": "false"}, asks=(without(search, 0),), plans=(plan,))]

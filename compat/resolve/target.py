@@ -66,24 +66,24 @@ def from_options(
     if gpus:
         found = tuple(gpu(matrix, text) for text in gpus)
         _demand_vendors(found, driver=driver, cuda=cuda, rocm=rocm)
-        readings["gpus"] = Fact(found, "--gpu")
+        readings["gpus"] = Fact(found, "--gpu", option=True)
     if driver:
         driver_number(driver)
-        readings["driver"] = Fact(driver, "--driver")
+        readings["driver"] = Fact(driver, "--driver", option=True)
     for name, value, option in (("cuda_toolkit", cuda, "--cuda"), ("rocm", rocm, "--rocm")):
         if value:
-            readings[name] = Fact(_number(value, option), option)
+            readings[name] = Fact(_number(value, option), option, option=True)
     if python:
-        readings["python"] = Fact(_python(python), "--python")
+        readings["python"] = Fact(_python(python), "--python", option=True)
     if os and _WSL.fullmatch(os.strip().lower()):
-        readings["platform"] = Fact("wsl2", "--os")
+        readings["platform"] = Fact("wsl2", "--os", option=True)
     elif os and (platform := _platform(os)):
-        readings["platform"] = Fact(platform, "--os")
-        readings["os"] = Fact(os, "--os")
+        readings["platform"] = Fact(platform, "--os", option=True)
+        readings["os"] = Fact(os, "--os", option=True)
     elif os:
-        readings["os"] = Fact(_os(matrix, os), "--os")
+        readings["os"] = Fact(_os(matrix, os), "--os", option=True)
     if arch:
-        readings["arch"] = Fact(architecture(arch), "--arch")
+        readings["arch"] = Fact(architecture(arch), "--arch", option=True)
     return driver_settled(Host(readings), matrix)
 
 
@@ -93,10 +93,10 @@ def driver_settled(host: Host, matrix: Matrix) -> Host:
     Raises:
         InputError: if that is a branch of NVIDIA's driver, or if ROCm is asked for beside an NVIDIA GPU's driver.
     """
-    if host.source("driver") != "--driver":
+    if not host.is_option("driver"):
         return host
     vendors = {one.vendor.lower() for one in host.gpus or ()}
-    asks_rocm = host.source("rocm") == "--rocm"
+    asks_rocm = host.is_option("rocm")
     if not asks_rocm and vendors != {"amd"}:
         return host
     other = "--rocm" if asks_rocm else "--gpu"
@@ -110,9 +110,7 @@ def driver_settled(host: Host, matrix: Matrix) -> Host:
 def for_image(host: Host) -> Host:
     """A host without the facts that a container's image replaces, unless an option states them."""
     kept = {
-        name: reading
-        for name, reading in host.readings.items()
-        if name not in IMAGE_BRINGS or reading.source.startswith("--")
+        name: reading for name, reading in host.readings.items() if name not in IMAGE_BRINGS or host.is_option(name)
     }
     return Host(kept)
 

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from factory import Settings, write
 
+from compat.app.asking import Asking, written
 from compat.app.plans import Target
 from compat.app.platforms import foreign, named, planned_for
-from compat.app.retyping import Asking, retyped
 from compat.build import outcome, parcel
 from compat.errors import InputError, InputErrors, NoPlanError
 from compat.matrix import matrix
-from compat.plan import Answer, Remedy, dump, load
+from compat.plan import Answer, Ask, Remedy, dump, load
 
 OBSERVED = Path(__file__).parents[2] / "matrix" / "observed"
 BOTH = ("linux/amd64", "linux/arm64")
@@ -243,17 +243,18 @@ def test_the_engine_is_told_the_platforms_unless_they_are_its_own(archs, found):
 
 
 @pytest.mark.parametrize(
-    ("command", "typed"),
+    ("ask", "typed"),
     [
         (
-            "envcheck resolve jax==1 --arch aarch64",
+            Ask(("jax==1",), (("arch", "aarch64"),)),
             "envcheck build --framework jax==1 --platform linux/amd64,linux/arm64",
         ),
-        ("envcheck resolve jax --arch x86_64", "envcheck build --framework jax --arch x86_64"),
-        ("envcheck resolve jax --cpu", "envcheck build --framework jax --cpu"),
+        (Ask(("jax",), (("arch", "x86_64"),)), "envcheck build --framework jax --arch x86_64"),
+        (Ask(("jax",), cpu=True), "envcheck build --framework jax --cpu"),
     ],
 )
-def test_a_fix_keeps_the_platforms_unless_it_leaves_one(command, typed):
-    asking = Asking("build", "--framework", swap=("--arch aarch64", "--platform linux/amd64,linux/arm64"))
-    fix = Remedy(text="x", changes={}, command=command)
-    assert retyped(Answer(status="conflict", fixes=(fix,)), asking).fixes[0].command == typed
+def test_a_fix_keeps_the_platforms_unless_it_leaves_one(ask, typed):
+    swap = (("arch", "aarch64"), ("platform", "linux/amd64,linux/arm64"))
+    fix = Remedy(text="x", changes={}, asks=(ask,))
+    asking = Asking("build", "--framework", swap=swap)
+    assert written(Answer(status="conflict", fixes=(fix,)), asking).fixes[0].command == typed

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from compat import facts
+from compat.app.asking import written
 from compat.matrix import Matrix, matrix
 from compat.plan import Answer, Plan, dump, load
 from compat.resolve import resolve
@@ -35,7 +36,8 @@ def real() -> Matrix:
 
 def answer_to(case: dict[str, Any]) -> Answer:
     host = from_options(real(), **case.get("target", {})).over(facts.load(case.get("host", {}), "case"))
-    return resolve(case["request"], host, real(), cpu=case.get("cpu", False), prefer=case.get("prefer", "proven"))
+    cpu = case.get("cpu", False)
+    return written(resolve(case["request"], host, real(), cpu=cpu, prefer=case.get("prefer", "proven")), cpu=cpu)
 
 
 @pytest.mark.parametrize(("table", "case"), CASES, ids=[f"{table}: {case['name']}" for table, case in CASES])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compat.plan import Answer
 
 FRAMEWORKS = sorted(name for name, row in real().packages.items() if row.kind == "framework")
-LINUX = Host({"arch": Fact("x86_64", "--arch")})
+LINUX = Host({"arch": Fact("x86_64", "--arch", option=True)})
 
 
 def releases(package: str) -> list[str]:

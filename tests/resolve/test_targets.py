@@ -218,7 +218,7 @@ def test_places(platform: str, arch: str, place: str) -> None:
 
 def test_a_toolkit_on_the_host_asks_for_nothing_but_the_option_does() -> None:
     lying_about = seen(Host({"cuda_toolkit": Fact("12.6", "nvcc")}))
-    asked = seen(Host({"cuda_toolkit": Fact("11.8", "--cuda")}))
+    asked = seen(Host({"cuda_toolkit": Fact("11.8", "--cuda", option=True)}))
     assert (lying_about.runtime, asked.runtime) == ("", "cuda11.8")
 
 
@@ -239,7 +239,7 @@ def test_a_plan_for_an_unknown_machine_says_what_it_assumes() -> None:
 
 def test_members_tell_options_from_facts_of_the_host() -> None:
     question = Question({**small()._stores[0].tables}, ["alpha"], [], {})
-    machine = Host({"driver": Fact("390.1", "--driver"), "gpus": Fact((card("sm_80"),), "nvml")})
+    machine = Host({"driver": Fact("390.1", "--driver", option=True), "gpus": Fact((card("sm_80"),), "nvml")})
     answer = resolve(question.requirements, machine, small())
     kinds = {member.text: member.kind for member in answer.conflicts[0].members if member.kind != "matrix"}
     assert kinds["NVIDIA driver 390.1"] == "option"

@@ -94,7 +94,10 @@ class Question:
         return Matrix(Rows(self.tables))
 
     def host(self) -> Host:
-        readings = {name: Fact(value, "--os" if name == "os" else "test") for name, value in self.facts.items()}
+        readings = {
+            name: Fact(value, "--os" if name == "os" else "test", option=name == "os")
+            for name, value in self.facts.items()
+        }
         if self.wsl:
             readings["platform"] = Fact("wsl2", "test")
         if self.gpus:

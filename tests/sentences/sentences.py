@@ -18,6 +18,7 @@ from rule_cases import FAULTY
 from rule_neighbours import SOUND
 
 from compat import sources
+from compat.app.asking import written
 from compat.app.doctor import Question, examine
 from compat.facts import host, plain
 from compat.lint import RULES as LINT
@@ -158,7 +159,9 @@ def _conflicts():
         asked = f"{' '.join(case['request'])} {case.get('target', '')} {case.get('host', '')}".rstrip()
         found[table].append(_answer(f"{case['name']}: {asked}", answer))
     for request, facts in own_cases.RESOLVE:
-        found["own"].append(_answer(f"{' '.join(request)} {facts}", resolve(request, host("test", **facts), MATRIX)))
+        found["own"].append(
+            _answer(f"{' '.join(request)} {facts}", written(resolve(request, host("test", **facts), MATRIX)))
+        )
     for table, blocks in found.items():
         yield f"conflicts-{table}.txt", "\n".join(filter(None, blocks))
 

@@ -1,15 +1,15 @@
-"""The commands of remedies: the question once more, as it is typed, with what a remedy changes.
+"""The questions of remedies: what was asked once more, with what a remedy changes.
 
-A question made of options stays one: a command that named no machine any more would be answered for the machine that
-it is typed on. A question about a machine's own facts is typed on the same machine, or with the same host file, which
-whoever asked adds; options overrule what was read there.
+A question made of options stays one: a question that describes no machine any more would be about the machine that it
+is asked on. A question about a machine's own facts is asked about the same machine, or with the same host file, which
+the caller adds; options overrule what was read there.
 """
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Final
 
+from compat.plan import Ask
 from compat.resolve.devices import typed_name, vendor_of
 
 if TYPE_CHECKING:
@@ -21,24 +21,27 @@ if TYPE_CHECKING:
     from compat.resolve.situation import Soft
     from compat.resolve.wishes import Wish
 
+# Name of an option without its dashes, and the value stated.
+Option = tuple[str, str]
+
 # Facts that an option states, by name; the driver of a machine whose GPUs are all AMD's is AMD's.
-_FLAGS: Final = {"driver": "--driver", "amdgpu": "--driver", "python": "--python", "os": "--os", "arch": "--arch"}
+_STATED: Final = {"driver": "driver", "amdgpu": "driver", "python": "python", "os": "os", "arch": "arch"}
 
 # What speaks for GPUs of one maker only.
 _OWN: Final = {"driver": "nvidia", "cuda": "nvidia", "amdgpu": "amd", "rocm": "amd"}
 
 # Options that describe a machine, so that the one at hand does not count.
-_DESCRIBING: Final = frozenset({"--gpu", "--driver", "--cuda", "--rocm", "--os", "--arch"})
+_DESCRIBING: Final = frozenset({"gpu", "driver", "cuda", "rocm", "os", "arch"})
 
 
-def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, str], plan: Plan) -> str:
-    """The command that asks with the constraints in ``softs`` changed; empty where a change cannot be typed.
+def mended(search: Search, softs: Sequence[Soft], changes: Mapping[str, str], plan: Plan) -> tuple[Ask, ...]:
+    """The question with the constraints in ``softs`` changed; none where a change cannot be asked for.
 
     A driver or a Python read from a machine is overruled by the option that states the new one, and so are GPUs of
-    which some are left out; that a GPU read from a machine is another one cannot be typed.
+    which some are left out; that a GPU read from a machine is another one cannot be asked for.
     """
     if not all(_is_typed(search, soft, changes) for soft in softs):
-        return ""
+        return ()
     dropped = {soft.bit for soft in softs}
     wishes = []
     for wish, bit in search.target.wishes:
@@ -50,69 +53,61 @@ def mended_command(search: Search, softs: Sequence[Soft], changes: Mapping[str, 
         options = [*_restated(search, left, dropped)]
     else:
         options = [*_repeated(search, dropped, _vendors(search, left, changes))]
-    return _joined(search, wishes, [*options, *_new_options(changes, plan)])
+    return (_whole(search, wishes, [*options, *_new_options(changes, plan)]),)
 
 
-def half_command(search: Search, dropped: int) -> str:
+def without(search: Search, dropped: int) -> Ask:
     """The question without the wishes in ``dropped``: one of several images for the same machine."""
     wishes = [wish.text for wish, bit in search.target.wishes if not bit & dropped]
-    return _joined(search, wishes, [*_repeated(search, set(), search.target.vendors)])
+    return _whole(search, wishes, [*_repeated(search, set(), search.target.vendors)])
 
 
-def gpu_command(search: Search, devices: Mapping[Device, str]) -> str:
+def for_gpus(search: Search, devices: Mapping[Device, str]) -> Ask:
     """The question for some of the target's GPUs alone; a text in place of a device stands for another one."""
     wishes = [wish.text for wish, _ in search.target.wishes]
     named = {device: text for device, text in devices.items() if text}
     options = [*_restated(search, [device for device in devices if device not in named], set(), named)]
-    return _joined(search, wishes, options)
+    return _whole(search, wishes, options)
 
 
-def cpu_command(search: Search) -> str:
+def for_cpu(search: Search) -> Ask:
     """The question once more for a CPU build: without GPUs, drivers and GPU runtimes, which it would contradict."""
-    kept = [
-        soft
-        for soft in search.target.softs
-        if soft.kind == "option" and soft.subject in {"python", "os", "arch", "platform"}
-    ]
-    options = [word for soft in kept for word in (soft.source, soft.value)]
-    if search.target.place == "linux_aarch64" and "--arch" not in options:
-        options += ["--arch", "aarch64"]  # a GPU may have implied it
-    return _joined(search, [wish.text for wish, _ in search.target.wishes], ["--cpu", *options])
+    kept = {"python", "os", "arch", "platform"}
+    softs = [soft for soft in search.target.softs if soft.kind == "option" and soft.subject in kept]
+    options = [_stated(soft) for soft in softs]
+    if search.target.place == "linux_aarch64" and "arch" not in dict(options):
+        options.append(("arch", "aarch64"))  # a GPU may have implied it
+    return _whole(search, [wish.text for wish, _ in search.target.wishes], options, cpu=True)
 
 
-def with_gpu_command(search: Search) -> str:
-    """The question once more without ``--cpu``."""
-    return half_command(search, 0)
+def _whole(search: Search, wishes: Sequence[str], options: Sequence[Option], *, cpu: bool = False) -> Ask:
+    """The whole question; where nothing else describes the machine any more, its architecture does."""
+    described = _DESCRIBING.intersection(dict(options)) or any(soft.kind == "host" for soft in search.target.softs)
+    place = search.target.place.partition("_")[2]
+    arch = [] if described else [("arch", "aarch64" if place in {"aarch64", "arm64"} else "x86_64")]
+    return Ask(tuple(wishes), (*options, *arch), cpu)
 
 
-def _joined(search: Search, wishes: Sequence[str], options: Sequence[str]) -> str:
-    """The whole command; where nothing else describes the machine any more, its architecture does."""
-    described = _DESCRIBING.intersection(options) or any(soft.kind == "host" for soft in search.target.softs)
-    place = search.target.place.partition("_")[2].replace("amd64", "x86_64")
-    arch = [] if described else ["--arch", "aarch64" if place in {"aarch64", "arm64"} else "x86_64"]
-    return shlex.join(["envcheck", "resolve", *wishes, *options, *arch])
-
-
-def _repeated(search: Search, dropped: set[int], vendors: frozenset[str]) -> Iterator[str]:
+def _repeated(search: Search, dropped: set[int], vendors: frozenset[str]) -> Iterator[Option]:
     """The question's own options without those in ``dropped`` and those that speak for GPUs of nobody left."""
     for soft in search.target.softs:
         if soft.kind == "option" and soft.bit not in dropped and _speaks(soft, vendors):
-            yield from (soft.source, _typed(soft))
+            yield _stated(soft)
 
 
 def _restated(
     search: Search, devices: Sequence[Device], dropped: set[int], named: Mapping[Device, str] | None = None
-) -> Iterator[str]:
+) -> Iterator[Option]:
     """Options for some GPUs in place of those that the target has, with all else that options can state."""
     vendors = frozenset(device.vendor for device in (*devices, *(named or ())))
     for soft in search.target.softs:
-        flag = _FLAGS.get(soft.subject, "") if soft.kind == "host" else soft.source
-        if soft.kind != "wish" and flag and not _is_gpu(soft) and soft.bit not in dropped and _speaks(soft, vendors):
-            yield from (flag, _typed(soft))
+        told = soft.kind == "option" or soft.subject in _STATED
+        if soft.kind != "wish" and told and not _is_gpu(soft) and soft.bit not in dropped and _speaks(soft, vendors):
+            yield _stated(soft)
     for device in devices:
-        yield from ("--gpu", typed_name(device, search.known))
+        yield "gpu", typed_name(device, search.known)
     for text in (named or {}).values():
-        yield from ("--gpu", text)
+        yield "gpu", text
 
 
 def _vendors(search: Search, left: Sequence[Device], changes: Mapping[str, str]) -> frozenset[str]:
@@ -137,7 +132,7 @@ def _is_typed(search: Search, soft: Soft, changes: Mapping[str, str]) -> bool:
     if soft.subject == "amdgpu" and search.target.vendors != {"amd"}:
         return False  # there --driver means NVIDIA's
     left_out = _is_gpu(soft) and changes.get("gpu", "").startswith("without ")
-    return soft.kind in {"wish", "option"} or soft.subject in {*_FLAGS, "runtime"} or left_out
+    return soft.kind in {"wish", "option"} or soft.subject in {*_STATED, "runtime"} or left_out
 
 
 def _requirement(wish: Wish, version: str, plan: Plan) -> str:
@@ -154,19 +149,24 @@ def _requirement(wish: Wish, version: str, plan: Plan) -> str:
     return f"{named}{listed}=={version}"
 
 
-def _typed(soft: Soft) -> str:
-    """The value of an option as it is typed: a runtime's without its kind."""
-    return soft.value.removeprefix("cuda").removeprefix("rocm") if soft.subject == "runtime" else soft.value
+def _stated(soft: Soft) -> Option:
+    """The option that states a constraint: a runtime's is named by its kind, a platform by its system."""
+    if soft.subject == "runtime":
+        kind = soft.value.rstrip("0123456789.")
+        return kind, soft.value.removeprefix(kind)
+    if _is_gpu(soft):
+        return "gpu", soft.value
+    return _STATED.get(soft.subject, "os"), soft.value
 
 
-def _new_options(changes: Mapping[str, str], plan: Plan) -> Iterator[str]:
+def _new_options(changes: Mapping[str, str], plan: Plan) -> Iterator[Option]:
     """The options that state the new values; a GPU that is left out needs none, and Linux is named by its release."""
     for name, value in changes.items():
-        if name in _FLAGS:
-            yield from (_FLAGS[name], value)
+        if name in _STATED:
+            yield _STATED[name], value
         elif name == "gpu" and not value.startswith("without "):
-            yield from ("--gpu", value)
+            yield "gpu", value
         elif name == "runtime" and value.startswith(("cuda", "rocm")):
-            yield from (f"--{value[:4]}", value[4:])
+            yield value[:4], value[4:]
         elif name == "platform" and plan.base_image:
-            yield from ("--os", plan.base_image.os)
+            yield "os", plan.base_image.os
