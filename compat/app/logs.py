@@ -22,9 +22,8 @@ def keep(log: str) -> str:
 
 
 def cause(log: str, matrix: Matrix) -> tuple[str, ...]:
-    """What the messages in a log say; noise, mere words and hints left out: a build's log is full of them."""
+    """What the messages in a log say, without those that harm nothing."""
     from compat.rules import signals
 
-    heard = signals.recognise(log, matrix)
-    said = (item.signal.meaning for item in heard.harmful if item.signal.program not in {signals.WORDS, signals.HINTS})
+    said = (item.signal.meaning for item in signals.recognise(log, matrix).harmful)
     return tuple(dict.fromkeys(said))[:3]

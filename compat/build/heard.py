@@ -28,7 +28,7 @@ def _explained(item: Probe) -> Probe:
     from compat.rules import signals
 
     heard = signals.recognise("\n".join([item.why, *_said(item)]), matrix()).harmful
-    known = [found.signal for found in heard if found.signal.program not in signals.MERE and found.signal.candidates]
+    known = [found.signal for found in heard if found.signal.candidates]
     if not known:
         return item
     codes = {code for row in known for code in row.candidates}

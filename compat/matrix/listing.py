@@ -244,6 +244,4 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "indexes": _of("indexes", "Package indexes", "name, url"),
     "dates": _of("dates", "Days of releases", "package, releases: days"),
     "signals": _of("signals", "Messages of programs", "signal, program, meaning"),
-    "terms": _of("terms", "Words of reports", "term, pattern"),
-    "phrases": _of("phrases", "Phrases of reports", "phrase, terms, meaning"),
 }

@@ -171,8 +171,6 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "kernel": MINOR, "cuda": MINOR, "os": OS, "capabilities": MINOR},
     rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
     rows.Signal: {"signal": NAME},
-    rows.Term: {"term": NAME},
-    rows.Phrase: {"phrase": NAME, "terms": NAME, "unless": NAME},
 }
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {

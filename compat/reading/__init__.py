@@ -2,8 +2,7 @@
 
 :func:`read` takes any text: a report, several, or an issue body with prose around them. The text is cleaned
 (:mod:`~compat.reading.damage`), laid out (:mod:`~compat.reading.page`), read by every format that betrays itself
-(:mod:`~compat.reading.programs`), sentences about the writer's machine beside them (:mod:`~compat.reading.spoken`), and
-the claims are weighed (:mod:`~compat.reading.merge`).
+(:mod:`~compat.reading.programs`), and the claims are weighed (:mod:`~compat.reading.merge`).
 """
 
 from __future__ import annotations
@@ -78,7 +77,6 @@ def read(text: str) -> Reading:
     >>> read("Driver Version: 535.54.03  CUDA Version: 12.2 | NVIDIA-SMI").host["driver"]
     '535.54.03'
     """
-    from compat.reading import spoken
     from compat.reading.merge import merge
     from compat.reading.page import Page
     from compat.reading.programs import COLUMNS, PROGRAMS
@@ -89,7 +87,7 @@ def read(text: str) -> Reading:
     marks = {program.NAME: tuple(program.recognise(page, found)) for program in PROGRAMS.values()}
     claims, unread = _claims(page, found, marks)
     own = _own(page, found, claims)
-    host, disputed = merge([*claims, *spoken.facts(page, own)])
+    host, disputed = merge(claims)
     spoke = {claim.program for claim in claims}
     names = tuple(p.NAME for p in PROGRAMS.values() if marks[p.NAME] or p.NAME in spoke)
     return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]), own)

@@ -13,14 +13,12 @@ from compat.facts import CATALOGUE
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report
 from compat.rules.case import Asked, Case, Missing, evidence, statements
 from compat.rules.gaps import not_judged
-from compat.rules.hearsay import by_messages, milder
-from compat.rules.mentioned import NAMED
+from compat.rules.hearsay import by_messages
 from compat.rules.pages import page_of
 from compat.rules.preparation import prepared
-from compat.rules.prose import heeded
 from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Rule
-from compat.rules.signals import WORDS, Hearing, recognise
+from compat.rules.signals import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.findings import Fix
     from compat.matrix import Matrix
-    from compat.rules.signals import Heard
 
 
 def judge_with(
@@ -49,7 +46,6 @@ def judge_with(
     """
     signals = recognise("\n".join((error, *statements(host))), matrix)
     host = prepared(host, signals, matrix, tuple(commands))
-    signals = heeded(signals, host, matrix)
     case = Case(host, matrix, signals, tuple(wishes), tuple(commands))
     asked = [_ask(code, rule, layer, case) for layer, (code, rule) in enumerate(rules.items())]
     wanted, unwanted = frozenset(select), frozenset(ignore)
@@ -112,9 +108,6 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
     heard = case.signals.pointing(item.code)
     quote = (Evidence("error", heard.line, "error text"),) if heard else ()
     facts = found.facts or tuple(name for name in item.facts if case.host.value(name) is not None)
-    if "gpus" in facts and case.host.source("gpus") == NAMED:  # words are no proof that the machine has the card
-        surest = "likely" if found.confidence == "certain" else found.confidence
-        found = replace(found, severity=milder(found.severity or item.rule.severity), confidence=surest)
     return Finding(
         code=item.code,
         severity=found.severity or item.rule.severity,
@@ -145,29 +138,22 @@ def _stands(host: Host, name: str) -> bool:
 def _ordered(findings: Sequence[Finding], asked: Sequence[Asked], case: Case) -> tuple[Finding, ...]:
     """Findings in the order of a report; see the module's first lines. The layer, from the hardware up, breaks ties."""
     layers = {item.code: item.layer for item in asked}
-    said = any(item.signal.program != WORDS for item in case.signals.telling)  # a fact outweighs mere words
+    said = bool(case.signals.telling)
 
     def key(finding: Finding) -> tuple[int, int, int, int, int, int]:
-        heard = case.signals.hinting(finding.code)
+        heard = case.signals.pointing(finding.code)
         place = heard.signal.candidates.index(finding.code) if heard else 0
         explains = 0 if heard or not said else 1
         return (
             RANK[finding.severity],
             explains,
             SURENESS[finding.confidence],
-            _vagueness(heard, case.signals),
+            len(heard.signal.candidates) if heard else 0,
             place,
             layers[finding.code],
         )
 
     return tuple(sorted(findings, key=key))
-
-
-def _vagueness(heard: Heard | None, signals: Hearing) -> int:
-    """How little a message tells: its candidates counted; of mere words their place, as their table is sorted."""
-    if heard is None:
-        return 0
-    return list(signals).index(heard) if heard.signal.program == WORDS else len(heard.signal.candidates)
 
 
 def _folded(findings: Sequence[Finding], rules: Mapping[str, type[Rule]]) -> tuple[Finding, ...]:

@@ -14,7 +14,6 @@ from compat.rules.case import evidence, statements
 from compat.rules.pages import page_of
 from compat.rules.remedies import spelled
 from compat.rules.rule import Found
-from compat.rules.signals import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,11 +69,6 @@ def _candidates(heard: Heard, items: Sequence[Asked], case: Case) -> list[Findin
     left = [item for item in items if not item.refuted]
     if not left:
         return [replace(_told(heard, items[0], case, "possible"), severity="info")]
-    if heard.signal.program == WORDS:
-        return [
-            replace(_told(heard, item, case, "possible"), severity="warning" if item is left[0] else "info")
-            for item in left[:_MANY]
-        ]
     sure: Confidence = "likely" if len(items) == 1 or (len(left) == 1 and len(items) == 2) else "possible"
     first = _told(heard, left[0], case, sure)
     first = first if sure == "likely" else replace(first, severity=milder(first.severity))

@@ -1,8 +1,8 @@
 """The host as the rules see it: what a message states is laid under what was read, and names are completed.
 
-Five things are added, each with its own source: facts that the error text states, kernel targets of GPUs that are
-known by name alone, "inside a container" where the command that failed is a container's own, the release of a
-Jetson that the system's name tells, and the GPU that a text in words names.
+Four things are added, each with its own source: facts that the error text states, kernel targets of GPUs that are
+known by name alone, "inside a container" where the command that failed is a container's own, and the release of a
+Jetson that the system's name tells.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import compat.rules.commands as told
 from compat.facts import Build, Fact, Gpu, Host, Reading
 from compat.matrix.products import find_gpu
 from compat.rules.boards import board
-from compat.rules.mentioned import mentioned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +38,6 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
     if "container" not in merged and (kind := told.container_of(commands)):
         merged["container"] = Fact(kind, "command")
     merged.update(board(Host(merged), signals.text, matrix))
-    merged.update(mentioned(signals, Host(merged), matrix))
     return _with_targets(Host(merged), matrix)
 
 

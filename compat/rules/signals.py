@@ -8,14 +8,15 @@ step is linear in the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from compat.errors import InputError
 from compat.excerpts import condensed
 from compat.facts import Host
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 from compat.rules.captures import facts_of
 from compat.rules.literals import literals
 from compat.rules.vocabulary import SHORT, Vocabulary
@@ -32,16 +33,9 @@ _TRIES: Final = 8  # occurrences of one literal that are looked at; a log repeat
 _LIMIT: Final = 64 * 1024 * 1024  # characters; what is longer is cut, so that memory stays bounded
 
 
+# What a form gives as an example, and its comments: nobody's message.
+_EXAMPLE: Final = pattern(r"<!--[^\0]{0,4000}?-->|[(\[<][ ]{0,3}e\.?g\b[^)\]>\n]{0,300}[)\]>]", re.IGNORECASE)
 _ENDS: Final = 1_000_000  # characters searched from either end of what is data rather than a log
-_NEAR: Final = 60  # characters around a mere word that must look like text
-
-# Program of the rows that match mere words of the field; they count only where no message was recognised.
-WORDS: Final = "words"
-
-# Program of the rows that say nothing alone: a rule may take them as a reason to suspect what its facts allow.
-HINTS: Final = "hints"
-
-MERE: Final = frozenset((WORDS, HINTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +76,9 @@ class Hearing:
         return next((item.values[name] for item in self.heard if item.values.get(name)), "")
 
     def pointing(self, code: str) -> Heard | None:
-        """The most specific message (fewest candidates) that has ``code`` among its candidates; no mere words."""
-        fits = [item for item in self.harmful if code in item.signal.candidates and item.signal.program not in MERE]
+        """The most specific message (fewest candidates) that has ``code`` among its candidates."""
+        fits = [item for item in self.harmful if code in item.signal.candidates]
         return min(fits, key=lambda item: len(item.signal.candidates), default=None)
-
-    def hinting(self, code: str) -> Heard | None:
-        """The same, mere words of the field included."""
-        fits = [item for item in self.heard if code in item.signal.candidates and not item.signal.benign]
-        words = next((item for item in fits if item.signal.program == WORDS), None)
-        return words or min(fits, key=lambda item: len(item.signal.candidates), default=None)
 
     @property
     def harmful(self) -> tuple[Heard, ...]:
@@ -99,8 +87,8 @@ class Hearing:
 
     @property
     def telling(self) -> tuple[Heard, ...]:
-        """Harmful messages and words that a rule may rest on: hints do not, and some tell of a build only."""
-        return tuple(item for item in self.harmful if item.signal.program != HINTS and item.signal.candidates)
+        """Harmful messages that a rule may rest on: some tell of the build of an image only."""
+        return tuple(item for item in self.harmful if item.signal.candidates)
 
 
 def recognise(text: str, matrix: Matrix) -> Hearing:
@@ -114,9 +102,8 @@ def recognise(text: str, matrix: Matrix) -> Hearing:
         text = f"{text[:_ENDS]}\n{text[-_ENDS:]}"
         lowered = _lowered(text)
         words = Vocabulary.of(lowered)
-    heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, text, lowered, words)))
-    if any(item.signal.program not in MERE and (item.signal.candidates or item.signal.benign) for item in heard):
-        heard = tuple(item for item in heard if item.signal.program not in MERE)
+    page = _Page(text, lowered, words, tuple(found.span() for found in _EXAMPLE.finditer(text)))
+    heard = tuple(found for row in matrix.table("signals") if (found := _hear(row, page)))
     return Hearing(heard, facts_of([item.values for item in heard], text), text)
 
 
@@ -125,8 +112,23 @@ def _lowered(text: str) -> str:
     return text.replace("İ", "I").lower()
 
 
-def _hear(row: Signal, text: str, lowered: str, words: Vocabulary | None) -> Heard | None:
+class _Page(NamedTuple):
+    """A text, its small letters, the words of a long one, and the spans of what it gives as an example."""
+
+    text: str
+    lowered: str
+    words: Vocabulary | None
+    examples: tuple[tuple[int, int], ...]
+
+    def is_example(self, at: int) -> bool:
+        """Whether an example holds this place."""
+        before = bisect_right(self.examples, (at, len(self.text)))
+        return before > 0 and at < self.examples[before - 1][1]
+
+
+def _hear(row: Signal, page: _Page) -> Heard | None:
     """One row's first match: its literals are looked up first, and only a window around each is matched."""
+    text, lowered, words, _ = page
     for literal in _needed(row):
         at = lowered.find(literal) if words is None or words.may_hold(literal) else -1
         for _ in range(_TRIES):
@@ -134,18 +136,11 @@ def _hear(row: Signal, text: str, lowered: str, words: Vocabulary | None) -> Hea
                 break
             start = max(0, at - _BEFORE)
             found = _compiled(row.pattern).search(text, start, at + _AFTER)
-            if found and (row.program != WORDS or _legible(text, found)):
+            if found and not page.is_example(found.start()):
                 values = {name: value for name, value in found.groupdict().items() if value}
                 return Heard(row, _line(text, found.start(), found.end()), values)
             at = lowered.find(literal, at + max(len(literal), 1))
     return None
-
-
-def _legible(text: str, found: re.Match[str]) -> bool:
-    """Whether a mere word stands in text: among random bytes any three letters turn up sooner or later."""
-    near = text[max(0, found.start() - _NEAR) : found.end() + _NEAR]
-    strange = sum(not (letter.isprintable() or letter in "\n\r\t\x1b") or letter == "\ufffd" for letter in near)
-    return strange * 20 <= len(near)
 
 
 def _needed(row: Signal) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ SAID = {
     [
         ("jax", "JAX's CUDA plug-in could not load its libraries"),
         ("tensorflow", "TensorFlow could not load the CUDA runtime library"),
-        ("paddle", "A library is not found"),
+        ("paddle", "Paddle finds no such CUDA library"),
     ],
 )
 def test_a_fallback_is_told_with_what_the_framework_said_of_it(framework, meaning):

@@ -27,24 +27,6 @@ TORCH_CUDA_ARCH_LIST             7.5 8.0 8.6+PTX
 -------------------------------  -----------------------------------
 """
 
-BULLETS = """\
-- Ubuntu 16.04 (freshly installed, with all updates)
-- Bazel 0.3.1:
-
-```
-chmod +x bazel.sh
-./bazel.sh --user
-```
-
-- CUDA 8.0.44 (for GTX 1070, from the runfile, without its driver)
-
-```
-export PATH=/usr/local/cuda-8.0/bin:$PATH
-```
-
-- cuDNN 5.1.5 (from the archive)
-"""
-
 SATISFIED = """\
 Requirement already satisfied: torch in /venv/lib/python3.10/site-packages (from timm==1.0) (2.4.0+cu124)
 Requirement already satisfied: numpy>=1.17 in /venv/lib/python3.10/site-packages (from timm==1.0) (1.26.0)
@@ -104,7 +86,6 @@ worker-2:429:429 [3] NCCL INFO Bootstrap : Using net1:192.0.2.12<0>
 NCCL version 2.21.5+cuda12.4
 """
 
-OWN = "I try to run the demo with python3.9, cuda 11.3, torch 1.10.0, cudnn version 82003\n"
 
 DIFFUSERS = """\
 - Diffusers version: 0.28.0.dev0
@@ -145,10 +126,7 @@ FACTS = {
     "a form's example alone": (FORMED, "python", None),
     "a list of the maintainers' machine": (OTHERS.format("I saw your software environment is:"), "cuda_toolkit", None),
     "a list of requirements": (OTHERS.format("Requirements:"), "cuda_toolkit", None),
-    "a list of one's own": (OTHERS.format("My environment, for your information:"), "cuda_toolkit", "9.0.176"),
     "the greeting of a login": ("OS: Ubuntu 20.04.3 LTS (GNU/Linux 5.11.0-41-generic x86_64)\n", "kernel", "5.11.0-41-generic"),
-    "the system's release without a dot": ("Ubuntu2004\npy3.11\n", "os", "ubuntu20.04"),
-    "Python by its short name": ("Ubuntu2004\npy3.11\n", "python", "3.11"),
     "a dash for a colon": ("OS - Windows 11\nPython 3.10.9\n", "os", "windows11"),
     "a dash for a colon, in a bullet": ("- GPU – RTX 3060\n- Python – 3.10.9\n", "python", "3.10.9"),
     "a dash in a sentence": ("The system - a dusty Ubuntu 18.04 box - is gone\n", "os", None),
@@ -157,7 +135,6 @@ FACTS = {
     "a form's architecture": ("### Platform\n\nLinux\n\n### Architecture\n\nX64\n", "arch", "x86_64"),
     "a provider's CUDA": ("### Execution Provider Library Version\n\nCUDA12.4\n", "cuda_toolkit", "12.4"),
     "two of a provider's": ("### Execution Provider Library Version\n\nCUDA 12.2/12.6\n", "cuda_toolkit", None),
-    "one unknown part of a list": ("Windows 11, 4060ti, AMD64, CUDA 11.8, python 3.10.6\n", "cuda_toolkit", "11.8"),
     "a sentence behind a list": ("CUDA 11.8, python 3.10.6, torch 2.0, is recommended\n", "cuda_toolkit", None),
     "DeepSpeed's refusal: nvcc": (REFUSED, "cuda_toolkit", "12.0"),
     "the driver's CUDA in NCCL's log": (NCCL, "driver_cuda", "12.4"),
@@ -165,8 +142,6 @@ FACTS = {
     "KDE's kernel": (KDE, "kernel", "6.17.0-19-generic"),
     "two fields of nvidia-smi side by side": ("Driver Version: 545.29.06    CUDA Version: 12.3\n", "driver_cuda", "12.3"),
     "NCCL's own version": (NCCL, "nccl", "2.21.5"),
-    "a list at the end of one's own sentence: Python": (OWN, "python", "3.9"),
-    "a list at the end of one's own sentence: CUDA": (OWN, "cuda_toolkit", "11.3"),
     "another's sentence": ("It was tested with python3.9, cuda 11.3, torch 1.10.0\n", "python", None),
     "one thing in one's own sentence": ("I want to use python 3.9 for it\n", "python", None),
     "the distribution before the platform": (DIFFUSERS, "os", "ubuntu24.04"),
@@ -186,9 +161,6 @@ FACTS = {
     ),
     "the driver under its new name": (NEW_HEAD, "driver", "610.43.03"),
     "the driver's CUDA under its new name": (NEW_HEAD, "driver_cuda", "13.3"),
-    "a list with bullets and commands between: CUDA": (BULLETS, "cuda_toolkit", "8.0.44"),
-    "a list with bullets and commands between: cuDNN": (BULLETS, "cudnn", "5.1.5"),
-    "a list with bullets and commands between: system": (BULLETS, "os", "ubuntu16.04"),
     "ver for version, with a colon": ("GPU: RTX 4090\nPython ver: 3.11.5\n", "python", "3.11.5"),
     "ver for version, glued": ("python ver:3.11.5\ntorch ver:2.4.0\n", "python", "3.11.5"),
     "a distribution's release is no kernel's": ("OS: Red Hat Enterprise Linux release 8.3 (Ootpa) (x86_64)\n", "kernel", None),
@@ -215,11 +187,6 @@ def test_extensions_of_the_web_interface_say_what_they_found():
     lines += "[+] torch version 2.0.1+cu118 installed.\n[Dreambooth] Pillow vNone is already installed.\n"
     packages = {"transformers": "4.30.2", "xformers": "0.0.20", "torch": "2.0.1+cu118"}
     assert reading.read(lines).host.packages == packages
-
-
-def test_version_words_stand_for_package_versions():
-    packages = reading.read("torch ver:2.4.0+cu124\nbitsandbytes ver  0.43.2\n").host.packages
-    assert packages == {"torch": "2.4.0+cu124", "bitsandbytes": "0.43.2"}
 
 
 def test_detectron2_shows_the_arch_list_among_its_rows():
@@ -269,9 +236,6 @@ DEVICES = {
     "Unsloth's card": (UNSLOTH, [("Tesla P40", "sm_61")]),
     "torch's warning within a sentence": (
         f'There is also a warning saying that "{WARNING.splitlines()[1]}"\n', [("GeForce RTX 3090", "sm_86")]
-    ),
-    "a sentence before the warning": (
-        "I see that GeForce RTX 3090 with CUDA capability sm_86 is not compatible with my torch.\n", [("GeForce RTX 3090", "")]
     ),
     "a card with its driver behind it": ("GPU: RTX 5070 Ti (572.83)\n", [("RTX 5070 Ti", "")]),
     "nvidia-container-cli's list": (CLI_DEVICES, [("Tesla V100-SXM2-16GB", "sm_70"), ("NVIDIA A100-PCIE-40GB", "sm_80")]),

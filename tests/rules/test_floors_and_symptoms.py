@@ -119,17 +119,12 @@ SAID = [
     ("nvidia-fabricmanager reports a version mismatch", "fabric-manager-version-mismatch"),
     ("Could not find cuda drivers on your machine, GPU will not be used.", "library-missing"),
     ("BLAS = 0", "cpu-only-build"),
-    ("n_gpu_layers has no effect", "cpu-only-build"),
-    ("CPU is high, the GPU is not utilized at all", "cpu-only-build"),
     ("Couldn't init CUDA: No CUDA devices", "devices-hidden"),
     # a symptom beside its cause
     (
         "failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\nNo GPU/TPU found, falling back to CPU.",
         "uvm-not-ready",
     ),
-    ("GPU not available after suspend; rmmod nvidia_uvm and modprobe nvidia_uvm help", "uvm-not-ready"),
-    ("torch.cuda.is_available() returns False after a kernel upgrade", "no-driver"),
-    ("torch.cuda.is_available() returns False inside the container", "container-no-gpu"),
 ]
 
 

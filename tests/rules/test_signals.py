@@ -15,7 +15,7 @@ from compat.matrix.rows import Signal
 from compat.rules import RULES
 from compat.rules.captures import cudnn_version, dotted, runtime_of
 from compat.rules.literals import SHORTEST, literals
-from compat.rules.signals import WORDS, recognise
+from compat.rules.signals import recognise
 
 ROWS = shipped().table("signals")
 
@@ -202,12 +202,6 @@ def test_any_text_is_read_without_a_failure(text):
 def test_whatever_a_pattern_matches_holds_one_of_its_literals(row, data):
     text = data.draw(st.from_regex(re.compile(row.pattern, re.IGNORECASE | re.MULTILINE | re.ASCII), fullmatch=True))
     assert any(literal in text.lower() for literal in literals(row.pattern)), (text, literals(row.pattern))
-
-
-def test_words_count_only_where_no_message_was_recognised(matrix):
-    programs = {item.signal.program for item in recognise("docker: CUDA out of memory. Tried to allocate", matrix)}
-    assert WORDS not in programs
-    assert {item.signal.program for item in recognise("my docker thing is odd", matrix)} == {WORDS}
 
 
 def test_ten_megabytes_are_searched_by_windows_not_by_the_whole(matrix, monkeypatch):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from compat.matrix import matrix as shipped
 from compat.rules import judge
 from compat.rules.literals import literals
-from compat.rules.signals import WORDS, recognise
+from compat.rules.signals import recognise
 from compat.rules.vocabulary import LONGEST, MANY, SHORT, Vocabulary
 
 LITERALS = sorted({text for row in shipped().table("signals") for text in literals(row.pattern)})
@@ -69,20 +69,6 @@ def test_a_message_is_heard_wherever_it_stands_in_megabytes(matrix, where, fille
     heard = recognise(text, matrix)
     assert "driver-too-old" in heard
     assert heard.host.driver_cuda == "11.4"
-
-
-@given(st.binary(max_size=4000), st.sampled_from(["utf-8", "latin-1", "utf-16-le"]))
-def test_bytes_are_no_words(raw, encoding):
-    """Data with control characters or undecodable bytes all over speaks of nothing, even if three letters happen."""
-    strange = "".join(f"{char}\x01\x8f\x02" for char in raw.decode(encoding, "replace"))
-    assert not [item for item in recognise(f"{strange} oom AVX gcc {strange}", shipped()) if len(strange) > 100]
-
-
-@pytest.mark.parametrize("word", ["\x01\x02oom\x03\x04", "\ufffd\ufffdgcc\ufffd\ufffd", "\x8f\x8fAVX\x8f\x8f"])
-def test_a_word_among_bytes_is_no_word_and_the_same_word_in_a_sentence_is(matrix, word):
-    letters = "".join(char for char in word if char.isascii() and char.isalpha())
-    assert not recognise(word * 20, matrix).heard
-    assert {item.signal.program for item in recognise(f"it says {letters} and stops", matrix)} == {WORDS}
 
 
 @given(st.text(max_size=2000))

@@ -198,15 +198,6 @@ def _jetpack_names(view: View, item: Placed) -> Iterator[Breach]:
         yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
 
 
-def _phrase_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The terms that a phrase is made of."""
-    known = {term.row.term for term in view.of("terms")}
-    for key in ("terms", "unless"):
-        for name in getattr(item.row, key):
-            if name not in known:
-                yield Breach(item, key, f"{name} is not in terms", "a term")
-
-
 _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
     "packages": _package_names,
     "images": _image_names,
@@ -219,7 +210,6 @@ _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
     "nccl": _library_names,
     "tensorrt": _library_names,
     "jetpack": _jetpack_names,
-    "phrases": _phrase_names,
 }
 
 

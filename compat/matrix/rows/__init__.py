@@ -12,7 +12,7 @@ from typing import Final
 from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Command, Interpreter, Jetpack, Product, System
-from compat.matrix.rows.signals import Phrase, Signal, Term
+from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Package
 from compat.matrix.rows.toolkits import (
     Capability,
@@ -48,7 +48,6 @@ __all__ = [
     "Jetpack",
     "LibraryRelease",
     "Package",
-    "Phrase",
     "Product",
     "Requirement",
     "RocmRelease",
@@ -56,7 +55,6 @@ __all__ = [
     "Signal",
     "Soname",
     "System",
-    "Term",
     "row_type",
 ]
 
@@ -90,8 +88,6 @@ TABLES: Final[dict[str, type[Row]]] = {
     "jetpack": Jetpack,
     "accelerators": Accelerator,
     "signals": Signal,
-    "terms": Term,
-    "phrases": Phrase,
 }
 
 # Fields that tell two rows of a table apart; an overlay's row with the same key replaces ours.
@@ -120,8 +116,6 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Jetpack: ("jetpack", "l4t"),
     Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),
     Signal: ("signal",),
-    Term: ("term",),
-    Phrase: ("phrase",),
 }
 
 

@@ -1,4 +1,4 @@
-"""Rows of messages that programs print, and of what people write where no program speaks."""
+"""Rows of messages that programs print."""
 
 from __future__ import annotations
 
@@ -27,35 +27,3 @@ class Signal(Row):
     benign: bool = False
     meaning: str = ""
     examples: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term(Row):
-    """A thing that people name in prose (table ``terms``), in the languages that reports are written in.
-
-    Attributes:
-        term: short id, ``container``.
-        pattern: regular expression (case-insensitive, linear-time: no nested repeats) of its words.
-    """
-
-    term: str
-    pattern: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phrase(Row):
-    """What a sentence may point to that names several terms (table ``phrases``).
-
-    Attributes:
-        phrase: short id, ``container-blind``.
-        terms: the terms that it names, in any order; at least one in the sentence itself, the others there or by facts.
-        unless: terms that it must not name.
-        candidates: codes of the rules that it may point to, likeliest first when no fact decides.
-        meaning: what such a sentence says, in our words.
-    """
-
-    phrase: str
-    terms: tuple[str, ...]
-    unless: tuple[str, ...] = ()
-    candidates: tuple[str, ...]
-    meaning: str = ""

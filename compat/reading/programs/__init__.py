@@ -27,7 +27,6 @@ from compat.reading.programs import (
     openmmlab,
     packages,
     paddle,
-    plain,
     rocm,
     sdnext,
     session,
@@ -91,7 +90,6 @@ PROGRAMS: Final[Mapping[str, Format]] = {
     "kubernetes": kubernetes,
     "session": session,
     "variables": variables,
-    "plain": plain,
     "hand": hand,
 }
 

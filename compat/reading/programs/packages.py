@@ -57,6 +57,8 @@ _WHEEL = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d[\w.+!]*)")
 _DPKG = re.compile(r"^\s*i[iHU]\s+(\S+?)(?::\w+)?\s+(\S+)\s+(?:amd64|arm64|all|ppc64el|i386)\b")
 _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
 _CPYTHON = re.compile(r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)")
+# A branch that ``uv pip tree`` and ``uv tree`` draw, after the lines of a box have become dashes.
+_BRANCH = re.compile(r"^[|\s]{0,60}-{3}\s([A-Za-z][\w.\-]{0,80}) v(\d[\w.+!-]{0,60})(?: \(\*\))?\s*$")
 _JSON = re.compile(r'\{"name": "([A-Za-z][\w.\-]{0,80})", "version": "(\d[\w.+!-]{0,60})"')
 _SHOWN = re.compile(r"^\s*Name:\s*([A-Za-z][\w.\-]*)\s*$")
 _VERSION = re.compile(r"^\s*Version:\s*(\d[\w.+!-]*)\s*$")
@@ -154,6 +156,9 @@ def facts(view: View) -> Iterator[Claim]:
     for index, line in view.lines("Using "):
         if found := _CPYTHON.search(line):
             yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])
+    for index, line in view.lines("--- "):
+        if found := _BRANCH.match(line):
+            yield from view.stamp(index, [_package(*found.groups())])
     yield from _debian(view)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat.findings import Evidence, Fix
-from compat.rules.families.arch_age import nvidia_cards, other_age, suspected, young
+from compat.rules.families.arch_age import nvidia_cards, other_age
 from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
 from compat.rules.knowledge import cite, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -83,7 +83,6 @@ class ArchTooNewForBuild(Rule):
             self._by_release(host, matrix, signals, gpus)
             or self._elsewhere(matrix, signals, gpus)
             or _all_covered(host, matrix, gpus)
-            or suspected(gpus, young, matrix, signals)
             or other_age(gpus, too_old, matrix)
         )
 

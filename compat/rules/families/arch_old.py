@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat.findings import Fix
-from compat.rules.families.arch_age import nvidia_cards, of_its_day, other_age, suspected
+from compat.rules.families.arch_age import nvidia_cards, other_age
 from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
 from compat.rules.families.arch_floors import asked_floor
 from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
@@ -131,11 +131,10 @@ def _below_need(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
 
 
 def _as_said(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
-    """A message says that code is missing for an old GPU, and there is one; or a hint is all there is."""
+    """A message says that code is missing for an old GPU, and there is one."""
     heard = signals.pointing("arch-too-old-for-build")
     if not heard:
-        found = None if of_its_day(host, matrix, gpus) else suspected(gpus, too_old, matrix, signals)
-        return found or other_age(gpus, recent, matrix)
+        return other_age(gpus, recent, matrix)
     old = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if too_old(matrix, gpu.target)), None)
     if floor := asked_floor(signals, matrix):
         old = next((card for card in nvidia_cards(gpus) if (card[1].major, card[1].minor) < floor), None)
@@ -146,8 +145,6 @@ def _as_said(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
         and "arch-too-new-for-build" in heard.signal.candidates
     ):
         return Fits("")
-    if heard.signal.signal == "old-generation-named" and not old:
-        return Fits("")  # the text speaks of other cards than this machine has
     direct = heard.signal.candidates[0] == "arch-too-old-for-build"
     if not direct and (not old or heard.signal.candidates[0] == "triton-gpu-too-old"):
         return None

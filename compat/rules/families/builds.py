@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.signals import WORDS
 from compat.rules.stack import Installed, installed, on_platform, packages_of, vendors_of
 from compat.versions import major
 
@@ -114,24 +112,20 @@ class CpuOnlyBuild(Rule):
         """A usable GPU is there and the installed build has no accelerator in it."""
         heard = signals.pointing("cpu-only-build")
         if host.platform == "darwin":
-            worded = heard is None or heard.signal.program == WORDS
-            return Fits("a Mac has no build with CUDA or ROCm") if worded else None
+            return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
         items = installed(host, matrix)
         cpu = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
         never = next((item for item in items if _never_gpu(item, host, matrix)), None)
-        hinted = never is not None and bool(signals.hinting("cpu-only-build"))
-        cpu = cpu or (never if hinted else None)
+        cpu = cpu or (never if heard else None)
         cpu = cpu or _bare_jax(host, items, heard=bool(heard))
         both = {"onnxruntime", "onnxruntime-gpu"} <= packages_of(host).keys()
         if both and heard and heard.signal.program == "onnxruntime":
             return _overwritten()
-        if cpu and (usable(host) or heard or hinted):
+        if cpu and (usable(host) or heard):
             gpu = f"{usable(host)[0].name or 'a GPU'} is there, but " if usable(host) else ""
             facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
-            found = Found(
-                detail=f"{gpu}{cpu.name} {cpu.version} is a CPU build.", facts=facts, fix=reinstall(cpu, host, matrix)
-            )
-            return found if usable(host) or heard else replace(found, confidence="likely", severity="warning")
+            detail = " ".join(f"{gpu}{cpu.name} {cpu.version} is a CPU build.".split())
+            return Found(detail=detail, facts=facts, fix=reinstall(cpu, host, matrix))
         built = [item for item in items if item.runtime and item.runtime != "cpu" and not item.inferred]
         if built and _about(built[0], heard, signals, items):
             return Fits(f"{built[0].label} is a GPU build")
@@ -205,7 +199,7 @@ class WrongVendorBuild(Rule):
     )
     _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
         vendors = {gpu.vendor for gpu in usable(host)}
         for item in installed(host, matrix):
@@ -219,7 +213,7 @@ class WrongVendorBuild(Rule):
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
             if speaks and not item.inferred and (speaks in vendors or (speaks == "nvidia" and host.driver)):
                 return Fits("")
-        return self._by_message(host, vendors, signals) or self._two_vendors(gpus or (), signals)
+        return self._by_message(host, vendors, signals)
 
     @staticmethod
     def _by_message(host: Host, vendors: set[str], signals: Hearing) -> Outcome:
@@ -242,15 +236,6 @@ class WrongVendorBuild(Rule):
     @staticmethod
     def _amd(host: Host) -> bool:
         return bool(host.rocm or host.amdgpu or host.hip)
-
-    @staticmethod
-    def _two_vendors(gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
-        """A framework sees no GPU on a machine with GPUs of two vendors: the installer had to choose."""
-        vendors = {gpu.vendor for gpu in gpus} & {"nvidia", "amd"}
-        if len(vendors) < 2 or "rocm-build-chosen" not in signals:
-            return None
-        detail = "GPUs of NVIDIA and AMD are there; the build is for the one that the program does not use."
-        return Found(detail=detail, facts=("gpus",), confidence="likely")
 
 
 RULES = family(WrongVendorBuild, CpuOnlyBuild)

@@ -70,7 +70,7 @@ def _weight(signals: Hearing, commands: tuple[str, ...]) -> Severity | None:
     """How bad a refused compiler is: an error where GPU code is compiled, a warning where some build failed."""
     if compiling(signals, commands):
         return None
-    return "warning" if "word-build-failed" in signals else "info"
+    return "warning" if "extension-build-failed" in signals else "info"
 
 
 class BuildToolsMissing(Rule):

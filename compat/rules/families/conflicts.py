@@ -70,7 +70,7 @@ class FrameworksConflict(Rule):
                 detail=f"{' and '.join(together)} exclude each other's CUDA libraries.",
                 facts=("packages",) if host.packages else (),
             )
-        if len(together) > 1 and signals.get("word-crash", "word-library-clash"):
+        if len(together) > 1 and "crashed" in signals:
             return Found(
                 detail=f"{' and '.join(together)} load their own CUDA libraries into one process.",
                 facts=cited(host, *together),

@@ -165,7 +165,7 @@ class ContainerNoGpu(Rule):
         if nodes:
             return Fits("the container has GPU device nodes")
         # Docker starts no container with --gpus where it cannot give one
-        hint = signals.hinting("container-no-gpu")
+        hint = signals.pointing("container-no-gpu")
         about = hint is not None and hint.signal.signal in _GIVING
         given = not about and (not blind or vague) and any("--gpus" in command for command in commands)
         return Fits("the container was started with --gpus") if given and "docker" in " ".join(commands) else None

@@ -10,7 +10,6 @@ import compat.rules.requirements as requirements
 import compat.versions as versions
 from compat.findings import Fix
 from compat.lazy import pattern
-from compat.names import normalise
 from compat.rules.knowledge import cite, is_version
 from compat.rules.offered import left_behind
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -37,7 +36,6 @@ _LOCAL: Final = pattern(r"\+[\w.]+")
 # Packages of NVIDIA's own libraries, which conda's channels do not have for macOS.
 _OF_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-(?:nvcc|toolkit|version)|nvidia-[a-z]{2,12}-cu\d\d)\b")
 
-_QUESTION: Final = 300  # characters up to which a text is a question about what it names, not a report of much else
 
 # Messages of an installer that found nothing which fits.
 _REFUSED: Final = (
@@ -168,7 +166,6 @@ class PlatformUnsupported(Rule):
             or self._variant(host, matrix, commands)
             or self._nvidia_only(platform, signals)
             or self._wsl(platform, signals, wheel=any(item.rocm for item in installed(host, matrix)))
-            or self._spoken(host, matrix, signals)
             or self._refused(host, matrix, signals, asked)
         )
 
@@ -229,22 +226,6 @@ class PlatformUnsupported(Rule):
         detail = "WSL has neither the amdgpu module nor /dev/kfd; ROCm's packages for WSL serve a few GPUs only."
         page = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
         return Found(detail=detail, facts=("platform",), confidence="likely", sources=(page,))
-
-    @staticmethod
-    def _spoken(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
-        """A short text asks about the system and names a package that nobody publishes for it."""
-        if "word-platform" not in signals or len(signals.text) > _QUESTION:
-            return None
-        words = dict.fromkeys(re.findall(r"[A-Za-z][A-Za-z0-9_-]{2,30}", signals.text))
-        rows = {name: _lately(published(matrix, name)) for name in map(normalise, words)}
-        found = next(
-            (name for name, all_ in rows.items() if all_ and not any(on_platform(row, host) for row in all_)), ""
-        )
-        if not found:
-            return None
-        platforms = ", ".join(sorted({item for row in rows[found] for item in row.platforms}))
-        detail = f"{found} is published for {platforms}; this is {platform_tag(host).rstrip('_')}."
-        return Found(detail=detail, facts=("platform",), confidence="likely", severity="warning")
 
     @staticmethod
     def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:

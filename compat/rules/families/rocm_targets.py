@@ -116,16 +116,14 @@ class RocmGfxUnsupported(Rule):
         )
 
     def _by_crash(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
-        """A crash, or a GPU left idle, without a word beside a GPU that ROCm does not serve, or only of late."""
-        heard = signals.get("word-crash", "word-cpu-only")
-        if not heard:
+        """A crash without a word beside a GPU that ROCm does not serve, or only of late."""
+        if "crashed" not in signals:
             return None
-        idle = heard.signal.signal == "word-cpu-only"
         for gpu in cards:
             row = matrix.gfx(gpu.target)
-            if row and (not row.first_rocm or row.last_rocm or (idle and row.override)):
-                what = "The GPU is left idle" if idle else "A process crashed"
-                detail = f"{what}, and {gpu.name or 'the GPU'} is {gpu.target}, which few ROCm builds serve."
+            if row and (not row.first_rocm or row.last_rocm):
+                name = gpu.name or "the GPU"
+                detail = f"A process crashed, and {name} is {gpu.target}, which few ROCm builds serve."
                 return Found(
                     detail=detail,
                     facts=("gpus",),
@@ -134,7 +132,7 @@ class RocmGfxUnsupported(Rule):
                     confidence="likely",
                     severity="warning",
                 )
-        return None if idle else self._by_crash_alone(cards)
+        return self._by_crash_alone(cards)
 
     @staticmethod
     def _by_crash_alone(cards: list[Gpu]) -> Outcome:

@@ -109,7 +109,7 @@ class DriverTooOldForRuntime(Rule):
     def _jit(signals: Hearing, driver: str | None, supports: str, toolkit: str | None, host: Host) -> Outcome:
         """PTX of a newer toolkit met this driver."""
         said = signals.get("ptx-toolchain", "ptx-version", "no-kernel-image", "triton-invalid-image")
-        hinted = "numba" in packages_of(host) and signals.hinting("driver-too-old-for-runtime")  # it always writes PTX
+        hinted = "numba" in packages_of(host) and signals.pointing("driver-too-old-for-runtime")  # it always writes PTX
         if not said and not hinted:
             return None
         if "ptx-version" in signals and "ptx-version-file" not in signals:
@@ -149,7 +149,7 @@ class DriverTooOldForRuntime(Rule):
     @staticmethod
     def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, host: Host, matrix: Matrix) -> Outcome:
         """No build is known, something is said of the driver, and the toolkit beside it is newer than the driver."""
-        told = signals.hinting("driver-too-old-for-runtime")
+        told = signals.pointing("driver-too-old-for-runtime")
         if not told or supported(matrix, toolkit or "", driver or "", host.platform) != "none":
             return None
         detail = f"Driver {driver} is too old for programs of CUDA {toolkit}, the toolkit that is installed."
