@@ -14,6 +14,8 @@ from compat.lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from compat.changes import Change
+
 Severity = Literal["error", "warning", "info"]
 Threshold = Literal["error", "warning", "info", "never"]
 Confidence = Literal["certain", "likely", "possible"]
@@ -34,10 +36,21 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What to do: a sentence, and the commands to type where there are any."""
+    """What to do: a sentence, and the commands to type where there are any.
+
+    Attributes:
+        text: the deed.
+        commands: what to type, in order.
+        changes: the same as values, by which it can be tried.
+        checked: whether, with these changes, the finding is gone and no new error appears.
+        unchecked: why it was not tried, or what speaks against it; empty if nothing is known.
+    """
 
     text: str
     commands: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+    checked: bool = False
+    unchecked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +173,17 @@ def plain(finding: Finding) -> dict[str, Any]:
         {"fact": item.fact, "value": plain_value(item.value), "source": item.source} for item in finding.evidence
     ]
     document["consequences"] = [plain(item) for item in finding.consequences]
-    document["fix"] = {"text": finding.fix.text, "commands": list(finding.fix.commands)}
+    document["fix"] = plain_fix(finding.fix)
     document["sources"] = list(finding.sources)
     if finding.place is None:
         del document["place"]
     return document
+
+
+def plain_fix(fix: Fix) -> dict[str, Any]:
+    """A fix in JSON's own types; each change says its kind."""
+    from compat.facts import plain as plain_value
+
+    changes = [{"kind": type(change).__name__.lower(), **plain_value(asdict(change))} for change in fix.changes]
+    told = {"text": fix.text, "commands": list(fix.commands), "changes": changes, "checked": fix.checked}
+    return {**told, "unchecked": fix.unchecked}

@@ -66,6 +66,14 @@ def host() -> Schema:
     return {"type": "object", "properties": {"schema": {"const": facts.SCHEMA}, **values, **notes}}
 
 
+def _fix() -> Schema:
+    """What to do; each change is an object that says its kind."""
+    own = shape(findings.Fix, skip=("changes",), required=("text", "commands"))
+    changes = {"type": "object", "properties": {"kind": _TEXT}, "required": ["kind"]}
+    own["properties"]["changes"] = {"type": "array", "items": changes}
+    return own
+
+
 def finding() -> Schema:
     """One finding; consequences are findings again.
 
@@ -77,7 +85,7 @@ def finding() -> Schema:
     own["properties"] |= {
         "evidence": {"type": "array", "items": seen},
         "consequences": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
-        "fix": shape(findings.Fix, required=("text", "commands")),
+        "fix": _fix(),
         "place": shape(findings.Place),
     }
     own["required"] = [
@@ -216,7 +224,7 @@ def shape(hint: Any, *, required: tuple[str, ...] | None = None, skip: tuple[str
 
 def _object(kind: Any, required: tuple[str, ...] | None, skip: tuple[str, ...]) -> Schema:
     """A frozen value as an object; what has a default may be left out by older writers."""
-    hints = get_type_hints(kind, localns={"Mapping": Mapping, "Finding": Any})
+    hints = get_type_hints(kind, localns={"Mapping": Mapping, "Finding": Any, "Change": Any})
     names = [item.name for item in fields(kind) if item.name not in skip and is_published(item)]
     always = [item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING]
     demanded = list(required if required is not None else (name for name in always if name in names))

@@ -66,7 +66,7 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     host, text, length = _patient(question, matrix)
     log = read_text(question.log) if question.log else ""
     error = "\n".join(part for part in (question.error, log if is_text(log) else "", text) if part)
-    found = rules.judge(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
+    found = judged(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
     found = _with_rest(_with_gaps(found, max(length, len(error))), select)
     found = _with_wishes(_with_silence(found, question, log, length), question, host, matrix)
     return gate.demanded(found, host, require=require, gpus=question.gpus), host
@@ -78,6 +78,29 @@ def _with_silence(found: Report, question: Question, log: str, length: int) -> R
     why = {0: "it is empty", -1: "it is no text"}
     gaps = tuple(Unchecked(shown(name), why[size]) for name, size in sizes.items() if name and size in why)
     return replace(found, unchecked=(*found.unchecked, *gaps), unanswered=tuple(gap.what for gap in gaps))
+
+
+def judged(
+    host: Host,
+    matrix: Matrix,
+    *,
+    error: str = "",
+    wishes: Sequence[str] = (),
+    commands: Sequence[str] = (),
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+) -> Report:
+    """The findings about a machine, the first with a fix made for it and tried; see :func:`compat.rules.judge`."""
+    from compat.rules.engine import case_of, weighed
+    from compat.rules.registry import RULES
+
+    case = case_of(host, matrix, error=error, wishes=wishes, commands=commands)
+    found = weighed(RULES, case, select=select, ignore=ignore)
+    if not found.findings:
+        return found
+    from compat import fixes
+
+    return fixes.prescribed(found, case, lambda after: weighed(RULES, case_of(after, matrix)))
 
 
 def _with_gaps(found: Report, length: int) -> Report:

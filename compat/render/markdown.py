@@ -47,6 +47,8 @@ def _finding(finding: Finding) -> list[str]:
     if finding.fix.commands:
         commands = [one_line(command) for command in finding.fix.commands]
         lines += [f"{_fence(commands)}sh", *commands, _fence(commands), ""]
+    if finding.fix.unchecked:
+        lines += [f"Not checked: {escape(finding.fix.unchecked)}.", ""]
     lines += [f"- hence: {escape(item.title)} (`{item.code}`)" for item in finding.consequences]
     cited = " ".join([f"`{finding.code}`", escape("; ".join(finding.sources))]).rstrip()
     return [*lines, f"<sub>{cited}</sub>", ""]

@@ -78,6 +78,8 @@ def advice(finding: Finding, pen: Ink) -> list[str]:
     if finding.fix.text:
         lines += _labelled("do", finding.fix.text, pen)
     lines += [" " * 10 + pen("cyan", one_line(f"$ {command}")) for command in finding.fix.commands]
+    if finding.fix.unchecked:
+        lines += _labelled("", f"not checked: {finding.fix.unchecked}", pen)
     for consequence in finding.consequences:
         lines += _labelled("hence", f"{consequence.title} ({consequence.code})", pen)
     if finding.sources:

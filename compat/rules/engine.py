@@ -39,14 +39,28 @@ def judge_with(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
 ) -> Report:
-    """Judge a machine by the rules of a table; see :func:`compat.rules.judge`.
+    """Judge a machine by the rules of a table; see :func:`compat.rules.judge`."""
+    case = case_of(host, matrix, error=error, wishes=wishes, commands=commands)
+    return weighed(rules, case, select=select, ignore=ignore)
+
+
+def case_of(
+    host: Host, matrix: Matrix, *, error: str = "", wishes: Sequence[str] = (), commands: Sequence[str] = ()
+) -> Case:
+    """What is judged: the facts, with those that the messages of the error text state laid under them."""
+    signals = recognise("\n".join((error, *statements(host))), matrix)
+    host = prepared(host, signals, matrix, tuple(commands))
+    return Case(host, matrix, signals, tuple(wishes), tuple(commands))
+
+
+def weighed(
+    rules: Mapping[str, type[Rule]], case: Case, *, select: Iterable[str] = (), ignore: Iterable[str] = ()
+) -> Report:
+    """Judge a case by the rules of a table.
 
     Rules are asked once each, by facts; only then do messages speak, and only for causes that no fact has settled.
     So a known fact always outweighs what a text suggests.
     """
-    signals = recognise("\n".join((error, *statements(host))), matrix)
-    host = prepared(host, signals, matrix, tuple(commands))
-    case = Case(host, matrix, signals, tuple(wishes), tuple(commands))
     asked = [_ask(code, rule, layer, case) for layer, (code, rule) in enumerate(rules.items())]
     wanted, unwanted = frozenset(select), frozenset(ignore)
     findings = [*_by_facts(asked, case), *by_messages(asked, case)]

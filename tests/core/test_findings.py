@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.changes import Uninstall
 from compat.facts import Gpu
 from compat.findings import Evidence, Finding, Fix, Place, Report, Unchecked, plain, ranked
 
@@ -95,7 +96,7 @@ def test_a_laxer_threshold_fails_wherever_a_stricter_one_does(items, threshold):
 def test_the_document_of_a_finding_is_json_with_records_spelled_short():
     item = finding(
         evidence=(Evidence("gpus", (Gpu(name="Tesla T4", target="sm_75"),), "nvml"),),
-        fix=Fix("do it", ("a", "b")),
+        fix=Fix("do it", ("a", "b"), (Uninstall(("x",)),), checked=True),
         sources=("https://s",),
         consequences=(finding(code="y", evidence=(Evidence("driver", None, "nvml"),)),),
     )
@@ -104,7 +105,8 @@ def test_the_document_of_a_finding_is_json_with_records_spelled_short():
     assert document["evidence"] == [
         {"fact": "gpus", "value": [{"name": "Tesla T4", "target": "sm_75"}], "source": "nvml"}
     ]
-    assert document["fix"] == {"text": "do it", "commands": ["a", "b"]}
+    fix = {"text": "do it", "commands": ["a", "b"], "changes": [{"kind": "uninstall", "names": ["x"]}], "checked": True}
+    assert document["fix"] == {**fix, "unchecked": ""}
     assert document["sources"] == ["https://s"]
     (consequence,) = document["consequences"]
     assert (consequence["code"], consequence["evidence"][0]["value"]) == ("y", None)

@@ -172,7 +172,8 @@ def test_json_follows_the_contract_and_its_schema():
     jsonschema.validate(document, schemas()["envcheck.doctor/1"])
     assert document["summary"] == {"errors": 1, "warnings": 1, "ok": False}
     first = document["findings"][0]
-    assert first["fix"] == {"text": "Install a newer driver.", "commands": ["sudo apt install nvidia-driver-580"]}
+    told = {"text": "Install a newer driver.", "commands": ["sudo apt install nvidia-driver-580"]}
+    assert first["fix"] == {**told, "changes": [], "checked": False, "unchecked": ""}
     assert first["evidence"][1] == {"fact": "gpus", "value": ["a", "b"], "source": "NVML"}
     assert document["unchecked"] == [{"what": "driver branch", "why": "kernel log is not readable"}]
 

@@ -31,4 +31,4 @@ RESOLVE = [
 ]
 
 # Codes whose rule is on its way.
-PENDING = {"base-apt-key-rotated"}
+PENDING = {"base-apt-key-rotated", "required-missing"}

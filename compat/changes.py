@@ -1,0 +1,188 @@
+"""Changes: what a remedy or a fix does, as values; and what a machine is like after them.
+
+A change says what is done and not how it is typed: :mod:`compat.commands` writes the command line of a platform.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.facts import Build, Fact, Host
+from compat.lazy import dataclass
+from compat.names import normalise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TOOLKIT: Final = "/usr/local/cuda-{}"  # where NVIDIA's packages put one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """A Python distribution to install.
+
+    Attributes:
+        name: distribution, ``torch``.
+        version: exact version with its local tag; empty where ``spec`` bounds it, or any will do.
+        spec: PEP 440 specifier, ``<2``.
+        extras: extras to ask for.
+        runtime: what the build is for, ``cuda12.8``; empty if unknown or none.
+        settles: shared libraries that it brings, or that are no longer asked for with it.
+    """
+
+    name: str
+    version: str = ""
+    spec: str = ""
+    extras: tuple[str, ...] = ()
+    runtime: str = ""
+    settles: tuple[str, ...] = ()
+
+    @property
+    def requirement(self) -> str:
+        """The PEP 508 requirement."""
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        return f"{self.name}{extras}{f'=={self.version}' if self.version else self.spec}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Install:
+    """Install or replace packages, in one command from one index.
+
+    Attributes:
+        packages: what to install.
+        index: address of the index; empty for the default one.
+        links: whether ``index`` is a page of links.
+        again: whether a copy of the same version is replaced.
+        compile: whether they are compiled here, against what is installed.
+    """
+
+    packages: tuple[Package, ...]
+    index: str = ""
+    links: bool = False
+    again: bool = False
+    compile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Uninstall:
+    """Take packages out of the environment."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Have an NVIDIA driver of at least ``minimum``."""
+
+    minimum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toolkit:
+    """Have a CUDA toolkit of this release, first on the path."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Set an environment variable; ``None`` unsets it."""
+
+    name: str
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """Take an environment with this minor version of Python."""
+
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command that is typed as it stands; it changes no fact that a judge can replay."""
+
+    line: str
+
+
+Change = Install | Uninstall | Driver | Toolkit | Variable | Python | Command
+
+
+def applied(machine: Host, changes: Sequence[Change]) -> Host | None:
+    """The machine after the changes; ``None`` where one of them changes nothing that facts tell."""
+    for change in changes:
+        after = _after(machine, change)
+        if after is None:
+            return None
+        machine = after
+    return machine if changes else None
+
+
+def _after(machine: Host, change: Change) -> Host | None:
+    """The machine after one change."""
+    match change:
+        case Install(compile=False):
+            return _installed(machine, change)
+        case Uninstall(names):
+            gone = {normalise(name) for name in names}
+            return _with(machine, **{table: _without(machine, table, gone) for table in ("packages", "builds")})
+        case Variable(name, value):
+            env = {key: text for key, text in (machine.env or {}).items() if key != name}
+            return _with(machine, env={**env, **({name: value} if value is not None else {})})
+        case Python(version):
+            return _with(machine, python=version, packages={}, builds={})
+        case Driver() | Toolkit():
+            return _equipped(machine, change)
+    return None
+
+
+def _equipped(machine: Host, change: Driver | Toolkit) -> Host:
+    """The machine with a driver or a toolkit."""
+    if isinstance(change, Driver):
+        return _with(machine, ("driver_cuda",), driver=change.minimum, driver_library=None)
+    folders = {**(machine.cuda_toolkits or {}), _TOOLKIT.format(change.version): change.version}
+    return _with(machine, cuda_toolkit=change.version, cuda_toolkits=folders)
+
+
+def _installed(machine: Host, change: Install) -> Host:
+    """The machine with packages replaced; what a build said of itself goes with it."""
+    names = {normalise(package.name) for package in change.packages}
+    packages, builds = _without(machine, "packages", names), _without(machine, "builds", names)
+    for package in change.packages:
+        packages[package.name] = package.version or _witness(package.spec)
+        if package.runtime:
+            builds[package.name] = Build(runtime=package.runtime)
+    values: dict[str, Any] = {"packages": packages, "builds": builds}
+    if machine.duplicate_packages:
+        values["duplicate_packages"] = _without(machine, "duplicate_packages", names)
+    settled = {name for package in change.packages for name in package.settles}
+    if settled and machine.libraries:
+        left = tuple(one for one in machine.libraries if one.path or one.version or one.name.strip(".") not in settled)
+        values["libraries"] = left
+    return _with(machine, **values)
+
+
+def _witness(spec: str) -> str:
+    """A version that a specifier admits: its lower bound, or one below its upper bound; ``0`` where it has none."""
+    if found := re.search(r"(?:>=|==|~=)\s*([\d.]+)", spec):
+        return found[1].rstrip(".")
+    if found := re.search(r"<=\s*([\d.]+)", spec):
+        return found[1]
+    if found := re.search(r"<\s*(\d+)((?:\.\d+)*)", spec):
+        minor = found[2].lstrip(".").partition(".")[0]
+        return f"{found[1]}.{int(minor) - 1}.99" if minor and int(minor) else f"{int(found[1]) - 1}.99"
+    return "0"
+
+
+def _without(machine: Host, table: str, names: set[str]) -> dict[str, Any]:
+    """A table of the machine without some distributions."""
+    return {name: value for name, value in (machine.value(table) or {}).items() if normalise(name) not in names}
+
+
+def _with(machine: Host, forget: tuple[str, ...] = (), /, **values: Any) -> Host:
+    """The machine with other values for some facts, and without those that are to be forgotten."""
+    kept = {name: one for name, one in machine.readings.items() if name not in forget}
+    told = {name: Fact(value, "after the fix") for name, value in values.items() if name not in forget}
+    return Host({**kept, **told})

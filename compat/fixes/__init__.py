@@ -1,0 +1,99 @@
+"""Prescriptions: what to do about a finding on this machine, tried before it is told.
+
+A rule names the cause and the general deed. Here the facts make it exact: packages come from the resolver, libraries
+from what wheels were seen to bring, and commands in the words of the place. Then the changes are applied to the facts
+and judged again: the finding must be gone and no new error there, or the fix is told as not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from compat.changes import applied
+from compat.commands import place_of, typed
+from compat.fixes import containers, libraries, packages, toolkits
+from compat.fixes.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.facts import Host
+    from compat.findings import Finding, Fix, Report
+    from compat.rules.case import Case
+
+_BLANK: Final = re.compile(r"<[a-z][^<>\n]*>")  # what a person would have to fill in: no command
+_LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
+_MOST: Final = 3  # findings that get a fix of their own; those below are told with the rule's
+
+_FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    **packages.FIXES,
+    **libraries.FIXES,
+    **toolkits.FIXES,
+    **containers.FIXES,
+}
+
+
+def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> Report:
+    """The report with a fix for this machine in each of its first findings, tried where facts tell.
+
+    Args:
+        report: what was found.
+        case: the facts, messages and commands that it was found in.
+        judge: judges a machine by its facts alone.
+    """
+    said = [one for one in report.findings if one.severity != "info"] or list(report.findings)
+    chosen = {id(one) for one in said[:_MOST]}
+    findings = tuple(_mended(one, case, judge) if id(one) in chosen else one for one in report.findings)
+    return replace(report, findings=findings)
+
+
+def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Finding:
+    """A finding with its fix made exact, written out and tried."""
+    fix = _drafted(finding, case)
+    return replace(finding, fix=_tried(fix, finding, case.host, judge))
+
+
+def _drafted(finding: Finding, case: Case) -> Fix:
+    """The fix by the facts, or the rule's own where they do not tell; its changes as commands of the place."""
+    prescribe = _FIXES.get(finding.code)
+    fix = prescribe(Subject(finding, case)) if prescribe else None
+    if fix is None:
+        return _general(finding.fix, case.host)
+    commands = (*typed(fix.changes, place_of(case.host)), *fix.commands)
+    return replace(fix, text=_shortened(fix.text, commands), commands=commands)
+
+
+def _general(fix: Fix, machine: Host) -> Fix:
+    """A rule's own fix: the image by its name, and no command that a person would have to complete."""
+    image = machine.image or ""
+    named = (re.sub(r"\bIMAGE\b", image, line) if image else line for line in fix.commands)
+    return replace(fix, commands=tuple(line for line in named if not _BLANK.search(line)))
+
+
+def _shortened(text: str, commands: tuple[str, ...]) -> str:
+    """The text without its second half where the commands are long: nobody reads both."""
+    long = len("\n".join([text, *commands])) > _LONGEST
+    return re.split(r"[,:;] ", text, maxsplit=1)[0].rstrip(".") + "." if long else text
+
+
+def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Report]) -> Fix:
+    """The fix with the outcome of its replay: whether the finding is gone and nothing new is wrong."""
+    after = applied(host, fix.changes)
+    if after is None:
+        return replace(fix, checked=False, unchecked="it changes what facts do not tell" if fix.changes else "")
+    before, now = judge(host), judge(after)
+    if finding.code not in _codes(before):
+        return replace(fix, checked=False, unchecked="the finding rests on a message, which facts do not tell again")
+    if finding.code in _codes(now):
+        return replace(fix, checked=False, unchecked="by the facts it would still be found")
+    if new := _codes(now, "error") - _codes(before):
+        return replace(fix, checked=False, unchecked=f"{', '.join(sorted(new))} would be found then")
+    return replace(fix, checked=True)
+
+
+def _codes(report: Report, severity: str = "") -> set[str]:
+    """Codes of a report's findings, with those told under another; of one severity, or of all but information."""
+    every = (one for root in report.findings for one in (root, *root.consequences))
+    return {one.code for one in every if (one.severity == severity if severity else one.severity != "info")}

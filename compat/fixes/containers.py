@@ -1,0 +1,60 @@
+"""Fixes of containers: the command that was typed, mended; the toolkit, installed before it is configured."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.changes import Command
+from compat.facts import Host
+from compat.findings import Fix
+from compat.lazy import pattern
+from compat.rules.remedies import typed_here
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.fixes.subject import Subject
+
+_RUN: Final = pattern(r"\b(?P<engine>docker|podman|nerdctl)(?P<middle>(?: container)? run)\b")
+_LONGEST: Final = 110  # characters of a command that is repeated whole
+
+
+def no_gpu(subject: Subject) -> Fix | None:
+    """A container without a GPU: what was typed, with the GPU; or what the engine lacks to give one."""
+    signals = subject.case.signals
+    podman = any("podman" in command for command in subject.case.commands)
+    if podman and signals.get("cdi-name-as-path"):
+        text = "Upgrade podman to 4.1 or newer, which knows CDI; then make the device list."
+        return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
+    if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
+        return _toolkit(subject)
+    typed = next((line for line in subject.case.commands if _RUN.search(line) and "--gpus" not in line), "")
+    if typed and not subject.case.signals.get("kfd-no-file") and len(typed) <= _LONGEST and "/dev/kfd" not in typed:
+        amd = {gpu.vendor for gpu in subject.gpus} == {"amd"}
+        option = "--device /dev/kfd --device /dev/dri" if amd else "--gpus all"
+        option = "--device nvidia.com/gpu=all" if podman and not amd else option
+        mended = _RUN.sub(lambda found: f"{found['engine']}{found['middle']} {option}", typed, count=1)
+        return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
+    return None
+
+
+def _toolkit(subject: Subject) -> Fix | None:
+    """The engine has no hook for NVIDIA's GPUs: install the toolkit, then configure the engine."""
+    if subject.host.engine_flavour == "snap" or "/snap/" in subject.text:
+        text = "Replace the Docker of snap, which does not see nvidia-container-toolkit, by the distribution's own."
+        return Fix(text, changes=(Command("sudo snap remove docker"),))
+    if subject.host.platform in {"windows", "wsl2"} and subject.host.engine_flavour == "desktop":
+        return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")
+    steps = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"]
+    install, _ = typed_here(Fix("", ("@container-toolkit",)), _outside(subject.host), subject.matrix)
+    changes = tuple(Command(line) for line in (*install, *steps))
+    return Fix("Install nvidia-container-toolkit from NVIDIA's repository, configure Docker.", changes=changes)
+
+
+def _outside(machine: Host) -> Host:
+    """The host of a container that did not start: what was read is the host's own."""
+    return Host({name: one for name, one in machine.readings.items() if name != "container"})
+
+
+FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {"container-no-gpu": no_gpu}

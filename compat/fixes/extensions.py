@@ -1,0 +1,85 @@
+"""Fixes of packages that are compiled against a framework or NumPy: a release that belongs to it, or a rebuild."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.changes import Install, Package
+from compat.findings import Fix
+from compat.fixes import plans
+from compat.rules.stack import plain
+
+if TYPE_CHECKING:
+    from compat.fixes.subject import Subject
+    from compat.plan import PlannedBuild
+
+
+def rebuilt(subject: Subject) -> Fix | None:
+    """The compiled package that does not fit, of the release for the framework installed, or compiled again here."""
+    compiled = subject.compiled()
+    return rebuild(compiled, subject) if compiled else None
+
+
+def rebuild(name: str, subject: Subject) -> Fix:
+    """A release of a compiled package for the framework that is there, or its rebuild."""
+    package = subject.matrix.package(name)
+    follows = package.follows if package and package.follows else "torch"
+    version = plain(subject.packages.get(follows, ""))
+    if package and version and (build := _published(package.name, f"{follows}=={version}", subject)):
+        item = Package(name=build.name, version=build.version, runtime=build.runtime)
+        change = Install(packages=(item,), index=build.index, links=build.links, again=True)
+        return Fix(f"Install {name} {plain(build.version)}, which belongs to {follows} {version}.", changes=(change,))
+    again = Install(packages=(Package(name=name),), again=True, compile=True)
+    return Fix(f"Reinstall {name} for {follows} {version}".rstrip() + ": compile it here.", changes=(again,))
+
+
+def extended(name: str, subject: Subject) -> Fix | None:
+    """A release of a compiled package that has code for the GPU and belongs to the framework that is there."""
+    package = subject.matrix.package(name) if name else None
+    if package is None:
+        return None
+    pin = (
+        f"{package.follows}=={plain(subject.packages[package.follows])}" if package.follows in subject.packages else ""
+    )
+    build = _published(package.name, pin, subject)
+    if build is None:
+        return None
+    item = Package(name=build.name, version=build.version, runtime=build.runtime)
+    change = Install(packages=(item,), index=build.index, links=build.links)
+    return Fix(f"Install {name} {plain(build.version)}, which has code for this GPU.", changes=(change,))
+
+
+def _published(name: str, pin: str, subject: Subject) -> PlannedBuild | None:
+    """The published build of a package for a framework's release; ``None`` where it must be compiled, or is there."""
+    plan = plans.planned([pin, name] if pin else [name], plans.target(subject), subject.matrix)
+    build = next((one for one in plan.builds if one.name == name), None) if plan else None
+    if build is None or build.compile or (not build.index and build.version == subject.packages.get(name)):
+        return None
+    return build
+
+
+def outside(subject: Subject) -> str:
+    """A compiled package that the message is about and whose releases the matrix does not tie to a framework."""
+    compiled = subject.compiled()
+    if compiled and not subject.matrix.package(compiled):
+        return compiled
+    heard = subject.case.signals.pointing(subject.finding.code)
+    stem = heard.signal.program if heard and not subject.matrix.package(heard.signal.program) else ""
+    return next((name for name in subject.packages if stem and (name == stem or name.startswith(f"{stem}-"))), "")
+
+
+def numpy(subject: Subject) -> Fix | None:
+    """The NumPy that the installed builds were compiled for."""
+    asked = (_numpy_spec(name, version, subject) for name, version in subject.packages.items())
+    spec = next(filter(None, asked), "<2")
+    return Fix(f"Install numpy{spec}.", changes=(Install(packages=(Package(name="numpy", spec=spec),)),))
+
+
+def _numpy_spec(name: str, version: str, subject: Subject) -> str:
+    """What a release asks of NumPy; empty if nothing is known, or it admits the one installed."""
+    from packaging.requirements import Requirement
+
+    package, have = subject.matrix.package(name), subject.packages.get("numpy", "")
+    rows = subject.matrix.builds_of(package.name, plain(version)) if package and have else ()
+    asked = [item for row in rows for line in row.requires if (item := Requirement(line)).name == "numpy"]
+    return next((str(item.specifier) for item in asked if not item.specifier.contains(have)), "")

@@ -1,0 +1,259 @@
+"""Fixes of shared libraries: the major that is missing, never another one, or a build for what is installed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.changes import Command, Install, Package, Toolkit, Variable
+from compat.findings import Fix
+from compat.fixes.packages import gpu_build
+from compat.fixes.subject import series
+from compat.rules.captures import cudnn_version
+from compat.rules.knowledge import is_version
+from compat.rules.stack import canonical, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.changes import Change
+    from compat.fixes.subject import Subject
+    from compat.matrix.rows import Build, Soname
+
+# Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
+_AMD: Final = re.compile(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
+
+
+def missing(subject: Subject) -> Fix | None:
+    """A library that the loader does not find: a build for what is there, its own package, or its place on the path."""
+    names = _missing(subject)
+    if not names:
+        named = subject.framework_name() in {"tensorflow", "jax"}
+        return _for_system(subject) or (gpu_build(subject) if named else None)
+    name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
+    if _AMD.match(name):
+        return _amd(name, subject)
+    if (fix := _torn(name, subject) or _own(name, subject) or _for_system(subject)) is not None:
+        return fix
+    if rows := _rows(name, subject):
+        return _packaged(name, rows[-1], subject)
+    return _unpackaged(name, subject)
+
+
+def _own(name: str, subject: Subject) -> Fix | None:
+    """A library that a package keeps one of per CUDA release: a release of it with one for the CUDA in use."""
+    stem = name.partition(".")[0].removeprefix("lib").partition("_")[0]
+    package = subject.matrix.package(stem)
+    if package is None or not re.search(r"(?:cuda|rocm|hip)\d", name):
+        return None
+    change = Install(packages=(Package(name=package.name, settles=_missing(subject)),), again=True)
+    return Fix(f"Install the newest {package.name}, which has a library for the CUDA in use.", changes=(change,))
+
+
+def rocm(subject: Subject) -> Fix | None:
+    """Libraries of the system's ROCm before those that the wheel brings."""
+    item = subject.framework()
+    if item is None or not item.rocm or not subject.case.signals.heard or subject.host.platform == "windows":
+        return None
+    text = f"The wheel brings its own ROCm {item.rocm}: take the system's libraries off the loader's path."
+    return Fix(text, changes=(Variable("LD_LIBRARY_PATH"),))
+
+
+def _rows(name: str, subject: Subject) -> list[Soname]:
+    """Packages that bring a library of exactly this name, by what their wheels hold."""
+    found = [row for row in subject.matrix.table("sonames") if row.soname == name]
+    cuda = _cuda(subject)
+    mine = [row for row in found if row.package.endswith(f"-cu{series(cuda)}")] if cuda else []
+    return mine or found
+
+
+def _cuda(subject: Subject) -> str:
+    """CUDA of the framework, else of the toolkit; empty if unknown."""
+    item = subject.framework()
+    return (item.cuda if item else "") or subject.host.cuda_toolkit or ""
+
+
+def _torn(name: str, subject: Subject) -> Fix | None:
+    """Frameworks of one environment that want different majors of the library."""
+    stem = name.partition(".so")[0].removeprefix("lib")
+    packages = [one for one in subject.packages if canonical(one) in {"torch", "jax", "tensorflow", "paddlepaddle"}]
+    pinned = any(stem[:5] in other for other in subject.packages if other.startswith("nvidia-"))
+    frameworks = sorted({canonical(one) for one in packages if one != "jaxlib"})
+    if len(frameworks) < 2 or not pinned:
+        return None
+    told = " and ".join(f"{one} {subject.packages.get(one, '')}".strip() for one in frameworks[:2])
+    return Fix(
+        f"{told} pin different {stem} releases: give each an environment of its own.",
+        changes=(Command("python -m venv .venv-2"),),
+    )
+
+
+def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
+    """The package that brings the library, in the releases that do, and its folder on the loader's path."""
+    upper = re.search(r"<(\d+)", row.versions)
+    spec = f"<{upper[1]}" if upper else ""
+    install = Install(packages=(Package(name=row.package, spec=spec, settles=_missing(subject)),))
+    changes: tuple[Change, ...] = (install,)
+    module = _module(row.package)
+    if subject.host.platform != "windows" and module and subject.framework_name() != "torch":
+        found = f"$(python -c 'import {module}.lib as m; print(m.__path__[0])')"
+        changes = (install, Variable("LD_LIBRARY_PATH", f"{found}:$LD_LIBRARY_PATH"))
+    return Fix(f"Install {row.package}, which brings {name}.", changes=changes)
+
+
+def _missing(subject: Subject) -> tuple[str, ...]:
+    """Names of the libraries that were asked for and not found."""
+    gone = (item for item in subject.host.libraries or () if not item.path and not item.version)
+    return tuple(item.name.strip(".'\"") for item in gone)
+
+
+def _module(package: str) -> str:
+    """The import name of one of NVIDIA's library packages: ``nvidia-cudnn-cu12`` -> ``nvidia.cudnn``."""
+    plainly = re.sub(r"-cu\d+$", "", package).removeprefix("nvidia-").replace("-", "_")
+    return f"nvidia.{plainly}" if package.endswith(("-cu11", "-cu12")) else ""
+
+
+def _unpackaged(name: str, subject: Subject) -> Fix | None:
+    """A library that no wheel brings: of NVIDIA's own packages, or the package that wants it is for another CUDA."""
+    found = re.fullmatch(r"lib(?P<stem>\w+?)\.so(?:\.(?P<number>[\d.]+))?", name)
+    if not found:
+        return None
+    toolkit, number = subject.host.cuda_toolkit or "", found["number"] or ""
+    windows = subject.host.platform == "windows"
+    path: tuple[Change, ...] = (
+        () if windows else (Variable("LD_LIBRARY_PATH", "/usr/local/cuda/lib64:$LD_LIBRARY_PATH"),)
+    )
+    if found["stem"].startswith("cudnn"):
+        major = series(number) or _cudnn_for(toolkit, subject)
+        of = f" for CUDA {versions.minor(toolkit)}" if is_version(toolkit) else ""
+        return Fix(
+            f"Install cuDNN {major}{of} and put its folder on the loader's path.".replace("  ", " "), changes=path
+        )
+    if found["stem"] in {"cudart", "cublas", "cublasLt", "cufft", "curand", "cusolver", "cusparse", "nvrtc"} and number:
+        compiled = subject.compiled() or "the package that asks for it"
+        here = _cuda(subject)
+        text = f"{name} is of CUDA {number}: reinstall {compiled}, built for CUDA {here}." if here else ""
+        return Fix(text or f"Reinstall {compiled} for the CUDA in use, or install CUDA {number}.")
+    if not found["stem"].startswith(("cu", "nv", "nccl")):
+        return Fix(f"Install the system package that brings {name}.")
+    return None
+
+
+def _cudnn_for(toolkit: str, subject: Subject) -> str:
+    """The last major of cuDNN that was made for a CUDA release."""
+    minor = versions.minor(toolkit) if is_version(toolkit) else ""
+    rows = [row for row in subject.matrix.table("cudnn") if {minor, series(minor)} & set(row.cuda)]
+    return series(max((row.version for row in rows), key=versions.release, default=""))
+
+
+def _amd(name: str, subject: Subject) -> Fix:
+    """A library of ROCm: its folder on the path, of the release that the build was made for."""
+    item = subject.framework()
+    made = f" ROCm {item.rocm} of" if item and item.rocm else " ROCm of"
+    return Fix(
+        f"Put the folder of{made} this build on the loader's path; another release has no {name}.",
+        changes=(Variable("LD_LIBRARY_PATH", "/opt/rocm/lib:$LD_LIBRARY_PATH"),),
+    )
+
+
+def _for_system(subject: Subject) -> Fix | None:
+    """A build that takes CUDA and cuDNN from the system: a release for what is there, or what it was built for."""
+    taken = _taker(subject)
+    if taken is None:
+        return None
+    name, row = taken
+    parts = (re.fullmatch(r"([a-z]+)([\d.]+)", part) for part in row.system)
+    wants = {found[1]: found[2] for found in parts if found}
+    wanted = {"cuda": row.runtime.removeprefix("cuda"), "cudnn": row.cudnn, **wants}
+    have = {"cuda": subject.host.cuda_toolkit or "", "cudnn": subject.host.cudnn or ""}
+    if not any(_is_other(have[one], wanted.get(one, ""), one) for one in have):
+        return None
+    if better := _release_for(name, row, have, subject):
+        item = Package(
+            name=better.install_name, version=better.full_version, runtime=better.runtime, settles=_missing(subject)
+        )
+        index = subject.matrix.index_url(better)
+        text = (
+            f"Install {better.install_name} {better.version}, built for CUDA {series(have['cuda'] or better.runtime)}"
+        )
+        text += f" and cuDNN {series(have['cudnn'])}." if have["cudnn"] else "."
+        return Fix(text, changes=(Install(packages=(item,), index=index),))
+    told = f"CUDA {wanted['cuda']}" + (f" and cuDNN {series(wanted['cudnn'])}" if wanted.get("cudnn") else "")
+    first = "put it first on PATH" if subject.host.platform == "windows" else "put its lib64 on the loader's path"
+    return Fix(
+        f"Install {told}, which {name} {row.version} was built for, and {first}.", changes=(Toolkit(wanted["cuda"]),)
+    )
+
+
+def _taker(subject: Subject) -> tuple[str, Build] | None:
+    """The installed package that takes its CUDA from the system, with its row."""
+    alike = {"onnxruntime": "onnxruntime-gpu", "tensorflow-cpu": "tensorflow"}
+    for there, version in subject.packages.items():
+        package = subject.matrix.package(alike.get(there, there))
+        rows = subject.matrix.builds_of(package.name, plain(version)) if package else ()
+        rows = tuple(row for row in rows if row.runtime.startswith("cuda") and row.cuda_from == "system")
+        if package and rows:
+            return package.name, rows[0]
+    return None
+
+
+def _is_other(have: str, wanted: str, what: str) -> bool:
+    """Whether another release is there than a build asks for: another major, and before CUDA 11 another minor."""
+    if not is_version(have) or not is_version(wanted):
+        return False
+    exact = what == "cuda" and versions.major(wanted) < 11
+    return versions.minor(have) != versions.minor(wanted) if exact else versions.major(have) != versions.major(wanted)
+
+
+def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subject) -> Build | None:
+    """The nearest later release of a package that was built for the CUDA and cuDNN that are installed."""
+    machine = subject.host.python or ""
+    for other in subject.matrix.builds(name):
+        if other.yanked or not other.runtime.startswith("cuda") or not is_version(other.version):
+            continue
+        later = versions.release(other.version) > versions.release(row.version)
+        suits = not _is_other(have["cuda"], other.runtime.removeprefix("cuda"), "cuda")
+        suits = suits and not _is_other(have["cudnn"], other.cudnn, "cudnn") and bool(other.cudnn or not have["cudnn"])
+        python = not is_version(machine) or not other.python or versions.minor(machine) in other.python
+        if later and suits and python and (other.cuda_from == "system" or not have["cuda"]):
+            return other
+    return None
+
+
+def mismatched(subject: Subject) -> Fix | None:
+    """Another copy of cuDNN than the build was made with: the one it asks for, or the foreign one off the path."""
+    signals = subject.case.signals
+    if signals.get("ascend-symbol"):
+        return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
+    want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or "")
+    if want and not signals.value("torch_cudnn"):
+        have = cudnn_version(signals.value("cudnn") or "") or subject.host.cudnn or ""
+        return _cudnn(want, have, subject)
+    if (fix := _for_system(subject)) is not None:
+        return fix
+    if subject.host.platform == "windows":
+        return Fix("Take the folder of the other copy off PATH, so that the library beside the package is loaded.")
+    return None
+
+
+def _cudnn(want: str, have: str, subject: Subject) -> Fix:
+    """The cuDNN that a build asks for: its major, and no older minor; the same minor where a newer one was refused."""
+    major, minor = series(want), series(want, 2)
+    newer = is_version(have) and series(have) == major and versions.release(have) > versions.release(want)
+    spec = f"=={minor}.*" if newer else f">={minor},<{int(major) + 1}"
+    cuda = series(_cuda(subject))
+    rows = [row for row in subject.matrix.table("sonames") if row.soname == f"libcudnn.so.{major}"]
+    mine = [row for row in rows if row.package.endswith(f"-cu{cuda}")] or ([] if cuda else rows)
+    if mine and subject.host.platform != "windows":
+        changes = (Install(packages=(Package(name=mine[-1].package, spec=spec),)),)
+        return Fix(f"Install cuDNN {minor}{'' if newer else ' or newer'} of major {major}.", changes=changes)
+    said = f"cuDNN {minor}" if newer or "." not in minor else f"cuDNN {minor} or a newer {major}.x"
+    return Fix(f"Install {said}, and take the other copy off the loader's path.")
+
+
+FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    "library-missing": missing,
+    "library-mismatch": mismatched,
+    "rocm-version-mismatch": rocm,
+}

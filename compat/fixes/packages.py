@@ -1,0 +1,279 @@
+"""Fixes of frameworks and the packages beside them, from the resolver: for this GPU, driver, Python and platform."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall
+from compat.facts import Fact, Gpu, Host
+from compat.findings import Fix
+from compat.fixes import plans
+from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
+from compat.fixes.subject import is_dotted
+from compat.rules.commands import requirements
+from compat.rules.knowledge import floor_of, is_version
+from compat.rules.remedies import published_for
+from compat.rules.stack import canonical, plain
+from compat.targets import kernels_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.changes import Change
+    from compat.fixes.subject import Subject
+
+_NIGHTLY: Final = ("dev", "git", "a0")
+
+
+def gpu_build(subject: Subject) -> Fix | None:
+    """A build with code for the GPUs that are there, of the release installed where that has one."""
+    name = subject.framework_name()
+    if subject.host.platform == "darwin":
+        text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
+        return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
+    if not name:
+        return None
+    if subject.host.l4t or any(gpu.target in subject.matrix.families.integrated for gpu in subject.gpus):
+        return _jetson(name, subject)
+    found = plans.moved(name, subject)
+    if found is None or found[0].runtime in {"cpu", "none"}:
+        return _elsewhere(name, subject)
+    changes = plans.changes_of(found[0], subject)
+    if not changes:
+        return None
+    past = any(_dropped(gpu.target, subject) for gpu in subject.gpus)
+    step = "an older release, " if past or plans.is_older(found[1], subject.packages.get(name, "")) else ""
+    return Fix(f"Install {step}{plans.told(found[0], name)}.", changes=(*_replaced(name, subject), *changes))
+
+
+def _replaced(name: str, subject: Subject) -> tuple[Change, ...]:
+    """The CPU distribution of a framework that has another name for GPUs: both write the same module."""
+    row = subject.matrix.package(name)
+    others = {row.cpu_name, *row.aliases} if row else set()
+    same = [there for there in subject.packages if there in others or (there != name and canonical(there) == name)]
+    gone = [there for there in same if there.endswith("-cpu") or there in {"onnxruntime", "paddlepaddle"}]
+    return (Uninstall(tuple(gone)),) if gone else ()
+
+
+def _jetson(name: str, subject: Subject) -> Fix | None:
+    """NVIDIA's build for the JetPack that is there, and the Python that it is made for."""
+    integrated = subject.matrix.families.integrated
+    board = (Gpu(vendor="nvidia", target=min(integrated)),)
+    machine = Host({**subject.host.readings, "gpus": Fact(board, "its L4T")})
+    rows = [
+        row for row in published_for(machine, subject.matrix, name) if {*row.kernels} and {*row.kernels} <= integrated
+    ]
+    if not rows:
+        return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
+    best, have = rows[-1], subject.host.python or ""
+    item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
+    links = any(index.links for index in subject.matrix.table("indexes") if index.name == best.index)
+    install = Install(packages=(item,), index=subject.matrix.index_url(best), links=links)
+    other = best.python and is_version(have) and versions.minor(have) not in best.python
+    changes = (Python(best.python[-1]), install) if other else (install,)
+    made = f", made for Python {best.python[-1]}" if other else ""
+    return Fix(f"Install NVIDIA's {name} {best.version} for this JetPack{made}.", changes=changes)
+
+
+def _elsewhere(name: str, subject: Subject) -> Fix | None:
+    """No build here: the platform that has one, or a Python."""
+    machine = plans.target(subject)
+    have = plain(subject.packages.get(name, ""))
+    wish = f"{name}=={have}" if is_version(have) else name
+    if machine.platform == "windows":
+        linux = Host({**machine.readings, "platform": Fact("linux", "machine")})
+        if plans.planned([wish], linux, subject.matrix):
+            text = f"{name} {have} has no GPU build for Windows: use WSL2.".replace("  ", " ")
+            return Fix(text, changes=(Command("wsl --install"),))
+    free = Host({key: one for key, one in machine.readings.items() if key != "python"})
+    plan = plans.planned([wish], free, subject.matrix) or plans.planned([name], free, subject.matrix)
+    if plan is None or not machine.python or plan.runtime in {"cpu", "none"}:
+        return None
+    changes = (Python(plan.python), *plans.changes_of(plan, subject))
+    return Fix(f"Take Python {plan.python}, and {plans.told(plan, name)}.", changes=changes)
+
+
+def code_for_gpu(subject: Subject) -> Fix | None:
+    """A build for a GPU that the installed one has no code for; of a compiled extension, its rebuild for that GPU."""
+    extension = subject.compiled()
+    if subject.finding.code == "extension-arch-missing" and (fix := extended(extension, subject)):
+        return fix
+    targets = [gpu.target for gpu in subject.gpus if gpu.target.startswith("sm_")]
+    number = f"{targets[0][3:-1]}.{targets[0][-1]}" if targets and targets[0][3:].isdigit() else ""
+    listed = (subject.host.env or {}).get("TORCH_CUDA_ARCH_LIST", "")
+    if number and listed and number not in listed:
+        return _compiled(targets[0], number, "it", ", whose number TORCH_CUDA_ARCH_LIST lacks")
+    if (fix := gpu_build(subject)) is not None or not number:
+        return fix
+    if last := _dropped(targets[0], subject):
+        text = f"CUDA {last} is the last with code for {targets[0]}: take a toolkit and builds of that, or the CPU."
+        return Fix(text, changes=(Toolkit(last),))
+    if extension or subject.framework_name() == "torch":
+        return _compiled(targets[0], number, extension or "the package that failed", "")
+    return None
+
+
+def _compiled(target: str, number: str, what: str, why: str) -> Fix:
+    """A package compiled again with the GPU's number in the list."""
+    return Fix(f"Compile {what} again for {target}{why}.", (f'export TORCH_CUDA_ARCH_LIST="{number}"',))
+
+
+def _dropped(target: str, subject: Subject) -> str:
+    """The last CUDA that compiles for a target; empty if current ones do."""
+    row = subject.matrix.capability(target) if target.startswith("sm_") else None
+    return versions.minor(row.last_cuda) if row and row.last_cuda else ""
+
+
+def older_cuda(subject: Subject) -> Fix | None:
+    """A driver that is too old: a newer one, or the build of the same release for the CUDA that it runs."""
+    item, name = subject.framework(), subject.framework_name()
+    if item is None or not item.cuda or not (subject.host.driver or subject.host.driver_cuda):
+        return None
+    floor = floor_of(subject.matrix, item.cuda, subject.host.platform)
+    lowest = floor.family or floor.exact
+    found = plans.moved(name, subject)
+    changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("cuda") else ()
+    if not lowest or not found or not changes:
+        return None
+    text = f"Upgrade the NVIDIA driver to {lowest} or newer, or install {plans.told(found[0], name)}."
+    return Fix(text, changes=changes)
+
+
+def amd_build(subject: Subject) -> Fix | None:
+    """A ROCm build with code for the AMD GPU; where none is published, what to compile for."""
+    if "flash-mi200" in subject.case.signals:
+        text = "Run without this flash-attention, which is made for Instinct alone."
+        return Fix(text, ("export VLLM_USE_TRITON_FLASH_ATTN=0",))
+    targets = [gpu.target.partition(":")[0] for gpu in subject.gpus if gpu.target.startswith("gfx")]
+    name = subject.framework_name() or "torch"
+    if not targets:
+        return None
+    for keep in (False, True):
+        found = plans.moved(name, subject, keep=keep)
+        changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("rocm") else ()
+        if found and changes:
+            return Fix(f"Install {plans.told(found[0], name)}.", changes=changes)
+    return _without_wheel(targets[0], name, subject)
+
+
+def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
+    """What is left where no plan serves an AMD GPU: a release for elsewhere, a sibling's code, or its own."""
+    families = subject.matrix.families
+    if any(kernels_for(target, row.kernels, families) == "native" for row in subject.matrix.builds(name)):
+        return Fix(f"Take a newer {name} of ROCm, whose Linux builds have code for {target}.")
+    row = subject.matrix.gfx(target)
+    if row and row.override:
+        text = f"No wheel has code for {target}; that of its sibling runs on it, which AMD does not support."
+        return Fix(text, (f"export HSA_OVERRIDE_GFX_VERSION={row.override}",))
+    text = f"No wheel has code for {target}: compile {name} for it, or compute on the CPU."
+    return Fix(text, (f"export PYTORCH_ROCM_ARCH={target}",) if name == "torch" else ())
+
+
+def companions(subject: Subject) -> Fix | None:
+    """The companions of the framework's release, in one command; of another framework where theirs is not known."""
+    if "numpy" in subject.cited():
+        return numpy(subject)
+    if (fix := _jax_parts(subject)) is not None:
+        return fix
+    if compiled := outside(subject):
+        return rebuild(compiled, subject)
+    name = subject.framework_name()
+    beside = [other for other in (*plans.ties(name, subject), *_told(subject)) if other != name] if name else []
+    if not beside:
+        return None
+    version = subject.packages.get(name, "")
+    known = version and subject.matrix.builds_of(name, plain(version))
+    if not known or any(mark in version for mark in _NIGHTLY):
+        return _of_companion(name, beside, subject)
+    found = plans.moved(name, subject, extra=tuple(beside))
+    changes = plans.changes_of(found[0], subject) if found else ()
+    return Fix(f"Install what belongs to {plans.told(found[0], name)}.", changes=changes) if found and changes else None
+
+
+def _told(subject: Subject) -> tuple[str, ...]:
+    """Companions that the message is of."""
+    heard = subject.case.signals.pointing(subject.finding.code)
+    known = subject.matrix.package(heard.signal.program) if heard else None
+    return (known.name,) if known and known.kind == "companion" else ()
+
+
+def _of_companion(name: str, beside: list[str], subject: Subject) -> Fix | None:
+    """Stable releases of all, by the companions', where the framework's is unknown or a build that nobody lists."""
+    packages = subject.packages
+    pins = [f"{other}=={plain(packages[other])}" for other in beside if is_dotted(packages.get(other, ""))]
+    for wishes in ([name, *pins], [name, *beside]):
+        if plan := plans.planned(wishes, plans.target(subject), subject.matrix):
+            text = "Install releases that belong together"
+            told = f"{text}, stable ones." if name in packages else f"{text}."
+            return Fix(told, changes=plans.changes_of(plan, subject, whole=True))
+    return None
+
+
+def _jax_parts(subject: Subject) -> Fix | None:
+    """Jax, jaxlib and the plug-ins of one release: that of jaxlib where all have it."""
+    packages = subject.packages
+    parts = [name for name in packages if name.startswith("jax-") and name.endswith(("-plugin", "-pjrt"))]
+    about = {"jaxlib", "jax", *parts} & set(subject.cited()) or "jax" in subject.program
+    if not packages.keys() & {"jax", "jaxlib"} or not about:
+        return None
+    told = [plain(packages[name]) for name in ("jaxlib", "jax", *parts) if name in packages]
+    listed = [name for name in parts if subject.matrix.package(name)]
+    known = [one for one in told if all(subject.matrix.builds_of(name, one) for name in listed)]
+    release = next(iter(known or told))
+    names = tuple(Package(name=name, version=release) for name in ("jax", "jaxlib", *parts))
+    return Fix(f"Install jax, jaxlib and plug-ins of one release, {release}.", changes=(Install(packages=names),))
+
+
+def python(subject: Subject) -> Fix | None:
+    """A Python that has a build of the release, beside the present one."""
+    name = subject.framework_name() or _wished_name(subject)
+    have = plain(subject.packages.get(name, "")) or _wished(name, subject)
+    rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
+    minors = sorted({one for row in rows for one in row.python if not one.endswith("t")}, key=versions.release)
+    for minor in reversed(minors):
+        if plan := plans.planned([f"{name}=={have}"], plans.target(subject, python=minor), subject.matrix):
+            text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
+            return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
+    return None
+
+
+def _wished(name: str, subject: Subject) -> str:
+    """The release of a framework that the message, the wishes or the commands pin."""
+    said = [*subject.case.wishes, subject.case.signals.value("requirement")]
+    pinned = {one.partition("==")[0].partition("[")[0]: one.partition("==")[2] for one in said if "==" in one}
+    return plain(pinned.get(name, "") or requirements(subject.case.commands).get(name, ""))
+
+
+def _wished_name(subject: Subject) -> str:
+    """The package that the message names."""
+    said = subject.case.signals.value("requirement").partition("==")[0].partition("[")[0]
+    return said if said and subject.matrix.package(said) else ""
+
+
+def metal(subject: Subject) -> Fix | None:
+    """A release of macOS below what the framework asks for; no Linux is proposed to a Mac."""
+    if subject.host.platform != "darwin":
+        return None
+    if "mps-macos" in subject.case.signals:
+        return Fix("Update macOS to the newest release, or install an older torch.")
+    return Fix("Take the last release that was published for this macOS and processor.")
+
+
+FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    "cpu-only-build": gpu_build,
+    "wrong-vendor-build": gpu_build,
+    "arch-too-new-for-build": code_for_gpu,
+    "arch-too-old-for-build": code_for_gpu,
+    "extension-arch-missing": code_for_gpu,
+    "jetson-generic-wheel": gpu_build,
+    "rocm-gfx-unsupported": amd_build,
+    "driver-too-old-for-runtime": older_cuda,
+    "framework-pair-mismatch": companions,
+    "framework-build-tag-mismatch": companions,
+    "abi-mismatch": rebuilt,
+    "python-tag-mismatch": rebuilt,
+    "numpy-abi-mismatch": numpy,
+    "python-unsupported": python,
+    "platform-unsupported": metal,
+}

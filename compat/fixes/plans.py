@@ -1,0 +1,171 @@
+"""Package fixes by the resolver: the nearest plan that keeps everything else as it is.
+
+The framework's release is kept where that can be, then the next ones are tried in order; the companions that are
+installed and the requirement tables tie to it move along in the same command.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.changes import Install, Package
+from compat.errors import InputError, InputErrors
+from compat.facts import Fact, Gpu, Host
+from compat.names import normalise
+from compat.rules.knowledge import is_version
+from compat.rules.stack import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compat.changes import Change
+    from compat.fixes.subject import Subject
+    from compat.matrix import Matrix
+    from compat.plan import Plan, PlannedBuild
+
+_TRIED: Final = 10  # releases that are put to the resolver, the nearest first
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def target(subject: Subject, *, python: str = "") -> Host:
+    """The machine as the resolver is asked for it: its GPUs, driver, Python and platform, as far as they are known."""
+    host, readings = subject.host, {}
+    gpus = tuple(
+        Gpu(name=gpu.name, vendor=gpu.vendor, target=gpu.target.partition(":")[0]) for gpu in subject.gpus if gpu.target
+    )
+    if gpus:
+        readings["gpus"] = Fact(gpus, "machine")
+    driver = host.driver or _driver(host.driver_cuda, subject.matrix)
+    if driver and is_version(driver) and all(gpu.vendor == "nvidia" for gpu in gpus):
+        readings["driver"] = Fact(driver, "machine")
+    for name in ("platform", "arch", "l4t", "glibc", "libc"):
+        if host.value(name):
+            readings[name] = Fact(host.value(name), "machine")
+    number = python or host.python or ""
+    if is_version(number):
+        readings["python"] = Fact(versions.minor(number), "machine")
+    return Host(readings)
+
+
+def _driver(cuda: str | None, matrix: Matrix) -> str:
+    """The first driver that nvidia-smi prints a CUDA version for."""
+    if not is_version(cuda):
+        return ""
+    fits = [row for row in matrix.table("drivers") if row.first and versions.at_least(row.cuda, cuda or "")]
+    return min((row.first for row in fits), key=versions.release, default="")
+
+
+def planned(wishes: Sequence[str], machine: Host, matrix: Matrix) -> Plan | None:
+    """The plan for exactly these wishes on a machine; ``None`` where there is none, or none that is sure.
+
+    Where the driver is not known and no release is asked for, it is the one that needs the oldest.
+    """
+    from compat.resolve import resolve
+
+    free = bool(machine.gpus) and not machine.driver and "==" not in wishes[0]
+    prefer = "oldest-driver" if free else "proven"
+    try:
+        answer = resolve(wishes, machine, matrix, prefer=prefer)
+    except (InputError, InputErrors):
+        return None
+    return answer.plan if answer.status == "plan" else None
+
+
+def ties(name: str, subject: Subject) -> tuple[str, ...]:
+    """Installed packages whose rows require a framework, by the matrix."""
+    return tuple(
+        other
+        for other, version in subject.packages.items()
+        if other != name and subject.matrix.package(other) and _requires(other, plain(version), name, subject.matrix)
+    )
+
+
+def _requires(other: str, version: str, name: str, matrix: Matrix) -> bool:
+    package = matrix.package(other)
+    rows = matrix.builds_of(package.name, version) or matrix.builds(package.name)[-1:] if package else ()
+    return any(normalise(found[0]) == name for row in rows for line in row.requires if (found := _NAME.match(line)))
+
+
+def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str] = ()) -> tuple[Plan, str] | None:
+    """The nearest plan for a framework and what is installed beside it, and the release that it takes.
+
+    Args:
+        name: the framework.
+        subject: the finding.
+        keep: whether the release that is installed is tried first.
+        extra: further packages to bring along.
+    """
+    machine, matrix = target(subject), subject.matrix
+    have = plain(subject.packages.get(name, ""))
+    beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
+    for version in _nearest(name, have, matrix, keep=keep):
+        wish = f"{name}=={version}" if version else name
+        for companions in dict.fromkeys((beside, tuple(extra))):
+            if plan := planned([wish, *companions], machine, matrix):
+                return plan, version
+    return None
+
+
+def _nearest(name: str, have: str, matrix: Matrix, *, keep: bool) -> Iterator[str]:
+    """Releases to try: the one installed, the next newer ones of each minor in order, the newest, then older ones."""
+    if not is_version(have):
+        yield ""
+        return
+    if keep:
+        yield have
+    known = sorted({row.version for row in matrix.builds(name) if is_version(row.version)}, key=versions.release)
+    newer = [version for version in known if versions.release(version) > versions.release(have)]
+    older = [version for version in known if versions.release(version) < versions.release(have)]
+    firsts = {versions.minor(version): version for version in reversed(newer)}
+    lasts = {versions.minor(version): version for version in older}
+    yield from islice(reversed(list(firsts.values())), _TRIED)
+    yield ""
+    yield from islice(reversed(list(lasts.values())), _TRIED)
+
+
+def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Change, ...]:
+    """A plan as changes: one command per index, the framework first.
+
+    Packages that stay as they are are left out, but for a ``whole`` plan, which is for another environment.
+    """
+    have = subject.packages
+    new = [build for build in plan.builds if whole or not _stays(build, have, subject)]
+    groups: dict[tuple[str, bool], list[PlannedBuild]] = {}
+    for build in new:
+        groups.setdefault((build.index, build.links), []).append(build)
+    again = any(plain(have.get(build.name, "")) == plain(build.version) for build in new)
+    return tuple(
+        Install(packages=tuple(_package(build) for build in builds), index=index, links=links, again=again)
+        for (index, links), builds in groups.items()
+    )
+
+
+def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
+    """Whether a package is installed just as the plan has it."""
+    there = have.get(build.name, "")
+    stated = (subject.host.builds or {}).get(build.name)
+    return there == build.version and not (stated and build.runtime and stated.runtime not in {"", build.runtime})
+
+
+def _package(build: PlannedBuild) -> Package:
+    return Package(name=build.name, version=build.version, extras=build.extras, runtime=build.runtime)
+
+
+def is_older(version: str, have: str) -> bool:
+    """Whether a release comes before the one installed."""
+    have = plain(have)
+    return is_version(version) and is_version(have) and versions.release(version) < versions.release(have)
+
+
+def told(plan: Plan, name: str) -> str:
+    """A framework of a plan in words: ``torch 2.7.0 for CUDA 12.8``."""
+    build = next((build for build in plan.builds if build.name == name), plan.builds[0])
+    kind = build.runtime.rstrip("0123456789.")
+    made = f" for {_KINDS[kind]}{build.runtime[len(kind) :]}" if kind in _KINDS else ""
+    return f"{build.name} {plain(build.version)}{made}"
+
+
+_KINDS: Final = {"cuda": "CUDA ", "rocm": "ROCm ", "xpu": "Intel GPUs"}

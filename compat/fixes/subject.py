@@ -1,0 +1,132 @@
+"""What a finding is about: the framework and the packages that its facts, its message or the installed tables name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.lazy import dataclass, pattern
+from compat.names import normalise
+from compat.rules.stack import FRAMEWORKS, canonical, installed, packages_of
+from compat.versions import is_release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.facts import Gpu, Host
+    from compat.findings import Finding
+    from compat.matrix import Matrix
+    from compat.rules.case import Case
+    from compat.rules.stack import Installed
+
+# Files of compiled packages as loaders and tracebacks name them: a folder of site-packages, or an extension module.
+_FOLDER: Final = pattern(r"(?:site|dist)-packages[/\\](?P<name>\w+)")
+_INSIDE: Final = pattern(r"(?P<name>[A-Za-z]\w+)[/\\]_\w+\.(?:cpython-\d+|cp\d+|abi3|so|pyd)")
+_MODULE: Final = pattern(r"(?P<name>[A-Za-z]\w+)(?:\.cpython-\d+\w*|\.cp\d+)[-\w]*\.(?:so|pyd)")
+_NAMED: Final = pattern(r"No module named '(?P<name>\w+)\.")
+
+
+_CALLED: Final = pattern(r"\b(torch|tensorflow|jax|cupy)\.[a-z_]{2,}")  # a call, as code and tracebacks have it
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A finding with the case that it was found in."""
+
+    finding: Finding
+    case: Case
+
+    @property
+    def host(self) -> Host:
+        """Facts of the machine, with what messages state."""
+        return self.case.host
+
+    @property
+    def matrix(self) -> Matrix:
+        """What is true."""
+        return self.case.matrix
+
+    @property
+    def text(self) -> str:
+        """The error text."""
+        return self.case.signals.text
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """Distribution -> version that is installed."""
+        return packages_of(self.host)
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """GPUs that builds are made for: NVIDIA's where there are any, else those of the vendors that have builds."""
+        known = tuple(gpu for gpu in self.host.gpus or () if gpu.vendor in {"nvidia", "amd", "intel"})
+        nvidia = tuple(gpu for gpu in known if gpu.vendor == "nvidia")
+        amd = tuple(gpu for gpu in known if gpu.vendor == "amd")
+        return nvidia or amd or known
+
+    @property
+    def program(self) -> str:
+        """The program whose message points to the finding; empty if none does."""
+        heard = self.case.signals.pointing(self.finding.code)
+        return canonical(heard.signal.program) if heard else ""
+
+    def framework(self) -> Installed | None:
+        """The framework in question, where it is known to be installed."""
+        items = {item.name: item for item in installed(self.host, self.matrix)}
+        cited = [canonical(name) for name in self.cited()]
+        named = [*cited, self.program, *items]
+        return next((items[name] for name in named if name in items), None)
+
+    def framework_name(self) -> str:
+        """The framework in question by name, by what is installed, by its message or the commands; empty if unknown."""
+        from compat.rules.commands import requirements
+
+        if (item := self.framework()) is not None:
+            return item.name
+        asked = [canonical(name) for name in requirements(self.case.commands)]
+        spoken = [item.signal.program for item in self.case.signals]
+        called = [found[1] for found in _CALLED.finditer(self.text[:50_000])]
+        return next((name for name in (self.program, *asked, *spoken, *called) if name in FRAMEWORKS), "")
+
+    def cited(self) -> tuple[str, ...]:
+        """Packages that the finding's facts name."""
+        facts = (item.fact.partition(".") for item in self.finding.evidence)
+        return tuple(name for table, _, name in facts if table in {"packages", "builds", "conda_packages"} and name)
+
+    def compiled(self) -> str:
+        """The compiled package that a loader or a traceback names; empty if none."""
+        return next(self._compiled(), "")
+
+    def _compiled(self) -> Iterator[str]:
+        yield from (name for name in self.cited() if canonical(name) not in {*FRAMEWORKS, "numpy"})
+        names = [
+            found["name"] for one in (_FOLDER, _INSIDE, _MODULE, _NAMED) for found in one.finditer(self.text[:50_000])
+        ]
+        for name in reversed(names):  # the last frame is the one that failed
+            if (known := self._distribution(name)) and canonical(known) not in {*FRAMEWORKS, "numpy"}:
+                yield known
+
+    def _distribution(self, module: str) -> str:
+        """The distribution that a module belongs to: installed, known to the matrix, or of the same name."""
+        plain = normalise(module)
+        stems = [name for name in self.packages if plain == name or plain.startswith(f"{name}-")]
+        if own := [
+            name for name in self.packages if name.startswith(f"{plain}-") and name.endswith(("-full", "-lite"))
+        ]:
+            return own[0]
+        stems = stems or [row.name for row in self.matrix.packages.values() if self._is_of(plain, row.name, row.module)]
+        return max(stems, key=len) if stems else plain if len(plain) > 3 and not plain.startswith("-") else ""
+
+    @staticmethod
+    def _is_of(plain: str, name: str, module: str) -> bool:
+        return any(plain == stem or plain.startswith(f"{stem}-") for stem in {name, normalise(module)} if stem)
+
+
+def series(version: str, parts: int = 1) -> str:
+    """The first numbers of a version: ``8.9.2`` -> ``8``."""
+    return ".".join(re.findall(r"\d+", version)[:parts])
+
+
+def is_dotted(version: str) -> bool:
+    """Whether a version is a plain release, which the matrix may know."""
+    return is_release(version.partition("+")[0])

@@ -1,0 +1,112 @@
+"""Fixes of CUDA toolkits and host compilers: the first release that serves, and its place on the path."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.changes import Command, Toolkit, Variable
+from compat.findings import Fix
+from compat.fixes.subject import series
+from compat.rules.knowledge import is_version, knows
+from compat.rules.remedies import typed_here
+from compat.targets import sm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from compat.fixes.subject import Subject
+
+
+def newer(subject: Subject) -> Fix | None:
+    """The first toolkit that compiles for the device, or the last one where it was dropped."""
+    toolkit = subject.host.cuda_toolkit or ""
+    asked = [subject.case.signals.value("arch"), *(gpu.target for gpu in subject.gpus)]
+    for text in filter(None, asked):
+        device = sm(text.replace("compute_", "sm_"))
+        row = subject.matrix.capability(device.capability) if device else None
+        if row is None or not row.first_cuda:
+            continue
+        stand = (
+            knows(subject.matrix, versions.minor(toolkit), f"sm_{row.cc.replace('.', '')}")
+            if is_version(toolkit)
+            else "too new"
+        )
+        first = versions.minor(row.first_cuda)
+        if stand == "too new":
+            return _take(first, f"Install CUDA toolkit {first} or newer, the first with {row.cc}", subject)
+        if stand == "too old" and row.last_cuda:
+            last = versions.minor(row.last_cuda)
+            return _take(last, f"Install CUDA toolkit {last}, the last with {row.cc}", subject)
+    return None
+
+
+def _take(release: str, text: str, subject: Subject) -> Fix:
+    """A toolkit first on the path; where it lies on disk already, it need not be installed."""
+    folders = {folder: version for folder, version in (subject.host.cuda_toolkits or {}).items() if is_version(version)}
+    there = next((folder for folder, version in folders.items() if versions.same_series(version, release)), "")
+    if there:
+        return Fix(
+            f"Use the CUDA toolkit {release} that is installed.",
+            changes=(Toolkit(release), Variable("CUDA_HOME", there)),
+        )
+    if subject.host.platform == "windows":
+        return Fix(f"{text}, and let CUDA_PATH name it.", changes=(Toolkit(release),))
+    deed = Fix("", (f"@cuda-toolkit release={release.replace('.', '-')}",))
+    install, _ = typed_here(deed, subject.host, subject.matrix)
+    path = Variable("PATH", f"/usr/local/cuda-{release}/bin:$PATH")
+    return Fix(f"{text}, and put it first on PATH.", changes=(*map(Command, install), Toolkit(release), path))
+
+
+def matching(subject: Subject) -> Fix | None:
+    """The toolkit of the framework's CUDA: the one on disk, or how to get it."""
+    item = subject.framework()
+    if item is None or not is_version(item.cuda):
+        return None
+    folders = subject.host.cuda_toolkits or {}
+    minor = versions.minor(item.cuda) if "." in item.cuda else item.cuda
+    if any(is_version(one) and versions.same_series(one, minor) for one in folders.values()):
+        return _take(minor, "", subject)
+    if subject.host.container:
+        return Fix(
+            f"Build in an image with CUDA toolkit {minor} (devel), that of {item.label}.", changes=(Toolkit(minor),)
+        )
+    return _take(minor, f"Install CUDA toolkit {minor}, that of {item.name}", subject)
+
+
+def compiler(subject: Subject) -> Fix | None:
+    """The newest gcc that the toolkit accepts."""
+    most = subject.case.signals.value("gcc_max") or _accepted(subject)
+    if not most:
+        return None
+    number = series(most)
+    if subject.host.platform == "windows" or "MSC" in subject.text:
+        return None
+    text = f"Install gcc {number} and g++ {number}, the newest that this nvcc accepts, and name it to nvcc."
+    return Fix(text, changes=(Variable("NVCC_PREPEND_FLAGS", f"'-ccbin g++-{number}'"),))
+
+
+def _accepted(subject: Subject) -> str:
+    """The newest gcc that the toolkit on the path accepts, by its row."""
+    toolkit = subject.host.cuda_toolkit or ""
+    row = subject.matrix.cuda(toolkit) if is_version(toolkit) else None
+    numbers = re.findall(r"\d+(?:\.\d+)?", row.gcc) if row and row.gcc else []
+    return numbers[-1] if numbers else ""
+
+
+def no_driver(subject: Subject) -> Fix | None:
+    """A driver whose module was not made for the running kernel: build it again for that."""
+    outside = not subject.host.container and subject.host.platform in {None, "linux"}
+    if "smi-failed" in subject.case.signals and outside:
+        text = "Make the driver's kernel module again for the running kernel, whose headers it needs; then load it."
+        return Fix(text, changes=(Command("sudo dkms autoinstall"), Command("sudo modprobe nvidia")))
+    return None
+
+
+FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    "toolkit-too-old-for-arch": newer,
+    "toolkit-mismatch-extension": matching,
+    "host-compiler-unsupported": compiler,
+    "no-driver": no_driver,
+}
