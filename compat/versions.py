@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 _DOTTED: Final = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
+_LOCAL: Final = pattern(r"\+[\w.]+")
 _QUOTED: Final = pattern(r"\"[^\"]*\"|'[^']*'")
 
 # System of a wheel platform -> its names in markers: sys_platform, platform_system, os_name.
@@ -169,8 +170,10 @@ def admits(spec: str, version: str) -> bool | None:
     plain, wanted = public(version), specifier(spec)
     if plain is None or wanted is None:
         return None
+    if "+" in spec and "+" in version:
+        return wanted.contains(version, prereleases=True)
     if "+" in spec:
-        return wanted.contains(version, prereleases=True) if "+" in version else None
+        return None if admits(_LOCAL.sub("", spec), version) else False
     met = wanted.contains(plain, prereleases=True)
     return None if not met and plain.is_prerelease and "+" in version else met
 

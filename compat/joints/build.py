@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.lazy import dataclass, pattern
+from compat.matrix.rows import Build
 from compat.versions import Line, requirement, same_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import Build
 
 # Kind of runtime -> vendor of the device that it drives; ``cpu`` and no GPU code have none.
 VENDORS: Final = {
@@ -132,6 +132,12 @@ def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
         "on_board": bool(build.kernels) and boards.issuperset(build.kernels),
         "off_board": build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels),
     }
+
+
+def without_rows(name: str, version: str) -> Part:
+    """A release that the matrix has no build of, as others require it: a name and a version."""
+    row = Build(source=(), how="measured", versions=(version,), runtime="", package=name)
+    return Part(build=row, package=name, version=version, full=version, kind="", number="", vendor="", lines={})
 
 
 @lru_cache(maxsize=1024)

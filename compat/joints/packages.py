@@ -280,6 +280,11 @@ def releases(matrix: Matrix, left: Release, right: Release, world: Environment) 
         Fits if some pair of builds does; a clash if none does and no reason is only inferred; else not known.
     """
     ours, theirs = parts(matrix, left, world), parts(matrix, right, world)
+    if tied(matrix, left, right):  # what has no rows of its own still has the version that is required of it
+        ours, theirs = (
+            ours or (builds.without_rows(left.name, left.version),),
+            theirs or (builds.without_rows(right.name, right.version),),
+        )
     stated = [*_stated(left, right, theirs, world), *_stated(right, left, ours, world)]
     if not (ours and theirs):
         missing = " and ".join(f"{one.name} {one.version}" for one, rows in ((left, ours), (right, theirs)) if not rows)
@@ -295,7 +300,7 @@ def _stated(asker: Release, other: Release, rows: Iterable[Part], world: Environ
     names = {normalise(other.name), *(one.package for one in rows)}
     for line in (one for name in names for one in builds.lines_of(asker.requires).get(name, ())):
         admitted, counts = admits(line.spec, other.version), holds(line.marker, world)
-        why = f"{asker.name} {asker.version} requires {line.name}{line.spec}"
+        why = f"{asker.name} {asker.version}".strip() + f" requires {line.name}{line.spec}"
         if admitted or counts is False:
             yield FITS
         elif admitted is None or counts is None:

@@ -36,10 +36,17 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The matrix cannot say; ``why`` tells what is missing, ``rows`` what was looked at."""
+    """The matrix cannot say.
+
+    Attributes:
+        why: what is missing.
+        rows: what was looked at.
+        clash: the clash that it would be, were its rows surer: who must say something says "likely".
+    """
 
     why: str
     rows: tuple[Row, ...] = ()
+    clash: Clash | None = None
 
 
 Verdict = Fits | Clash | Unknown
@@ -60,7 +67,7 @@ def sure(verdict: Verdict, *fields: str) -> Verdict:
         fields: the fields of its rows that decided.
     """
     if isinstance(verdict, Clash) and any(is_inferred(row, *fields) for row in verdict.rows):
-        return Unknown(f"{verdict.why}, but that is only inferred", verdict.rows)
+        return Unknown(f"{verdict.why}, but that is only inferred", verdict.rows, verdict)
     return verdict
 
 

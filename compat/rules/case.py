@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from compat.facts import CATALOGUE
 from compat.findings import Evidence
 from compat.lazy import dataclass
+from compat.rules.derived import DERIVED
 from compat.rules.rule import Fits
-from compat.rules.stack import DERIVED
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -33,7 +33,7 @@ class Case:
         """The value of a parameter of a rule's ``check``.
 
         A fact by its name; ``no_driver`` for whether it is known that there is no driver; something derived from facts
-        (:data:`compat.rules.stack.DERIVED`); or a field of this case. ``KeyError`` if ``name`` is none of these.
+        (:data:`compat.rules.derived.DERIVED`); or a field of this case. ``KeyError`` if ``name`` is none of these.
         """
         if name in CATALOGUE:
             return self.host.value(name)

@@ -7,15 +7,16 @@ it, and the build that the default index gives for this platform. The last is an
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from compat.facts import Build
 from compat.lazy import dataclass
+from compat.names import normalise
 from compat.rules.captures import cudnn_version, runtime_of
 from compat.versions import Environment, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from compat.facts import Host
     from compat.matrix import Matrix, rows
@@ -101,7 +102,13 @@ def plain(version: str) -> str:
 def packages_of(host: Host) -> dict[str, str]:
     """Distribution -> version from pip and conda together, names canonical, pip winning."""
     found = {**(host.conda_packages or {}), **(host.packages or {})}
-    return {name.lower().replace("_", "-"): version for name, version in found.items()}
+    return {normalise(name): version for name, version in found.items()}
+
+
+def cited_of(host: Host) -> dict[str, str]:
+    """Canonical name of a distribution -> the fact of its version, ``packages.torch``, or of what it requires."""
+    tables = ("package_requires", "conda_packages", "packages")
+    return {normalise(name): f"{table}.{name}" for table in tables for name in host.value(table) or {}}
 
 
 def vendors_of(host: Host) -> frozenset[str]:
@@ -215,13 +222,3 @@ def on_platform(row: rows.Build, host: Host) -> bool:
 def found_cudnn(host: Host) -> str:
     """The cuDNN in force, dotted."""
     return cudnn_version(host.cudnn or "")
-
-
-# What rules may ask for that is derived from facts: parameter of ``check`` -> how it is made.
-DERIVED: Final[Mapping[str, Callable[[Host, Matrix], Any]]] = {
-    "distributions": lambda host, _: packages_of(host),
-    "installed": installed,
-    "vendors": lambda host, _: vendors_of(host),
-    "place": lambda host, _: platform_tag(host),
-    "world": lambda host, _: world(host),
-}

@@ -7,9 +7,9 @@ import pytest
 from compat.facts import CATALOGUE, Fact, Host, Unknown
 from compat.findings import RANK, Fix
 from compat.rules import RULES, judge, page
+from compat.rules.derived import DERIVED
 from compat.rules.engine import judge_with, parameters
 from compat.rules.rule import Fits, Found, Rule, Unsure, code_of, family
-from compat.rules.stack import DERIVED
 
 NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
 INSUFFICIENT = "CUDA driver version is insufficient for CUDA runtime version"

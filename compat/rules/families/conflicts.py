@@ -6,29 +6,38 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.rules.commands as told
-import compat.rules.requirements as requirements
 from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import framework, packages_of, world
+from compat.rules.stack import named
+from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
+    from compat.rules.together import Pair
 
 
-from compat.rules.families.pairs import cited
+# Frameworks that bring or pin CUDA libraries of their own.
+_FRAMEWORKS: Final = frozenset({"torch", "tensorflow", "jax", "paddlepaddle"})
 
-# Framework -> how people write it.
-_SPELLED: Final = {
-    "torch": r"\b(?:py)?torch\b",
-    "tensorflow": r"(?<!org_tensorflow/)\btensorflow\b",  # jaxlib holds a copy of its sources
-    "jax": r"\bjax\b",
-    "paddlepaddle": r"\bpaddle(?:paddle)?\b",
-}
+
+def _installed(pairs: tuple[Pair, ...], cited: Mapping[str, str], matrix: Matrix) -> Outcome:
+    """Two installed packages that require, or were built for, other libraries."""
+    for pair in pairs:
+        if pair.clash and (not pair.tied or pair.right.name.startswith("nvidia-")):
+            there = f"; {pair.right.version} is installed" if pair.tied else ""
+            return Found(
+                detail=f"{pair.clash.why}{there}.",
+                facts=tuple(cited[one.name] for one in (pair.left, pair.right)),
+                sources=cite(matrix, *pair.clash.rows),
+                severity=None if pair.tied else "warning",
+                confidence=pair.confidence,
+            )
+    return None
 
 
 class FrameworksConflict(Rule):
@@ -51,71 +60,60 @@ class FrameworksConflict(Rule):
     )
 
     def check(
-        self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]
+        self,
+        pairs: tuple[Pair, ...],
+        cited: Mapping[str, str],
+        installed: tuple[Installed, ...],
+        matrix: Matrix,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        wishes: tuple[str, ...],
     ) -> Outcome:
-        """Two frameworks ask for ranges of the same NVIDIA library that exclude each other.
+        """Two frameworks ask for ranges of the same library that exclude each other.
 
-        Or they load different copies of it into one process.
+        Or what is installed of NVIDIA's libraries is not what a framework asks for, or two builds need other runtimes.
         """
-        clash = self._clash(host) or self._pins(host, matrix, signals, commands)
-        if clash:
-            return clash
-        asked = {*told.requirements(commands), *(asks.name for wish in wishes if (asks := requirements.read(wish)))}
-        named = {
-            name for name, spelled in _SPELLED.items() if re.search(spelled, signals.text[:100_000], re.IGNORECASE)
-        }
-        together = sorted((asked | named | packages_of(host).keys()) & {"torch", "tensorflow", "jax", "paddlepaddle"})
+        asked = told.requirements(commands).keys() | {line.name for wish in wishes if (line := requirement(wish))}
+        together = sorted((asked | cited.keys()) & _FRAMEWORKS)
+        return (
+            _installed(pairs, cited, matrix)
+            or self._pins(installed, matrix, signals, commands)
+            or self._by_message(together, cited, signals)
+        )
+
+    @staticmethod
+    def _by_message(together: list[str], cited: Mapping[str, str], signals: Hearing) -> Outcome:
+        """An installer that finds no solution, or a framework that meets another one's libraries."""
+        facts = tuple(cited[name] for name in together if name in cited)
         if "resolver-conflict-frameworks" in signals and len(together) > 1:
-            return Found(
-                detail=f"{' and '.join(together)} exclude each other's CUDA libraries.",
-                facts=("packages",) if host.packages else (),
-            )
+            return Found(detail=f"{' and '.join(together)} exclude each other's CUDA libraries.", facts=facts)
         if len(together) > 1 and "crashed" in signals:
-            return Found(
-                detail=f"{' and '.join(together)} load their own CUDA libraries into one process.",
-                facts=cited(host, *together),
-                confidence="possible",
-                severity="warning",
-            )
+            detail = f"{' and '.join(together)} load their own CUDA libraries into one process."
+            return Found(detail=detail, facts=facts, confidence="possible", severity="warning")
         if signals.get("jax-cudnn", "jax-version-built") and "torch" in together:
-            return Found(
-                detail="torch and jax ask for different CUDA libraries in one environment.",
-                facts=cited(host, "torch", "jax"),
-            )
+            detail = "torch and jax ask for different CUDA libraries in one environment."
+            return Found(detail=detail, facts=tuple(cited[name] for name in ("torch", "jax") if name in cited))
         return None
 
     @staticmethod
-    def _clash(host: Host) -> Outcome:
-        """An installed NVIDIA library outside what a framework requires of it."""
-        packages = packages_of(host)
-        for name, lines in (host.package_requires or {}).items():
-            for asked, there in requirements.broken(lines, packages, world(host)):
-                if asked.name.startswith("nvidia-"):
-                    detail = f"{name} asks for {asked.name}{asked.specifier}; {there} is installed."
-                    return Found(detail=detail, facts=(f"package_requires.{name}", *cited(host, asked.name)))
-        return None
-
-    @staticmethod
-    def _pins(host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+    def _pins(installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """Exact pins of torch on NVIDIA's packages that the extra of TensorFlow or JAX excludes."""
         extra = re.search(r"tensorflow\[and-cuda\]|jax\[cuda\w*\]", " ".join((signals.text[:100_000], *commands)))
-        torch = framework(host, matrix, "torch")
-        other = framework(host, matrix, "tensorflow" if extra and extra[0].startswith("tensorflow") else "jax")
+        torch = named(installed, "torch")
+        other = named(installed, "tensorflow" if extra and extra[0].startswith("tensorflow") else "jax")
         if not extra or not torch or not torch.row or not other:
             return None
         pins = {
-            asked.name: asked.specifier
+            asked.name: asked.spec
             for line in torch.row.requires
-            if (asked := requirements.read(line)) and asked.specifier.startswith("==")
+            if (asked := requirement(line)) and asked.spec.startswith("==")
         }
         rows = [row for row in matrix.builds_of(other.name, other.version) if row.extras]
         for row in rows:
-            for asked in filter(None, map(requirements.read, row.requires)):
+            for asked in filter(None, map(requirement, row.requires)):
                 pin = pins.get(asked.name, "") if asked.name.startswith("nvidia-") else ""
-                if pin and asked.specifier and requirements.admits(asked.specifier, pin[2:]) is False:
-                    detail = (
-                        f"{torch.label} asks for {asked.name}{pin}, {extra[0]} {other.version} for {asked.specifier}."
-                    )
+                if pin and asked.spec and admits(asked.spec, pin[2:]) is False:
+                    detail = f"{torch.label} asks for {asked.name}{pin}, {extra[0]} {other.version} for {asked.spec}."
                     return Found(detail=detail, facts=(torch.fact, other.fact), sources=cite(matrix, torch.row, row))
         return None
 
