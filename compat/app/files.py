@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import tomls
 from compat.errors import InputError
 from compat.inputs import opened
 
@@ -113,13 +114,9 @@ def _toml(text: str, name: str) -> Any:
     Raises:
         InputError: with the parser's own words, which name the line.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        return tomls.loads(text)
+    except (RecursionError, ValueError) as error:
         raise InputError(f"neither JSON nor valid TOML: {error}", where=name) from None
 
 

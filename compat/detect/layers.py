@@ -26,6 +26,8 @@ from compat.lazy import dataclass, pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from typing_extensions import Self
+
 _TELLING: Final = pattern(
     r"etc/(os-release|ld\.so\.(cache|conf)|ld\.so\.conf\.d/.*|alpine-release)|usr/lib/os-release|.*/pyvenv\.cfg|"
     r".*-packages/[^/]+\.(dist|egg)-info/(METADATA|PKG-INFO|direct_url\.json)|"
@@ -37,9 +39,21 @@ _TELLING: Final = pattern(
     r"(usr/)?lib(64)?/([^/]+/)?libstdc\+\+\.so\.6[\d.]*|usr/include/cudnn_version\.h"
 )
 # tarfile answers damaged gzip heads with TypeError, damaged numbers with ValueError
-_DAMAGE: Final = (tarfile.TarError, EOFError, OSError, OverflowError, TypeError, ValueError, zlib.error)
+_DAMAGE: Final = (
+    tarfile.TarError, EOFError, OSError, OverflowError, RecursionError, TypeError, ValueError, zlib.error
+)  # fmt: skip
+_EXTENDED: Final = (
+    tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK
+)  # fmt: skip
 _LARGEST: Final = 8 << 20  # bytes of one file that is kept
-_MOST: Final = 4_000_000  # files of one image; a large one has some three hundred thousand
+_DOCUMENT: Final = 2 << 20  # bytes of one JSON document; a manifest may have 4 MiB at most, and has some kilobytes
+_HEADER: Final = 128 << 10  # bytes of one extended header of a tar: names, and attributes of 64 KiB at most (Linux)
+# What is kept of one image in all, in bytes: documents; contents of telling files; names of files with their nodes (a
+# large image has some three hundred thousand files).
+_DOCUMENTS: Final = 16 << 20
+_CONTENTS: Final = 64 << 20
+_NAMES: Final = 192 << 20
+_NODE: Final = 300  # bytes that a node costs beside its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +109,7 @@ def from_stream(stream: IO[bytes], name: str, arch: str = "") -> Image:
         InputError: if it is no such archive, or is damaged.
     """
     try:
-        with tarfile.open(fileobj=stream, mode="r|*") as outer:
+        with tarfile.open(fileobj=stream, mode="r|*", tarinfo=_Member) as outer:
             return _assembled(_stream_blobs(outer), name, arch)
     except _DAMAGE as error:
         raise InputError(
@@ -103,13 +117,61 @@ def from_stream(stream: IO[bytes], name: str, arch: str = "") -> Image:
         ) from None
 
 
+class _Member(tarfile.TarInfo):
+    """A member whose headers are bounded: tarfile reads each of them, and maps of sparse files, into memory as a whole.
+
+    Engines write no sparse files into layers (Go, ``archive/tar``).
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """A header block.
+
+        Raises:
+            OSError: if it announces an extended header of more than :data:`_HEADER` bytes, or a map.
+        """
+        found = super().frombuf(buf, encoding, errors)
+        if found.type in _EXTENDED and found.size > _HEADER:
+            raise OSError(f"a header of {found.size >> 10} KiB")
+        if found.type == tarfile.GNUTYPE_SPARSE:
+            raise OSError("a sparse file")
+        return found
+
+    def _proc_gnusparse_10(self, *_: object) -> None:
+        """The map of a sparse file in the form that stands before the data, as long as the data themselves.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError("a sparse file")
+
+
 @dataclass(slots=True)
 class _Blobs:
-    """What an archive holds: JSON documents and layer trees, by name."""
+    """What an archive holds: JSON documents, not parsed yet, and layer trees, by name; and what may still be kept."""
 
-    documents: dict[str, Any] = field(default_factory=dict)
+    documents: dict[str, bytes] = field(default_factory=dict)
     layers: dict[str, dict[str, Node]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    left: dict[str, int] = field(
+        default_factory=lambda: {"documents": _DOCUMENTS, "contents of files": _CONTENTS, "names of files": _NAMES}
+    )
+
+    def take(self, kind: str, size: int) -> bool:
+        """Whether so many bytes of that kind may still be kept; that some may not is said once."""
+        if self.left[kind] < 0:
+            return False
+        self.left[kind] -= size
+        if self.left[kind] < 0:
+            self.unread.append(f"there are more {kind} than are read of one image")
+        return self.left[kind] >= 0
+
+    def document(self, name: str) -> Any:
+        """A document of the image, or ``None`` where it is none; the caller says what was missing."""
+        try:
+            return json.loads(self.documents.get(name, b""))
+        except (ValueError, RecursionError):
+            return None
 
 
 def _folder_blobs(path: Path) -> _Blobs:
@@ -125,47 +187,49 @@ def _folder_blobs(path: Path) -> _Blobs:
 def _stream_blobs(outer: tarfile.TarFile) -> _Blobs:
     """Documents and layers of an archive, read in one pass: a stream cannot go back."""
     blobs = _Blobs()
-    for member in outer:
+    for member in _members(outer):
         stream = outer.extractfile(member) if member.isfile() else None
-        if stream is not None:
+        if stream is not None and blobs.take("names of files", _NODE + len(member.name)):
             _take(blobs, member.name.removeprefix("./"), stream, member.size)
     return blobs
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The members one by one; tarfile would keep them all."""
+    while (member := archive.next()) is not None:
+        archive.members = []  # type: ignore[attr-defined]
+        yield member
 
 
 def _take(blobs: _Blobs, name: str, stream: IO[bytes], size: int) -> None:
     """Sort one blob in: JSON if it looks like it and is small, else a layer."""
     head = stream.read(4)
-    if head[:1] in {b"{", b"["} and size <= _LARGEST:
-        blobs.documents[name] = _json(head + stream.read(_LARGEST))
+    if head[:1] in {b"{", b"["}:
+        if size > _DOCUMENT:
+            blobs.unread.append(f"document {name[-16:]} has more than {_DOCUMENT >> 20} MiB")
+        elif blobs.take("documents", size):
+            blobs.documents[name] = head + stream.read(_DOCUMENT)
     elif size > len(head):
         try:
-            with tarfile.open(fileobj=unpacked(head, stream), mode="r|*") as layer:
-                blobs.layers[name] = _tree(layer)
+            with tarfile.open(fileobj=unpacked(head, stream), mode="r|*", tarinfo=_Member) as layer:
+                blobs.layers[name] = _tree(layer, blobs)
         except _DAMAGE as error:
             if "blobs/" in name or name.endswith(".tar"):
                 blobs.unread.append(f"layer {name[-16:]} could not be read: {error}")
 
 
-def _json(raw: bytes) -> Any:
-    """A document of an image, or ``None`` where it is none; the caller says what was missing."""
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _tree(layer: tarfile.TarFile) -> dict[str, Node]:
+def _tree(layer: tarfile.TarFile, blobs: _Blobs) -> dict[str, Node]:
     """Paths of a layer with what lies there, up to a bound: an image may hold any number of empty files."""
     tree: dict[str, Node] = {}
-    for member in layer:
-        if len(tree) >= _MOST:
+    for member in _members(layer):
+        if not blobs.take("names of files", _NODE + len(member.name) + len(member.linkname)):
             break
         path = posixpath.normpath("/" + member.name.strip("/"))
-        tree[path] = _node(layer, member, path)
+        tree[path] = _node(layer, member, path, blobs)
     return tree
 
 
-def _node(layer: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> Node:
+def _node(layer: tarfile.TarFile, member: tarfile.TarInfo, path: str, blobs: _Blobs) -> Node:
     """What lies at a path; only files that tell something are read, and only their first part."""
     if member.isdir():
         return Node("folder", member.mode)
@@ -176,7 +240,8 @@ def _node(layer: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> Node:
     if not member.isfile():
         return Node("other", member.mode)
     telling = member.size <= _LARGEST and _TELLING.fullmatch(path[1:]) is not None
-    stream = layer.extractfile(member) if telling else None
+    kept = telling and blobs.take("contents of files", member.size)
+    stream = layer.extractfile(member) if kept else None
     return Node("file", member.mode, member.size, data=stream.read(_LARGEST) if stream else None)
 
 
@@ -223,16 +288,16 @@ def _above(path: str) -> Iterator[str]:
 
 def _manifest(blobs: _Blobs, name: str, arch: str) -> tuple[Mapping[str, Any], list[str]]:
     """Configuration and layer names in order, by either of the two formats."""
-    saved = blobs.documents.get("manifest.json")
+    saved = blobs.document("manifest.json")
     if isinstance(saved, list) and saved and isinstance(saved[0], dict):
-        config = blobs.documents.get(str(saved[0].get("Config")))
-        return _table(config), [str(layer) for layer in items(saved[0].get("Layers"))]
-    index = _table(blobs.documents.get("index.json"))
+        layers = [str(layer) for layer in items(saved[0].get("Layers"))]
+        return _table(blobs.document(str(saved[0].get("Config")))), layers
+    index = _table(blobs.document("index.json"))
     for _ in range(3):  # an index may point to an index of platforms
         found = [_blob(item) for item in _offered(index, arch)]
-        document = next((_table(blobs.documents.get(blob)) for blob in found if blob in blobs.documents), {})
+        document = next((_table(blobs.document(blob)) for blob in found if blob in blobs.documents), {})
         if "layers" in document:
-            config = blobs.documents.get(_blob(_table(document.get("config"))))
+            config = blobs.document(_blob(_table(document.get("config"))))
             return _table(config), [_blob(item) for item in items(document["layers"]) if isinstance(item, dict)]
         index = document
     raise InputError("holds no image manifest", where=name, expected="docker save or an OCI layout")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _FREE: Final = 1 << 30  # bytes that a layer may unpack to whatever its size
-_RATIO: Final = 2000  # to one, above which it may not: gzip ends at 1032, and layers of programs stay below ten
+_RATIO: Final = 200  # to one, above which it may not: gzip reaches 1032, and layers of programs stay below ten
 
 
 def unpacked(head: bytes, stream: IO[bytes]) -> IO[bytes]:

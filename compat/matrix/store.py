@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import tomls
 from compat.errors import InputError
 from compat.inputs import opened
 
@@ -57,15 +57,10 @@ def parse_toml(text: str, where: str) -> Raw:
     Raises:
         InputError: naming file and place, if it is not TOML.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        document: Raw = tomllib.loads(text)
+        return tomls.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number with thousands of digits
         raise InputError(f"not valid TOML: {error}", where=where) from None
-    return document
 
 
 def tables_of(document: Mapping[str, Any]) -> dict[str, list[Raw]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, Final
 
+from compat import tomls
 from compat.errors import InputError
 
 
@@ -14,15 +14,10 @@ def parsed(text: str, file: str) -> dict[str, Any]:
     Raises:
         InputError: with the parser's own words, if it is none.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        document: dict[str, Any] = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        return tomls.loads(text)
+    except (RecursionError, ValueError) as error:
         raise InputError(f"not valid TOML: {error}", where=file) from None
-    return document
 
 
 # Searches in vain after which a finder gives the last line it knows: a text of escapes alone must not cost a square.

@@ -1,0 +1,165 @@
+"""Little input that would cost much memory: each command stays below a bound, and says what it did not read."""
+
+import io
+import json
+import resource
+import sys
+import tarfile
+import zlib
+
+import pytest
+
+BOUND = 800 << 20  # bytes of address space: an ordinary run takes about half of it
+HOST = '{"os": "ubuntu22.04", "arch": "x86_64"}'
+
+
+def bounded():
+    """In the child: more memory than this is a MemoryError, which would be a traceback."""
+    resource.setrlimit(resource.RLIMIT_AS, (BOUND, BOUND))
+
+
+def archive(path, parts):
+    with tarfile.open(path, "w") as whole:
+        for name, data in parts.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            whole.addfile(info, io.BytesIO(data))
+
+
+def image(path, layer):
+    parts = {
+        "l.tar": layer,
+        "c.json": b'{"architecture":"amd64","config":{}}',
+        "manifest.json": json.dumps([{"Config": "c.json", "Layers": ["l.tar"]}]).encode(),
+    }
+    archive(path, parts)
+
+
+def header(name, size, kind):
+    info = tarfile.TarInfo(name)
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+def packed(*parts):
+    """Gzip of parts, each given as bytes or as (bytes, how often)."""
+    gz = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return b"".join(gz.compress(part) for each in parts for part in pieces(each)) + gz.flush()
+
+
+def pieces(each):
+    part, times = each if isinstance(each, tuple) else (each, 1)
+    return (part for _ in range(times))
+
+
+MIB = bytes(1 << 20)
+
+
+def documents(path):
+    document = b"[" + b"[]," * ((8 << 20) // 3 - 2) + b"[]]"
+    archive(path, {f"blobs/sha256/{number:064x}": document for number in range(6)})
+
+
+def small_documents(path):
+    document = b"[" + b"[]," * ((1 << 20) // 3 - 2) + b"[]]"
+    archive(path, {f"blobs/sha256/{number:064x}": document for number in range(60)})
+
+
+def telling(path):
+    files = [
+        (header(f"usr/lib/python3/dist-packages/p{number}.dist-info/METADATA", 8 << 20, b"0"), (MIB, 8))
+        for number in range(100)
+    ]
+    image(path, packed(*(part for pair in files for part in pair)))
+
+
+def names(path):
+    image(path, packed(*((header(f"{number}/" + "n" * 80, 0, b"0")) for number in range(1_000_000))))
+
+
+def extended(kind):
+    return lambda path: image(path, packed(header("x", 900 << 20, kind), (MIB, 900)))
+
+
+def many_global(path):
+    record = b"131060 k%07d=" + b"v" * (131060 - 16) + b"\n"
+    parts = [part for number in range(9000) for part in (header("g", 131060, b"g"), record % number, bytes(12))]
+    image(path, packed(*parts[: 3 * 2000]))
+
+
+def sparse(path):
+    text = b"24 GNU.sparse.major=1\n24 GNU.sparse.minor=0\n22 GNU.sparse.name=f\n"
+    body = text + bytes(-len(text) % 512)
+    data = b"900000000\n" + b"0\n" * ((1 << 20) // 2)
+    image(path, packed(header("x", len(text), b"x"), body, header("f", 1 << 33, b"0"), data, (b"0\n" * (1 << 19), 700)))
+
+
+def old_sparse(path):
+    block = (b"00000000000\0" * 42)[:504] + b"\x01" + bytes(7)
+    first = bytearray(header("f", 1 << 20, b"S"))
+    first[482] = 1
+    first[148:156] = b"        "
+    first[148:156] = b"%06o\0 " % sum(first)
+    image(path, packed(bytes(first), (block * 2048, 700)))
+
+
+IMAGES = {
+    "documents of 8 MiB": documents,
+    "documents of 1 MiB": small_documents,
+    "telling files": telling,
+    "pax header": extended(b"x"),
+    "global header": extended(b"g"),
+    "long name": extended(b"L"),
+    "long link": extended(b"K"),
+    "sparse map": sparse,
+    "sparse map of old": old_sparse,
+}
+
+
+@pytest.mark.parametrize("bomb", IMAGES)
+def test_an_image_costs_no_more_than_its_bounds(envcheck, tmp_path, bomb):
+    path = tmp_path / "image.tar"
+    IMAGES[bomb](path)
+    (tmp_path / "host.json").write_text(HOST)
+    words = ["doctor", "--image", str(path), "--host", str(tmp_path / "host.json"), "--format", "json"]
+    code, out, err = envcheck(*words, preexec_fn=bounded)
+    assert "Traceback" not in err
+    if code == 2:
+        assert err.startswith(f"envcheck: {path}: ")
+        return
+    assert code in {0, 1, 3}
+    packages = json.loads(out)["facts"].get("packages")
+    assert packages is None or "why" in json.dumps(packages)  # what was left unread is no proof of absence
+
+
+@pytest.mark.parametrize("stub_name", ["nvidia-smi", "nvcc", "rocminfo"])
+def test_a_tool_that_prints_without_end_is_cut(envcheck, stub, stub_name):
+    stub(stub_name, f"exec {sys.executable} -c \"\nimport os\nwhile True: os.write(1, b'a' * 65536)\"")
+    envcheck.env = {**envcheck.env, "PATH": f"{stub.folder}:{envcheck.env['PATH']}"}
+    code, _, err = envcheck("host", "--timeout", "60", preexec_fn=bounded)
+    assert (code, err) == (0, "")
+
+
+TOML = {
+    "dots": ".".join("a" * 20_000) + " = 1\n",
+    "table of dots": "[" + ".".join("a" * 20_000) + "]\n",
+    "inline dots": "x = {" + ".".join("a" * 20_000) + " = 1}\n",
+    "quoted dots": ".".join(['"a"'] * 20_000) + " = 1\n",
+    "spaced dots": " . ".join("a" * 20_000) + " = 1\n",
+}
+
+
+@pytest.mark.parametrize("bomb", TOML)
+@pytest.mark.parametrize(
+    "words",
+    [["doctor", "--host"], ["resolve", "torch", "--host"], ["lint"], ["matrix", "check"], ["ci", "--config"]],
+    ids=" ".join,
+)
+def test_a_key_of_many_dots_is_refused_at_once(envcheck, tmp_path, bomb, words):
+    path = tmp_path / "pyproject.toml"
+    path.write_text("# first\n" + TOML[bomb])
+    code, _, err = envcheck(*words, str(path), preexec_fn=bounded)
+    assert code == 2
+    assert str(path) in err
+    assert "parts" in err
+    assert "Traceback" not in err
