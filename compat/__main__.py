@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import sys
 
@@ -20,6 +21,12 @@ def main() -> int:
         return _stopped(stopped.code)
     except KeyboardInterrupt:  # raised by a library that took the handler
         return _stopped(130)
+    except MemoryError:
+        return _scarce("memory")
+    except OSError as error:
+        if error.errno not in {errno.EMFILE, errno.ENFILE, errno.ENOMEM}:
+            raise
+        return _scarce("memory" if error.errno == errno.ENOMEM else "open files")
     finally:
         stopping.finish()
         gc.freeze()  # else the interpreter looks through every object once more on its way out
@@ -44,6 +51,13 @@ def _stopped(code: int) -> int:
         pass
     stopping.leave(code)
     return code
+
+
+def _scarce(what: str) -> int:
+    """The limit was reached while modules were being loaded."""
+    if sys.stderr:
+        sys.stderr.write(f"envcheck: this process may have no more {what}; raise its limit (ulimit -a shows them)\n")
+    return 3
 
 
 def collect_seldom() -> None:

@@ -56,7 +56,11 @@ def look(subject: str, *, python: str = "", index: str = "") -> Inspection:
 
 
 def _site_packages(python: str) -> tuple[Path, ...]:
-    """The folders of packages of an interpreter, the obvious one of this machine where none is named."""
+    """The folders of packages of an interpreter, the obvious one of this machine where none is named.
+
+    Raises:
+        InputError: if the one that was named cannot be looked at: it is none, or does not answer.
+    """
     from time import monotonic
 
     from compat.detect.interpreter import choose
@@ -64,7 +68,10 @@ def _site_packages(python: str) -> tuple[Path, ...]:
     from compat.detect.root import Root
     from compat.run import run
 
-    return tuple(Path(folder) for folder in choose(Machine(Root(), run, monotonic() + 5.0, python)).sites)
+    found = choose(Machine(Root(), run, monotonic() + 5.0, python))
+    if python and found.why:
+        raise InputError(found.why, where=f"--python {python}", expected="an interpreter, or an environment's folder")
+    return tuple(Path(folder) for folder in found.sites)
 
 
 def devices(matrix: Matrix, *, gpus: Sequence[str] = (), host: str = "") -> tuple[Gpu, ...]:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from compat.errors import EnvcheckError, InputError
+from compat.errors import CannotCheckError, EnvcheckError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,14 @@ COMMANDS: Final = {
 }
 
 INTERRUPTED: Final = 130
+_SHOWN: Final = 200  # characters of a path in a message
+# What a process may run out of, by the system's number for it.
+_SCARCE: Final = {
+    errno.EMFILE: "open files",
+    errno.ENFILE: "open files",
+    errno.ENOMEM: "memory",
+    errno.EAGAIN: "processes",
+}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -57,13 +65,12 @@ def run(arguments: Sequence[str]) -> int:
         _complain(str(error))
         return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        _complain("interrupted")
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
         sys.stdout = _nowhere()  # the reader has gone (head, less): nobody is left to tell
         return 0
-    except OSError as error:
-        return _unwritten(error)
+    except (OSError, MemoryError) as error:
+        return _unusable(error) if isinstance(error, OSError) else _lacking("memory")
     except Exception as error:  # noqa: BLE001 - Typer's usage errors have no importable base
         return _usage(error)
     if code == INTERRUPTED:  # newer releases of Typer answer an interrupt themselves, without a word
@@ -84,13 +91,29 @@ def _nowhere() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def _unwritten(error: OSError) -> int:
-    """Standard output took no more; any other failure of a file is a fault of ours and keeps its traceback."""
-    if error.filename is not None or error.errno not in {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT}:
+def _unusable(error: OSError) -> int:
+    """A path that cannot be used, standard output that takes no more, a machine that lacks something.
+
+    Any other failure of the system is a fault of ours and keeps its traceback.
+    """
+    if error.errno in _SCARCE:
+        return _lacking(_SCARCE[error.errno])
+    if error.filename is not None:
+        name = error.filename if isinstance(error.filename, str) else os.fsdecode(error.filename)
+        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+        _complain(f"{shown}: {error.strerror}; expected a path that can be read")
+        return InputError.exit_code
+    if error.errno not in {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT}:
         raise error
     sys.stdout = _nowhere()
     _complain(f"standard output cannot be written: {error.strerror}")
     return InputError.exit_code
+
+
+def _lacking(what: str) -> int:
+    """This machine cannot answer now: nothing is said of the question itself."""
+    _complain(f"this process may have no more {what}; raise its limit (ulimit -a shows them)")
+    return CannotCheckError.exit_code
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:

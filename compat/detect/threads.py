@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+_STACK: Final = 1 << 20  # bytes
 
 
 def gather(questions: Mapping[K, Callable[[], V]]) -> dict[K, V]:
@@ -40,12 +42,28 @@ def answered(questions: Mapping[K, Callable[[], V]], until: float) -> Iterator[t
     threads = {
         key: threading.Thread(target=work, args=(key, question), daemon=True) for key, question in questions.items()
     }
-    for thread in threads.values():
-        thread.start()
+    _start(threads.values())
     for key, thread in threads.items():
         left = until - time.monotonic()
-        thread.join(None if left == float("inf") else max(0.0, left))
+        if thread.ident is not None and thread.is_alive():
+            thread.join(None if left == float("inf") else max(0.0, left))
         if not thread.is_alive() and key in answers:
             yield key, answers[key]
     if slips:
         raise slips[0]
+
+
+def _start(threads: Iterable[threading.Thread]) -> None:
+    """Start all; where the system gives no more threads, the question is asked here and now.
+
+    No detector calls deeper than a small stack holds, and the usual one of 8 MiB each is more than a small machine has.
+    """
+    usual = threading.stack_size(_STACK)
+    try:
+        for thread in threads:
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError):  # the interpreter's word for EAGAIN
+                thread.run()
+    finally:
+        threading.stack_size(usual)

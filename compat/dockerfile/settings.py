@@ -85,7 +85,8 @@ class Settings:
 
 _REQUIREMENT: Final = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w.,\- ]*\])?[\w\s.,\-+!*=<>~()@;:/'\"%&#\[\]]*")
 _PATTERNS: Final[Mapping[str, tuple[re.Pattern[str], str]]] = {
-    "apt": (re.compile(r"[a-z0-9][a-z0-9+.\-]+(=[\w.+:~*\-]+)?"), "a package name, or name=version"),
+    # a word that ends with a minus makes apt-get remove the package (apt-get(8), "install")
+    "apt": (re.compile(r"[a-z0-9][a-z0-9+.\-]*[a-z0-9+.](=[\w.+:~*\-]*[\w.+:~*])?"), "a package name, or name=version"),
     "digest": (re.compile(r"sha256:[0-9a-f]{64}"), "sha256: and 64 hexadecimal digits"),
     "image": (re.compile(r"[a-z0-9][\w.\-/:]*(@sha256:[0-9a-f]{64})?"), "an image reference"),
     "label": (re.compile(r"[a-z0-9]+([.\-_][a-z0-9]+)*"), "lower-case words joined by dots"),

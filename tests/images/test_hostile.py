@@ -22,6 +22,8 @@ REFUSED = [
     ("requirements", ("",)),
     ("apt", ("ffmpeg; id",)),
     ("apt", ("-o=Evil",)),
+    ("apt", ("ffmpeg-",)),
+    ("apt", ("ffmpeg=1.0-",)),
     ("apt", ("ffmpeg\nRUN id",)),
     ("files", (("../secret", "/app/x"),)),
     ("files", (("/etc/passwd", "/app/x"),)),

@@ -21,14 +21,14 @@ def envcheck(tmp_path):
             self.folder.mkdir()
             self.env = {**os.environ, "NO_COLOR": "1", "XDG_CONFIG_HOME": str(tmp_path / "config")}
 
-        def start(self, *words, **more):
+        def start(self, *words, before=(), **more):
             how = {"cwd": self.folder, "env": self.env, "stdin": subprocess.DEVNULL, **more}
             how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **how}
-            return subprocess.Popen([ENVCHECK, *words], **how)
+            return subprocess.Popen([*before, ENVCHECK, *words], **how)
 
-        def __call__(self, *words, **more):
+        def __call__(self, *words, timeout=240, **more):
             process = self.start(*words, **more)
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=timeout)
             return process.returncode, out, err
 
     return Command()
