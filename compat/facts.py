@@ -17,6 +17,7 @@ from compat.catalogue import CATALOGUE, Facts
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
 from compat.records import Build, Fact, Gpu, Library, Reading, Unknown
+from compat.redaction import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -154,8 +155,11 @@ def _checked(name: str, reading: Reading) -> Reading:
         return Unknown(str(error), reading.source)
 
 
-def dump(machine: Host) -> dict[str, Any]:
-    """The document of a host: every value under its name, ``read`` and ``unknown`` beside them; JSON-ready."""
+def dump(machine: Host, *, full: bool = False) -> dict[str, Any]:
+    """The document of a host: every value under its name, ``read`` and ``unknown`` beside them; JSON-ready.
+
+    Paths outside the system's folders lose what may be a person's name, unless all is wanted (``full``).
+    """
     values, read, unknown = {}, {}, {}
     for name in machine:
         reading = machine.reading(name)
@@ -164,7 +168,18 @@ def dump(machine: Host) -> dict[str, Any]:
         else:
             values[name] = plain(reading.value)
             read[name] = reading.source
+    if not full:
+        values, read, unknown = unnamed(values), unnamed(read), unnamed(unknown)
     return {"schema": SCHEMA, **values, "read": read, "unknown": unknown}
+
+
+def unnamed(document: Any) -> Any:
+    """A JSON document whose texts went through :func:`compat.redaction.places`."""
+    if isinstance(document, str):
+        return places(document)
+    if isinstance(document, dict):
+        return {key: unnamed(item) for key, item in document.items()}
+    return [unnamed(item) for item in document] if isinstance(document, list) else document
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from compat.cli.options import Formats, Knowledge, Speech, finite
 def command(
     *,
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
-    full: Annotated[bool, typer.Option("--full", help="Keep what identifies the machine (serials, UUIDs).")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Keep UUIDs and names of people, never secrets.")] = False,
     timeout: Annotated[
         float,
         typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
@@ -28,5 +28,7 @@ def command(
     from compat.render import document
 
     machine = this_machine(load(knowledge.matrix), python=python, timeout=timeout, full=full)
-    speech.say(document.encode(facts.dump(machine)))
+    if full:
+        speech.note("--full: UUIDs, and the names of people in paths, are in it; secrets never are")
+    speech.say(document.encode(facts.dump(machine, full=full)))
     return 0

@@ -123,7 +123,7 @@ def detect(
     found["hung"] = Fact(_hung(found), "this command's deadline")
     found["driver_faults"] = _faults(readings.values())
     host = Host(found)
-    return host if full else veil(host, machine)
+    return veil(host, machine)
 
 
 def _hung(readings: Mapping[str, Reading]) -> dict[str, str]:

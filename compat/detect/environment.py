@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from compat.detect.base import ANYWHERE
 from compat.facts import Fact, Reading
 from compat.lazy import pattern
+from compat.redaction import variable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +50,8 @@ def present(machine: Machine) -> bool:  # noqa: ARG001 - every process has an en
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """The variables of the allow-list; values that may hold a secret are shown as ``(set)``."""
-    chosen = {
-        name: _value(name, value)[:_LONGEST] for name, value in sorted(machine.env.items()) if _STEERS.fullmatch(name)
-    }
+    steering = sorted((name, value) for name, value in machine.env.items() if _STEERS.fullmatch(name))
+    chosen = {name: variable(_value(name, value)[:_LONGEST]) for name, value in steering}
     return {"env": Fact(chosen, SOUGHT)}
 
 

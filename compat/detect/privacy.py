@@ -10,6 +10,7 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import redaction
 from compat.facts import Fact, Host, Reading, Unknown
 from compat.lazy import pattern
 
@@ -23,13 +24,16 @@ _UUID: Final = pattern(r"\b(GPU|MIG|MIG-GPU)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3
 
 
 def veil(host: Host, machine: Machine) -> Host:
-    """The host with the home folder as ``~``, other people's as ``/home/(user)``, and UUIDs by their kind alone."""
-    # root's home names nobody and is left as it is
-    home = machine.env.get("HOME", "").rstrip("/")
+    """The host with the home folder as ``~``, other people's as ``/home/(user)``, and UUIDs by their kind alone.
+
+    Where all may be told (``machine.full``), secrets are taken out and nothing else.
+    """
+    # root's home names nobody and is left as it is; None: names and UUIDs stay
+    home = None if machine.full else machine.env.get("HOME", "").rstrip("/")
     return Host({name: _reading(host.reading(name), home) for name in host})
 
 
-def _reading(reading: Reading, home: str) -> Reading:
+def _reading(reading: Reading, home: str | None) -> Reading:
     """One reading without names."""
     source = _text(reading.source, home)
     if isinstance(reading, Unknown):
@@ -37,7 +41,7 @@ def _reading(reading: Reading, home: str) -> Reading:
     return Fact(_value(reading.value, home), source)
 
 
-def _value(value: Any, home: str) -> Any:
+def _value(value: Any, home: str | None) -> Any:
     """A value of any of the catalogue's kinds without names."""
     match value:
         case str():
@@ -52,8 +56,11 @@ def _value(value: Any, home: str) -> Any:
             return value
 
 
-def _text(text: str, home: str) -> str:
-    """A text with homes and UUIDs replaced; nearly every text has neither and is returned at once."""
+def _text(text: str, home: str | None) -> str:
+    """A text without secrets, with homes and UUIDs replaced; nearly every text has none and is returned at once."""
+    text = redaction.secrets(text)
+    if home is None:
+        return text
     if home and home not in {"/", "/root"} and home in text:
         text = re.sub(re.escape(home) + r"(?=[/:\s,;\"']|$)", "~", text)
     if "/home/" in text or "/Users/" in text:

@@ -353,7 +353,7 @@ def test_no_tree_of_names_makes_it_fail(entries):
             tar.addfile(info)
     out.seek(0)
     with tarfile.open(fileobj=out) as tar:
-        tree = layers._tree(tar)
+        tree = layers._tree(tar, layers._Blobs())
     assert all(path.startswith("/") and "//" not in path and ".." not in path.split("/") for path in tree)
     image.facts(layers.Image(CONFIG, tree), "x")
 
