@@ -125,22 +125,26 @@ def machine_that_says(**outcome):
         ({"out": 'noise\n{"init": "ok"}\n{"init": "late"}\nmore noise\n'}, {"init": "late", "failed": ""}),
         (
             {"out": '{"init": "ok"}\n', "code": -11},
-            {"init": "ok", "failed": "the driver's library crashed (signal 11)"},
+            {"init": "ok", "failed": "the driver's library /d/libx.so crashed (signal 11)"},
         ),
         (
             {"out": '{"init": "ok"}\n', "code": 124, "why": "it did not answer within 4 s"},
-            {"init": "ok", "failed": "the driver's library did not answer: it did not answer within 4 s"},
+            {"init": "ok", "failed": "the driver's library /d/libx.so did not answer within 4 s"},
         ),
-        ({"out": "", "code": -6}, "the driver's library crashed (signal 6)"),
-        ({"out": "", "code": 1}, "the question ended with status 1 and no answer"),
-        ({"out": "", "code": 0}, "the question ended with status 0 and no answer"),
-        ({"out": "[1]\n"}, "the question ended with status 0 and no answer"),
+        ({"out": "", "code": -6}, "the driver's library /d/libx.so crashed (signal 6)"),
+        ({"out": "", "code": 1}, "the driver's library /d/libx.so ended the program that asked it (status 1)"),
+        ({"out": "", "code": 0}, "the driver's library /d/libx.so ended the program that asked it (status 0)"),
+        (
+            {"out": '{"more": true}\n', "code": 0},
+            {"more": True, "failed": "the driver's library /d/libx.so ended the program that asked it (status 0)"},
+        ),
+        ({"out": "[1]\n"}, "the answer is not JSON"),
         ({"out": '{"init": \n'}, "the answer is not JSON"),
         ({"out": '{"a": ' * 5000 + "\n"}, "the answer is not JSON"),
     ],
 )
 def test_answer_of_a_question_that_may_hang_or_crash(outcome, told):
-    found = answers.ask(machine_that_says(**outcome), "nvml.py")
+    found = answers.ask(machine_that_says(**outcome), "nvml.py", "/d/libx.so")
     assert (found.why if isinstance(found, Unknown) else found) == told
 
 
