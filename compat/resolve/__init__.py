@@ -1,11 +1,23 @@
 """Requirement x target x matrix -> a plan, or every minimal conflict with the nearest changes that work. Pure.
 
-The way through: :mod:`request` reads the wishes, :mod:`gathering` the target, :mod:`weighing` judges each build alone,
-:mod:`joints` pairs of builds, :mod:`images` the base image and Python, :mod:`search` finds the optimum by the order
-that :mod:`preference` states, :mod:`corrections` all minimal conflicts, :mod:`remedies` what would mend them, and
-:mod:`planning`, with :mod:`serving` and :mod:`caveats`, and :mod:`wording` say it. What the matrix knows is asked of
-:mod:`knowledge`, which gathers :mod:`packages`, :mod:`hardware` and :mod:`pythons`. Beneath all stand the values:
-:mod:`situation`, :mod:`options`, :mod:`wishes`, :mod:`needs`, :mod:`alternatives`.
+A question passes these rooms in order. What fits is judged by :mod:`compat.joints`; here is the search over it.
+
+================== =================================================================================
+request            requirement lines -> wishes, and the packages to choose
+read_situation     hosts and wishes -> a situation (values: ``situation``; GPUs, drivers: ``devices``)
+target             options -> a host
+knowledge          the matrix as the search asks it (``packages``, ``options``)
+build_fit          one build against the situation
+pairs              builds together
+images             base images and Pythons that carry the builds
+preference         the order of plans
+search             the best assignment that violates nothing
+planning           that assignment as a plan; ``conditions``: what is told beside it
+corrections        if there is none: every smallest set of constraints to give up
+reasons, wording   the conflicts in words, with the rows that they rest on
+remedies           what would help (``loosen``, ``remedy_changes``), each solved once more
+answering          the steps above, for one machine or for the fewest plans that cover several
+================== =================================================================================
 """
 
 from __future__ import annotations
@@ -27,7 +39,7 @@ def resolve(
 
     Args:
         requirements: PEP 508 requirements, most important first.
-        host: facts of the target; options are facts whose source starts with ``--``.
+        host: facts of the target; facts that options state are marked as such.
         matrix: what is true of builds, drivers, devices and images.
         cpu: whether CPU builds are asked for; never chosen otherwise.
         prefer: ``proven``, ``newest``, ``smallest``, ``oldest-driver`` or ``stable``.
@@ -50,6 +62,6 @@ def resolve_many(
     Raises:
         InputError: as :func:`resolve`.
     """
-    from compat.resolve.covering import cover
+    from compat.resolve.answering import cover
 
     return cover(requirements, hosts, matrix, cpu=cpu, prefer=prefer)

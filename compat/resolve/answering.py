@@ -14,28 +14,30 @@ Three ends are told apart:
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
 from compat.plan import Answer
-from compat.resolve.gathering import situation
 from compat.resolve.knowledge import knowledge
 from compat.resolve.options import ANY_PYTHON
 from compat.resolve.preference import SURE, order
+from compat.resolve.read_situation import situation
 from compat.resolve.request import is_beyond, read
 from compat.resolve.search import Search
+from compat.resolve.situation import may_share
 from compat.versions import Environment, holds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.plan import Plan
     from compat.resolve.knowledge import Knowledge
+    from compat.resolve.request import Wish
     from compat.resolve.search import Assignment
     from compat.resolve.situation import Situation
-    from compat.resolve.wishes import Wish
 
 
 def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str) -> Answer:
@@ -99,7 +101,7 @@ def is_open(plan: Plan) -> bool:
 
 def explained(search: Search) -> Plan | None:
     """The best plan with the choices that led to it; ``None`` if there is none."""
-    from compat.resolve.choices import choices
+    from compat.resolve.conditions import choices
     from compat.resolve.planning import plan_of
 
     found = search.best()
@@ -150,3 +152,79 @@ def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
             oldest = (known.packages.versions(wish.package) or ("no release",))[-1]
             told.append(f"{wish.text}: the matrix knows {wish.package} from {oldest} on, so nothing is said about it")
     return told
+
+
+# Hosts up to which the smallest cover is found exactly; beyond, groups are grown one host at a time.
+EXACT: Final = 10
+
+Group = tuple[int, ...]
+
+
+def cover(
+    requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *, cpu: bool, prefer: str
+) -> tuple[tuple[Group, Answer], ...]:
+    """Groups of host numbers with one answer each, as few as possible; a host without a plan stands alone.
+
+    Each host is solved alone first: those without a plan cannot be in any group, since a group only adds constraints.
+    Groups are told in the order of their first host, hosts without a plan last.
+    """
+    alone = {number: answer(requirements, [host], matrix, cpu=cpu, prefer=prefer) for number, host in enumerate(hosts)}
+    found: dict[Group, Answer] = {(number,): one for number, one in alone.items()}
+    known = knowledge(matrix)
+    targets = [situation((), [host], known, cpu=cpu) for host in hosts]
+
+    def solved(group: Group) -> bool:
+        """Whether one plan serves a group of hosts; each group is asked once."""
+        if not all(may_share(targets[one], targets[other]) for one, other in combinations(group, 2)):
+            return False
+        if group not in found:
+            found[group] = answer(requirements, [hosts[number] for number in group], matrix, cpu=cpu, prefer=prefer)
+        return found[group].status == "plan"
+
+    served = [number for number, one in alone.items() if one.status == "plan"]
+    groups = _exact(served, solved) if len(served) <= EXACT else _grown(served, solved)
+    failed = [(number,) for number in alone if number not in served]
+    return tuple((group, found[group]) for group in (*groups, *failed))
+
+
+def _exact(hosts: Sequence[int], solved: _Test) -> tuple[Group, ...]:
+    """The fewest groups; among equals the one whose first group is largest."""
+    if not hosts:
+        return ()
+    for count in range(1, len(hosts) + 1):
+        for groups in _partitions(tuple(hosts), count):
+            if all(map(solved, groups)):
+                return groups
+    return tuple((host,) for host in hosts)
+
+
+def _partitions(hosts: Group, count: int) -> Iterator[tuple[Group, ...]]:
+    """Ways to cut hosts into ``count`` groups; the first host is in the first group, large first groups first."""
+    if count == 1:
+        yield (hosts,)
+        return
+    first, rest = hosts[0], hosts[1:]
+    for size in range(len(rest) - count + 1, -1, -1):
+        for others in combinations(rest, size):
+            left = tuple(host for host in rest if host not in others)
+            for tail in _partitions(left, count - 1):
+                yield ((first, *others), *tail)
+
+
+def _grown(hosts: Sequence[int], solved: _Test) -> tuple[Group, ...]:
+    """Put each host into the first group that still has a plan with it: not minimal, but linear in solves."""
+    groups: list[Group] = []
+    for host in hosts:
+        for place, group in enumerate(groups):
+            if solved((*group, host)):
+                groups[place] = (*group, host)
+                break
+        else:
+            groups.append((host,))
+    return tuple(groups)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Test = Callable[[Group], bool]

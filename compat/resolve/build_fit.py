@@ -1,6 +1,6 @@
 """One build against the target: which soft constraints it violates, and how well it runs where it runs.
 
-What it violates is told as :mod:`compat.resolve.alternatives`: this driver *or* this GPU.
+What it violates is told as :mod:`compat.resolve.situation`: this driver *or* this GPU.
 
 A build is weighed alone: whether two builds go together is another module's question. The verdict depends only on the
 properties in its *kit* (runtime, kernels, driver and cuDNN, C library, processor features), so that the hundreds of
@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints import driver, kernels, libc, processor
 from compat.joints.verdict import Clash, Fits, Unknown
-from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.devices import Device
+from compat.resolve.situation import FITS, both, either
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.joints.driver import Floor
     from compat.joints.verdict import Verdict
-    from compat.resolve.alternatives import Alternatives, Felt
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
-    from compat.resolve.situation import Machine, Situation
+    from compat.resolve.situation import Alternatives, Felt, Machine, Situation
 
 # Levels of kernels: native code, PTX, not known, none.
 PTX, UNKNOWN, NEVER = 1, 2, 3

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.resolve.alternatives import either
 from compat.resolve.options import ANY_PYTHON
+from compat.resolve.situation import either
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from compat.resolve.build_fit import Weighed
+    from compat.resolve.request import Variable
     from compat.resolve.search import Search
-    from compat.resolve.variables import Variable
 
 
 def corrections(search: Search) -> tuple[int, ...]:

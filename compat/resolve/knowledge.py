@@ -12,20 +12,18 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from compat.joints.platform import is_at
-from compat.resolve.options import is_for
+from compat.resolve.options import Answers, Pythons, Table, is_for
 from compat.resolve.packages import Packages
-from compat.resolve.pythons import Pythons
-from compat.resolve.tables import Answers, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from compat.matrix import Matrix
     from compat.matrix.rows import Image, Product, System
-    from compat.resolve.alternatives import Felt
-    from compat.resolve.needs import Need, Stand
+    from compat.resolve.images import Need, Stand
     from compat.resolve.options import Option
-    from compat.resolve.wishes import Wish
+    from compat.resolve.request import Wish
+    from compat.resolve.situation import Felt
 
 # Answers about wishes that are kept.
 _KEPT: Final = 4096

@@ -1,19 +1,60 @@
 """Builds as the search sees them: parts of the joints, numbered, with the keys under which they are treated as one.
 
-Three keys let builds be treated as one: *lane* for runtimes, *kit* for verdicts, equal *lines* as one object.
+Three keys let builds be treated as one: *lane* for runtimes, *kit* for verdicts, equal *lines* as one object. Sets of
+Python minor versions are bit sets; a minor is numbered when it is met first, and its number decides nothing by itself.
+Each question is answered once, and a long-lived process does not grow with what it is asked.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from compat import versions
 from compat.joints.build import Part, split_runtime
 from compat.joints.platform import is_at
 from compat.lazy import dataclass
+from compat.versions import Environment, holds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from compat.matrix.rows import Build
+    from compat.versions import Line
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+# Answers that are kept where nobody says how many: more than any matrix asks for.
+_MOST: Final = 1 << 16
+
+
+class Table(dict[K, V], Generic[K, V]):
+    """Answers by question, emptied when there are more than ``most``."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        super().__init__()
+        self._most = most
+
+    def keep(self, question: K, answer: V) -> V:
+        """The answer, which is there from now on."""
+        if len(self) > self._most:
+            self.clear()
+        self[question] = answer
+        return answer
+
+
+class Answers(Table[K, V]):
+    """Answers by question, each made by ``make`` at the first asking."""
+
+    def __init__(self, make: Callable[[K], V], most: int = _MOST) -> None:
+        super().__init__(most)
+        self._make = make
+
+    def __missing__(self, question: K) -> V:
+        return self.keep(question, self._make(question))
+
 
 # The bit set of all Pythons.
 ANY_PYTHON: Final = -1
@@ -84,3 +125,35 @@ def spelling(build: Build) -> tuple[object, ...]:
         build.kernels,
     )
     return (kind, tuple(-part for part in versions.release(number or "0")), *fields)
+
+
+class Pythons:
+    """The minor versions that one matrix and its questions speak of (``3.12``, ``3.13t``)."""
+
+    def __init__(self) -> None:
+        self._minors: list[str] = []
+        self._markers: dict[tuple[str, str, tuple[str, ...], int], int] = {}
+
+    def bits(self, minors: Iterable[str]) -> int:
+        """The bit set of some minor versions."""
+        bits = 0
+        for minor in minors:
+            if minor not in self._minors:
+                self._minors.append(minor)
+            bits |= 1 << self._minors.index(minor)
+        return bits
+
+    def of(self, bits: int) -> tuple[str, ...]:
+        """The minor versions in a bit set, newest first; free-threaded ones last, since nobody means them unasked."""
+        found = [minor for place, minor in enumerate(self._minors) if bits >> place & 1]
+        return tuple(sorted(found, key=lambda text: (text.endswith("t"), *(-part for part in versions.release(text)))))
+
+    def applying(self, line: Line, place: str, extras: tuple[str, ...]) -> int:
+        """The Pythons for which a line counts on ``place`` (``linux_x86_64``), with these extras asked for."""
+        if not line.marker:
+            return ANY_PYTHON
+        key = (line.marker, place, extras, len(self._minors))
+        if key not in self._markers:
+            worlds = [(one, Environment(place, one, extras)) for one in self._minors]
+            self._markers[key] = self.bits([one for one, world in worlds if holds(line.marker, world) is not False])
+        return self._markers[key]

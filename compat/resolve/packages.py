@@ -15,12 +15,11 @@ from compat.joints.build import fixes_minor, series
 from compat.joints.build import traits as traits_of
 from compat.joints.kernels import made_for
 from compat.matrix.rows import Build
-from compat.resolve.options import ANY_PYTHON, Option, spelling
-from compat.resolve.tables import Answers
+from compat.resolve.options import ANY_PYTHON, Answers, Option, spelling
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
-    from compat.resolve.pythons import Pythons
+    from compat.resolve.options import Pythons
     from compat.versions import Line
 
 

@@ -1,29 +1,214 @@
-"""From an assignment to a plan: what to install from where, on which image, and what the host must bring.
+"""A plan from an assignment: its builds, how each GPU runs them, the driver it needs, its image and environment.
 
-Everything a later step needs is written into the plan: whoever writes the Dockerfile, the lock or the CI grid reads
-neither the matrix nor the target. Two numbers tell of drivers. The *minimum* is the lowest on which every build runs on
-every GPU of the target: the family floor of minor-version compatibility where the code is native, the toolkit's own
-driver where PTX has to be compiled, the first driver that knows the device in any case. The *comfortable* one is the
-driver that was released for the runtime, with which nothing is restricted.
+Forward compatibility puts a newer user-space driver (libcuda of a cuda-compat package) before the host's own on the
+loader's path, on top of the host's older kernel driver. The two must be a pair that NVIDIA made to go together: a later
+update of the host's driver can break it, and the plan says from which one on.
+
+Sources: CUDA Compatibility, "Minor Version Compatibility" and "Forward Compatibility"; the matrix for every number.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from compat.plan import NO_CODE, BaseImage, Plan, PlannedBuild
-from compat.resolve.caveats import conditions
-from compat.resolve.driving import driver_need, forward_env
-from compat.resolve.pins import asked, constraints
+from compat import versions
+from compat.joints.driver import floor as cuda_floor
+from compat.matrix.drivers import branch_number
+from compat.plan import NO_CODE, BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
+from compat.resolve.build_fit import FORWARD, PTX, UNKNOWN, level_of
+from compat.resolve.conditions import conditions
+from compat.resolve.options import is_unread
+from compat.resolve.pairs import asked, constraints
 from compat.resolve.search import runtime_of
-from compat.resolve.serving import is_bare, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from compat.resolve.build_fit import Weighed
+    from compat.resolve.devices import Device
+    from compat.resolve.options import Option
+    from compat.resolve.request import Variable
     from compat.resolve.search import Assignment, Search
-    from compat.resolve.variables import Variable
+    from compat.resolve.situation import Machine
+
+
+Kernels = Literal["native", "ptx", "none", "unknown"]
+
+_LEVEL_NAMES: Final[dict[int, Kernels]] = {0: "native", 1: "ptx", 2: "unknown", 3: "none"}
+
+
+def verdicts(search: Search, chosen: Sequence[Weighed]) -> Iterator[GpuVerdict]:
+    """How each GPU of the target runs the plan; the weakest build decides, unknown companions leave it to others.
+
+    A companion whose kernels are not known leaves the verdict to the builds whose kernels are, and is named beside it;
+    a framework whose kernels are not known makes the verdict unknown.
+    """
+    target = search.target
+    if runtime_of(chosen) == "cpu":
+        kernels, why = _without_code(chosen)
+        told = {
+            one.bit: GpuVerdict(name=one.name, target=one.target, kernels=kernels, why=why) for one in target.devices
+        }
+        idle: tuple[Device, ...] = ()
+    else:
+        told = {one.bit: _verdict(search, chosen, one) for one in target.devices}
+        idle = target.idle
+    yield from (told[bit] for bit in target.fleet if bit in told)
+    for device in idle:
+        yield GpuVerdict(name=device.name, target=device.target, kernels="none", why=device.idle)
+
+
+def _verdict(search: Search, chosen: Sequence[Weighed], device: Device) -> GpuVerdict:
+    """How a GPU runs builds of which at least one is for GPUs."""
+    levels = [(_level(search, weighed, device), weighed) for weighed in chosen]
+    open_ones = [weighed for level, weighed in levels if level == UNKNOWN]
+    telling = [pair for pair in levels if pair[0] != UNKNOWN or pair[1].option.is_framework]
+    level, weakest = max(telling, key=lambda pair: pair[0], default=(UNKNOWN, chosen[0]))
+    reasons = [_weakness(weakest, device, level)] if level else []
+    reasons += [_weakness(weighed, device, UNKNOWN) for weighed in open_ones if weighed is not weakest or not level]
+    why = "; ".join(dict.fromkeys(reasons))
+    return GpuVerdict(name=device.name, target=device.target, kernels=_LEVEL_NAMES[level], why=why)
+
+
+def _level(search: Search, weighed: Weighed, device: Device) -> int:
+    """How a device runs one build; code that is not GPU code runs everywhere."""
+    if is_unread(weighed.option):
+        return UNKNOWN
+    return 0 if weighed.option.vendor in {"", "cpu"} else level_of(search.scale.runs(weighed.option, device))
+
+
+def _weakness(weighed: Weighed, device: Device, level: int) -> str:
+    """Why a verdict is not native."""
+    name = f"{weighed.option.package} {weighed.option.full}"
+    if level == UNKNOWN:
+        return f"which kernels {name} carries is not known"
+    code = "PTX" if device.vendor == "nvidia" else "SPIR-V"
+    return f"{name} carries no machine code for {device.target}: the driver compiles its {code} at first use"
+
+
+def _without_code(chosen: Sequence[Weighed]) -> tuple[Kernels, str]:
+    """The verdict where no build has GPU code: as asked, by its nature, or because nobody wrote down what it has."""
+    if asked := [one.option for one in chosen if one.option.vendor == "cpu"]:
+        return "none", f"no GPU code in {_named(asked)}, as asked: the GPU stays idle"
+    if unread := [one.option for one in chosen if not one.option.vendor and is_unread(one.option)]:
+        return "unknown", f"which GPU code {_named(unread)} has is not known"
+    return "none", "nothing in the plan has GPU code of its own"
+
+
+def _named(options: Sequence[Option]) -> str:
+    return ", ".join(f"{option.package} {option.full}" for option in options)
+
+
+def is_bare(search: Search, chosen: Sequence[Weighed]) -> bool:
+    """Whether a plan has no GPU code although a GPU may be there and no CPU build was asked for."""
+    target = search.target
+    return not (target.cpu or target.nothing) and all(weighed.option.vendor == "" for weighed in chosen)
+
+
+# What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it.
+_IMAGE_PATH: Final = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
+
+
+def driver_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:
+    """The lowest driver that carries every build on every device, and the one they are comfortable on.
+
+    Only CUDA builds ask for NVIDIA drivers. A build's own stated floor counts beside the toolkit's, and so does the
+    driver that first knew a device: no floor of a runtime helps a driver that cannot see the card.
+    """
+    if any(weighed.strain == FORWARD for weighed in chosen):
+        return _forward_need(search, chosen, place)
+    known, scale = search.known, search.scale
+    lowest, comfortable, sources, notes, ends = ["0"], ["0"], [], [], []
+    for weighed in chosen:
+        floor = scale.floor(weighed.option, place)
+        if floor is None:
+            continue
+        least = floor.exact if weighed.level == PTX else floor.family or floor.exact
+        lowest += [text for text in (least, weighed.option.build.driver) if text]
+        comfortable += [text for text in (floor.exact,) if text]
+        sources.append(f"cuda {floor.row.cuda} ({known.matrix.cite(floor.row)})")
+    for device in search.target.devices:
+        first, last = scale.driver_span(device, place)
+        lowest += [first] if first else []
+        notes += [f"{device.label} is served up to branch R{last}"] if last else []
+        ends += [last] if last else []
+    minimum = max(lowest, key=versions.release)
+    if minimum == "0" or runtime_of(chosen) == "cpu" or any(weighed.option.on_board for weighed in chosen):
+        return DriverNeed()  # a Jetson's driver is part of its JetPack and has numbers of its own
+    best = max((minimum, *comfortable), key=versions.release)
+    if versions.release(minimum) < versions.release(best):
+        notes.insert(0, _minor_note(search, best))
+    settled = _within(search, best, min(ends, default=0), place) or minimum
+    return DriverNeed(
+        minimum=minimum, comfortable=settled, note="; ".join(notes), source="; ".join(dict.fromkeys(sources))
+    )
+
+
+def _within(search: Search, driver: str, last: int, place: str) -> str:
+    """A driver; or the newest of the last branch that serves a device, where the driver is of a later one."""
+    is_windows = search.scale.is_windows(place)
+    if not last or branch_number(search.known.matrix, driver, "windows" if is_windows else "linux") <= last:
+        return driver
+    row = next((row for row in search.known.matrix.table("drivers") if row.branch == f"R{last}"), None)
+    return (row.windows if is_windows else row.latest) if row else ""
+
+
+def _minor_note(search: Search, comfortable: str) -> str:
+    """What minor-version compatibility means here: stated as used where the driver is known to be older."""
+    number = versions.release(comfortable)
+    older = [machine for machine in search.target.machines if machine.number and machine.number < number]
+    if older:
+        name = f"driver {older[0].driver}"
+        return f"{name} runs it by minor-version compatibility: PTX of this CUDA cannot be compiled below {comfortable}"
+    return f"below {comfortable} it runs by minor-version compatibility, without compiling PTX"
+
+
+def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> DriverNeed:
+    """The need of a plan that runs by forward compatibility: the host's branch, and the package beside it."""
+    known, cuda = search.known, runtime_of(chosen).removeprefix("cuda")
+    row = next(row for row in known.matrix.table("forward") if row.cuda == versions.minor(cuda))
+    floor = cuda_floor(known.matrix, cuda)
+    own = floor.exact if floor else ""
+    package = forward_package(chosen)
+    machines = [machine for machine in search.target.machines if machine.number]
+    spans = [
+        scale_first for device in search.target.devices if (scale_first := search.scale.driver_span(device, place)[0])
+    ]
+    lowest = min((_first(search, machine) for machine in machines), key=versions.release)
+    note = (
+        f"driver {machines[0].driver} runs it by forward compatibility: {package}, which the base image holds, comes "
+    )
+    note += f"before the host's libcuda; it goes with drivers of {', '.join(row.branches)}"
+    note += f" and is to be left out from {own} on" if own else ""
+    return DriverNeed(
+        minimum=max((lowest, *filter(None, spans)), key=versions.release),
+        comfortable=own,
+        note=note,
+        source=f"forward {row.cuda} ({known.matrix.cite(row)})",
+        package=package,
+    )
+
+
+def forward_package(chosen: Sequence[Weighed]) -> str:
+    """The cuda-compat package of some builds' newest CUDA, ``cuda-compat-12-8``."""
+    return f"cuda-compat-{versions.minor(runtime_of(chosen).removeprefix('cuda')).replace('.', '-')}"
+
+
+def _first(search: Search, machine: Machine) -> str:
+    """The first release of a machine's driver branch; the driver itself where the matrix does not know it."""
+    branches = {row.branch: row.first for row in search.known.matrix.table("drivers")}
+    return branches.get(f"R{machine.number[0]}") or machine.driver
+
+
+def forward_env(driver: DriverNeed) -> dict[str, str]:
+    """The loader's path of a plan that needs a cuda-compat package; nothing for any other.
+
+    NVIDIA's package lands in the toolkit's folder and configures no path (CUDA Compatibility, "Installing").
+    """
+    if not driver.package:
+        return {}
+    cuda = driver.package.removeprefix("cuda-compat-").replace("-", ".")
+    return {"LD_LIBRARY_PATH": f"/usr/local/cuda-{cuda}/compat:{_IMAGE_PATH}"}
 
 
 # What NVIDIA's own images set so that the container runtime hands the GPU in; a plain system must set it itself.
@@ -31,7 +216,7 @@ _NVIDIA_ENV: Final = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NVIDIA_V
 
 
 def plan_of(search: Search, found: Assignment) -> Plan:
-    """The complete plan of an assignment, its choices left to :mod:`compat.resolve.choices`.
+    """The complete plan of an assignment, its choices left to :mod:`compat.resolve.conditions`.
 
     The builds are those of the assignment; wishes about shared dependencies end as constraints.
     """

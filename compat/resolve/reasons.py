@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Row
     from compat.resolve.build_fit import Weighed
     from compat.resolve.devices import Device
+    from compat.resolve.request import Variable
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
-    from compat.resolve.variables import Variable
 
 # Rows named of one kind; more would bury the first.
 _MOST: Final = 4

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints.build import split_runtime
 from compat.plan import Remedy
-from compat.resolve import relaxing
-from compat.resolve.asks import for_cpu, for_gpus, mended, without
-from compat.resolve.changes import branch_ended, changes_of, subject
+from compat.resolve import loosen
 from compat.resolve.planning import plan_of
+from compat.resolve.remedy_changes import branch_ended, changes_of, for_cpu, for_gpus, mended, subject, without
 from compat.resolve.search import Search
 from compat.versions import meets
 
@@ -71,8 +70,8 @@ def solve(
     target: Situation, search: Search, prefer: str = "nearest", anchors: dict[str, int] | None = None
 ) -> Plan | None:
     """The plan for a changed target; ``None`` if there is none that is known to run on every GPU."""
-    for place in relaxing.allowed_places(target):
-        again = Search(relaxing.at_place(target, place), search.known, prefer, anchors)
+    for place in loosen.allowed_places(target):
+        again = Search(loosen.at_place(target, place), search.known, prefer, anchors)
         if not any(not wish.shared for wish, _ in again.target.wishes):
             return None
         if found := again.best():
@@ -115,7 +114,7 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     if plan is None and (plain := _plain(loosened, bits)) is not loosened:
         plan = solve(plain, search, prefer, anchors)
     if plan is None and len(search.target.devices) == 1 and search.target.devices[0].bit & bits:
-        plan = solve(relaxing.relaxed(loosened, search.target.devices[0].bit), search, prefer, anchors)
+        plan = solve(loosen.relaxed(loosened, search.target.devices[0].bit), search, prefer, anchors)
     if plan is not None and (remedy := _told(search, softs, plan)):
         yield remedy
     if len(softs) == 1 and subject(softs[0]) == "gpu":
@@ -128,14 +127,14 @@ def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
     A wish gives up its version before the package as such, and a lone GPU its model before its vendor.
     """
     lone = bits & target.devices[0].bit if len(target.devices) == 1 else 0
-    loosened = relaxing.relaxed(target, bits & ~_wish_bits(softs) & ~lone)
+    loosened = loosen.relaxed(target, bits & ~_wish_bits(softs) & ~lone)
     if lone:
-        loosened = relaxing.with_kin(loosened, lone)
+        loosened = loosen.with_kin(loosened, lone)
     for wish, bit in target.wishes:
         if bit & bits and wish.shared:
-            loosened = relaxing.relaxed(loosened, bit)
+            loosened = loosen.relaxed(loosened, bit)
         elif bit & bits:
-            loosened = relaxing.with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
+            loosened = loosen.with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
     return loosened
 
 
@@ -143,7 +142,7 @@ def _plain(target: Situation, bits: int) -> Situation:
     """The target with the wishes in ``bits`` as plain packages: extras and distributions may choose one kind alone."""
     for wish, bit in target.wishes:
         if bit & bits and (wish.extras or wish.distribution):
-            target = relaxing.with_wish(target, bit, replace(wish, extras=(), distribution=""))
+            target = loosen.with_wish(target, bit, replace(wish, extras=(), distribution=""))
     return target
 
 
@@ -192,10 +191,10 @@ def _concrete(search: Search, softs: Sequence[Soft], changes: dict[str, str]) ->
     for wish, bit in target.wishes:
         version = changes.get(wish.package, "left out")
         if bit in {soft.bit for soft in others} and not wish.shared and version != "left out":
-            target = relaxing.with_wish(target, bit, replace(wish, spec=f"=={version}"))
+            target = loosen.with_wish(target, bit, replace(wish, spec=f"=={version}"))
     if kinds["driver"]:
-        target = relaxing.with_driver(target, changes["driver"], kinds["driver"])
-    return relaxing.with_target(target, changes["gpu"]) if is_swap else target
+        target = loosen.with_driver(target, changes["driver"], kinds["driver"])
+    return loosen.with_target(target, changes["gpu"]) if is_swap else target
 
 
 def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
@@ -277,7 +276,7 @@ def _plans(search: Search, dropped: Sequence[int]) -> tuple[Plan, ...]:
     """One plan without each set of constraints; none at all as soon as one set has no plan."""
     found: list[Plan] = []
     for bits in dropped:
-        plan = solve(relaxing.relaxed(search.target, bits), search, "proven")
+        plan = solve(loosen.relaxed(search.target, bits), search, "proven")
         if plan is None:
             return ()
         found.append(plan)

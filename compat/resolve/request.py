@@ -1,8 +1,8 @@
-"""What the person asks for: PEP 508 requirements read into wishes about packages that the matrix knows.
+"""What the person asks for: PEP 508 requirements read into wishes, and the packages that a search has to choose.
 
-Three names count: those of the matrix's packages, their aliases and distributions, and dependencies that some package
-requires (numpy, protobuf), which may be bounded beside a framework. Anything else is refused with the nearest name: a
-plan that silently left a requirement out would be a wrong answer.
+Three kinds of names count: those of the matrix's packages, their aliases and distributions, and dependencies that some
+package requires (numpy, protobuf), which may be bounded beside a framework. Any other name is refused, with the nearest
+one: a plan that silently left a requirement out would be a wrong answer.
 """
 
 from __future__ import annotations
@@ -11,15 +11,49 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.errors import InputError
+from compat.lazy import dataclass
 from compat.names import normalise
-from compat.resolve.wishes import Wish
 from compat.versions import is_void, meets, read_requirement, same_release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from compat.resolve.knowledge import Knowledge
+    from compat.resolve.options import Option
+    from compat.resolve.situation import Situation
     from compat.versions import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One requirement.
+
+    Attributes:
+        text: as it was typed.
+        package: canonical name of the matrix, or of a shared dependency.
+        spec: version specifier, ``==2.0.1+cu118``; empty for any version.
+        extras: extras asked for.
+        marker: environment marker; empty if it always applies.
+        cpu: whether it names a CPU build itself (``+cpu``, ``tensorflow-cpu``).
+        shared: whether it is about a dependency such as numpy and not about a package with builds.
+        distribution: distribution named, where it is one of several of its package (``paddlepaddle-gpu``).
+    """
+
+    text: str
+    package: str
+    spec: str = ""
+    extras: tuple[str, ...] = ()
+    marker: str = ""
+    cpu: bool = False
+    shared: bool = False
+    distribution: str = ""
+
+    def names(self, option: Option) -> bool:
+        """Whether a build is of the distribution named and of a release, or a version published for it, that fits."""
+        if self.distribution and option.build.install_name != self.distribution:
+            return False
+        return meets(self.spec, option.full) or (option.build.published != "" and meets(self.spec, option.version))
+
 
 # Characters of one requirement that are read; real ones stay far below it.
 _LONGEST = 500
@@ -136,3 +170,87 @@ def is_beyond(wish: Wish, known: Knowledge) -> bool:
     if any(meets(wish.spec, version) for version in versions) or "+" in wish.spec:
         return False
     return not is_void((wish.spec, f"<{versions[-1]}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A package: its wishes with their bits, companions that bring it in, and whether a CPU build of it was asked for.
+
+    A wish about a shared dependency is a variable too, with one value that carries nothing but its requirement.
+    """
+
+    package: str
+    wishes: tuple[tuple[Wish, int], ...]
+    followers: tuple[str, ...] = ()
+    cpu: bool = False
+    bits: int = 0
+
+
+def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
+    """The packages asked for in order, then the frameworks that their companions need, then shared dependencies.
+
+    Frameworks that only companions bring in come after what was asked, so that preference compares them last.
+    """
+    asked: dict[str, list[tuple[Wish, int]]] = {}
+    for wish, bit in target.wishes:
+        if not wish.shared:
+            asked.setdefault(wish.package, []).append((wish, bit))
+    leaders: dict[str, list[str]] = {}
+    for package, numbered in asked.items():
+        for leader in _leaders(package, numbered[0][0], target, known):
+            leaders.setdefault(leader, []).append(package)
+    on_cpu = _on_cpu(target, asked, leaders) | set(_plugged(target, leaders, known))
+    found = []
+    for name in (*asked, *(leader for leader in leaders if leader not in asked)):
+        wishes = tuple(asked.get(name, ()))
+        bits = sum({bit for _, bit in wishes})
+        found.append(Variable(name, wishes, tuple(leaders.get(name, ())), name in on_cpu, bits))
+    shared = [Variable(wish.text, ((wish, bit),), bits=bit) for wish, bit in target.wishes if wish.shared]
+    return (*found, *shared)
+
+
+def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> Iterator[str]:
+    """The frameworks that a package brings: the one it follows, and those that its newest release asked for requires.
+
+    A framework that has no build for a vendor whose devices the package drives is left out, unless the package is a
+    plug-in of it (Ascend, TPU) and the target has such a device.
+    """
+    row = known.matrix.packages[package]
+    if row.follows:
+        yield row.follows
+    if row.plugs and target.vendors & _makers(package, known):
+        yield row.plugs
+    if row.kind == "framework":
+        return
+    for name in known.frameworks_of(wish, target.place):
+        if name not in {row.follows, row.plugs} and _makers(package, known) <= _makers(name, known):
+            yield name
+
+
+def _on_cpu(target: Situation, asked: dict[str, list[tuple[Wish, int]]], leaders: dict[str, list[str]]) -> set[str]:
+    """Packages of which a CPU build was asked for, by option or by name; a companion goes with its framework."""
+    names = {*asked, *leaders}
+    named = {package for package, wishes in asked.items() if any(wish.cpu for wish, _ in wishes)}
+    if target.cpu:
+        return names
+    for leader, followers in leaders.items():
+        if named.intersection((leader, *followers)):
+            named.update((leader, *followers))
+    return named
+
+
+def _plugged(target: Situation, leaders: dict[str, list[str]], known: Knowledge) -> Iterator[str]:
+    """Frameworks to which a plug-in brings the target's devices, and what follows them: CPU builds, for want of others.
+
+    Sources: Ascend/pytorch README (torch is the CPU build, torch_npu brings the device), pytorch/xla README.
+    """
+    for leader, followers in leaders.items():
+        plugins = [name for name in followers if known.matrix.packages[name].plugs == leader]
+        driven = {vendor for name in plugins for vendor in _makers(name, known)}
+        if plugins and target.vendors and target.vendors <= driven:
+            yield from (leader, *(name for name in followers if name not in plugins))
+
+
+def _makers(package: str, known: Knowledge) -> set[str]:
+    """Vendors whose devices some build of a package is for."""
+    return {option.vendor for option in known.packages.options(package)} - {"", "cpu"}

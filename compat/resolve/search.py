@@ -1,7 +1,7 @@
 """The search: the best assignment that violates nothing; where none does, :mod:`compat.resolve.corrections` goes on.
 
 Variables are the packages asked for (and the frameworks that companions need), values their builds, and *absent*,
-which violates the package's own wishes. Unary verdicts come weighed; pairs are asked of :mod:`compat.resolve.joints`;
+which violates the package's own wishes. Unary verdicts come weighed; pairs are asked of :mod:`compat.resolve.pairs`;
 image and Python close an assignment. The search is depth-first, and its bound is the best key so far.
 
 Two reductions keep the descent small. Of builds that are alike in everything another package or the image can feel,
@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lazy import dataclass
-from compat.resolve.alternatives import FITS
 from compat.resolve.build_fit import FORWARD, Scale, Weighed
-from compat.resolve.images import Footing, Images
-from compat.resolve.needs import Need
+from compat.resolve.images import Footing, Images, Need
 from compat.resolve.options import ANY_PYTHON
-from compat.resolve.pairs import Pairs
-from compat.resolve.pins import agreed
+from compat.resolve.pairs import Pairs, agreed
 from compat.resolve.preference import Key, Preference
-from compat.resolve.variables import Variable, variables
+from compat.resolve.request import Variable, variables
+from compat.resolve.situation import FITS
 from compat.versions import Line
 
 if TYPE_CHECKING:
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
 
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
+    from compat.resolve.request import Wish
     from compat.resolve.situation import Situation
-    from compat.resolve.wishes import Wish
 
 
 # A floor below every glibc that is met: it only keeps out systems that have none.

@@ -1,8 +1,11 @@
-"""The target as the search sees it: soft constraints with a bit each, devices, drivers, place, and what was assumed.
+"""The target as the search sees it: constraints with a bit each, devices, drivers, place, and what was assumed.
 
-A soft constraint is something the person may change: a wish, an option, a fact of the host. Each has one bit; a set
-of violated constraints is an integer, and what the matrix says is background that no bit stands for. How hosts and
-wishes become a situation is told in :mod:`compat.resolve.gathering`.
+A soft constraint is something that the person may change: a wish, an option, a fact of the host. Each has one bit; a
+set of violated constraints is one integer. What the matrix says is background; no bit stands for it. How hosts and
+wishes become a situation stands in :mod:`compat.resolve.read_situation`.
+
+Violations are alternatives: machine code that only a newer driver can compile breaks with *this driver or this GPU*;
+to drop either one is enough. Only the smallest alternatives are kept; a larger one says nothing more.
 """
 
 from __future__ import annotations
@@ -12,8 +15,40 @@ from typing import TYPE_CHECKING, Final, Literal
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compat.facts import Host
     from compat.resolve.devices import Device
-    from compat.resolve.wishes import Wish
+    from compat.resolve.request import Wish
+
+
+# Bit sets, any one of which dropped makes the thing fit; ``(0,)`` fits as it is, ``()`` never does.
+Alternatives = tuple[int, ...]
+
+# Violations, level of the kernels, strain on the drivers.
+Felt = tuple[Alternatives, int, int]
+
+FITS: Final[Alternatives] = (0,)
+
+
+def either(*choices: Iterable[int]) -> Alternatives:
+    """The smallest bit sets among several alternatives."""
+    found = sorted({bits for choice in choices for bits in choice}, key=lambda bits: (bits.bit_count(), bits))
+    kept: list[int] = []
+    for bits in found:
+        if not any(small & bits == small for small in kept):
+            kept.append(bits)
+    return tuple(kept)
+
+
+def both(left: Alternatives, right: Alternatives) -> Alternatives:
+    """What must be dropped so that two things hold."""
+    if left == FITS:
+        return right
+    if right == FITS:
+        return left
+    return either(one | other for one in left for other in right)
+
 
 DEFAULT_ARCH: Final = "x86_64"
 
@@ -119,3 +154,26 @@ def may_share(one: Situation, other: Situation) -> bool:
     """
     pythons = one.python == other.python or not (one.python and other.python)
     return one.place == other.place and one.wsl == other.wsl and pythons
+
+
+class Constraints:
+    """Soft constraints so far, what had to be assumed (``conditions``), and why nothing can be said (``unknowns``)."""
+
+    __slots__ = ("conditions", "softs", "unknowns")
+
+    def __init__(self) -> None:
+        self.softs: list[Soft] = []
+        self.conditions: list[str] = []
+        self.unknowns: list[str] = []
+
+    def add(
+        self, kind: Literal["wish", "host", "option"], subject: str, value: str, text: str, source: str = ""
+    ) -> int:
+        """A new soft constraint; its bit."""
+        bit = 1 << len(self.softs)
+        self.softs.append(Soft(bit, kind, subject, value, text, source))
+        return bit
+
+    def fact(self, subject: str, value: str, text: str, host: Host, name: str) -> int:
+        """A soft constraint from the fact ``name`` of a host, which an option may have stated."""
+        return self.add("option" if host.is_option(name) else "host", subject, value, text, host.source(name))

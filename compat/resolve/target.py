@@ -14,8 +14,7 @@ from compat import facts, versions
 from compat.errors import InputError
 from compat.facts import Fact, Gpu, Host
 from compat.lazy import pattern
-from compat.resolve.devices import vendor_of
-from compat.resolve.machines import driver_number
+from compat.resolve.devices import driver_number, vendor_of
 from compat.targets import is_gfx, sm
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from compat.joints.packages import apart
 from compat.joints.packages import told as sentence
 from compat.joints.platform import is_at
 from compat.plan import Conflict, Member
-from compat.resolve.alternatives import FITS
 from compat.resolve.corrections import conflicts
 from compat.resolve.reasons import fact_reasons
+from compat.resolve.situation import FITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from compat.joints.packages import Objection
     from compat.resolve.build_fit import Weighed
     from compat.resolve.options import Option
+    from compat.resolve.request import Variable
     from compat.resolve.search import Search
     from compat.resolve.situation import Soft
-    from compat.resolve.variables import Variable
 
 _KINDS: Final = {"wish": 0, "option": 1, "host": 2}
 # Pairs of builds whose dispute is looked into; the newest come first.

@@ -19,8 +19,8 @@ from worlds import Question, forward_question, random_question
 from compat.errors import InputError
 from compat.resolve.build_fit import FORWARD
 from compat.resolve.corrections import conflicts, corrections
-from compat.resolve.gathering import situation
 from compat.resolve.knowledge import knowledge
+from compat.resolve.read_situation import situation
 from compat.resolve.request import read
 from compat.resolve.search import Search
 

@@ -14,12 +14,12 @@ from compat.errors import InputError
 from compat.joints.build import split_runtime
 from compat.joints.packages import fits_runtime
 from compat.matrix import Matrix
-from compat.resolve.alternatives import FITS, both, either
 from compat.resolve.corrections import conflicts, singles
 from compat.resolve.knowledge import Knowledge
 from compat.resolve.options import ANY_PYTHON
-from compat.resolve.pins import tightened
+from compat.resolve.pairs import tightened
 from compat.resolve.preference import MEASURES, ORDERS, order
+from compat.resolve.situation import FITS, both, either
 from compat.versions import meets
 
 BITS = st.integers(0, 2**6 - 1)

@@ -8,8 +8,8 @@ from steps import calls
 from compat.app import hosts
 from compat.matrix import matrix
 from compat.resolve import resolve
-from compat.resolve.gathering import situation
 from compat.resolve.knowledge import Knowledge
+from compat.resolve.read_situation import situation
 from compat.resolve.request import read
 from compat.resolve.search import Search
 

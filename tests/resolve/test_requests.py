@@ -10,8 +10,7 @@ from compat.facts import Host
 from compat.matrix import Matrix
 from compat.resolve import resolve
 from compat.resolve.knowledge import knowledge
-from compat.resolve.request import read
-from compat.resolve.wishes import Wish
+from compat.resolve.request import Wish, read
 
 
 def tables() -> dict:

@@ -12,10 +12,10 @@ from compat.facts import Fact, Gpu, Host, Unknown, host
 from compat.facts import load as load_host
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
-from compat.resolve.gathering import situation
+from compat.resolve.devices import ENDLESS, driver_number
 from compat.resolve.knowledge import knowledge
-from compat.resolve.machines import ENDLESS, driver_number
-from compat.resolve.relaxing import allowed_places, relaxed
+from compat.resolve.loosen import allowed_places, relaxed
+from compat.resolve.read_situation import situation
 from compat.resolve.request import read
 from compat.resolve.target import for_image, from_options, gpu
 

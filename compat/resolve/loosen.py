@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.resolve.devices import Device, vendor_of
-from compat.resolve.machines import driver_number
+from compat.resolve.devices import Device, driver_number, vendor_of
 
 if TYPE_CHECKING:
+    from compat.resolve.request import Wish
     from compat.resolve.situation import Machine, Situation
-    from compat.resolve.wishes import Wish
 
 
 def relaxed(target: Situation, bits: int) -> Situation:

@@ -1,29 +1,77 @@
 """Hosts and wishes become a situation: each thing that binds is a soft constraint with a bit of its own.
 
-What binds: wishes, options, GPUs, drivers, architecture, and of a host's own user space its Python and C library where
-the caller leaves them in (see :func:`compat.resolve.target.for_image`). What does not bind: the system a host runs,
-since an image brings its own, and a CUDA or ROCm toolkit that merely lies on the disk. Where nothing is known, the most
-common case is assumed and the assumption becomes a condition of the answer.
+What binds: wishes, options, GPUs, drivers, architecture; of a host's own user space its Python and C library, if the
+caller leaves them in (see :func:`compat.resolve.target.for_image`). What does not bind: the system that a host runs, as
+an image brings its own, and a CUDA or ROCm toolkit that merely lies on the disk. Where nothing is known, the most
+common case is assumed, and the assumption becomes a condition of the answer.
+
+Places are platform tags (``linux_x86_64``, ``win_amd64``, ``macosx_arm64``), each with what it costs to leave for it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.errors import InputError
 from compat.facts import Fact
-from compat.resolve.constraints import Constraints
-from compat.resolve.machines import no_gpu, read_machines
-from compat.resolve.placing import FOREIGN, is_wsl, read_places, telling
-from compat.resolve.situation import Situation
+from compat.resolve.devices import is_wsl, no_gpu, read_machines
+from compat.resolve.situation import DEFAULT_ARCH, Constraints, Situation
+from compat.versions import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from compat.facts import Host
+    from compat.resolve.devices import Device
     from compat.resolve.knowledge import Knowledge
-    from compat.resolve.wishes import Wish
+    from compat.resolve.request import Wish
+
+
+_MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
+
+# Platforms of hosts that are no Linux; WSL is one.
+FOREIGN: Final = frozenset({"windows", "darwin"})
+
+
+def read_places(hosts: Sequence[Host], devices: Sequence[Device], into: Constraints) -> tuple[tuple[str, int], ...]:
+    """The platform tag of the target, then those that a change of machine would open.
+
+    Leaving the machine for another architecture, or its platform for Linux, costs the bits of those facts; an unstated
+    architecture is assumed and cannot be left.
+    """
+    host, stated = telling(hosts, "arch"), telling(hosts, "platform")
+    platform = stated.platform if stated.platform in FOREIGN else "linux"
+    implied = next((device.arch for device in devices if device.arch), "")
+    usual = "aarch64" if platform == "darwin" else DEFAULT_ARCH  # Apple builds no other since 2020
+    arch = _MACHINES.get(host.arch or "", host.arch or implied or usual)
+    if not host.arch and not implied:
+        said = "arm64" if platform == "darwin" else usual  # Apple's word for it
+        into.conditions.append(f"the machine's architecture is assumed to be {said}")
+    arch_bit = into.fact("arch", arch, f"architecture {arch}", host, "arch") if host.arch else 0
+    platform_bit = 0
+    if is_wsl(stated) and stated.is_option("platform"):
+        into.fact("platform", "wsl2", "platform wsl2", stated, "platform")  # only ever repeated, never broken
+    elif platform != "linux":
+        platform_bit = into.fact("platform", platform, f"platform {platform}", stated, "platform")
+    tags = {place_of(platform, arch): 0}
+    for other, cost in (
+        (arch, platform_bit),
+        *((_other(arch), bits) for bits in {arch_bit, arch_bit | platform_bit} if arch_bit),
+    ):
+        if cost:
+            tags.setdefault(place_of("linux" if cost & platform_bit else platform, other), cost)
+    return tuple(tags.items())
+
+
+def _other(arch: str) -> str:
+    """The other architecture that builds are published for."""
+    return "aarch64" if arch == DEFAULT_ARCH else DEFAULT_ARCH
+
+
+def telling(hosts: Sequence[Host], name: str) -> Host:
+    """The first machine that states a fact; the first of all where none does."""
+    return next((host for host in hosts if host.value(name)), hosts[0])
 
 
 def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *, cpu: bool = False) -> Situation:
