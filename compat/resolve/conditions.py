@@ -10,9 +10,8 @@ from compat.plan import Choice
 from compat.resolve.build_fit import FORWARD
 from compat.resolve.options import is_unread
 from compat.resolve.pairs import agreed
-from compat.resolve.planning import forward_package, is_bare
 from compat.resolve.preference import MEASURES
-from compat.resolve.search import need_of, runtime_of
+from compat.resolve.search import forward_package, need_of, runtime_of
 from compat.resolve.situation import FITS
 
 if TYPE_CHECKING:
@@ -318,3 +317,9 @@ def _unread_pins(chosen: Sequence[Weighed]) -> Iterator[str]:
                 f"which NVIDIA packages {option.package} {option.full} pins is not known, "
                 f"so whether they agree with those of {names} is not checked"
             )
+
+
+def is_bare(search: Search, chosen: Sequence[Weighed]) -> bool:
+    """Whether a plan has no GPU code although a GPU may be there and no CPU build was asked for."""
+    target = search.target
+    return not (target.cpu or target.nothing) and all(weighed.option.vendor == "" for weighed in chosen)

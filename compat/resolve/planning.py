@@ -16,10 +16,10 @@ from compat.joints.driver import floor as cuda_floor
 from compat.matrix.drivers import branch_number
 from compat.plan import NO_CODE, BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
 from compat.resolve.build_fit import FORWARD, PTX, UNKNOWN, level_of
-from compat.resolve.conditions import conditions
+from compat.resolve.conditions import conditions, is_bare
 from compat.resolve.options import is_unread
 from compat.resolve.pairs import asked, constraints
-from compat.resolve.search import runtime_of
+from compat.resolve.search import forward_package, runtime_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -97,12 +97,6 @@ def _without_code(chosen: Sequence[Weighed]) -> tuple[Kernels, str]:
 
 def _named(options: Sequence[Option]) -> str:
     return ", ".join(f"{option.package} {option.full}" for option in options)
-
-
-def is_bare(search: Search, chosen: Sequence[Weighed]) -> bool:
-    """Whether a plan has no GPU code although a GPU may be there and no CPU build was asked for."""
-    target = search.target
-    return not (target.cpu or target.nothing) and all(weighed.option.vendor == "" for weighed in chosen)
 
 
 # What NVIDIA's base images have on the loader's path (Dockerfiles of nvidia/cuda); ours comes before it.
@@ -187,11 +181,6 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
         source=f"forward {row.cuda} ({known.matrix.cite(row)})",
         package=package,
     )
-
-
-def forward_package(chosen: Sequence[Weighed]) -> str:
-    """The cuda-compat package of some builds' newest CUDA, ``cuda-compat-12-8``."""
-    return f"cuda-compat-{versions.minor(runtime_of(chosen).removeprefix('cuda')).replace('.', '-')}"
 
 
 def _first(search: Search, machine: Machine) -> str:

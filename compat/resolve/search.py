@@ -347,3 +347,8 @@ def runtime_of(chosen: Sequence[Weighed]) -> str:
         return "cpu"
     fixed = [option for option in builds if option.build.cuda_from == "system"]
     return max(fixed or builds, key=lambda option: (option.kind, versions.release(option.number or "0"))).runtime
+
+
+def forward_package(chosen: Sequence[Weighed]) -> str:
+    """The cuda-compat package of some builds' newest CUDA, ``cuda-compat-12-8``."""
+    return f"cuda-compat-{versions.minor(runtime_of(chosen).removeprefix('cuda')).replace('.', '-')}"
