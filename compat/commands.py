@@ -1,17 +1,25 @@
-"""What to type: changes -> command lines of a platform and of the installer that owns the packages. The only writer."""
+"""What to type: the only writer of command lines that mend something.
+
+Changes become the lines of a platform and of the installer that owns the packages. The resolver's questions become
+``envcheck`` commands: it knows facts and wishes, and neither the files they came from nor the command that was typed;
+without the rest of the question a fix would be tried on another machine, by another order, or with another matrix.
+"""
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Driver, Install, Python, Toolkit, Uninstall, Variable
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from compat.changes import Change, Package
     from compat.facts import Host
+    from compat.plan import Answer, Ask, Remedy
 
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
@@ -81,3 +89,67 @@ def _variable(name: str, value: str | None, place: Place) -> str:
     if place.platform == "windows":
         return f"set {name}={value or ''}"
     return f"unset {name}" if value is None else f"export {name}={value}"
+
+
+# --- questions to the resolver ---
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a question was typed.
+
+    Attributes:
+        command: name of the command, ``resolve`` or ``dockerfile``.
+        option: option that stands before each requirement, ``--framework``; empty where they stand alone.
+        words: words that are about neither wishes nor target, such as ``--matrix rows.toml``.
+        swap: an option of the solver with its value, and the one that was typed in its place; both empty where there
+            is none.
+    """
+
+    command: str = "resolve"
+    option: str = ""
+    words: tuple[str, ...] = ()
+    swap: tuple[tuple[str, str], tuple[str, str]] = (("", ""), ("", ""))
+
+
+# ``envcheck resolve`` without further words.
+ASKING: Final = Asking()
+
+
+def written(
+    answer: Answer, asking: Asking = ASKING, *, hosts: Sequence[str] = (), cpu: bool = False, prefer: str = ""
+) -> Answer:
+    """The answer with the commands of its fixes: what was typed, with the fix's changes.
+
+    Args:
+        answer: what the resolver said.
+        asking: how it was asked.
+        hosts: host files of the machines in question.
+        cpu: whether a CPU build was asked for.
+        prefer: the order asked for; empty for the usual one.
+    """
+    target = [word for host in hosts for word in ("--host", host)]
+    more = (*target, *(["--prefer", prefer] if prefer else []))
+    return replace(answer, fixes=tuple(_written(fix, asking, more, cpu=cpu) for fix in answer.fixes))
+
+
+def _written(fix: Remedy, asking: Asking, more: Sequence[str], *, cpu: bool) -> Remedy:
+    """One fix with its whole commands; one that cannot be asked for has none."""
+    cpu = cpu and fix.changes.get("cpu") != "false"
+    lines = tuple(_line(ask, asking, more, cpu=cpu or ask.cpu) for ask in fix.asks)
+    return replace(fix, command=lines[0]) if len(lines) == 1 else replace(fix, commands=lines)
+
+
+def _line(ask: Ask, asking: Asking, more: Sequence[str], *, cpu: bool) -> str:
+    """A question as it is typed: requirements, each behind its option if there is one, then the options."""
+    solver, own = asking.swap
+    stated = [own if option == solver else option for option in ask.options]
+    options = [*(["--cpu"] if cpu else []), *(word for name, value in stated for word in (f"--{name}", value))]
+    wishes = _behind(ask.requirements, asking.option)
+    return shlex.join(["envcheck", asking.command, *wishes, *options, *more, *asking.words])
+
+
+def _behind(wishes: Sequence[str], option: str) -> Iterator[str]:
+    """Requirements as the command takes them: each behind its option, if there is one."""
+    for wish in wishes:
+        yield from (option, wish) if option else (wish,)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.app import gate, hosts
-from compat.app.asking import Asking, written
 from compat.app.files import is_text, only_once, read_text, shown
+from compat.commands import Asking, written
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 from compat.lazy import dataclass

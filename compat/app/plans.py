@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.app import hosts
-from compat.app.asking import ASKING, Asking, written
 from compat.app.files import only_once
 from compat.app.stored import stored
+from compat.commands import ASKING, Asking, written
 from compat.errors import InputError
 from compat.lazy import dataclass
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from factory import Settings, write
 
-from compat.app.asking import Asking, written
 from compat.app.plans import Target
 from compat.app.platforms import foreign, named, planned_for
 from compat.build import outcome, parcel
+from compat.commands import Asking, written
 from compat.errors import InputError, InputErrors, NoPlanError
 from compat.matrix import matrix
 from compat.plan import Answer, Ask, Remedy, dump, load

@@ -18,8 +18,8 @@ from rule_cases import FAULTY
 from rule_neighbours import SOUND
 
 from compat import sources
-from compat.app.asking import written
 from compat.app.doctor import Question, examine
+from compat.commands import written
 from compat.facts import host, plain
 from compat.lint import RULES as LINT
 from compat.lint import lint
