@@ -26,10 +26,14 @@ _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a command is typed: ``platform`` as in the facts, ``manager`` pip, uv, conda or poetry."""
+    """Where a command is typed: ``platform`` as in the facts, ``manager`` pip, uv or poetry.
+
+    ``dialect`` is ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
+    """
 
     platform: str = "linux"
     manager: str = "pip"
+    dialect: str = ""
 
 
 def place_of(machine: Host) -> Place:
@@ -86,6 +90,8 @@ def _quoted(package: Package) -> str:
 
 def _variable(name: str, value: str | None, place: Place) -> str:
     """How the platform's shell sets or unsets a variable."""
+    if place.dialect == "powershell":
+        return f"$env:{name} = '{value or ''}'"
     if place.platform == "windows":
         return f"set {name}={value or ''}"
     return f"unset {name}" if value is None else f"export {name}={value}"

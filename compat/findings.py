@@ -117,6 +117,14 @@ class Unchecked:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to the person: the command to ``run``, and what its output ``decides``."""
+
+    run: str
+    decides: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All findings, worst and most certain first, so that ``findings[0]`` is the root cause to mend first.
 
@@ -126,6 +134,7 @@ class Report:
         unchecked: what could not be judged.
         judged: whether something relevant was judged beyond what the findings and ``fine`` tell.
         unanswered: what was asked for by name and could not be judged; it stands in ``unchecked`` with its reason.
+        questions: what to run where causes are open, at most three.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -133,6 +142,7 @@ class Report:
     unchecked: tuple[Unchecked, ...] = field(default=())
     judged: bool = False
     unanswered: tuple[str, ...] = ()
+    questions: tuple[Ask, ...] = ()
 
     def count(self, severity: Severity) -> int:
         """Number of findings of this severity, consequences left out."""

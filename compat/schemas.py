@@ -111,8 +111,10 @@ def doctor() -> Schema:
         "fine": _TEXTS,
         "facts": {"type": "object"},
         "unchecked": {"type": "array", "items": shape(findings.Unchecked)},
+        "questions": {"type": "array", "items": shape(findings.Ask)},
     }
-    return {"type": "object", "properties": body, "required": list(body), "$defs": {"finding": finding()}}
+    required = [name for name in body if name != "questions"]
+    return {"type": "object", "properties": body, "required": required, "$defs": {"finding": finding()}}
 
 
 def inspect() -> Schema:

@@ -96,7 +96,7 @@ def judged(
 
     case = case_of(host, matrix, error=error, wishes=wishes, commands=commands)
     found = weighed(RULES, case, select=select, ignore=ignore)
-    if not found.findings:
+    if not found.findings and (found.checked or not error):
         return found
     from compat import fixes
 

@@ -32,6 +32,9 @@ def command(
         Texts, typer.Option(metavar="WHAT", help="Fail unless gpu, driver, framework, ... were checked and are there.")
     ] = None,
     expect_gpus: Annotated[int, typer.Option(metavar="N", min=0, help="Fail unless N GPUs are there.")] = 0,
+    script: Annotated[
+        bool, typer.Option("--script", help="Print the checked steps as a script to review, instead of the report.")
+    ] = False,
     timeout: Annotated[
         float,
         typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
@@ -68,5 +71,10 @@ def command(
         gpus=expect_gpus,
     )
     found, machine = examine(question, load(knowledge.matrix))
+    if script:
+        from compat.render.script import script as steps
+
+        speech.say(steps(found, machine))
+        return found.exit_code(threshold)
     speech.say(render.report(found, machine, speech.format, colored=speech.colored))
     return found.exit_code(threshold)

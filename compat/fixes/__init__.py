@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import applied
 from compat.commands import place_of, typed
 from compat.fixes import containers, libraries, packages, toolkits
+from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
 
 
 def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> Report:
-    """The report with a fix for this machine in each of its first findings, tried where facts tell.
+    """The report with a fix for this machine in each of its first findings, tried where facts tell, and what to ask.
 
     Args:
         report: what was found.
@@ -45,8 +46,11 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
     """
     said = [one for one in report.findings if one.severity != "info"] or list(report.findings)
     chosen = {id(one) for one in said[:_MOST]}
-    findings = tuple(_mended(one, case, judge) if id(one) in chosen else one for one in report.findings)
-    return replace(report, findings=findings)
+    findings = tuple(
+        _mended(one, case, judge) if id(one) in chosen else replace(one, fix=_general(one.fix, case.host))
+        for one in report.findings
+    )
+    return replace(report, findings=findings, questions=questions(report, case))
 
 
 def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Finding:

@@ -202,7 +202,7 @@ def _of_companion(name: str, beside: list[str], subject: Subject) -> Fix | None:
     """Stable releases of all, by the companions', where the framework's is unknown or a build that nobody lists."""
     packages = subject.packages
     pins = [f"{other}=={plain(packages[other])}" for other in beside if is_dotted(packages.get(other, ""))]
-    for wishes in ([name, *pins], [name, *beside]):
+    for wishes in [[name, *pins]] * bool(pins) + [[name, *beside]]:
         if plan := plans.planned(wishes, plans.target(subject), subject.matrix):
             text = "Install releases that belong together"
             told = f"{text}, stable ones." if name in packages else f"{text}."

@@ -27,6 +27,7 @@ def report(found: Report, host: Host) -> dict[str, Any]:
         "fine": list(found.fine),
         "facts": facts.dump(host),
         "unchecked": [{"what": item.what, "why": item.why} for item in found.unchecked],
+        "questions": [{"run": item.run, "decides": item.decides} for item in found.questions],
     }
 
 

@@ -25,6 +25,10 @@ def report(found: Report, host: Host) -> str:
         lines += [NOTHING if found.checked else UNCHECKED, ""]
     for finding in found.findings:
         lines += _finding(finding)
+    if found.questions:
+        lines += ["To say more, the output of these is needed:", ""]
+        lines += [f"- {code(one.run)}: {escape(one.decides)}" for one in found.questions]
+        lines.append("")
     if found.unchecked:
         lines += ["<details><summary>Not checked</summary>", ""]
         lines += [f"- {escape(text)}" for text in unchecked_of(found)]

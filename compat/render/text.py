@@ -42,6 +42,10 @@ def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: In
     lines += [pen("green", "✓ ") + one_line(text) for text in found.fine]
     if found.fine:
         lines.append("")
+    if found.questions:
+        lines.append("To decide, run and add the output:")
+        lines += [line for one in found.questions for line in (f"  $ {one.run}", *pen.wrap(one.decides, "      "))]
+        lines.append("")
     if found.unchecked:
         lines += [*(pen("dim", line) for line in _unchecked(found, pen)), ""]
     lines.append(_closing(found, pen))

@@ -1,0 +1,40 @@
+"""The checked steps of a report as one script to review; it is never run by us."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compat.commands import Place, typed
+from compat.render.ink import one_line
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.findings import Finding, Report
+
+
+def script(found: Report, host: Host) -> str:
+    """A script of ``sh``, or of PowerShell on Windows, that stops at the first failure.
+
+    Each step says why in a comment. What could not be checked by facts stands in it as a comment only.
+    """
+    windows = host.platform == "windows"
+    head = ["$ErrorActionPreference = 'Stop'"] if windows else ["#!/bin/sh", "set -eu"]
+    steps = [line for finding in found.findings for line in _step(finding, windows=windows)]
+    return "\n".join(
+        [*head, "# Read it before you run it: each step was tried on the facts, not on the machine.", *steps]
+    )
+
+
+def _step(finding: Finding, *, windows: bool) -> list[str]:
+    """The commands of one finding, under what is wrong and what they do."""
+    fix = finding.fix
+    if finding.severity == "info" or not fix.text:
+        return []
+    commands = list(fix.commands)
+    if windows and fix.changes:
+        commands = list(typed(fix.changes, Place(platform="windows", dialect="powershell")))
+    told = ["", f"# {one_line(finding.title)}: {one_line(finding.detail)}", f"# {one_line(fix.text)}"]
+    if fix.checked:
+        return [*told, *map(one_line, commands)]
+    why = f"# not checked{f' ({fix.unchecked})' if fix.unchecked else ''}:"
+    return [*told, why, *(f"#   {one_line(command)}" for command in commands)]

@@ -1,0 +1,168 @@
+"""Prescriptions: what is typed for a finding on this machine, and that a fix called checked was tried."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rule_cases import FAULTY
+
+from compat.app.doctor import judged
+from compat.changes import applied
+from compat.facts import host
+from compat.matrix import matrix
+from compat.rules import judge
+
+MATRIX = matrix()
+ADA = [{"name": "NVIDIA GeForce RTX 4090", "vendor": "nvidia", "target": "sm_89", "driver": "nvidia"}]
+BLACKWELL = [{"name": "NVIDIA GeForce RTX 5090", "vendor": "nvidia", "target": "sm_120", "driver": "nvidia"}]
+LINUX = {"platform": "linux", "arch": "x86_64", "python": "3.11"}
+OPTIONS = ("error", "wishes", "commands")
+MISSING = "{}: cannot open shared object file: No such file or directory"
+SYMBOL = "undefined symbol: _ZN3c104cuda9SetDeviceEi"
+
+# What is known -> code of the first finding, what its fix holds, and what it must never hold.
+CASES = [
+    ({"packages": {"torch": "2.5.1+cpu"}, "gpus": ADA, **LINUX}, "cpu-only-build", "torch==2.5.1", "jax"),
+    (
+        {
+            "packages": {"torch": "2.6.0+cu124", "torchvision": "0.21.0+cu124"},
+            "gpus": BLACKWELL,
+            "driver": "570.26",
+            **LINUX,
+        },
+        "arch-too-new-for-build",
+        "torch==2.7.0+cu128 torchvision==0.22.0+cu128",
+        "cu13",
+    ),
+    (
+        {"packages": {"torch": "2.9.1+cu130"}, "gpus": ADA, "driver": "550.54.14", **LINUX},
+        "driver-too-old-for-runtime",
+        "580.65.06 or newer, or install torch 2.9.1 for CUDA 12",
+        "ubuntu-drivers",
+    ),
+    (
+        {"packages": {"torch": "2.1.0", "torchvision": "0.15.2"}, **LINUX},
+        "framework-pair-mismatch",
+        "torchvision==0.16.0",
+        "torchaudio",
+    ),
+    (
+        {"packages": {"torch": "2.0.1", "numpy": "2.0.0"}, "python": "3.10"},
+        "framework-pair-mismatch",
+        "numpy<2",
+        "torch==",
+    ),
+    ({"error": f"ImportError: {MISSING.format('libcudnn.so.8')}"}, "library-missing", "nvidia-cudnn-cu1", "ldconfig"),
+    ({"error": f"ImportError: {MISSING.format('libcufft.so.11')}"}, "library-missing", "nvidia-cufft-cu12", "cu11"),
+    ({"error": f"ImportError: {MISSING.format('libcudnn.so.7')}"}, "library-missing", "cuDNN 7", "nvidia-cudnn"),
+    (
+        {
+            "error": f"ImportError: flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: {SYMBOL}",
+            "packages": {"torch": "2.4.0"},
+        },
+        "abi-mismatch",
+        "flash-attn",
+        "<package>",
+    ),
+    (
+        {"error": "nvcc fatal   : Unsupported gpu architecture 'compute_89'", "cuda_toolkit": "11.5"},
+        "toolkit-too-old-for-arch",
+        "11.8",
+        "8.0+PTX",
+    ),
+    (
+        {"cuda_toolkit": "11.7", "gcc": "13.2.0", "commands": ["make"]},
+        "host-compiler-unsupported",
+        "g++-11",
+        "apt",
+    ),
+    (
+        {"error": 'could not select device driver "" with capabilities: [[gpu]]', "os": "ubuntu22.04"},
+        "container-no-gpu",
+        "apt install nvidia-container-toolkit",
+        "IMAGE",
+    ),
+    (
+        {
+            "packages": {"tensorflow": "2.15.0"},
+            "gpus": ADA,
+            "platform": "windows",
+            "arch": "x86_64",
+            "python": "3.11",
+            "error": "tf.config.list_physical_devices('GPU') returns []",
+        },
+        "cpu-only-build",
+        "WSL2",
+        "and-cuda",
+    ),
+    (
+        {"packages": {"jax": "0.9.0.1", "jaxlib": "0.9.0.1", "jax-cuda12-plugin": "0.9.2"}},
+        "framework-pair-mismatch",
+        "jax-cuda12-plugin==",
+        "torch",
+    ),
+    (
+        {"l4t": "35.4.1", "packages": {"torch": "2.1.0+cpu"}, "arch": "aarch64", "platform": "linux", "python": "3.10"},
+        "jetson-generic-wheel",
+        "JetPack",
+        "download.pytorch.org",
+    ),
+]
+
+
+def doctor(facts):
+    options = {name: facts[name] for name in OPTIONS if name in facts}
+    return judged(host("test", **{name: one for name, one in facts.items() if name not in OPTIONS}), MATRIX, **options)
+
+
+@pytest.mark.parametrize(
+    ("facts", "code", "holds", "never"), CASES, ids=[f"{n}-{case[1]}" for n, case in enumerate(CASES)]
+)
+def test_the_fix_is_for_this_machine(facts, code, holds, never):
+    found = next(item for item in doctor(facts).findings if item.code == code)
+    said = "\n".join([found.fix.text, *found.fix.commands])
+    assert holds in said, said
+    assert never not in said, said
+    assert len(said) <= 207
+
+
+@pytest.mark.parametrize(("code", "facts"), FAULTY, ids=[f"{n}-{code}" for n, (code, _) in enumerate(FAULTY)])
+def test_a_fix_that_is_called_checked_mends_and_harms_nothing(code, facts):
+    held(facts)
+
+
+def held(facts):
+    """Each checked fix, applied again by hand: its finding is gone, and no error came. An unchecked one says so."""
+    known = host("test", **{name: one for name, one in facts.items() if name not in OPTIONS})
+    before = {item.code for item in judge(known, MATRIX).findings}
+    for found in doctor(facts).findings:
+        assert not any(
+            "<" in command and ">" in command.partition("<")[2] and " <" in command for command in found.fix.commands
+        )
+        if found.fix.checked and not facts.get("error"):
+            report = judge(applied(known, found.fix.changes), MATRIX)
+            now = {item.code for item in report.findings if item.severity != "info"}
+            errors = {item.code for item in report.findings if item.severity == "error"}
+            assert found.code not in now
+            assert errors <= before
+        elif not found.fix.checked and found.fix.changes:
+            assert found.fix.unchecked
+
+
+GPUS = st.sampled_from([row for row in MATRIX.table("gpus") if row.target.startswith(("sm_", "gfx"))])
+TORCH = st.sampled_from([row for row in MATRIX.builds("torch") if "linux_x86_64" in row.platforms and not row.yanked])
+VISION = st.sampled_from(sorted({row.version for row in MATRIX.builds("torchvision")}))
+
+
+@settings(max_examples=25)
+@given(GPUS, TORCH, VISION, st.sampled_from(["470.57.02", "535.54.03", "580.65.06", None]), st.randoms())
+def test_fixes_in_random_worlds(gpu, torch, vision, driver, dice):
+    vendor = "nvidia" if gpu.target.startswith("sm_") else "amd"
+    packages = {"torch": torch.full_version, **({"torchvision": vision} if dice.random() < 0.5 else {})}
+    card = {"name": gpu.name, "vendor": vendor, "target": gpu.target}
+    python = random.Random(0).choice([one for one in torch.python if not one.endswith("t")] or ["3.11"])
+    facts = {"platform": "linux", "arch": "x86_64", "python": python, "gpus": [card], "packages": packages}
+    held({**facts, **({"driver": driver} if vendor == "nvidia" else {})})

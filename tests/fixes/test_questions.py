@@ -1,0 +1,73 @@
+"""What the doctor asks back, and the script of the steps that were checked."""
+
+from compat.app.doctor import judged
+from compat.facts import host
+from compat.matrix import matrix
+from compat.render import report as rendered
+from compat.render.script import script
+
+MATRIX = matrix()
+BLIND = "torch.cuda.is_available() returns False"
+
+
+def asked(error="", **facts):
+    return judged(host("test", **facts), MATRIX, error=error)
+
+
+def test_open_causes_are_answered_by_at_most_three_commands_that_decide_them():
+    found = asked(BLIND, platform="linux").questions
+    assert 1 <= len(found) <= 3
+    assert found[0].run == "python -m torch.utils.collect_env"
+    assert "CPU-only" in found[0].decides
+    assert len({one.run for one in found}) == len(found)
+
+
+def test_a_sure_finding_asks_nothing():
+    assert asked(packages={"torch": "2.1.0", "torchvision": "0.15.2"}).questions == ()
+
+
+def test_no_command_of_another_platform_or_vendor_is_asked_for():
+    windows = [one.run for one in asked(BLIND, platform="windows").questions]
+    assert not any(run.startswith(("ls", "env ", "ldconfig", "lsmod")) for run in windows)
+    amd = [one.run for one in asked(BLIND, gpus=[{"name": "AMD Radeon RX 7900 XTX", "target": "gfx1100"}]).questions]
+    assert "nvidia-smi" not in amd
+
+
+def test_what_is_known_is_not_asked_for():
+    known = asked(
+        BLIND, gpus=[{"name": "Tesla T4", "target": "sm_75"}], driver="550.54.14", driver_cuda="12.4", nvml="ok"
+    )
+    assert all(one.run != "nvidia-smi" for one in known.questions)
+
+
+def test_questions_are_ready_to_paste():
+    found, machine = asked(BLIND), host("test")
+    assert "`python -m torch.utils.collect_env`" in rendered(found, machine, "markdown")
+    assert "$ python -m torch.utils.collect_env" in rendered(found, machine, "text")
+
+
+PAIR = {"packages": {"torch": "2.1.0", "torchvision": "0.15.2"}, "arch": "x86_64", "python": "3.10"}
+
+
+def test_a_script_stops_at_the_first_failure_and_says_why():
+    machine = host("test", platform="linux", **PAIR)
+    lines = script(asked(platform="linux", **PAIR), machine).splitlines()
+    assert lines[:2] == ["#!/bin/sh", "set -eu"]
+    assert any(line.startswith("pip install") and "torchvision==0.16.0" in line for line in lines)
+    assert any(line.startswith("# ") and "torch==2.0.1" in line for line in lines)
+
+
+def test_what_was_not_checked_is_a_comment_in_the_script():
+    machine = host("test", driver="535.171.04", driver_library="535.183.01")
+    lines = script(judged(machine, MATRIX), machine).splitlines()
+    assert "#   sudo reboot" in lines
+    assert "sudo reboot" not in lines
+
+
+def test_windows_gets_powershell():
+    facts = {
+        "platform": "windows",
+        "env": {"CUDA_VISIBLE_DEVICES": "7"},
+        "gpus": [{"name": "Tesla T4", "target": "sm_75"}],
+    }
+    assert script(asked(**facts), host("test", **facts)).startswith("$ErrorActionPreference = 'Stop'")
