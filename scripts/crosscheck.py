@@ -26,7 +26,8 @@ from packaging.version import Version
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from claims import Claim, Comparison, bare  # noqa: E402 - found through the line above
+import wheel_runtime  # noqa: E402 - found through the line above
+from claims import Claim, Comparison, bare  # noqa: E402
 from claims import load as claims  # noqa: E402
 from gpu_code import targets_of  # noqa: E402
 from library_check import LIBRARIES, libraries, pins  # noqa: E402
@@ -54,6 +55,7 @@ ENVIRONMENTS = {
         "platform_machine": "aarch64",
         "os_name": "posix",
     },
+    "win_arm64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "ARM64", "os_name": "nt"},
     "win_amd64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "AMD64", "os_name": "nt"},
     "macosx_arm64": {
         "platform_system": "Darwin",
@@ -118,7 +120,7 @@ def differences(table: Matrix, packages: Iterable[str] = ()) -> Iterator[Differe
         for build in builds:
             yield from _of_build(build)
             yield from pins(build, _releases)
-        yield from _missing(package, builds)
+        yield from _missing(package, table.table(f"builds.{package}"), names)
         yield from _variants(builds)
     for name in [name for name in LIBRARIES if name in table.names() and (not packages or name in packages)]:
         yield from libraries(table, name, _releases)
@@ -145,10 +147,28 @@ def _of_build(build: Build) -> Iterator[Difference]:
         yield from _requirements(build, platform, groups, differs)
         carried = release.get("carried", {}).get(platform, {})
         targets = targets_of(carried, build.runtime)
-        if targets and build.kernels and build.package not in JOINED:
+        other = set(targets.split()) != set(build.kernels)
+        if targets and other and build.kernels and build.package not in JOINED and build.runtime != "cpu":
             yield from differs("kernels", " ".join(build.kernels), targets)
-        if carried.get("cuda", "cpu") != "cpu" and build.runtime.startswith("cuda"):
-            yield from differs("runtime", build.runtime, "cuda" + ".".join(carried["cuda"].split(".")[:2]))
+        yield from _runtime(build, carried, differs)
+
+
+def _runtime(build: Build, carried: dict[str, Any], differs: Any) -> Iterator[Difference]:
+    """A runtime that the wheel's libraries or PTX contradict, inferred ones included."""
+    if build.package in JOINED or not carried:
+        return
+    exact, major = wheel_runtime.minors(carried), wheel_runtime.major(carried)
+    kind = build.runtime.rstrip(".0123456789")
+    if kind in {"cuda", "rocm"}:
+        of_kind = {runtime for runtime in exact if runtime.startswith(kind)}
+        if of_kind and build.runtime not in of_kind and "." in build.runtime:
+            yield from differs("runtime", build.runtime, " ".join(sorted(of_kind)))
+        elif not of_kind and major.startswith(kind) and build.runtime.partition(".")[0] != major:
+            yield from differs("runtime", build.runtime, major)
+        elif wheel_runtime.without_gpu(carried):
+            yield from differs("runtime", build.runtime, "cpu")
+    elif kind == "cpu" and carried.get("targets", "-") != "-":
+        yield from differs("runtime", build.runtime, major or "GPU code")
 
 
 def _wheels(build: Build, release: Any, platform: str, groups: list[Any], differs: Any) -> Iterator[Difference]:
@@ -187,13 +207,36 @@ def _is_part(build: Build, line: str) -> bool:
     return build.package in JOINED and Requirement(line).name.startswith(("nvidia-", "jax-", "jaxlib"))
 
 
-def _missing(package: str, builds: list[Build]) -> Iterator[Difference]:
-    """Releases that are measured and newer than our newest, and so not in the matrix yet."""
-    ours = {build.published or build.version for build in builds if build.install_name == package}
-    newest = max(map(Version, ours), default=Version("0"))
-    for version in _releases(package):
-        if Version(version) > newest and ours:
-            yield Difference(package, version, "release", "", "there")
+def _missing(package: str, builds: Iterable[Build], tables: list[str]) -> Iterator[Difference]:
+    """Releases that are measured and have no row, and platforms of a release without one.
+
+    Nothing is said of releases below the first row of a distribution: there the table has not begun. A distribution
+    that has a table of its own is looked at there.
+    """
+    ours: dict[str, dict[str, set[str]]] = {}
+    for build in builds:
+        releases = ours.setdefault(build.install_name, {})
+        releases.setdefault(build.published or build.version, set()).update(build.platforms)
+    for name, known in ours.items() if builds else ():
+        if name != package and name in tables:
+            continue
+        first = min(map(Version, known))
+        for version, release in _releases(name).items():
+            if version in known:
+                yield from _without_row(name, version, release, known[version])
+            elif Version(version) > first and not release.get("yanked"):
+                yield Difference(name, version, "release", "", "there")
+
+
+def _without_row(name: str, version: str, release: dict[str, Any], known: set[str]) -> Iterator[Difference]:
+    """Platforms of a release that no row is for."""
+    there = {key.partition(" ")[0] for group in release["wheels"] for key in group["for"]}
+    for platform in sorted(there & _PLATFORMS - known) if "any" not in known else ():
+        yield Difference(name, version, "platform", "", platform)
+
+
+_PLATFORMS = frozenset({"linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macosx_arm64", "macosx_x86_64"})
+"""Platforms that rows speak of."""
 
 
 def _variants(builds: list[Build]) -> Iterator[Difference]:

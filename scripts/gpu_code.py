@@ -100,7 +100,21 @@ def judge(counts: dict[str, Any]) -> dict[str, Any]:
         return {"targets": "-"} if counts.get("scanned") else {}
     if len(by_runtime) > 1 and "" not in by_runtime:
         return {"variants": {name: _told(images)["targets"] for name, images in by_runtime.items()}}
-    return _told(every)
+    told = _told(every)
+    return _of_widest([images for images in (own or objects).values() if images], told) if "stray" in told else told
+
+
+def _of_widest(objects: list[dict[str, int]], pooled: dict[str, str]) -> dict[str, str]:
+    """Targets of the library that serves most devices, where others with kernels for a few outnumber its own.
+
+    A framework's common operations are in one library for all devices; what is for one generation (FlashAttention 3)
+    is in a library of its own, which the framework does without elsewhere.
+    """
+    judged = [_told(Counter({name: n for name, n in one.items() if not name.startswith("lto_")})) for one in objects]
+    widest = max(judged, key=lambda told: len(told.get("targets", "").split()))
+    names = widest.get("targets", "").split()
+    rest = ordered({*pooled["targets"].split(), *pooled["stray"].split()} - {*names})
+    return {"targets": " ".join(names)} | ({"stray": " ".join(rest)} if rest else {})
 
 
 def targets_of(carried: dict[str, Any], runtime: str) -> str:

@@ -1,17 +1,19 @@
-"""Lays the measured kernel targets into the build rows that lack them, and drops guesses where they are now seen.
+"""Lays what was measured in wheels into the build rows that guess it: kernel targets, and that a runtime was seen.
 
     python scripts/refresh.py --deep onnxruntime-gpu
     python scripts/lay_targets.py onnxruntime-gpu
 
-Rows of the default index only, each release and platform by its own wheel; a row is split where they differ. Where a
-wheel has a library for each of several runtimes, the known ones without a row get one. A row that states other targets
-than were measured is left alone: that is a disagreement, which ``scripts/crosscheck.py`` tells. So is, without
-``--mixed``, a wheel with stray kernels: where NVIDIA's libraries are linked into it, they outnumber its own.
+Rows of the default index only, each release and platform by its own wheel; a row is split where they differ. A row
+whose runtime the wheel shows becomes a measured one (:mod:`wheel_runtime`); an inferred runtime that it contradicts is
+replaced. Where a wheel has a library for each of several runtimes, the known ones without a row get one. A row that
+states other targets than were measured is left alone: that is a disagreement, which ``scripts/crosscheck.py`` tells.
+So is, without ``--mixed``, a wheel with stray kernels: NVIDIA's libraries, where linked into it, outnumber its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from functools import lru_cache
 from itertools import groupby
@@ -23,7 +25,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
-from gpu_code import targets_of  # noqa: E402 - found through the line above
+import wheel_runtime  # noqa: E402 - found through the line above
+from gpu_code import targets_of  # noqa: E402
 from observed_file import read  # noqa: E402
 from simple_index import write_whole  # noqa: E402
 
@@ -115,21 +118,60 @@ def _split(row: Row, measured: dict[str, Any], source: str) -> Iterator[Row]:
 
 
 def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
-    """The row with the targets that were measured in a wheel of it."""
+    """The row with what was measured in a wheel of it: its targets, and that its runtime was seen."""
+    told = _with_targets(_with_runtime(row, carried), carried, guessed=row["how"] == "inferred")
+    confirmed = row.get("kernels") == "-" == targets_of(carried, row["runtime"]) and source not in row["source"].split()
+    if told == row and not confirmed:
+        return row
+    left = [name for name in told["source"].split() if name not in _BY_SIZE or told["how"] != "measured"]
+    return told | {"source": " ".join([*left, *({source} - set(left))])}
+
+
+_BY_SIZE = frozenset({"cpu-sizes"})
+"""Sources of guesses that reading the objects replaces."""
+
+
+def _with_targets(row: Row, carried: dict[str, Any], *, guessed: bool = False) -> Row:
+    """The row with measured targets, where it states none, a guess, or none although the wheel has some."""
     targets = targets_of(carried, row["runtime"])
     stated = row.get("kernels", "")
-    noted, inferred = row.get("note", "").startswith(GUESSED), row.get("inferred", "").split()
-    guessed = noted or "kernels" in inferred
-    if not targets or row["runtime"] == "cpu" or (stated and not guessed):
+    inferred = row.get("inferred", "").split()
+    guessed = guessed or row.get("note", "").startswith(GUESSED) or "kernels" in inferred
+    if not targets or row["runtime"] == "cpu" or (stated not in {"", "-"} and not guessed):
         return row
-    sources = row["source"].split()
-    told = row | {"kernels": targets, "source": " ".join([*sources, *({source} - set(sources))])}
-    told["inferred"] = " ".join(field for field in inferred if field != "kernels")
-    for key in [*(["note"] if noted else []), *([] if told["inferred"] else ["inferred"])]:
-        told.pop(key)
-    if row["how"] == "inferred" and (noted or "variants" in carried):  # a library of its own shows the runtime too
-        told["how"] = "measured"
-    return told
+    if stated == targets and not guessed:
+        return row
+    told = row | {"kernels": targets, "inferred": " ".join(field for field in inferred if field != "kernels")}
+    if row.get("note", "").startswith(GUESSED):
+        told.pop("note")
+        told["how"] = "measured"  # nothing but the targets was a guess
+    return {key: value for key, value in told.items() if value or key not in {"inferred", "note"}}
+
+
+def _with_runtime(row: Row, carried: dict[str, Any]) -> Row:
+    """The row as a measured one where the wheel shows its runtime; an inferred one that it contradicts, corrected."""
+    if row["how"] == "measured" or not carried:
+        return row
+    runtime, inferred = row["runtime"], row.get("inferred", "").split()
+    exact = wheel_runtime.minors(carried)
+    if row["how"] == "inferred" and exact and runtime not in exact and runtime not in {"", "cpu"}:
+        runtime = max(exact, key=lambda name: [int(part) for part in re.findall(r"\d+", name)])
+    if runtime in {"", "cpu"}:
+        seen = wheel_runtime.without_gpu(carried) or (runtime == carried.get("cuda"))
+    else:
+        seen = runtime in exact or wheel_runtime.major(carried) == runtime.partition(".")[0]
+    if not seen:
+        return row
+    if runtime not in {"", "cpu", *exact} and row["how"] == "inferred":
+        inferred.append("runtime")
+    told = row | {"runtime": runtime, "how": "measured", "inferred": " ".join(dict.fromkeys(inferred))}
+    if _GUESS.search(row.get("note", "")):
+        told["note"] = ""
+    return {key: value for key, value in told.items() if value or key not in {"inferred", "note"}}
+
+
+_GUESS = re.compile(r"that of the torch it pins|too small for GPU code|no CUDA code in the published")
+"""Notes that say how a runtime was guessed."""
 
 
 def _unnamed(rows: list[Row], measured: dict[str, Any], source: str) -> Iterator[Row]:

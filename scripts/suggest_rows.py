@@ -2,6 +2,7 @@
 
     python scripts/refresh.py --kernels torch
     python scripts/suggest_rows.py torch 2.16.0
+    python scripts/suggest_rows.py accelerate --since 1.0   # all releases from there on, alike ones in one row
 
 It knows only what the wheels say: the default index, one row per platform and set of requirements. Builds of other
 indexes, the system libraries that a wheel needs and what documents add are for a person.
@@ -14,7 +15,7 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packaging.markers import Marker
 from packaging.requirements import Requirement
@@ -24,10 +25,19 @@ from packaging.version import Version
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
+import wheel_runtime  # noqa: E402
 from crosscheck import ENVIRONMENTS, expand  # noqa: E402
 from wheel_facts import python_key, spell  # noqa: E402
 
 from compat.matrix import canonical, matrix  # noqa: E402 - found through the line above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from compat.matrix.rows import Build
+
+FIRST = Version("3.0")
+"""Before any Python that matters."""
 
 _DECIDING = {"==", "===", "<", "<=", "~=", "!="}
 _SHARED = re.compile(
@@ -38,25 +48,66 @@ _SHARED = re.compile(
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the rows; exit 1 if the release was not measured."""
+    """Print the rows; exit 1 if no such release was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("package")
-    parser.add_argument("version")
+    parser.add_argument("version", nargs="?", default="")
+    parser.add_argument("--since", type=Version, default=FIRST, help="without a version: the first release to take")
     parser.add_argument("--observed", type=Path, default=ROOT / "matrix" / "observed")
     options = parser.parse_args(argv)
     path = options.observed / f"{canonicalize_name(options.package)}.json"
     releases = json.loads(path.read_text("utf-8"))["releases"] if path.is_file() else {}
-    if options.version not in releases:
-        print(f"{options.package} {options.version} was not measured; run scripts/refresh.py first", file=sys.stderr)
+    wanted = [options.version] if options.version else _since(releases, options.since)
+    if not wanted or not releases.keys() >= set(wanted):
+        name = " ".join([options.package, *filter(None, [options.version])])
+        print(f"{name} was not measured; run scripts/refresh.py first", file=sys.stderr)
         return 1
-    for row in rows(options.version, releases[options.version], usual(options.package)):
+    builds = matrix().builds(options.package)
+    found = [rows(version, releases[version], usual(builds), oldest(builds)) for version in wanted]
+    for row in joined(found):
         print(f"  {canonical.row_text(f'builds.{options.package}', row)},")
     return 0
 
 
-def usual(package: str) -> dict[str, str]:
+def _since(releases: dict[str, Any], first: Version) -> list[str]:
+    """Measured releases from one on that have files and are not withdrawn, oldest first."""
+    told = [version for version, release in releases.items() if release["wheels"] and not release.get("yanked")]
+    return sorted((version for version in told if Version(version) >= first), key=Version)
+
+
+def joined(releases: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Rows of several releases; neighbours that differ in nothing but the release are one row."""
+    found: list[dict[str, Any]] = []
+    latest: dict[str, dict[str, Any]] = {}
+    for listed in releases:
+        now: dict[str, dict[str, Any]] = {}
+        for row in listed:
+            same = repr({**row, "versions": ""})
+            if same in latest:
+                latest[same]["versions"] += f" {row['versions']}"
+                now[same] = latest[same]
+            else:
+                now[same] = row
+                found.append(row)
+        latest = now
+    return found
+
+
+def oldest(builds: Iterable[Build]) -> Version:
+    """The oldest Python of the newest release with rows: one that was dropped does not come back."""
+    newest = max((Version(build.version) for build in builds), default=None)
+    found = [Version(python.rstrip("t")) for b in builds if Version(b.version) == newest for python in b.python]
+    return min(found, default=min(map(Version, pythons())))
+
+
+def pythons() -> list[str]:
+    """The Pythons that the matrix knows, free-threaded ones under their plain number."""
+    return sorted({row.python.rstrip("t") for row in matrix().table("pythons")}, key=Version)
+
+
+def usual(builds: Iterable[Build]) -> dict[str, str]:
     """Platform -> runtime of the newest release's wheels on the default index; platforms that have several left out."""
-    builds = [build for build in matrix().builds(package) if not build.index and not build.distribution]
+    builds = [build for build in builds if not build.index and not build.distribution]
     newest = max((Version(build.version) for build in builds), default=None)
     found: dict[str, set[str]] = {}
     for build in builds:
@@ -65,26 +116,56 @@ def usual(package: str) -> dict[str, str]:
     return {platform: min(runtimes) for platform, runtimes in found.items() if len(runtimes) == 1}
 
 
-def rows(version: str, release: dict[str, Any], runtimes: dict[str, str]) -> list[dict[str, Any]]:
+def rows(
+    version: str, release: dict[str, Any], runtimes: dict[str, str], first: Version = FIRST
+) -> list[dict[str, Any]]:
     """Raw rows of a release, in the order of its wheels; platforms that are alike share one.
 
-    Where the measurement names no runtime (``refresh.py --kernels`` does for frameworks), the one that is usual on the
-    platform stands there, marked as inferred.
+    Where the measurement shows no runtime, the one that is usual on the platform stands there, marked as inferred.
+    Pythons of the stable ABI and of pure wheels are those that the matrix knows, from ``first`` on.
     """
     found: list[dict[str, Any]] = []
     for group in release["wheels"]:
         for key, listed in group["for"].items():
             platform, _, floor = key.partition(" ")
-            row = _row(version, release, platform, floor, listed.split(), group["requires"])
-            if not release.get("carried", {}).get(platform, {}).get("cuda") and platform in runtimes:
+            carried = release.get("carried", {}).get(platform, {})
+            row = _row(version, release, platform, floor, _listed(listed.split(), release, first), group["requires"])
+            shown = _shown(carried, runtimes.get(platform, ""))
+            if shown is None and platform in runtimes:
                 row["runtime"] = runtimes[platform]
                 row |= {"inferred": "runtime"} if row["runtime"] else {}
+            elif shown is not None:
+                row["runtime"] = shown
             same = next((other for other in found if {**other, "platforms": ""} == {**row, "platforms": ""}), None)
             if same:
                 same["platforms"] += f" {platform}"
             else:
                 found.append(row)
     return found
+
+
+def _shown(carried: dict[str, Any], usual_one: str) -> str | None:
+    """The runtime that a wheel shows; None where it shows none, or no more of it than the usual one's major."""
+    if carried.get("cuda") == "cpu":
+        return "cpu"
+    if wheel_runtime.without_gpu(carried):
+        return "cpu" if usual_one else ""
+    exact = wheel_runtime.minors(carried)
+    if usual_one in exact:
+        return usual_one
+    if exact:
+        return max(exact, key=lambda runtime: Version(re.sub(r"^[a-z]+", "", runtime)))
+    major = wheel_runtime.major(carried)
+    return major if major and usual_one.partition(".")[0] != major else None
+
+
+def _listed(listed: list[str], release: dict[str, Any], first: Version) -> list[str]:
+    """Pythons of a group; open ends only as far as the matrix knows Pythons."""
+    known = set(pythons())
+    exact = {python for python in listed if not python.endswith("+") and "." in python}
+    spans = [python for python in listed if python not in exact]
+    reached = {python for python in expand(spans, release["python"]) if python in known and Version(python) >= first}
+    return sorted(exact | reached, key=python_key)
 
 
 def _row(
@@ -96,18 +177,17 @@ def _row(
     row = {
         "versions": version,
         "runtime": "cuda" + ".".join(cuda.split(".")[:2]) if cuda not in {"", "cpu"} else "cpu",
-        "python": " ".join(sorted(expand(listed, release["python"]), key=python_key)),
+        "python": " ".join(listed),
         "platforms": platform,
         "glibc": floor if platform.startswith("linux") else "",
         "macos": floor if platform.startswith("macosx") else "",
-        "kernels": carried.get("targets", "") or "-",
+        "kernels": carried.get("targets", "") or ("-" if platform == "any" else ""),
         "cuda_from": _cuda_from(held) if cuda not in {"", "cpu"} else "",
         "cudnn": _pin(held, "cudnn") or carried.get("cudnn", ""),
         "nccl": _pin(held, "nccl"),
         "requires": held,
-        "date": release["date"],
         "yanked": bool(release.get("yanked")),
-        "source": "wheel-metadata",
+        "source": "wheel-metadata gpu-code" if carried.get("deep") else "wheel-metadata",
         "how": "measured",
     }
     return {key: value for key, value in row.items() if value or key in {"versions", "runtime", "source", "how"}}

@@ -7,15 +7,25 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from compat import targets, versions
-from compat.matrix import matrix
+from compat.matrix import matrix, typed
 from compat.matrix.laws import LAWS, breaches
 from compat.matrix.laws.view import Placed, View, has_system, label
+from compat.matrix.rows import Build
 
 MATRIX = matrix()
+
+
+def stated(name):
+    """The rows of a table as they stand in the files, without the days that the loader fills in."""
+    if not name.startswith("builds."):
+        return MATRIX.table(name)
+    return [row for raw in MATRIX._stores[0].rows(name) for row in typed(Build, raw, name)]
+
+
 PLACED = [
     Placed(name, row, {"require": ""} if name == "images" else {}, row.origin, number)
     for name in MATRIX.names()
-    for number, row in enumerate(MATRIX.table(name), 1)
+    for number, row in enumerate(stated(name), 1)
 ]
 BY_TABLE = {name: [item for item in PLACED if item.table == name] for name in MATRIX.names()}
 
@@ -145,3 +155,18 @@ def test_minor_releases_of_a_system_count_as_known():
     assert has_system(view, "rhel9.4")
     assert has_system(view, "rocky9")
     assert not has_system(view, "plan9")
+
+
+@settings(max_examples=10)
+@given(st.data())
+def test_no_kernels_of_a_wheel_that_nobody_read_is_noticed(data):
+    rows = [
+        item
+        for item in (*BY_TABLE["builds.torchvision"], *BY_TABLE["builds.torchaudio"])
+        if item.row.how == "measured" and item.row.runtime.startswith("cuda") and "gpu-code" in item.row.source
+    ]
+    item = data.draw(st.sampled_from(rows))
+    view, other = bent(item, kernels=("-",), source=("wheel-metadata",))
+    assert other in [breach.placed for breach in broken("kernels-read", view)]
+    view, other = bent(item, kernels=("-",), source=("wheel-metadata",), inferred=("kernels",))
+    assert broken("kernels-read", view) == []

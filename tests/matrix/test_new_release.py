@@ -12,9 +12,10 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 import crosscheck  # noqa: E402 - found through the line above
+import settlements  # noqa: E402
 import suggest_rows  # noqa: E402
 
-from compat.matrix import check, matrix  # noqa: E402
+from compat.matrix import Matrix, canonical, check, matrix, store  # noqa: E402
 from compat.resolve import resolve  # noqa: E402
 from compat.resolve.target import from_options  # noqa: E402
 
@@ -148,3 +149,43 @@ def test_a_release_that_was_not_measured_is_not_made_up(observed, capsys):
 )
 def test_markers_are_settled_as_far_as_the_platform_goes(raw, platform, held):
     assert suggest_rows.held_on(raw, platform) == held
+
+
+REAL = [
+    ("torchao", "0.18.0", "3.10 3.11 3.12 3.13 3.14 3.15", "sm_90a sm_100 compute_120"),
+    ("keras", "", "", "-"),
+    ("torchvision", "0.29.2", "3.11", "sm_75 sm_80"),
+]
+"""A stable-ABI wheel with GPU code, a pure package (its newest release), and wheels for one Python each."""
+
+
+@pytest.mark.parametrize(("package", "version", "python", "kernels"), REAL)
+def test_a_published_release_goes_through_the_path_of_the_guide(package, version, python, kernels, tmp_path, capsys):
+    """Its rows are taken out, suggested anew from what was measured, and pass every law and the comparison."""
+    newest = list(json.loads((ROOT / "matrix" / "observed" / f"{package}.json").read_text("utf-8"))["releases"])[-1]
+    version = version or newest
+    folder = tmp_path / "matrix"
+    folder.mkdir()
+    for path in (ROOT / "matrix").glob("*.toml"):
+        document = store.parse_toml(path.read_text("utf-8"), path.name)
+        listed = document.get("builds", {}).get(package, [])
+        for row in listed:
+            row["versions"] = " ".join(name for name in row["versions"].split() if name != version)
+        if listed:
+            document["builds"][package] = [row for row in listed if row["versions"]]
+            assert suggest_rows.main([package, version]) == 0
+            text = canonical.dump(document)
+            head = text.index(f"builds.{package} = [\n")
+            end = text.index("\n]\n", head)
+            text = text[: end + 1] + capsys.readouterr().out + text[end + 1 :]
+        else:
+            text = path.read_text("utf-8")
+        (folder / path.name).write_text(text, "utf-8")
+    table = Matrix(store.Live(folder.glob("*.toml")))
+    assert [str(fault) for fault in check.check(sorted(folder.glob("*.toml")), beneath=[])] == []
+    settled = settlements.load()
+    left = [found for found in crosscheck.differences(table, [package]) if not settlements.settle(found, settled)]
+    assert [str(found) for found in left if found.version == version] == []
+    rows = [row for row in table.builds_of(package, version) if not row.index]
+    assert python in {" ".join(row.python) for row in rows} or not python or any(python in row.python for row in rows)
+    assert any(" ".join(row.kernels).startswith(kernels) for row in rows)

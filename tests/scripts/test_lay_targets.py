@@ -87,8 +87,8 @@ def laid(tmp_path):
         pytest.param(
             [row("1.0", kernels="-")],
             {"1.0": release(linux_x86_64="sm_80")},
-            [row("1.0", kernels="-")],
-            id="so does none",
+            [row("1.0", kernels="sm_80", source="s gpu-code")],
+            id="none, where there are some, gives way",
         ),
         pytest.param(
             [row("1.0", kernels="sm_80", how="inferred", note="kernels as read in 1.1")],
@@ -119,11 +119,11 @@ def laid(tmp_path):
                 )
             },
             [
-                row("1.0", runtime="cuda11.8", kernels="sm_50", source="s gpu-code"),
-                row("1.0", runtime="cuda13.0", kernels="sm_120", source="s gpu-code"),
+                row("1.0", runtime="cuda11.8", kernels="sm_50", how="measured", source="s gpu-code"),
+                row("1.0", runtime="cuda13.0", kernels="sm_120", how="measured", source="s gpu-code"),
                 row("1.0", runtime="cuda9.0"),
             ],
-            id="a library for each runtime tells that of its row",
+            id="a library for each runtime tells that of its row, and that it is there",
         ),
         pytest.param(
             [row("1.0 1.1", runtime="cuda11.8", how="inferred"), row("1.2", runtime="cuda11.8")],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("requests")
@@ -163,7 +165,7 @@ def test_the_gpu_code_of_a_wheel_is_counted_once_and_judged_at_will(site, run, w
     site.add(name, wheel((), {"demo/kernels.ptx": ptx, "demo/big.bin": bytes(BIG)}))
     run("--deep", "demo")
     carried = run.read()["1.0"]["carried"]
-    assert carried == {"linux_x86_64": {"targets": "compute_80", "file": name}}
+    assert carried == {"linux_x86_64": {"targets": "compute_80", "ptx_isa": "8.0", "deep": True, "file": name}}
     assert site.served[f"/files/{name}"] < BIG
     site.served.clear()
     run("--deep", "--again", "demo")
@@ -221,3 +223,43 @@ def test_the_index_is_the_one_that_the_client_is_configured_for(monkeypatch):
     from simple_index import configured_index
 
     assert configured_index() == "https://mirror.example/simple"
+
+
+def test_a_wheel_whose_objects_hold_no_gpu_code_is_recorded_as_read(site, run, wheel):
+    name = "demo-1.0-cp311-cp311-manylinux_2_28_x86_64.whl"
+    library = Path("/bin/true").read_bytes() if Path("/bin/true").is_file() else b""
+    site.add(name, wheel((), {"demo/plain.so": library}))
+    run("--deep", "demo")
+    assert run.read()["1.0"]["carried"]["linux_x86_64"]["targets"] == "-"
+
+
+@pytest.mark.parametrize(
+    ("needed", "names", "facts"),
+    [
+        (["libcudart.so.12", "libc10.so"], ["demo/_C.so"], {"needs": "libc10.so libcudart.so.12"}),
+        (
+            ["libcudart-d0da41ae.so.12"],
+            ["demo.libs/libcudart-d0da41ae.so.12"],
+            {"bundles": "libcudart.so.12"},
+        ),
+        (["libtorch.so"], ["demo/libtorch.so"], {}),
+    ],
+)
+def test_libraries_are_told_apart_by_where_they_come_from(needed, names, facts):
+    assert gpu_code.linked({"needed": needed}, names) == facts
+
+
+def test_of_several_libraries_the_one_for_most_devices_tells_where_a_wheel_runs():
+    objects = {"_C.so": {"sm_80": 20, "sm_90": 20, "sm_120": 20}, "fa3.so": {"sm_90a": 300, "sm_80": 300}}
+    facts = gpu_code.judge({"complete": True, "objects": objects})
+    assert facts == {"targets": "sm_80 sm_90 sm_120", "stray": "sm_90a"}
+
+
+def test_libraries_of_others_in_a_wheel_do_not_count_beside_its_own():
+    objects = {"demo/_C.so": {"sm_80": 6}, "demo.libs/libnvjpeg.so.12": {"sm_80": 11, "sm_89": 11}}
+    assert gpu_code.judge({"complete": True, "objects": objects}) == {"targets": "sm_80"}
+
+
+def test_a_wheel_that_could_not_be_read_whole_has_no_targets_and_is_not_empty():
+    assert gpu_code.judge({"complete": False, "scanned": 3, "objects": {}}) == {}
+    assert gpu_code.judge({"complete": True, "scanned": 3, "objects": {}}) == {"targets": "-"}

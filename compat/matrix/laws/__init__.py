@@ -34,6 +34,7 @@ LAWS: Final[dict[str, Callable[[View], Iterator[Breach]]]] = {
     "gfx-override": toolkits.overrides_name_their_sibling,
     "toolkit-dates": toolkits.toolkit_dates_rise,
     "kernels-possible": builds.kernels_are_possible,
+    "kernels-read": builds.empty_wheels_were_read,
     "python-dropped": builds.dropped_python_stays_dropped,
     "companions": builds.companions_exist,
     "followed": builds.followed_builds_exist,

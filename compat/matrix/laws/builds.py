@@ -18,6 +18,9 @@ _PIN: Final = pattern(
     r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\[[^\]]{0,80}\])?\s{0,2}==\s{0,2}([0-9][0-9A-Za-z.!+]{0,40})"
 )
 
+_READ: Final = "gpu-code"  # id of the source of what was read in the objects of a wheel
+_MAY_CARRY: Final = ("cuda", "rocm", "xpu")
+
 
 def kernels_are_possible(view: View) -> Iterator[Breach]:
     """A build carries only code that a toolkit of its runtime can produce."""
@@ -28,6 +31,23 @@ def kernels_are_possible(view: View) -> Iterator[Breach]:
                 if name != "-" and not _possible(view, runtime, name):
                     what = f"has {name} in a {runtime} build"
                     yield Breach(item, "kernels", what, f"what {runtime} can target")
+
+
+def empty_wheels_were_read(view: View) -> Iterator[Breach]:
+    """A measured row that says "no kernels" of a wheel that may have some cites the reading of the wheel's objects."""
+    for items in view.builds().values():
+        for item in items:
+            row = item.row
+            told = row.kernels == ("-",) and row.how == "measured" and "kernels" not in row.inferred
+            compiled = bool(row.platforms) and "any" not in row.platforms
+            if (
+                told
+                and compiled
+                and (not row.runtime or row.runtime.startswith(_MAY_CARRY))
+                and _READ not in row.source
+            ):
+                expected = f"the source {_READ}, or kernels among what is inferred"
+                yield Breach(item, "kernels", "is - although no object was read", expected)
 
 
 def _possible(view: View, runtime: str, name: str) -> bool:
