@@ -232,8 +232,8 @@ jobs:
       IMAGE: envcheck:${{ matrix.name }}
       PLAN: ${{ matrix.plan }}
     steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
+      - uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2
+      - uses: actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0
         with:
           python-version: '3.12'
       - run: pip install @SOURCE@
@@ -242,7 +242,7 @@ jobs:
       - name: verify
         if: ${{ !matrix.gpu || vars.GPU_RUNNER }}
         run: envcheck verify "$IMAGE" --format junit --output verify.xml
-      - uses: actions/upload-artifact@v4
+      - uses: actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2
         if: always()
         with:
           name: report-${{ matrix.name }}

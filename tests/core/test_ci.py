@@ -245,3 +245,24 @@ def test_a_cell_without_a_base_image_says_none():
 def test_every_format_names_every_cell(format_):
     text = ci.write(GRID, format_)
     assert all(item.name in text for item in GRID.cells)
+
+
+WORKFLOWS = sorted((Path(__file__).parents[2] / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("text", [*(path.read_text("utf-8") for path in WORKFLOWS), ci.workflow(GRID)])
+def test_an_action_is_a_commit_and_a_job_has_the_least_rights(text):
+    workflow = yaml.safe_load(text)
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    uses = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
+    assert uses
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", item) for item in uses)
+
+
+def test_every_tool_of_ci_has_its_version_and_its_hash():
+    lines = (Path(__file__).parents[2] / ".ci" / "requirements.txt").read_text("utf-8").split("\n")
+    heads = [line for line in lines if line and line[0] not in " #"]
+    assert all(re.match(r"[\w.\-]+==\S+", line) for line in heads)
+    assert len(heads) > 50
+    text = "\n".join(lines)
+    assert all("--hash=sha256:" in part for part in re.split(r"\n(?=\w)", text.strip()))
