@@ -7,6 +7,7 @@ without the rest of the question a fix would be tried on another machine, by ano
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.plan import Answer, Ask, Remedy
 
+_SET: Final = re.compile(r"^(?:unset|export) (\w+)=?(.*)")
+_LINUX: Final = re.compile(r"\bsudo\b|ldconfig|modprobe|systemctl|/usr/local|\bapt\b|\$\(")
+_HOST: Final = re.compile(r"sudo (?:reboot|modprobe|rmmod|usermod|ubuntu-drivers|apt-mark|nvidia-modprobe|dkms)\b")
+_START: Final = re.compile(r"(?:docker|podman) run\b")
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 
@@ -45,6 +50,21 @@ def place_of(machine: Host) -> Place:
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     """The lines to type, in order; a change that has no line of its own (a driver, a toolkit) has none here."""
     return tuple(line for change in changes for line in _lines(change, place))
+
+
+def suited(lines: Sequence[str], machine: Host) -> tuple[str, ...]:
+    """Those of a rule's general commands that are typed on this machine, in the words of its shell.
+
+    A container is not the place for what changes the host, a Windows or a Mac not for what Linux alone has; how to
+    start a container is said to those who are in one, or where nothing else is said.
+    """
+    if machine.platform == "windows":
+        lines = [_SET.sub(r"set \1=\2", line) for line in lines]
+    foreign = [line for line in lines if machine.platform in {"windows", "darwin"} and _LINUX.search(line)]
+    host = [line for line in lines if machine.container and _HOST.match(line)]
+    left = [line for line in lines if line not in {*foreign, *host}]
+    outside = [line for line in left if not _START.match(line)]
+    return tuple(outside if outside and not machine.container else left)
 
 
 def _lines(change: Change, place: Place) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import applied
-from compat.commands import place_of, typed
+from compat.commands import place_of, suited, typed
 from compat.fixes import containers, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
@@ -72,8 +72,8 @@ def _drafted(finding: Finding, case: Case) -> Fix:
 def _general(fix: Fix, machine: Host) -> Fix:
     """A rule's own fix: the image by its name, and no command that a person would have to complete."""
     image = machine.image or ""
-    named = (re.sub(r"\bIMAGE\b", image, line) if image else line for line in fix.commands)
-    return replace(fix, commands=tuple(line for line in named if not _BLANK.search(line)))
+    named = [re.sub(r"\bIMAGE\b", image, line) if image else line for line in fix.commands]
+    return replace(fix, commands=suited([line for line in named if not _BLANK.search(line)], machine))
 
 
 def _shortened(text: str, commands: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from compat.changes import Change
     from compat.fixes.subject import Subject
 
-_NIGHTLY: Final = ("dev", "git", "a0")
+_OWN: Final = re.compile(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
 def gpu_build(subject: Subject) -> Fix | None:
@@ -136,7 +137,7 @@ def older_cuda(subject: Subject) -> Fix | None:
     changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("cuda") else ()
     if not lowest or not found or not changes:
         return None
-    text = f"Upgrade the NVIDIA driver to {lowest} or newer, or install {plans.told(found[0], name)}."
+    text = f"Install {plans.told(found[0], name)}, or upgrade the NVIDIA driver to {lowest} or newer."
     return Fix(text, changes=changes)
 
 
@@ -180,11 +181,11 @@ def companions(subject: Subject) -> Fix | None:
         return rebuild(compiled, subject)
     name = subject.framework_name()
     beside = [other for other in (*plans.ties(name, subject), *_told(subject)) if other != name] if name else []
-    if not beside:
-        return None
     version = subject.packages.get(name, "")
+    if not beside or _OWN.search(version):
+        return None
     known = version and subject.matrix.builds_of(name, plain(version))
-    if not known or any(mark in version for mark in _NIGHTLY):
+    if not known or "dev" in version:
         return _of_companion(name, beside, subject)
     found = plans.moved(name, subject, extra=tuple(beside))
     changes = plans.changes_of(found[0], subject) if found else ()

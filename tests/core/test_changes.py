@@ -3,7 +3,7 @@
 import pytest
 
 from compat.changes import Command, Driver, Install, Package, Python, Toolkit, Uninstall, Variable, applied
-from compat.commands import Place, typed
+from compat.commands import Place, suited, typed
 from compat.facts import host
 
 CU126 = "https://download.pytorch.org/whl/cu126"
@@ -88,3 +88,17 @@ def test_what_is_typed(change, place, line):
 
 def test_a_driver_has_no_line_of_its_own():
     assert typed([Driver("580"), Toolkit("12.8")], Place()) == ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "lines", "left"),
+    [
+        ({"platform": "windows"}, ["unset A", "sudo ldconfig"], ("set A=",)),
+        ({"platform": "darwin"}, ["sudo modprobe x", "pip install y"], ("pip install y",)),
+        ({"container": "docker"}, ["sudo reboot", "docker run x"], ("docker run x",)),
+        ({"platform": "linux"}, ["sudo usermod -aG render x", "docker run x"], ("sudo usermod -aG render x",)),
+        ({"platform": "linux"}, ["docker run x", "docker run y"], ("docker run x", "docker run y")),
+    ],
+)
+def test_what_a_rule_proposes_is_typed_only_where_it_can_be(facts, lines, left):
+    assert suited(lines, machine(**facts)) == left

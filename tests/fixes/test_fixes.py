@@ -40,7 +40,7 @@ CASES = [
     (
         {"packages": {"torch": "2.9.1+cu130"}, "gpus": ADA, "driver": "550.54.14", **LINUX},
         "driver-too-old-for-runtime",
-        "580.65.06 or newer, or install torch 2.9.1 for CUDA 12",
+        "or upgrade the NVIDIA driver to 580.65.06 or newer",
         "ubuntu-drivers",
     ),
     (
