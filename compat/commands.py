@@ -16,7 +16,7 @@ from compat.changes import Command, Driver, Install, Python, Toolkit, Uninstall,
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from compat.changes import Change, Package
     from compat.facts import Host
@@ -126,14 +126,12 @@ class Asking:
 
     Attributes:
         command: name of the command, ``resolve`` or ``dockerfile``.
-        option: option that stands before each requirement, ``--framework``; empty where they stand alone.
         words: words that are about neither wishes nor target, such as ``--matrix rows.toml``.
         swap: an option of the solver with its value, and the one that was typed in its place; both empty where there
             is none.
     """
 
     command: str = "resolve"
-    option: str = ""
     words: tuple[str, ...] = ()
     swap: tuple[tuple[str, str], tuple[str, str]] = (("", ""), ("", ""))
 
@@ -167,15 +165,8 @@ def _written(fix: Remedy, asking: Asking, more: Sequence[str], *, cpu: bool) -> 
 
 
 def _line(ask: Ask, asking: Asking, more: Sequence[str], *, cpu: bool) -> str:
-    """A question as it is typed: requirements, each behind its option if there is one, then the options."""
+    """A question as it is typed: requirements, then the options."""
     solver, own = asking.swap
     stated = [own if option == solver else option for option in ask.options]
     options = [*(["--cpu"] if cpu else []), *(word for name, value in stated for word in (f"--{name}", value))]
-    wishes = _behind(ask.requirements, asking.option)
-    return shlex.join(["envcheck", asking.command, *wishes, *options, *more, *asking.words])
-
-
-def _behind(wishes: Sequence[str], option: str) -> Iterator[str]:
-    """Requirements as the command takes them: each behind its option, if there is one."""
-    for wish in wishes:
-        yield from (option, wish) if option else (wish,)
+    return shlex.join(["envcheck", asking.command, *ask.requirements, *options, *more, *asking.words])

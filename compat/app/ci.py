@@ -183,10 +183,10 @@ def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[
         InputError: for a runtime that is none.
     """
     for wishes, runtime, python, os, arch in combinations:
-        kind = runtime.rstrip("0123456789.")
+        kind = {"cu": "cuda"}.get(runtime.rstrip("0123456789."), runtime.rstrip("0123456789."))
         if kind not in {"", "cpu", "cuda", "rocm"}:
             raise InputError(f"runtime {runtime!r}", where="runtime", expected="cuda12.6, rocm6.4 or cpu")
-        number = runtime.removeprefix(kind)
+        number = runtime.lstrip("abcdefghijklmnopqrstuvwxyz")
         yield (
             wishes,
             Target(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.app import gate, hosts
+from compat.app.elsewhere import with_another_gpu
 from compat.app.files import is_text, only_once, read_text, shown
 from compat.commands import Asking, written
 from compat.errors import InputError
@@ -182,6 +183,8 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
     from compat import resolve
 
     answer = resolve.resolve(question.wishes, host, matrix)
+    if not (question.host or question.report or question.image):
+        answer = with_another_gpu(answer, question.wishes, host, matrix)
     text = ", ".join(question.wishes)
     match answer.status:
         case "plan" if _depends(host, answer):

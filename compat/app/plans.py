@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.app import hosts
+from compat.app.elsewhere import with_another_gpu
 from compat.app.files import only_once
 from compat.app.stored import stored
 from compat.commands import ASKING, Asking, written
@@ -93,6 +94,8 @@ def replies(requirements: Sequence[str], target: Target, matrix: Matrix, *, imag
         machines = tuple(for_image(machine) for machine in machines)
     if len(machines) == 1:
         answer = resolve.resolve(requirements, machines[0], matrix, cpu=target.cpu, prefer=target.prefer)
+        if not target.hosts and not target.cpu:
+            answer = with_another_gpu(answer, requirements, machines[0], matrix)
         return (Reply(_repeatable(answer, target, target.hosts)),)
     found = resolve.resolve_many(requirements, machines, matrix, cpu=target.cpu, prefer=target.prefer)
     groups = ((tuple(target.hosts[place] for place in places), answer) for places, answer in found)

@@ -4,7 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from compat.cli.options import ImageOptions, Knowledge, PlatformOptions, Speech, TargetOptions, Texts, finite
+from compat.cli.options import (
+    ImageOptions,
+    Knowledge,
+    PlatformOptions,
+    Speech,
+    TargetOptions,
+    Texts,
+    WishOptions,
+    finite,
+)
 from compat.lazy import dataclass
 
 
@@ -51,11 +60,10 @@ class EngineOptions:
 
 
 def command(
-    framework: Annotated[
-        Texts, typer.Option("--framework", metavar="REQ", help="What to install, torch==2.0.1 (repeatable).")
-    ] = None,
+    requirements: Annotated[Texts, typer.Argument(metavar="REQ", help="What to install, such as torch==2.0.1.")] = None,
     *,
     engine: EngineOptions,
+    wishing: WishOptions,
     target: TargetOptions,
     platforms: PlatformOptions,
     image: ImageOptions,
@@ -64,9 +72,9 @@ def command(
 ) -> int:
     """Resolve, write the Dockerfile and build it; on failure name the step and keep the log.
 
-    Example: envcheck build --framework torch==2.0.1 --gpu A100 --tag mine:1
+    Example: envcheck build torch==2.0.1 --gpu A100 --tag mine:1
 
-    Example: envcheck build --framework jax --cpu --platform linux/amd64,linux/arm64 --tag mine:1
+    Example: envcheck build jax --cpu --platform linux/amd64,linux/arm64 --tag mine:1
     """
     from compat import build, dockerfile
     from compat.app.images import settings
@@ -74,17 +82,19 @@ def command(
     from compat.app.plans import outdated
     from compat.app.platforms import foreign, planned_for
 
-    wishes, matrix = settings(image.given(), config=image.config), load(knowledge.matrix)
-    asked = target.target("build", "--framework", engine, image, speech, knowledge)
+    matrix = load(knowledge.matrix)
+    wishes = wishing.wanted(requirements, matrix)
+    wanted = settings(image.given(wishes.beside), config=image.config)
+    asked = target.target("build", engine, image, speech, knowledge)
     names = platforms.names()
-    plan = planned_for(names, tuple(framework or ()), asked, matrix)
+    plan = planned_for(names, wishes.known, asked, matrix)
     if changed := outdated(plan, matrix):
         speech.note(f"note: {changed}")
-    text = dockerfile.write(plan, wishes)
+    text = dockerfile.write(plan, wanted)
     places = names or foreign(plan)
     done = build.build_image(
         text,
-        builder=wishes.builder,
+        builder=wanted.builder,
         platforms=places,
         labels=dockerfile.labels(plan),
         hear=speech.note,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from compat.ci import FORMATS
-from compat.cli.options import Formats, Knowledge, Speech, Texts
+from compat.cli.options import Formats, Knowledge, Speech, Texts, WishOptions
 
 
 def command(
@@ -23,6 +23,7 @@ def command(
     gpu: Annotated[Texts, typer.Option(metavar="NAME", help="GPU that every image must serve (repeatable).")] = None,
     driver: Annotated[str, typer.Option(metavar="V", help="Driver that every image must run on.")] = "",
     plan: Annotated[Texts, typer.Option(metavar="FILE", help="Stored plans, a cell each (repeatable).")] = None,
+    wishing: WishOptions,
     speech: Annotated[Speech, Formats("text", *FORMATS)],
     knowledge: Knowledge,
 ) -> int:
@@ -37,16 +38,18 @@ def command(
     from compat.app.knowledge import load
     from compat.errors import InputError
 
-    if requirements and config:
+    matrix = load(knowledge.matrix)
+    wishes = wishing.wanted(requirements, matrix).known
+    if wishes and config:
         raise InputError("requirements and --config both name frameworks", expected="one of them")
     given = {"runtime": runtime, "python": python, "os": os, "arch": arch, "gpu": gpu, "driver": driver}
     if plan:
-        if requirements or config or any(given.values()):
+        if wishes or config or any(given.values()):
             raise InputError("--plan replays stored plans", hint="drop the requirements and axes, or drop --plan")
         grid = grid_from(plan)
     else:
-        base = axes_of(requirements) if requirements else axes_from(config)
-        grid = grid_of(base.over(**given), load(knowledge.matrix))
+        base = axes_of(wishes) if wishes else axes_from(config)
+        grid = grid_of(base.over(**given), matrix)
     if speech.format == "text":
         from compat.render import ink
         from compat.render.grid import text

@@ -9,9 +9,20 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from compat.errors import InputError
+
 
 class Command(TyperCommand):
-    """A command whose parameters convert late."""
+    """A command whose parameters convert late, and which drops no value in silence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the words; an option that takes one value and is given two would lose the first.
+
+        Raises:
+            InputError: naming such an option.
+        """
+        _demand_once(args, self.params)
+        return super().parse_args(ctx, args)
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, that of ``--help`` included."""
@@ -24,6 +35,28 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, that of ``--help`` included."""
         return [_late(parameter) for parameter in super().get_params(ctx)]
+
+
+def _demand_once(args: list[str], parameters: list[Any]) -> None:
+    """Refuse a second value of an option that takes one.
+
+    Raises:
+        InputError: naming the option.
+    """
+    single = {
+        name: parameter.name
+        for parameter in parameters
+        if not getattr(parameter, "is_flag", True) and not parameter.multiple
+        for name in parameter.opts
+    }
+    words = args[: args.index("--")] if "--" in args else args
+    seen: set[str] = set()
+    for before, word in zip(("", *words), words, strict=False):
+        name = word.partition("=")[0]
+        if name in single and before not in single:  # a value may look like an option
+            if single[name] in seen:
+                raise InputError("given twice", where=name, expected="one value", hint="ask for each by itself")
+            seen.add(single[name])
 
 
 def _late(parameter: Any) -> Any:

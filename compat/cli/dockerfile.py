@@ -4,17 +4,16 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import ImageOptions, Knowledge, PlatformOptions, Speech, TargetOptions, Texts
+from compat.cli.options import ImageOptions, Knowledge, PlatformOptions, Speech, TargetOptions, Texts, WishOptions
 
 
 def command(
-    framework: Annotated[
-        Texts, typer.Option("--framework", metavar="REQ", help="What to install, torch==2.0.1 (repeatable).")
-    ] = None,
+    requirements: Annotated[Texts, typer.Argument(metavar="REQ", help="What to install, such as torch==2.0.1.")] = None,
     *,
     ignore_file: Annotated[
         str, typer.Option(metavar="FILE", help="Write a .dockerignore too: nothing but the files copied travels.")
     ] = "",
+    wishing: WishOptions,
     target: TargetOptions,
     platforms: PlatformOptions,
     image: ImageOptions,
@@ -23,9 +22,9 @@ def command(
 ) -> int:
     """Write a Dockerfile that fits: the base that the build needs, Python, exact pins from the right index.
 
-    Example: envcheck dockerfile --framework torch==2.0.1 --gpu A100 --output Dockerfile
+    Example: envcheck dockerfile torch==2.0.1 --gpu A100 --output Dockerfile
 
-    Example: envcheck dockerfile --framework jax --cpu --platform linux/amd64,linux/arm64
+    Example: envcheck dockerfile jax --cpu --platform linux/amd64,linux/arm64
     """
     from compat import dockerfile
     from compat.app.files import write_atomically
@@ -34,12 +33,14 @@ def command(
     from compat.app.plans import outdated
     from compat.app.platforms import planned_for
 
-    wishes, matrix = settings(image.given(), config=image.config), load(knowledge.matrix)
-    asked = target.target("dockerfile", "--framework", image, speech, knowledge)
-    plan = planned_for(platforms.names(), tuple(framework or ()), asked, matrix)
-    speech.say(dockerfile.write(plan, wishes))
+    matrix = load(knowledge.matrix)
+    wishes = wishing.wanted(requirements, matrix)
+    wanted = settings(image.given(wishes.beside), config=image.config)
+    asked = target.target("dockerfile", image, speech, knowledge)
+    plan = planned_for(platforms.names(), wishes.known, asked, matrix)
+    speech.say(dockerfile.write(plan, wanted))
     if ignore_file:
-        write_atomically(ignore_file, dockerfile.ignore_file(wishes))
+        write_atomically(ignore_file, dockerfile.ignore_file(wanted))
     for condition in (*plan.conditions, *filter(None, [outdated(plan, matrix)])):
         speech.note(f"note: {condition}")
     return 0

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, Texts, finite, level, typed
+from compat.cli.options import Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
 from compat.render import REPORT_FORMATS
 
 
@@ -39,6 +39,7 @@ def command(
         float,
         typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
     ] = 5.0,
+    wishing: WishOptions,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     knowledge: Knowledge,
 ) -> int:
@@ -54,9 +55,9 @@ def command(
     from compat.app.doctor import Question, examine
     from compat.app.knowledge import load
 
-    threshold = level(fail_on)
+    threshold, matrix = level(fail_on), load(knowledge.matrix)
     question = Question(
-        wishes=tuple(requirements or ()),
+        wishes=wishing.wanted(requirements, matrix).known,
         python=python,
         host=host,
         report=report,
@@ -70,7 +71,7 @@ def command(
         require=tuple(require or ()),
         gpus=expect_gpus,
     )
-    found, machine = examine(question, load(knowledge.matrix))
+    found, machine = examine(question, matrix)
     if script:
         from compat.render.script import script as steps
 

@@ -10,8 +10,12 @@ from compat.errors import InputError
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compat.app.plans import Target
+    from compat.app.wishes import Wishes
     from compat.findings import Threshold
+    from compat.matrix import Matrix
 
 Texts = list[str] | None
 
@@ -103,6 +107,22 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
+class WishOptions:
+    """What is wanted beside the requirements that stand alone."""
+
+    framework: Annotated[Texts, typer.Option("--framework", metavar="REQ", help="The same as REQ (repeatable).")] = None
+    requirements_file: Annotated[
+        Texts, typer.Option("-r", "--requirements", metavar="FILE", help="Requirements of a file (repeatable).")
+    ] = None
+
+    def wanted(self, typed: Texts, matrix: "Matrix") -> "Wishes":
+        """All that is wanted, in the order: typed alone, behind ``--framework``, in files."""
+        from compat.app.wishes import wanted
+
+        return wanted((*(typed or ()), *(self.framework or ())), tuple(self.requirements_file or ()), matrix)
+
+
+@dataclass(frozen=True, slots=True)
 class TargetOptions:
     """The machine that a plan is for; see :meth:`target` for what counts where nothing is given."""
 
@@ -126,7 +146,7 @@ class TargetOptions:
     ] = "proven"
     plan: Annotated[str, typer.Option("--plan", metavar="FILE", help="A stored plan instead of resolving.")] = ""
 
-    def target(self, command: str = "resolve", option: str = "", *rest: object) -> "Target":
+    def target(self, command: str = "resolve", *rest: object) -> "Target":
         """The same in the words of the use cases; the command and its other groups of options go into its fixes.
 
         An image runs elsewhere: what the machine that writes it has counts only where ``--host this`` says so.
@@ -147,7 +167,7 @@ class TargetOptions:
             arch=self.arch,
             prefer=self.prefer,
             stored=self.plan,
-            asking=Asking(command, option, words),
+            asking=Asking(command, words),
             anywhere=command in {"dockerfile", "build"},
         )
 
@@ -196,12 +216,19 @@ class ImageOptions:
     digest: Annotated[str, typer.Option(metavar="SHA256", help="Digest of the base image.")] = ""
     lock: Annotated[str, typer.Option(metavar="FILE", help="Requirements with hashes, in the build context.")] = ""
 
-    def given(self) -> "dict[str, object]":
+    def given(self, beside: "Sequence[str]" = ()) -> "dict[str, object]":
         """The wishes that were stated, by the names of the image settings.
 
+        Args:
+            beside: further requirements, of a file that was named.
+
         Raises:
-            InputError: for a builder or installer that is none.
+            InputError: for a form, builder or installer that is none, or a file in place of a requirement.
         """
+        from compat.app.wishes import demand_requirement
+
+        for text in self.requirement or ():
+            demand_requirement(text, "--requirement")
         if self.form not in {"", "plain", "factory"}:
             raise InputError(f"form {self.form!r}", where="--form", expected="plain or factory")
         if self.builder not in {"", "buildkit", "classic"}:
@@ -212,7 +239,7 @@ class ImageOptions:
             "form": self.form,
             "builder": self.builder,
             "installer": self.installer,
-            "requirements": tuple(self.requirement or ()),
+            "requirements": (*(self.requirement or ()), *beside),
             "apt": tuple(self.apt or ()),
             "digest": self.digest,
             "lock": self.lock,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, TargetOptions, Texts
+from compat.cli.options import Formats, Knowledge, Speech, TargetOptions, Texts, WishOptions
 from compat.lock import FORMATS
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ def command(
     ] = None,
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Tell for each choice what lost to it, and why.")] = False,
+    wishing: WishOptions,
     target: TargetOptions,
     speech: Annotated[Speech, Formats("text", "json", *FORMATS, "pylock")],
     knowledge: Knowledge,
@@ -32,7 +33,10 @@ def command(
 
     matrix = load(knowledge.matrix)
     rest = ("--explain",) if explain else ()
-    given = replies(tuple(requirements or ()), target.target("resolve", "", rest, speech, knowledge), matrix)
+    wishes = wishing.wanted(requirements, matrix)
+    if wishes.beside:
+        speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
+    given = replies(wishes.known, target.target("resolve", rest, speech, knowledge), matrix)
     for reply in given:
         if reply.answer.plan and (changed := outdated(reply.answer.plan, matrix)):
             speech.note(f"note: {changed}")

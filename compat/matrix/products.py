@@ -18,6 +18,8 @@ _PCI: Final = pattern(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
 _BRACKETS: Final = pattern(r"\[([^\[\]]{1,200})\]")
 # A TPU with the size of its slice, as Google names accelerator types: ``v5litepod-8``.
 _SLICE: Final = pattern(r"\b((?:tpu|v)[0-9][a-z]{0,7})-[0-9]{1,5}\b")
+_TARGET: Final = pattern(r"^(sm|compute)[ -]?(?=[0-9]{2,3}[a-z]?$)")
+_JOINED: Final = pattern(r"(?<=[0-9])(?=[a-z])")  # between a number and what people write right behind it: ``3090ti``
 _WORD: Final = pattern(r"[a-z0-9+.]+")
 _VENDORS: Final = frozenset(
     {
@@ -55,13 +57,19 @@ def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
     the vendor's words), an alias, a PCI id (``10de:2684``) and a target (``sm_89``, ``8.9``, ``gfx1100``). Products may
     differ in target (``RTX 6000`` is four of them): a caller that needs one target asks for the set of them.
     """
-    wanted = text.strip()[:_LONGEST].lower()
+    wanted = spelled(text[:_LONGEST])
     products: tuple[Product, ...] = matrix.table("gpus")
     if found := _PCI.fullmatch(wanted):
         return by_pci(products, f"{found[1]}:{found[2]}")
     if target := _target(matrix, wanted):
         return tuple(product for product in products if product.target == target)
-    return _exactly(products, wanted) or _containing(products, wanted) or _run_together(products, wanted)
+    named = _exactly(products, wanted) or _containing(products, wanted) or _run_together(products, wanted)
+    return named or _containing(products, _JOINED.sub(" ", wanted))
+
+
+def spelled(text: str) -> str:
+    """What was typed in lower case, with the underscore that people leave out of a target: ``SM89`` -> ``sm_89``."""
+    return _TARGET.sub(r"\1_", text.strip().lower())
 
 
 def by_pci(products: Iterable[Product], pci: str) -> tuple[Product, ...]:

@@ -127,7 +127,7 @@ def _unknown(name: str, known: Knowledge) -> InputError:
         {*known.matrix.packages, *(alias for row in known.matrix.packages.values() for alias in row.aliases)}
     )
     near = get_close_matches(normalise(name), names, 3, 0.6)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list packages` shows them all"
+    hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list frameworks` shows them all"
     frameworks = sorted(row.name for row in known.matrix.packages.values() if row.kind == "framework")
     return InputError(
         f"unknown framework {name!r}",

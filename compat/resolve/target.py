@@ -63,7 +63,7 @@ def from_options(
     _demand_sense(gpus=gpus, driver=driver, cuda=cuda, rocm=rocm, cpu=cpu)
     readings: dict[str, facts.Reading] = {}
     if gpus:
-        found = tuple(gpu(matrix, text) for text in gpus)
+        found = tuple(gpu(matrix, one) for text in gpus for one in text.split(","))
         _demand_vendors(found, driver=driver, cuda=cuda, rocm=rocm)
         readings["gpus"] = Fact(found, "--gpu", option=True)
     if driver:
@@ -120,10 +120,10 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     Raises:
         InputError: if it is not known, or names products of several targets.
     """
-    from compat.matrix.products import find_gpu, nearest_gpus
+    from compat.matrix.products import find_gpu, nearest_gpus, spelled
 
     wanted = text.strip()
-    number = sm(wanted.lower())
+    number = sm(spelled(wanted))
     if number is not None:
         _demand_capability(matrix, f"sm_{number.major}{number.minor}")
         return Gpu(name=f"sm_{number.major}{number.minor}", vendor="nvidia", target=f"sm_{number.major}{number.minor}")
@@ -132,7 +132,7 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     rows = find_gpu(matrix, wanted)
     if not rows:
         near = nearest_gpus(matrix, wanted)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix show gpus` lists them"
+        hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list gpus` lists them"
         raise InputError(
             f"unknown GPU {wanted[:60]!r}", where="--gpu", expected="a product, sm_XY, gfxNNN or a PCI id", hint=hint
         )
@@ -191,7 +191,9 @@ def _contradiction(left: str, right: str, why: str) -> InputError:
 
 
 def _number(text: str, option: str) -> str:
-    """A release of CUDA or ROCm as minor version; a major alone means any minor of it."""
+    """A release of CUDA or ROCm as minor version, ``cu121`` too; a major alone means any minor of it."""
+    text = re.sub(r"^(cuda|cu|rocm)[ -]?", "", text.strip().lower())
+    text = re.sub(r"^([0-9]{2})([0-9])$", r"\1.\2", text)
     if not versions.is_release(text):
         raise InputError(f"{text[:40]!r} is not a release", where=option, expected="a number such as 12.6")
     return versions.minor(text) if "." in text else text.strip()

@@ -56,12 +56,8 @@ us = "Our pipeline"
 
 
 def typed(command, *question):
-    """A question in the words of a command: requirements stand behind an option where one writes Dockerfiles."""
-    first = next(place for place, word in enumerate(question) if word.startswith("--"))
-    wishes = question[:first]
-    if command[0] != "resolve":
-        wishes = tuple(word for wish in wishes for word in ("--framework", wish))
-    return (command[0], *wishes, *question[first:], *command[1:])
+    """A question in the words of a command."""
+    return (command[0], *question, *command[1:])
 
 
 def suggested(text):

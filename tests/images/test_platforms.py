@@ -247,14 +247,14 @@ def test_the_engine_is_told_the_platforms_unless_they_are_its_own(archs, found):
     [
         (
             Ask(("jax==1",), (("arch", "aarch64"),)),
-            "envcheck build --framework jax==1 --platform linux/amd64,linux/arm64",
+            "envcheck build jax==1 --platform linux/amd64,linux/arm64",
         ),
-        (Ask(("jax",), (("arch", "x86_64"),)), "envcheck build --framework jax --arch x86_64"),
-        (Ask(("jax",), cpu=True), "envcheck build --framework jax --cpu"),
+        (Ask(("jax",), (("arch", "x86_64"),)), "envcheck build jax --arch x86_64"),
+        (Ask(("jax",), cpu=True), "envcheck build jax --cpu"),
     ],
 )
 def test_a_fix_keeps_the_platforms_unless_it_leaves_one(ask, typed):
     swap = (("arch", "aarch64"), ("platform", "linux/amd64,linux/arm64"))
     fix = Remedy(text="x", changes={}, asks=(ask,))
-    asking = Asking("build", "--framework", swap=swap)
+    asking = Asking("build", swap=swap)
     assert written(Answer(status="conflict", fixes=(fix,)), asking).fixes[0].command == typed

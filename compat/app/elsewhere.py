@@ -1,0 +1,60 @@
+"""The way out that most people mean on a machine without a GPU: what they ask for is to run on another one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from compat.facts import Fact
+from compat.plan import Ask, Remedy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.facts import Host
+    from compat.matrix import Matrix
+    from compat.plan import Answer, Plan
+
+
+def with_another_gpu(
+    answer: Answer, requirements: Sequence[str], machine: Host, matrix: Matrix
+) -> Answer:
+    """The answer with ``--gpu NAME`` as its first remedy, where the machine is known to have no GPU.
+
+    The example is a GPU that the plan for no GPU in particular serves by itself, and the plan for it was found.
+
+    Args:
+        answer: what the solver said of the machine.
+        requirements: what is wanted.
+        machine: the machine that this runs on.
+        matrix: what is true.
+    """
+    from compat import resolve
+    from compat.resolve.target import from_options
+
+    gpus = machine.reading("gpus")
+    if answer.status != "conflict" or not isinstance(gpus, Fact) or gpus.value:
+        return answer
+    anywhere = resolve.resolve(requirements, from_options(matrix), matrix)
+    name = _served(anywhere.plan, matrix) if anywhere.plan and anywhere.status == "plan" else ""
+    if not name:
+        return answer
+    there = resolve.resolve(requirements, from_options(matrix, gpus=[name]), matrix)
+    if there.status != "plan":
+        return answer
+    remedy = Remedy(
+        text=f"if it is to run on another machine, name its GPU, such as {name}",
+        changes={"gpu": name},
+        asks=(Ask(tuple(requirements), (("gpu", name),)),),
+        plans=(there.plan,) if there.plan else (),
+    )
+    return replace(answer, fixes=(remedy, *answer.fixes))
+
+
+def _served(plan: Plan, matrix: Matrix) -> str:
+    """A product with the newest target that a plan serves, of which people know most names; empty if there is none."""
+    for target in reversed(plan.serves):
+        rows = [row for row in matrix.table("gpus") if row.target == target]
+        if rows:
+            return str(max(rows, key=lambda row: (row.aliases.count(";"), -len(row.name))).name)
+    return ""

@@ -1,0 +1,80 @@
+"""What is wanted, as people say it: requirements typed, and those of requirement files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compat.errors import InputError
+from compat.lazy import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from compat.matrix import Matrix
+
+_FILES: Final = (".txt", ".in", ".toml", ".yml", ".yaml", ".lock", ".cfg")
+_ONE_SIGN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is wanted: ``known`` is what the matrix can weigh, ``beside`` the rest of the files' requirements."""
+
+    known: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+
+def wanted(typed: Sequence[str], files: Sequence[str], matrix: Matrix) -> Wishes:
+    """The requirements that were typed and those of some files, each once.
+
+    What was typed is always weighed: a name that the matrix does not know is a slip there, and common in a file.
+
+    Raises:
+        InputError: for a file's name in place of a requirement, one equals sign, or a file that holds no requirement.
+    """
+    for text in typed:
+        demand_requirement(text)
+    listed = [line for name in files for line in _listed(name)]
+    known = [text for name, text in listed if _is_known(name, matrix)]
+    beside = [text for name, text in listed if not _is_known(name, matrix)]
+    return Wishes(tuple(dict.fromkeys((*typed, *known))), tuple(dict.fromkeys(beside)))
+
+
+def demand_requirement(text: str, where: str = "") -> None:
+    """Refuse what people type in place of a requirement, with what they meant.
+
+    Raises:
+        InputError: for the name of a file, and for a single equals sign.
+    """
+    if text.lower().endswith(_FILES) or "/" in text.partition("@")[0] or Path(text).is_file():
+        raise InputError(
+            f"{text[:80]!r} is a file", where=where, expected="a requirement", hint=f"read it with -r {text}"
+        )
+    if found := _ONE_SIGN.fullmatch(text.strip()):
+        hint = f"did you mean {found[1]}=={found[2]}?"
+        raise InputError(f"{text[:80]!r} has one equals sign", where=where, expected="two", hint=hint)
+
+
+def _listed(name: str) -> list[tuple[str, str]]:
+    """Name and text of each requirement of a file, those of the files that it names included.
+
+    Raises:
+        InputError: if it has none.
+    """
+    from compat.app.lint import ask_of
+
+    steps = [step for stage in ask_of(name).stages for step in stage.installs if step.manager in {"pip", "uv"}]
+    found = [
+        (item.name, f"{item.text}; {item.marker}" if item.marker else item.text)
+        for step in steps
+        for item in step.requests
+    ]
+    if not found:
+        raise InputError("holds no requirement", where=name, expected="lines such as torch==2.9.1")
+    return found
+
+
+def _is_known(name: str, matrix: Matrix) -> bool:
+    return matrix.package(name) is not None
