@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Bytes and build seconds of the generated image beside the forms that other generators write, in one run.
+"""Bytes, build seconds and import seconds of both generated forms beside what other generators write, in one run.
 
-Usage: ``DOCKER_HOST=... python scripts/size_bench.py [--framework jax==0.10.2] [--base python:3.11-slim]``. Every form
-starts from the same base and installs the same requirement without a build cache, so that only the form differs. The
+Usage: ``DOCKER_HOST=... python scripts/size_bench.py [--framework jax==0.10.2] [--base python:3.11-slim] [--ours]``.
+``--ours`` builds our own forms alone; ``--index URL`` is a page of links to the framework's wheels.
+The import is the median of five, in processor seconds, of a container that may write nothing. Every form starts
+from the same base and installs the same requirement without a build cache, so that only the form differs. The
 last lines compare our image with the sum of its wheels, unpacked, and the bare base. Where bases are stand-ins
 (label dev.envcheck.standin) the output says so: their own sizes are then not those of the public images.
 """
@@ -62,30 +64,52 @@ def built(text: str, tag: str, folder: str) -> tuple[int, float]:
     return size(tag), done.seconds
 
 
+def import_seconds(image: str, module: str) -> float:
+    """Processor seconds that importing a module takes in a fresh container as its own user."""
+    program = f"import resource, {module}; u = resource.getrusage(resource.RUSAGE_SELF); print(u.ru_utime + u.ru_stime)"
+    words = ["docker", "run", "--rm", "--network", "none", "--read-only", "--tmpfs", "/tmp", image]  # noqa: S108 - inside the container
+    pythons = ["sh", "-c", '[ -x /opt/venv/bin/python ] && exec /opt/venv/bin/python -c "$0"; exec python3 -c "$0"']
+    said = [subprocess.run([*words, *pythons, program], capture_output=True, text=True, check=True) for _ in range(5)]
+    return sorted(float(done.stdout.split()[-1]) for done in said)[2]
+
+
 def main() -> None:
     """Build every form and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--framework", default="jax==0.10.2")
     parser.add_argument("--base", default="python:3.11-slim")
     parser.add_argument("--python", default="3.11")
+    parser.add_argument("--index", default="", help="where the framework comes from; the default index if left out")
+    parser.add_argument("--ours", action="store_true", help="build our own forms alone")
     options = parser.parse_args()
     name, _, version = options.framework.partition("==")
-    build = PlannedBuild(name=name, version=version, runtime="cpu")
+    build = PlannedBuild(name=name, version=version, runtime="cpu", module=name, index=options.index, links=True)
     base = BaseImage(image=options.base, os="debian12", python=options.python, python_from="image")
     plan = Plan(runtime="cpu", python=options.python, base_image=base, builds=(build,))
-    texts = {"envcheck": write(plan, Settings())}
-    texts |= {form: text.format(base=options.base, req=options.framework) for form, text in FORMS.items()}
+    texts = {
+        "plain": write(plan, Settings()),
+        "factory": write(plan, Settings(form="factory")),
+        "plain, bytecode = false": write(plan, Settings(bytecode=False)),
+    }
+    texts |= (
+        {}
+        if options.ours
+        else {form: text.format(base=options.base, req=options.framework) for form, text in FORMS.items()}
+    )
     print(f"{options.framework} on {options.base}{' (a stand-in)' if is_standin(options.base) else ''}")
     with tempfile.TemporaryDirectory() as folder:
         found = {
             form: built(text, f"envcheck-bench/{number}", folder) for number, (form, text) in enumerate(texts.items())
         }
     for form, (count, seconds) in found.items():
-        print(f"{form:24} {count / 1e6:9.1f} MB {seconds:7.1f} s {count / found['envcheck'][0]:6.2f} x")
+        busy = import_seconds(f"envcheck-bench/{list(found).index(form)}", name)
+        print(
+            f"{form:24} {count / 1e6:9.1f} MB {seconds:7.1f} s {count / found['plain'][0]:6.2f} x  import {busy:5.2f} s"
+        )
+    if options.index:
+        return
     floor = size(options.base) + unpacked(options.framework, options.python)
-    print(
-        f"{'base plus its wheels':24} {floor / 1e6:9.1f} MB; envcheck {100 * (found['envcheck'][0] / floor - 1):+.1f} %"
-    )
+    print(f"{'base plus its wheels':24} {floor / 1e6:9.1f} MB; plain {100 * (found['plain'][0] / floor - 1):+.1f} %")
     subprocess.run(
         ["docker", "rmi", "-f", *(f"envcheck-bench/{number}" for number in range(len(texts)))],
         check=False,

@@ -68,7 +68,7 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
     log = read_text(question.log) if question.log else ""
     error = "\n".join(part for part in (question.error, log if is_text(log) else "", text) if part)
     found = judged(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
-    found = _with_rest(_with_gaps(found, max(length, len(error))), select)
+    found = _with_gaps(found, max(length, len(error)))
     found = _with_wishes(_with_silence(found, question, log, length), question, host, matrix)
     return gate.demanded(found, host, require=require, gpus=question.gpus), host
 
@@ -114,18 +114,6 @@ def _with_gaps(found: Report, length: int) -> Report:
     if length > excerpts.MOST:
         why += f"; of more than {excerpts.MOST:,} other characters both ends, and between them what tells of a fault"
     return replace(found, unchecked=(*found.unchecked, Unchecked("the rest of the text", why)))
-
-
-def _with_rest(found: Report, select: Sequence[str]) -> Report:
-    """The report with a line that counts the rules that had nothing to say, so that a short report reads as it is."""
-    from compat import rules
-
-    told = {code for item in found.unchecked for code in item.what.split(", ")}
-    told |= {item.code for finding in found.findings for item in (finding, *finding.consequences)}
-    rest = len(set(rules.RULES) - told) - len(found.fine)
-    if select or rest < 1 or not found.fine:
-        return found
-    return replace(found, fine=(*found.fine, f"{rest} more checks found nothing, or are about what is not here"))
 
 
 def _demand_sense(question: Question) -> None:

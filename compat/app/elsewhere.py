@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from compat.plan import Answer, Plan
 
 
-def with_another_gpu(
-    answer: Answer, requirements: Sequence[str], machine: Host, matrix: Matrix
-) -> Answer:
+def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host, matrix: Matrix) -> Answer:
     """The answer with ``--gpu NAME`` as its first remedy, where the machine is known to have no GPU.
 
     The example is a GPU that the plan for no GPU in particular serves by itself, and the plan for it was found.

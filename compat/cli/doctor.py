@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
+from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
 from compat.render import REPORT_FORMATS
 
 
@@ -41,6 +41,7 @@ def command(
     ] = 5.0,
     wishing: WishOptions,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
+    detail: Detail,
     knowledge: Knowledge,
 ) -> int:
     """Find what does not fit on this machine, and what mends it.
@@ -77,5 +78,7 @@ def command(
 
         speech.say(steps(found, machine))
         return found.exit_code(threshold)
-    speech.say(render.report(found, machine, speech.format, colored=speech.colored))
+    speech.say(
+        render.report(found, machine, speech.format, colored=speech.colored, verbose=detail.verbose, quiet=speech.quiet)
+    )
     return found.exit_code(threshold)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from compat.cli.options import Formats, Knowledge, Speech, Texts, level
+from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, level
 from compat.render import REPORT_FORMATS
 
 
@@ -31,6 +31,7 @@ def command(
     ] = "",
     fix: Annotated[bool, typer.Option("--fix", help="Make the safe edits first; shown as a diff on stderr.")] = False,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
+    detail: Detail,
     knowledge: Knowledge,
 ) -> int:
     """Find conflicts in an existing Dockerfile, requirements, environment, compose, project or lock file.
@@ -49,5 +50,15 @@ def command(
         typer.echo(fix_files(files, matrix), nl=False, err=True)
     target = Target(hosts=tuple(host or ()), gpus=tuple(gpu or ()), driver=driver, arch=arch)
     found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()), target=target)
-    speech.say(render.report(found, facts.Host(), speech.format, colored=speech.colored, title="envcheck lint"))
+    speech.say(
+        render.report(
+            found,
+            facts.Host(),
+            speech.format,
+            colored=speech.colored,
+            title="envcheck lint",
+            verbose=detail.verbose,
+            quiet=speech.quiet,
+        )
+    )
     return found.exit_code(threshold)

@@ -73,13 +73,16 @@ class Speech:
 
     @property
     def colored(self) -> bool:
-        """Whether colours help: a terminal reads standard output and nobody objects."""
+        """Whether colours help: a terminal reads standard output, or FORCE_COLOR is set, and nobody objects.
+
+        An option outweighs the environment, and NO_COLOR outweighs FORCE_COLOR (https://no-color.org,
+        https://force-color.org).
+        """
         from os import environ
 
-        plain = (
-            self.no_color or self.output not in {"", "-"} or environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
-        )
-        return not plain and sys.stdout.isatty()
+        if self.no_color or self.output not in {"", "-"} or environ.get("NO_COLOR"):
+            return False
+        return bool(environ.get("FORCE_COLOR")) or (environ.get("TERM") != "dumb" and sys.stdout.isatty())
 
     def say(self, text: str) -> None:
         """Print the answer, or write it to ``--output``; no line at all for an answer without words."""
@@ -95,6 +98,15 @@ class Speech:
         """Say something beside the answer, on standard error."""
         if not self.quiet:
             sys.stderr.write(text + "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """How much of a report is told."""
+
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="All evidence with its places, and the sources.")] = (
+        False
+    )
 
 
 @dataclass(frozen=True, slots=True)

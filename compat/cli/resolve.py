@@ -9,6 +9,8 @@ from compat.lock import FORMATS
 
 if TYPE_CHECKING:
     from compat.app.plans import Reply
+    from compat.plan import Answer
+    from compat.render.ink import Ink
 
 
 def command(
@@ -64,8 +66,19 @@ def told(given: "tuple[Reply, ...]", format_: str, *, explain: bool = False, col
     pen = ink.ink(colored=colored)
     heads = [f"for {', '.join(reply.hosts)}:\n" if reply.hosts else "" for reply in given]
     return "\n\n".join(
-        head + as_text(reply.answer, pen=pen, explain=explain) for head, reply in zip(heads, given, strict=True)
+        head + as_text(reply.answer, pen=pen, explain=explain) + _install(reply.answer, pen)
+        for head, reply in zip(heads, given, strict=True)
     )
+
+
+def _install(answer: "Answer", pen: "Ink") -> str:
+    """The commands that install a plan, behind its text; nothing where there is no plan."""
+    from compat import lock
+
+    if answer.plan is None or answer.status != "plan":
+        return ""
+    head = pen("bold", f"Install it with Python {answer.plan.python}")
+    return "\n".join(["", "", head, *(pen("cyan", f"  $ {text}") for text in lock.commands(answer.plan))])
 
 
 def locked(given: "tuple[Reply, ...]", format_: str) -> str:

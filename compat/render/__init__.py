@@ -12,7 +12,16 @@ if TYPE_CHECKING:
 REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "github")
 
 
-def report(found: Report, host: Host, format: str, *, colored: bool = False, title: str = "envcheck doctor") -> str:  # noqa: A002
+def report(
+    found: Report,
+    host: Host,
+    format: str,  # noqa: A002
+    *,
+    colored: bool = False,
+    title: str = "envcheck doctor",
+    verbose: bool = False,
+    quiet: bool = False,
+) -> str:
     """A report in one of :data:`REPORT_FORMATS`; only the renderer that speaks is imported.
 
     Args:
@@ -21,11 +30,13 @@ def report(found: Report, host: Host, format: str, *, colored: bool = False, tit
         format: a name of :data:`REPORT_FORMATS`; text alone knows colour and the terminal's width.
         colored: whether to colour the text.
         title: the command that found it, as the first line of the text.
+        verbose: whether the text tells all evidence and sources too.
+        quiet: whether the text tells findings alone.
     """
     if format == "text":
         from compat.render import ink, text
 
-        return text.report(found, host, title=title, pen=ink.ink(colored=colored))
+        return text.report(found, host, title=title, pen=ink.ink(colored=colored), verbose=verbose, quiet=quiet)
     return _WRITERS[format](found, host)
 
 

@@ -37,15 +37,9 @@ def report(found: Report, host: Host) -> str:
 
 
 def _finding(finding: Finding) -> list[str]:
-    """A finding as a section that can be quoted by itself."""
+    """A finding as a section that can be quoted by itself: the cause and the command; what it rests on is folded."""
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     lines = [f"### {_WORDS[finding.severity]}: {escape(finding.title)}{sure}", "", escape(finding.detail), ""]
-    if finding.evidence:
-        lines += ["| fact | value | read from |", "| --- | --- | --- |"]
-        lines += [
-            f"| {item.fact} | {code(value_of(item.value))} | {escape(item.source)} |" for item in finding.evidence
-        ]
-        lines.append("")
     if finding.fix.text:
         lines += [f"**Fix.** {escape(finding.fix.text)}", ""]
     if finding.fix.commands:
@@ -54,8 +48,25 @@ def _finding(finding: Finding) -> list[str]:
     if finding.fix.unchecked:
         lines += [f"Not checked: {escape(finding.fix.unchecked)}.", ""]
     lines += [f"- hence: {escape(item.title)} (`{item.code}`)" for item in finding.consequences]
-    cited = " ".join([f"`{finding.code}`", escape("; ".join(finding.sources))]).rstrip()
-    return [*lines, f"<sub>{cited}</sub>", ""]
+    return [
+        *lines,
+        f"<details><summary><code>{finding.code}</code>: what it rests on</summary>",
+        "",
+        *_grounds(finding),
+    ]
+
+
+def _grounds(finding: Finding) -> list[str]:
+    """Evidence and sources, inside of what is folded."""
+    lines: list[str] = []
+    if finding.evidence:
+        lines += ["| fact | value | read from |", "| --- | --- | --- |"]
+        lines += [
+            f"| {item.fact} | {code(value_of(item.value))} | {escape(item.source)} |" for item in finding.evidence
+        ]
+        lines.append("")
+    lines += [f"- {escape(source)}" for source in finding.sources]
+    return [*lines, "", "</details>", ""]
 
 
 def _fence(lines: list[str]) -> str:

@@ -22,23 +22,35 @@ _FRAMEWORKS: Final = (
     "vllm",
 )
 NOTHING: Final = "Nothing found that does not fit."
+_SAID: Final = 3  # entries of what was not checked that a short report writes out
 UNCHECKED: Final = "Nothing could be checked: too little is known."
 _MARKS: Final = {"error": ("red bold", "✗"), "warning": ("yellow bold", "!"), "info": ("blue", "i")}
 
 
-def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: Ink | None = None) -> str:
-    """The whole report, worst first.
+def report(
+    found: Report,
+    host: Host,
+    *,
+    title: str = "envcheck doctor",
+    pen: Ink | None = None,
+    verbose: bool = False,
+    quiet: bool = False,
+) -> str:
+    """The report, worst first.
 
     Args:
         found: the findings with what fits and what was not checked.
         host: the machine that was judged, told in a few lines at the top.
         title: the command that asked.
         pen: how to draw.
+        verbose: whether all evidence, its places, the sources and each check without facts are told too.
+        quiet: whether the findings are all that is told.
     """
     pen = pen or Ink()
-    lines = [pen("bold", title), *machine(host, pen), ""]
-    for finding in found.findings:
-        lines += [*advice(finding, pen), ""]
+    told = [line for finding in found.findings for line in (*advice(finding, pen, verbose=verbose), "")]
+    if quiet:
+        return "\n".join(told[:-1])
+    lines = [pen("bold", title), *machine(host, pen), "", *told]
     lines += [pen("green", "✓ ") + one_line(text) for text in found.fine]
     if found.fine:
         lines.append("")
@@ -47,7 +59,7 @@ def report(found: Report, host: Host, *, title: str = "envcheck doctor", pen: In
         lines += [line for one in found.questions for line in (f"  $ {one.run}", *pen.wrap(one.decides, "      "))]
         lines.append("")
     if found.unchecked:
-        lines += [*(pen("dim", line) for line in _unchecked(found, pen)), ""]
+        lines += [*(pen("dim", line) for line in _unchecked(found, pen, verbose=verbose)), ""]
     lines.append(_closing(found, pen))
     lines += [pen("dim", line) for hint in _hints(found, host) for line in pen.wrap(hint, "", "  ")]
     return "\n".join(lines)
@@ -71,14 +83,17 @@ def _devices(host: Host) -> list[str]:
     return [f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def advice(finding: Finding, pen: Ink) -> list[str]:
-    """One finding: what, why, what was seen, what to do, what follows from it, where the knowledge is from."""
+def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
+    """One finding: what, why, what was seen, what to do, what follows from it.
+
+    In short, what was seen is one line; ``verbose`` tells all of it with its places, and where the knowledge is from.
+    """
     style, mark = _MARKS[finding.severity]
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""
     lines = [pen(style, one_line(f"{mark} {where}{finding.title}")) + pen("dim", f"  {finding.code}{sure}")]
     lines += pen.wrap(one_line(finding.detail), "    ")
-    lines += _evidence(finding, pen)
+    lines += _evidence(finding, pen) if verbose else _glimpse(finding, pen)
     if finding.fix.text:
         lines += _labelled("do", finding.fix.text, pen)
     lines += [" " * 10 + pen("cyan", one_line(f"$ {command}")) for command in finding.fix.commands]
@@ -86,7 +101,7 @@ def advice(finding: Finding, pen: Ink) -> list[str]:
         lines += _labelled("", f"not checked: {finding.fix.unchecked}", pen)
     for consequence in finding.consequences:
         lines += _labelled("hence", f"{consequence.title} ({consequence.code})", pen)
-    if finding.sources:
+    if finding.sources and verbose:
         lines += [pen("dim", line) for line in _labelled("from", _sources(finding), Ink(width=pen.width))]
     return lines
 
@@ -98,16 +113,26 @@ def _sources(finding: Finding, most: int = 3) -> str:
     return "; ".join(cited[:most]) + more
 
 
-def unchecked_of(found: Report) -> list[str]:
-    """What was not judged, an entry each: facts that nobody knows in one, everything else with its own reason."""
+def unchecked_of(found: Report, *, verbose: bool = True) -> list[str]:
+    """What was not judged, an entry each: facts that nobody knows in one, everything else with its own reason.
+
+    In short the facts are counted, for their names are those of a host file: what gives them all is named instead.
+    """
     said = [one_line(f"{item.what}: {item.why}") for item in found.unchecked if not item.fact]
     facts = {item.fact: len(item.names) for item in found.unchecked if item.fact}
-    return [*said, *([f"{_number(sum(facts.values()), 'check')} for want of {', '.join(facts)}"] if facts else [])]
+    if not facts:
+        return said
+    count = _number(sum(facts.values()), "check")
+    if verbose:
+        return [*said, f"{count} for want of {', '.join(facts)}"]
+    more = f"; {_number(len(said) - _SAID, 'other')}" if len(said) > _SAID else ""
+    return [*said[:_SAID], f"{count} for want of facts that `envcheck host` gives on the machine itself{more}"]
 
 
-def _unchecked(found: Report, pen: Ink) -> list[str]:
+def _unchecked(found: Report, pen: Ink, *, verbose: bool) -> list[str]:
     """The same under a heading, on the terminal's paper."""
-    return ["Not checked:", *(line for said in unchecked_of(found) for line in pen.wrap(said, "  ? ", "    "))]
+    entries = unchecked_of(found, verbose=verbose)
+    return ["Not checked:", *(line for said in entries for line in pen.wrap(said, "  ? ", "    "))]
 
 
 def machine(host: Host, pen: Ink) -> list[str]:
@@ -164,6 +189,14 @@ def _labelled(label: str, text: str, pen: Ink) -> list[str]:
     """A labelled paragraph of a finding, its further lines under its first."""
     first, *rest = pen.wrap(one_line(text), " " * 10)
     return [f"    {pen('bold', label.ljust(5))} {first.lstrip()}", *rest]
+
+
+def _glimpse(finding: Finding, pen: Ink) -> list[str]:
+    """What was seen on one line, as much of it as fits; text that was given is quoted where it decides alone."""
+    seen = ", ".join(f"{item.fact} = {value_of(item.value)}" for item in finding.evidence)
+    room = pen.width - 10
+    said = seen if len(seen) <= room else f"{seen[: room - 1]}…"
+    return ["    " + pen("bold", "seen  ") + one_line(said)] if said else []
 
 
 def _evidence(finding: Finding, pen: Ink) -> list[str]:

@@ -19,6 +19,7 @@ from compat.rules.preparation import prepared
 from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Rule
 from compat.rules.signals import recognise
+from compat.rules.stack import has_no_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,6 +104,8 @@ def _concerns(rule: type[Rule], case: Case) -> bool:
     """Whether a rule is about this kind of machine, as far as that is known."""
     platform = case.host.platform
     if rule.platforms and platform and platform not in rule.platforms:
+        return False
+    if rule.vendors and has_no_device(case.host):
         return False
     vendors = case.given("vendors") if rule.vendors else frozenset[str]()
     return not (vendors and not vendors & set(rule.vendors))

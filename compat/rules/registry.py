@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.rules.families import (
     abi,
+    absence,
     agreement,
     arch_libraries,
     arch_new,
@@ -102,6 +103,7 @@ RULES: Final[dict[str, type[Rule]]] = {
     **arch_libraries.RULES,
     **agreement.RULES,
     **builds.RULES,
+    **absence.RULES,
     **installations.RULES,
     **conflicts.RULES,
     **pairs.RULES,

@@ -122,6 +122,15 @@ def vendors_of(host: Host) -> frozenset[str]:
     return frozenset({"amd"}) if of_amd or tagged else frozenset()
 
 
+def has_no_device(host: Host) -> bool:
+    """Whether the machine itself is known to have no GPU, so that nothing that needs one can be its fault.
+
+    A container may hide the machine's, and neither WSL nor a Jetson shows its own on the PCI bus.
+    """
+    elsewhere = host.container or host.l4t or host.platform in {"wsl2", "darwin", "windows"}
+    return host.known("gpus") and not host.gpus and not elsewhere
+
+
 def installed(host: Host, matrix: Matrix) -> tuple[Installed, ...]:
     """Every framework that is known to be there."""
     return tuple(_frameworks(host, matrix))

@@ -56,13 +56,41 @@ def hostile_report():
 
 
 def test_text_tells_what_why_where_and_what_to_type():
-    text = render.report(REPORT, HOST, "text")
+    text = render.report(REPORT, HOST, "text", verbose=True)
     for words in (
         "2 x NVIDIA A100, Tesla T4", "✗ The driver is too old", "driver = 470.82.01  (/proc/driver/nvidia/version)", "$ sudo apt install nvidia-driver-580",
         "Runs on the CPU (cpu-fallback)", "(likely)", "✓ glibc 2.36 is new enough", "? driver branch: kernel log is not readable", "1 error, 1 warning.",
     ):  # fmt: skip
         assert words in text
     assert "\x1b" not in text
+
+
+def test_a_short_text_has_a_line_of_evidence_and_the_command_and_no_sources():
+    long, short = render.report(REPORT, HOST, "text", verbose=True), render.report(REPORT, HOST, "text")
+    root = REPORT.findings[0]
+    assert root.sources[0] in long
+    assert root.sources[0] not in short
+    assert "/proc/driver/nvidia/version" not in short
+    seen = [line for line in short.splitlines() if line.startswith("    seen  ")]
+    assert len(seen) == sum(bool(finding.evidence) for finding in REPORT.findings)
+    assert "driver = 470.82.01" in seen[0]
+    assert all(command in short for finding in REPORT.findings for command in finding.fix.commands)
+
+
+def test_a_quiet_text_is_findings_alone():
+    said = render.report(REPORT, HOST, "text", quiet=True)
+    assert said.startswith("✗ The driver is too old")
+    assert not any(words in said for words in ("envcheck doctor", "✓", "Not checked", "1 error"))
+    assert render.report(Report((), ("a fits",)), HOST, "text", quiet=True) == ""
+
+
+def test_markdown_shows_the_cause_and_folds_what_it_rests_on():
+    said = render.report(REPORT, HOST, "markdown")
+    shown = re.sub(r"<details>.*?</details>", "", said, flags=re.DOTALL)
+    assert "nvidia-driver-580" in shown
+    assert "read from" in said
+    assert "read from" not in shown
+    assert REPORT.findings[0].code in said
 
 
 def test_text_has_colour_only_when_asked():
@@ -81,7 +109,7 @@ def test_a_clean_report_says_so_and_counts_what_was_not_checked():
     )
     assert "no GPU" in text
     assert "Nothing found that does not fit. 3 could not be checked." in text
-    assert "2 checks for want of x" in text
+    assert "2 checks for want of facts that `envcheck host` gives" in text
 
 
 def test_where_nothing_was_checked_nothing_is_said_to_fit():
@@ -96,7 +124,7 @@ def test_where_nothing_was_checked_no_format_calls_it_fine(format_):
     said = render.report(nothing, facts.Host(), format_)
     assert "Nothing could be checked: too little is known." in said
     assert "does not fit" not in said
-    for known in (Report(), Report((), ("a fits",), nothing.unchecked)):
+    for known in (Report(judged=True), Report((), ("a fits",), nothing.unchecked)):
         assert "Nothing found that does not fit." in render.report(known, facts.Host(), format_)
 
 
@@ -105,7 +133,7 @@ WANTING = Report((), ("a",), (Unchecked.wanting("env", ["one", "two"]), Unchecke
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "html"])
 def test_facts_that_are_wanting_are_told_in_one_entry(format_):
-    said = " ".join(render.report(WANTING, facts.Host(), format_).split())
+    said = " ".join(render.report(WANTING, facts.Host(), format_, verbose=True).split())
     assert "3 checks for want of env, gpus" in said
     assert "is unknown" not in said
 
@@ -135,9 +163,11 @@ def test_addresses_stay_links_and_all_else_is_text(text, markdown):
     assert escape(text) == markdown
 
 
-def test_a_finding_without_sources_ends_with_its_code():
+def test_a_finding_without_sources_tells_its_code_in_what_is_folded():
     finding = Finding(code="root-user", severity="info", title="t", detail="d")
-    assert render.report(Report((finding,)), facts.Host(), "markdown").endswith("<sub>`root-user`</sub>")
+    said = render.report(Report((finding,)), facts.Host(), "markdown")
+    assert "<code>root-user</code>" in said
+    assert said.endswith("</details>")
 
 
 def test_a_bare_machine_is_told_what_to_ask_next():
@@ -157,7 +187,7 @@ def test_evidence_keeps_to_the_paper():
         detail="d",
         evidence=(Evidence("gpus", "none", ", ".join(["/sys/bus/pci/devices"] * 9)), Evidence("driver", "1", "nvml")),
     )
-    text = render.report(Report((finding,)), facts.host("t"), "text")
+    text = render.report(Report((finding,)), facts.host("t"), "text", verbose=True)
     assert max(map(len, text.splitlines())) <= 110
     assert "driver = 1  (nvml)" in text
     assert "no GPU" not in render.report(Report(), facts.host("t"), "text")

@@ -46,6 +46,18 @@ FAULTY = [
     ("wsl1", {"platform": "wsl1"}),
     ("wsl-no-gpu-device", {"platform": "wsl2", "device_nodes": []}),
     ("wsl-linux-driver-installed", {"platform": "wsl2", "driver_packages": ["nvidia-driver-550"]}),
+    ("no-gpu-here", {"gpus": [], "packages": {"torch": "2.9.1"}, "builds": {"torch": {"runtime": "cuda12.8"}}}),
+    ("no-gpu-here", {"gpus": [], "error": "RuntimeError: Found no NVIDIA driver on your system"}),
+    (
+        "no-gpu-here",
+        {
+            "container": "docker",
+            "gpus": [],
+            "env": {"NVIDIA_VISIBLE_DEVICES": "all"},
+            "packages": {"torch": "2.9.1"},
+            "builds": {"torch": {"runtime": "cuda12.8"}},
+        },
+    ),
     # health
     ("gpu-xid-fatal", {"xids": ["79"], "gpus": ADA}),
     ("gpu-xid-fatal", {"error": "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, GSP RPC timeout", "gpus": ADA}),

@@ -5,6 +5,12 @@ from __future__ import annotations
 from rule_cases import A100, ADA, BLACKWELL, NAVI, PASCAL, V100, card, library, radeon
 
 SOUND = [
+    ("no-gpu-here", {"gpus": [], "packages": {"torch": "2.9.1+cpu"}, "builds": {"torch": {"runtime": "cpu"}}}),
+    ("no-gpu-here", {"gpus": ADA, "packages": {"torch": "2.9.1"}, "builds": {"torch": {"runtime": "cuda12.8"}}}),
+    ("no-gpu-here", {"gpus": [], "platform": "wsl2", "error": "RuntimeError: Found no NVIDIA driver on your system"}),
+    ("no-driver", {"gpus": [], "error": "RuntimeError: Found no NVIDIA driver on your system"}),
+    ("wrong-vendor-build", {"gpus": [], "error": "torch.cuda.is_available() returns False"}),
+    ("cpu-only-build", {"gpus": [], "error": "torch.cuda.is_available() returns False"}),
     ("driver-nouveau-bound", {"gpus": ADA, "driver": "550.54"}),
     (
         "driver-module-not-loaded",

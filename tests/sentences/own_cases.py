@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Facts and messages for the doctor, as in tests/rules/rule_cases.py; "report" is a pasted text.
 DOCTOR = [
+    ("gate", {"gpus": [], "platform": "linux", "require": ["gpu"]}),
     ("message with many meanings", {"error": "torch.cuda.is_available() returns False", "platform": "linux"}),
     (
         "quoted report",

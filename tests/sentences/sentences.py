@@ -65,7 +65,7 @@ def _doctor(blocks, code, facts):
 def _whole(blocks, title, facts):
     """A question to the whole doctor, wishes and reports included; the first finding."""
     facts = dict(facts)
-    question = {name: facts.pop(name) for name in OPTIONS if name in facts}
+    question = {name: facts.pop(name) for name in (*OPTIONS, "require") if name in facts}
     text = facts.pop("report", "")
     report = (_examined(text, question) if text else _examined_host(facts, question)).findings
     others = [f"{item.code} ({item.severity}, {item.confidence})" for item in report[1:]]

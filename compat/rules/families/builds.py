@@ -9,7 +9,7 @@ import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, installed, on_platform, packages_of, vendors_of
+from compat.rules.stack import Installed, has_no_device, installed, on_platform, packages_of, vendors_of
 from compat.versions import major
 
 if TYPE_CHECKING:
@@ -110,6 +110,8 @@ class CpuOnlyBuild(Rule):
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A usable GPU is there and the installed build has no accelerator in it."""
+        if has_no_device(host):
+            return Fits("")
         heard = signals.pointing("cpu-only-build")
         if host.platform == "darwin":
             return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
@@ -201,6 +203,8 @@ class WrongVendorBuild(Rule):
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
+        if has_no_device(host):
+            return Fits("")
         vendors = {gpu.vendor for gpu in usable(host)}
         for item in installed(host, matrix):
             speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
