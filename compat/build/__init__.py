@@ -2,6 +2,6 @@
 
 from compat.build.images import Built, build_image
 from compat.build.outcome import Probe, Verification
-from compat.build.verification import LEVELS, probe, verify
+from compat.build.verification import LEVELS, clean, probe, verify
 
-__all__ = ["LEVELS", "Built", "Probe", "Verification", "build_image", "probe", "verify"]
+__all__ = ["LEVELS", "Built", "Probe", "Verification", "build_image", "clean", "probe", "verify"]

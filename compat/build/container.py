@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import stopping
 from compat.build.engine import SCRATCH
 from compat.errors import CannotCheckError
 from compat.lazy import dataclass
@@ -31,6 +33,10 @@ _ENVIRONMENT: Final = {
     "XDG_CACHE_HOME": SCRATCH + "/cache",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+LABEL: Final = "dev.envcheck.probe"
+_OWNER: Final = "dev.envcheck.owner"
+_MAKING: Final = 2.0
+# Seconds within which an engine that works has made a container that was asked for.
 # Seconds within which an engine that works has killed or removed a container.
 _GRACE: Final = 30
 # Bytes of a line that is not ended yet.
@@ -76,18 +82,24 @@ def run(
     Raises:
         CannotCheckError: if the engine refuses, or stops answering on the way.
     """
-    container = _created(client, image, command, limits)
+    name, container = f"envcheck-probe-{os.urandom(6).hex()}", None
     try:
+        container = _created(client, image, command, {**limits, "name": name, "labels": _labels(timeout)})
         return _ended(container, timeout, hear)
+    except (stopping.Stopped, KeyboardInterrupt):
+        if container is None:
+            _forget(client, name)
+        raise
     finally:
-        _remove(container)
+        if container is not None:
+            _remove(container)
 
 
 def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[str, Any]) -> Any:
     """A container that is not started yet.
 
     Its file system is read-only, so a home, caches and temporary files are sent to a folder in memory, wherever the
-    image would have them. The label lets whoever finds one left over (the machine lost power) know where it came from.
+    image would have them.
     """
     from docker.errors import APIError
 
@@ -97,7 +109,6 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
             command[1:],
             entrypoint=[command[0]],
             environment=_ENVIRONMENT,
-            labels={"dev.envcheck.probe": "1"},
             log_config=_LOG,
             **limits,
         )
@@ -199,6 +210,55 @@ def _remove(container: Any) -> None:
             raise _silent(error, container) from None
     except OSError as error:
         raise _silent(error, container) from None
+
+
+def _forget(client: Any, name: str) -> Any:
+    """Remove a container that a signal kept us from knowing: the engine may still be making it."""
+    from docker.errors import APIError
+
+    client.api.timeout, until = _GRACE, time.monotonic() + _MAKING
+    while time.monotonic() < until:
+        try:
+            return client.api.remove_container(name, force=True, v=True)
+        except APIError:
+            time.sleep(0.05)
+        except OSError:
+            return None
+    return None
+
+
+def clean(client: Any) -> tuple[str, ...]:
+    """Remove the probe containers of runs that are over, killed or cut off; their names."""
+    left = client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True)
+    over = [container for container in left if _is_over(container.labels)]
+    for container in over:
+        _remove(container)
+    return tuple(container.name for container in over)
+
+
+def _labels(timeout: float) -> dict[str, str]:
+    """When the run is over at the latest, and the process that waits for it."""
+    return {LABEL: f"{time.time() + timeout + 2 * _GRACE:.0f}", _OWNER: _process(os.getpid())}
+
+
+def _is_over(labels: Mapping[str, str]) -> bool:
+    """Whether nobody waits for a container any more: its process is gone, or, where that cannot be seen, its time."""
+    space, _, rest = labels.get(_OWNER, "").partition(" ")
+    number = rest.partition(" ")[0]
+    if number.isdigit() and space == _process(os.getpid()).partition(" ")[0]:
+        return _process(int(number)) != labels[_OWNER]
+    until = labels.get(LABEL, "")
+    return not until.isdigit() or time.time() > int(until)
+
+
+def _process(number: int) -> str:
+    """A process by its name space, number and time of start; empty where /proc tells none (proc(5), ``stat``)."""
+    try:
+        with open(f"/proc/{number}/stat", "rb") as stat:  # noqa: PTH123
+            start = stat.read(1024).rpartition(b")")[2].split()[19].decode()
+        return f"{os.readlink('/proc/self/ns/pid')} {number} {start}"  # noqa: PTH115
+    except (OSError, IndexError):
+        return ""
 
 
 def _silent(error: Exception, container: Any = None) -> CannotCheckError:

@@ -29,8 +29,12 @@ _DEVICE: Final = re.compile(
 )
 
 
-def connect(timeout: float) -> Any:
+def connect(timeout: float, patience: float = 10.0) -> Any:
     """A client of the engine that DOCKER_HOST or the default socket names.
+
+    Args:
+        timeout: seconds for each answer.
+        patience: seconds for the first one, which an engine that works gives at once.
 
     Raises:
         CannotCheckError: if no engine answers, with what to do.
@@ -39,8 +43,9 @@ def connect(timeout: float) -> Any:
     from docker.errors import DockerException
 
     try:
-        client = docker.from_env(timeout=int(timeout))
+        client = docker.from_env(timeout=max(1, int(min(timeout, patience))))
         client.ping()
+        client.api.timeout = int(timeout)
     except (DockerException, ValueError, OSError) as error:
         raise CannotCheckError(f"no container engine answers: {_silence(error)}", hint=_hint(str(error))) from None
     return client

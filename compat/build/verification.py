@@ -81,7 +81,7 @@ def verify(
     """
     _demand(level)
     engine.demand(gpus, memory)
-    client = engine.connect(timeout=timeout + 2 * _GRACE)
+    client = engine.connect(timeout=timeout + 2 * _GRACE, patience=min(10.0, timeout))
     try:
         found = engine.image_of(client, image)
         plan = plan or planned(found.labels or {}, found.attrs.get("Architecture", ""))
@@ -94,6 +94,19 @@ def verify(
         ended = _in_container(client, found, words, limits, limit, noted(hear))
         probes = _concluded(ended.lines, ended.status, timeout, ended.said)
         return _verification(image, level, probes, f"container of {image}")
+    finally:
+        client.close()
+
+
+def clean() -> tuple[str, ...]:
+    """Remove the containers that killed runs of :func:`verify` have left; their names.
+
+    Raises:
+        CannotCheckError: if no engine answers, or one of them stays.
+    """
+    client = engine.connect(timeout=_GRACE)
+    try:
+        return container.clean(client)
     finally:
         client.close()
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from compat.cli.options import Formats, ProbeOptions, Speech
+from compat.errors import InputError
 
 if TYPE_CHECKING:
     from compat.build import Verification
@@ -13,8 +14,9 @@ FORMATS = Formats("text", "json", "junit", "markdown", "github", "sarif", "html"
 
 
 def command(
-    image: Annotated[str, typer.Argument(metavar="IMAGE", help="Name or id of a local image.")],
+    image: Annotated[str, typer.Argument(metavar="IMAGE", help="Name or id of a local image.")] = "",
     *,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what killed runs have left, and do no more.")] = False,
     gpus: Annotated[str, typer.Option(metavar="GPUS", help="all, none, or device ids with commas.")] = "all",
     plan: Annotated[
         str, typer.Option(metavar="FILE", help="Stored plan to prove.  [default: the image's own label]")
@@ -38,6 +40,12 @@ def command(
     from compat.app.stored import stored
     from compat.render.ink import printable
 
+    if clean:
+        removed = build.clean()
+        speech.say("\n".join(f"removed {name}" for name in removed) or "nothing was left")
+        return 0
+    if not image:
+        raise InputError("no image was named", expected="envcheck verify IMAGE, or --clean")
     done = build.verify(
         image,
         level=probing.level,
