@@ -240,15 +240,17 @@ class Release:
     runtime: str = ""
 
 
+def of_runtime(matrix: Matrix, given: Release) -> tuple[Part, ...]:
+    """The builds of a release for its runtime, as far as it is known and there are any."""
+    found, wanted = builds.release(matrix, given.name, given.version), given.runtime
+    if not wanted:
+        return tuple(one for one in found if one.vendor != "cpu") or found
+    return tuple(one for one in found if f"{one.runtime}.".startswith(f"{wanted}.") or one.kind == wanted) or found
+
+
 def parts(matrix: Matrix, given: Release, world: Environment) -> tuple[Part, ...]:
     """The builds that a release may be: of its runtime, for the place and the Python, as far as those leave any."""
-    found = builds.release(matrix, given.name, given.version)
-    python = minor_of(world.python)
-    wanted = given.runtime
-    if wanted:
-        found = tuple(one for one in found if f"{one.runtime}.".startswith(f"{wanted}.") or one.kind == wanted) or found
-    else:
-        found = tuple(one for one in found if one.vendor != "cpu") or found
+    found, python = of_runtime(matrix, given), minor_of(world.python)
     found = tuple(one for one in found if is_at(one.build, world.place)) or found
     return tuple(one for one in found if not one.build.python or python in one.build.python) or found
 

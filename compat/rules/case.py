@@ -10,6 +10,7 @@ from compat.findings import Evidence
 from compat.lazy import dataclass
 from compat.rules.derived import DERIVED
 from compat.rules.rule import Fits
+from compat.rules.wanted import wanted
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -39,6 +40,8 @@ class Case:
             return self.host.value(name)
         if name.startswith("no_"):
             return self.host.absent(name.removeprefix("no_"))
+        if name == "wanted":
+            return wanted(self.host, self.matrix, self.signals, self.commands, self.wishes)
         if name in DERIVED:
             if name not in self.derived:
                 self.derived[name] = DERIVED[name](self.host, self.matrix)

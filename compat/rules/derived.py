@@ -20,4 +20,5 @@ DERIVED: Final[Mapping[str, Callable[[Host, Matrix], Any]]] = {
     "vendors": lambda host, _: stack.vendors_of(host),
     "world": lambda host, _: stack.world(host),
     "pairs": together.pairs,
+    "here": together.here,
 }

@@ -14,7 +14,6 @@ from compat.lazy import pattern
 from compat.rules.knowledge import is_version
 
 if TYPE_CHECKING:
-    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
 
@@ -51,7 +50,6 @@ def modern(python: str, matrix: Matrix) -> bool:
     return bool(served) and versions.release(python)[:2] >= min(versions.release(text)[:2] for text in served)
 
 
-def left_behind(host: Host, matrix: Matrix, signals: Hearing) -> bool:
+def left_behind(python: str, matrix: Matrix, signals: Hearing) -> bool:
     """Whether releases are offered, only not the wanted one, to an interpreter that is not what is too old."""
-    python = host.python or ""
     return standing(signals) in {"newer", "between"} and (not python or modern(python, matrix))

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING
 from compat.joints import packages as joint
 from compat.joints.build import lines_of, release
 from compat.joints.packages import Release
-from compat.joints.verdict import Clash, Unknown
+from compat.joints.verdict import Clash, Unknown, any_of
 from compat.lazy import dataclass
 from compat.names import normalise
-from compat.rules.stack import installed, packages_of, world
+from compat.rules.knowledge import cite
+from compat.rules.rule import Found
+from compat.rules.stack import cited_of, installed, packages_of, world
+from compat.versions import Environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from compat.facts import Host
     from compat.findings import Confidence
+    from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
 
@@ -51,12 +55,72 @@ class Pair:
         return self.verdict.why if isinstance(self.verdict, Unknown) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Here:
+    """An installed release that the matrix knows.
+
+    Attributes:
+        release: what is installed.
+        fact: the fact that gives its version.
+        published: its builds for the runtime that it is known to have.
+        parts: those of them for this system and Python, as far as there are any.
+    """
+
+    release: Release
+    fact: str
+    published: tuple[Part, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def label(self) -> str:
+        """``torch 2.7.0``."""
+        return f"{self.release.name} {self.release.version}"
+
+
+def here(host: Host, matrix: Matrix) -> tuple[Here, ...]:
+    """Every installed release with rows; not what conda installed, whose builds are others than those of the rows."""
+    facts, place = cited_of(host), world(host)
+    place = place if place.place else Environment("linux_x86_64", place.python)  # the likeliest, where nothing is said
+    foreign = {matrix.package(name) for name in host.conda_packages or {}} - {None}
+    known = (
+        Here(one, facts[one.name], published, joint.parts(matrix, one, place))
+        for one in _releases(host, matrix)
+        if matrix.package(one.name) not in foreign and (published := joint.of_runtime(matrix, one))
+    )
+    return tuple(known)
+
+
+def clashing(
+    items: Iterable[Here],
+    judge: Callable[[Part], Verdict],
+    matrix: Matrix,
+    *,
+    this: str,
+    facts: tuple[str, ...],
+    published: bool = False,
+) -> Found | None:
+    """The first installed release none of whose builds fits, as a finding.
+
+    Args:
+        items: what is installed.
+        judge: the joint, asked of one build.
+        matrix: what is true.
+        this: what the machine has, for the end of the sentence.
+        facts: the facts that say so.
+        published: ask all builds that were published, not only those for this system and Python.
+    """
+    for item in items:
+        found = any_of(judge(part) for part in (item.published if published else item.parts))
+        if isinstance(found, Clash):
+            return Found(detail=f"{found.why}; {this}.", facts=(*facts, item.fact), sources=cite(matrix, *found.rows))
+    return None
+
+
 def pairs(host: Host, matrix: Matrix) -> tuple[Pair, ...]:
     """Every pair of installed packages that can be judged, those that require each other first."""
-    here = _releases(host, matrix)
-    ours = world(host)
-    known = [one for one in here if release(matrix, one.name, one.version)]
-    tied = [(left, right) for left in here for right in _required(left, here, matrix)]
+    all_, ours = _releases(host, matrix), world(host)
+    known = [one for one in all_ if release(matrix, one.name, one.version)]
+    tied = [(left, right) for left in all_ for right in _required(left, all_, matrix)]
     both = [each for each in combinations(known, 2) if not {each, each[::-1]} & {*tied}]
     apart = [(left, right) for left, right in both if matrix.package(left.name) is not matrix.package(right.name)]
     return (

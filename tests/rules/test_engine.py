@@ -252,7 +252,7 @@ def test_every_rule_has_a_page(code):
     assert told.sources
 
 
-GIVEN = {"host", "matrix", "signals", "wishes", "commands"}
+GIVEN = {"host", "matrix", "signals", "wishes", "commands", "wanted"}
 TYPES = {
     "text": "str",
     "version": "str",

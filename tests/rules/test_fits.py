@@ -45,7 +45,7 @@ FINE = [
         "arch-too-old-for-build",
     ),
     (TORCH, "torch 2.9.1 (cuda12.8) is a GPU build", {"builds": {"torch": {"runtime": "cpu"}}}, "cpu-only-build"),
-    ({**TORCH, "glibc": "2.35"}, "glibc 2.35 is new enough for torch 2.9.1 (cuda12.8)", {"glibc": "2.17"}, "glibc-too-old"),
+    ({**TORCH, "glibc": "2.35"}, "glibc 2.35 is new enough for torch 2.9.1", {"glibc": "2.17"}, "glibc-too-old"),
     ({"gcc": "12.2.0", "cuda_toolkit": "12.8"}, "gcc 12.2.0 is accepted by the CUDA toolkit", {"gcc": "99.1"}, "host-compiler-unsupported"),
     (
         {"packages": {"torch": "2.9.1", "torchvision": "0.24.1"}},

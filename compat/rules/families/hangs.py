@@ -31,7 +31,7 @@ class DriverLibraryFaulty(Rule):
         ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'",),
     )
 
-    def check(self, driver_faults: dict[str, str]) -> Outcome:
+    def check(self, driver_faults: Mapping[str, str]) -> Outcome:
         """NVML or libcuda crashed, or ended the process that asked it."""
         told = "; ".join(f"{path} {what}" for path, what in driver_faults.items())
         return Found(detail=f"{told}.", facts=("driver_faults",)) if told else None

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.findings import Fix
+from compat.joints import libc
+from compat.joints.verdict import Clash, any_of
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import installed
+from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.together import clashing
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
-    from compat.matrix import Matrix, rows
+    from collections.abc import Mapping
+
+    from compat.facts import Gpu
+    from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.together import Here
 
 
-from compat.rules.families.platforms import candidates, wanted
+from compat.rules.wanted import candidates
 
 
 class GlibcTooOld(Rule):
@@ -43,57 +48,44 @@ class GlibcTooOld(Rule):
 
     def check(
         self,
-        host: Host,
         matrix: Matrix,
         signals: Hearing,
-        commands: tuple[str, ...],
-        wishes: tuple[str, ...],
+        wanted: Mapping[str, str],
+        here: tuple[Here, ...],
         glibc: str | None = None,
+        os: str | None = None,
     ) -> Outcome:
         """Glibc on the machine, or in the image, is below the floor of the wheel."""
-        have = glibc or self._of_system(host, matrix)
+        system = matrix.system(os or "")
+        have = glibc or (system.glibc if system else "")
+        facts = told(glibc=glibc) or told(os=os)
         need = signals.value("glibc_need") or self._of_wheel(signals)
         unknown = not is_version(have) and bool(signals.value("glibc_need"))
         if need and (unknown or (is_version(have) and versions.release(have) < versions.release(need))):
             shown = f"this system has {have}" if have else "this system is older"
             return Found(
                 detail=f"A library asks for glibc {need}; {shown}.",
-                facts=("glibc",) if glibc else ("os",) if host.os else (),
+                facts=facts,
             )
         if not is_version(have):
             return None
-        floors = self._floors(host, matrix, signals, commands, wishes)
-        for name, floor, row in floors:
-            if versions.release(have) < versions.release(floor):
-                detail = f"{name} needs glibc {floor}; this system has {have}."
-                return Found(detail=detail, facts=("glibc",) if glibc else ("os",), sources=cite(matrix, row))
-        return Fits(f"glibc {have} is new enough for {floors[0][0]}") if floors else None
+        this = f"this system has {have}"
+        for name, specifier in wanted.items():
+            found = any_of(libc.verdict(row, have) for row in candidates(matrix, name, specifier))
+            if isinstance(found, Clash):
+                return Found(
+                    detail=f"{found.why}; this system has {have}.", facts=facts, sources=cite(matrix, *found.rows)
+                )
+        this = f"this system has {have}"
+        found_here = clashing(here, lambda part: libc.verdict(part.build, have), matrix, this=this, facts=facts)
+        floors = [item.label for item in here if any(part.build.glibc for part in item.parts)]
+        return found_here or (Fits(f"glibc {have} is new enough for {floors[0]}") if floors else None)
 
     @staticmethod
     def _of_wheel(signals: Hearing) -> str:
         """The floor in the file name of a refused wheel: ``manylinux_2_28`` is glibc 2.28."""
         found = re.search(r"manylinux_(\d)_(\d+)", signals.value("wheel"))
         return f"{found[1]}.{found[2]}" if found else ""
-
-    @staticmethod
-    def _of_system(host: Host, matrix: Matrix) -> str:
-        """The C library that the system's release came with, where none was read."""
-        system = matrix.system(host.os or "")
-        return system.glibc if system else ""
-
-    @staticmethod
-    def _floors(
-        host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]
-    ) -> list[tuple[str, str, rows.Build]]:
-        """Lowest floor of what is asked for, and the floor of what is installed."""
-        found = []
-        for name, specifier in wanted(host, matrix, signals, commands, wishes).items():
-            rows = [row for row in candidates(matrix, name, specifier) if is_version(row.glibc)]
-            if rows:
-                lowest = min(rows, key=lambda row: versions.release(row.glibc))
-                found.append((f"{name}{specifier}", lowest.glibc, lowest))
-        own = [(item.label, item.row) for item in installed(host, matrix) if item.row and not item.inferred]
-        return found + [(label, row.glibc, row) for label, row in own if is_version(row.glibc)]
 
 
 class LibstdcxxTooOld(Rule):

@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as told
-import compat.rules.requirements as requirements
-import compat.versions as versions
+import compat.joints.platform as joint
+import compat.rules.commands as commanded
 from compat.findings import Fix
+from compat.joints import processor
+from compat.joints.platform import is_at
 from compat.lazy import pattern
-from compat.rules.knowledge import cite, is_version
+from compat.rules.knowledge import cite
 from compat.rules.offered import left_behind
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import installed, on_platform, packages_of, plain, platform_tag, row_of
+from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.stack import named
+from compat.rules.together import clashing
+from compat.rules.wanted import candidates
+from compat.versions import place_of
 
 if TYPE_CHECKING:
-    from compat.facts import Host
-    from compat.matrix import Matrix, rows
+    from collections.abc import Mapping
+
+    from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
+    from compat.rules.together import Here
+    from compat.versions import Environment
 
 
 # Processors that GPU packages are seldom published for.
 _RARE: Final = frozenset({"aarch64", "arm64", "ppc64le", "riscv64", "s390x", "i686"})
 
-_ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle"}
-
-# Distributions whose rows stand in the table of another one, marked with their own name.
-_BESIDE: Final = {"tensorflow-cpu": "tensorflow"}
-
-
-# The local part of a version, which a public release never carries (PEP 440).
-_LOCAL: Final = pattern(r"\+[\w.]+")
 
 # Packages of NVIDIA's own libraries, which conda's channels do not have for macOS.
 _OF_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-(?:nvcc|toolkit|version)|nvidia-[a-z]{2,12}-cu\d\d)\b")
 
-
-# Messages of an installer that found nothing which fits.
-_REFUSED: Final = (
-    "pip-none-found",
-    "unsupported-wheel",
-    "requires-python",
-    "uv-no-wheel",
-    "uv-no-platform",
-    "uv-no-python",
-    "uv-not-here",
-    "poetry-no-candidates",
-    "no-version-of",
-    "windows-only-linux",
-    "resolver-conflict-frameworks",
-)
 
 # Those of them that leave open whether the system or the Python is what has no wheel.
 _NOTHING_FITS: Final = (
@@ -62,55 +48,6 @@ _NOTHING_FITS: Final = (
     "unsupported-wheel",
     "no-version-of",
 )
-
-
-def wanted(
-    host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]
-) -> dict[str, str]:
-    """Package -> specifier that somebody tries to install, as far as the matrix knows the package."""
-    found: dict[str, str] = {}
-    texts = [*wishes, *(heard.values["requirement"] for heard in signals if heard.values.get("requirement"))]
-    for asked in filter(None, map(requirements.read, texts)):
-        found.setdefault(_ALIAS.get(asked.name, asked.name), asked.specifier)
-    for name, version in told.requirements(commands).items():
-        found.setdefault(_ALIAS.get(name, name), f"=={version}" if version else "")
-    if signals.get(*_REFUSED) and (not found or any(not spec for spec in found.values())):
-        for name, version in packages_of(host).items():
-            if not found or (name in found and not found[name]):
-                found[_ALIAS.get(name, name)] = f"=={plain(version)}"
-    return {name: spec for name, spec in found.items() if published(matrix, name)}
-
-
-def published(matrix: Matrix, name: str) -> tuple[rows.Build, ...]:
-    """All rows of a distribution; of ``tensorflow-cpu`` its own, which has files for other systems."""
-    if name not in _BESIDE:
-        return matrix.builds(name)
-    return tuple(row for row in matrix.builds(_BESIDE[name]) if row.distribution == name)
-
-
-def candidates(matrix: Matrix, name: str, specifier: str) -> list[rows.Build]:
-    """Rows of the releases that a specifier admits, of the variant alone that a local tag such as ``+cu118`` names."""
-    plain_specifier = _LOCAL.sub("", specifier)
-    known = published(matrix, name)
-    rows = [row for row in known if admitted(plain_specifier, row.version)] if specifier else _lately(known)
-    tag = specifier.rpartition("+")[2] if specifier.startswith("==") and "+" in specifier else ""
-    return [row for row in rows if tag and row.local == tag] or rows
-
-
-def _lately(rows: tuple[rows.Build, ...]) -> list[rows.Build]:
-    """Rows without those for any system, if later series are for certain systems only: old sources serve none."""
-    dated = [(versions.release(row.version)[:2], row) for row in rows if is_version(row.version)]
-    free = [series for series, row in dated if "any" in row.platforms]
-    bound = [(series, row) for series, row in dated if row.platforms and "any" not in row.platforms]
-    newest = max((series for series, _ in bound), default=())
-    return [row for _, row in bound] if free and newest > max(free) else list(rows)
-
-
-def admitted(specifier: str, version: str) -> bool:
-    """Whether a specifier admits a release; ``==2.8`` stands for any 2.8.x only when 2.8.0 is not published."""
-    return requirements.admits(specifier, version) is True or (
-        specifier.startswith("==") and versions.same_release(version, specifier[2:])
-    )
 
 
 def _made_for(wheel: str, here: str) -> bool:
@@ -137,67 +74,76 @@ class PlatformUnsupported(Rule):
     def check(
         self,
         platform: str,
-        host: Host,
         matrix: Matrix,
         signals: Hearing,
         commands: tuple[str, ...],
-        wishes: tuple[str, ...],
+        wanted: Mapping[str, str],
+        here: tuple[Here, ...],
+        installed: tuple[Installed, ...],
+        world: Environment,
+        arch: str | None = None,
+        python: str | None = None,
+        os: str | None = None,
     ) -> Outcome:
-        """The release that is asked for was published for other systems only."""
-        asked = wanted(host, matrix, signals, commands, wishes)
+        """The release that is asked for, or is installed, was published for other systems only."""
+        cited = told(platform=platform, arch=arch)
         gone = "no-version-of" in signals
-        for name, specifier in asked.items():
+        for name, specifier in wanted.items():
             rows = candidates(matrix, name, specifier)
             if not rows and gone and platform in {"windows", "darwin"}:
                 return Found(detail=f"There is no {name}{specifier} for {platform}.", facts=("platform",))
-            if rows and not any(on_platform(row, host) for row in rows):
+            if rows and not any(is_at(row, world.place) for row in rows):
                 platforms = sorted({item for row in rows for item in row.platforms})
-                detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {platform_tag(host)}."
-                return Found(
-                    detail=detail,
-                    facts=tuple(item for item in ("platform", "arch") if host.value(item)),
-                    sources=cite(matrix, rows[-1]),
-                )
+                detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {world.place}."
+                return Found(detail=detail, facts=cited, sources=cite(matrix, rows[-1]))
         if "no-nccl-built" in signals and platform in {"windows", "darwin"}:
             return Found(detail=f"torch has no collective library for GPUs on {platform}.", facts=("platform",))
+        found = clashing(
+            here,
+            lambda part: joint.verdict(part.build, world.place),
+            matrix,
+            this=f"this is {world.place.rstrip('_')}",
+            facts=cited,
+            published=True,
+        )
         return (
-            self._macos(host, matrix, signals)
-            or self._wheel(host, signals)
-            or self._variant(host, matrix, commands)
+            self._macos(os, installed, signals)
+            or self._wheel(world.place, cited, signals)
+            or self._variant(world.place, matrix, commands)
             or self._nvidia_only(platform, signals)
-            or self._wsl(platform, signals, wheel=any(item.rocm for item in installed(host, matrix)))
-            or self._refused(host, matrix, signals, asked)
+            or self._wsl(platform, signals, wheel=any(item.rocm for item in installed))
+            or (replace(found, severity="warning", confidence="likely") if found else None)  # compiled here, perhaps
+            or self._refused(platform, arch, python, matrix, signals, wanted)
         )
 
     @staticmethod
-    def _wheel(host: Host, signals: Hearing) -> Outcome:
+    def _wheel(here: str, cited: tuple[str, ...], signals: Hearing) -> Outcome:
         """The file name of a refused wheel names another system or processor."""
         wheel = signals.value("wheel")
         tag = wheel.removesuffix(".whl").rpartition("-")[2]
-        here = platform_tag(host)
         system = next((name for name in ("linux", "win", "macosx") if name in tag), "")
         if not system or not here or tag.startswith("any"):
             return None
-        processor = here.partition("_")[2] if host.arch else ""
+        processor = here.partition("_")[2] if "arch" in cited else ""
         other = processor and not tag.endswith((processor, "universal2"))
         if here.startswith(system) and not other:
             return Fits(f"the wheel that was refused is for {tag}") if processor else None
         return Found(
             detail=f"The wheel is for {tag}; this is {here.rstrip('_')}.",
-            facts=tuple(item for item in ("platform", "arch") if host.value(item)),
+            facts=cited,
         )
 
     @staticmethod
-    def _variant(host: Host, matrix: Matrix, commands: tuple[str, ...]) -> Outcome:
+    def _variant(place: str, matrix: Matrix, commands: tuple[str, ...]) -> Outcome:
         """The index that a command names has nothing for this system."""
-        variant = told.index_variant(commands)
+        variant = commanded.index_variant(commands)
         if variant in {"", "cpu"}:
             return None  # before the builds are read: there are hundreds of them
         rows = [row for row in matrix.builds("torch") if row.variant == variant]
-        if not rows or any(on_platform(row, host) for row in rows):
+        if not rows or any(is_at(row, place) for row in rows):
             return None
         platforms = sorted({item for row in rows for item in row.platforms})
-        detail = f"The index {variant} has torch for {', '.join(platforms)}; this is {platform_tag(host)}."
+        detail = f"The index {variant} has torch for {', '.join(platforms)}; this is {place}."
         return Found(detail=detail, facts=("platform",), sources=cite(matrix, rows[-1]))
 
     @staticmethod
@@ -228,36 +174,44 @@ class PlatformUnsupported(Rule):
         return Found(detail=detail, facts=("platform",), confidence="likely", sources=(page,))
 
     @staticmethod
-    def _refused(host: Host, matrix: Matrix, signals: Hearing, asked: dict[str, str]) -> Outcome:
+    def _refused(
+        platform: str,
+        arch: str | None,
+        python: str | None,
+        matrix: Matrix,
+        signals: Hearing,
+        asked: Mapping[str, str],
+    ) -> Outcome:
         """Nothing fits, for a package that the matrix does not know on this platform; or all that is asked for fits."""
-        usual = host.platform in {"linux", "wsl2"} and host.arch in {None, "x86_64", "amd64"}
-        here = platform_tag(host).rstrip("_")
-        if left_behind(host, matrix, signals):
+        usual = platform in {"linux", "wsl2"} and arch in {None, "x86_64", "amd64"}
+        place = place_of(platform, arch or "")
+        here = place.rstrip("_")
+        if left_behind(python or "", matrix, signals):
             detail = f"Other releases are offered for {here}, the one that is asked for is not."
             return Fits("") if usual else Found(detail=detail, facts=("platform",), confidence="likely")
         known = [candidates(matrix, name, specifier) for name, specifier in asked.items()]
         open_ended = "pip-none-found" in signals and not all(asked.values())
-        if known and all(any(on_platform(row, host) for row in rows) for rows in known):
-            if open_ended and host.arch in _RARE and not host.python:
+        if known and all(any(is_at(row, place) for row in rows) for rows in known):
+            if open_ended and arch in _RARE and not python:
                 detail = f"Nothing is offered for {here}."
                 return Found(detail=detail, facts=("arch",), confidence="possible", severity="warning")
             if open_ended:
                 return None
-            return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {host.platform}")
+            return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {platform}")
         if usual or not signals.get(*_NOTHING_FITS) or _made_for(signals.value("wheel"), here):
             return None
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
 
     @staticmethod
-    def _macos(host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+    def _macos(os: str | None, installed: tuple[Installed, ...], signals: Hearing) -> Outcome:
         """MacOS below what the build's GPU backend needs."""
-        found = re.fullmatch(r"macos(\d[\d.]*)", host.os or "")
+        found = re.fullmatch(r"macos(\d[\d.]*)", os or "")
         heard = signals.get("mps-macos")
         if not heard:
             return None
         here = f"macOS {found[1]}" if found else "this macOS"
-        item = next((item for item in installed(host, matrix) if item.name == "torch"), None)
+        item = named(installed, "torch")
         build = item.label if item else "this PyTorch"
         return Found(
             detail=f"The Metal backend of {build} needs a newer release than {here}.",
@@ -282,24 +236,22 @@ class CpuInstructionsMissing(Rule):
     asks = ("cpu_flags", "cpu", "packages")
     remedy = Fix("Give the virtual machine the processor model host, or use another host or a build without them.")
 
-    def check(self, host: Host, matrix: Matrix, cpu_flags: tuple[str, ...]) -> Outcome:
+    def check(
+        self, here: tuple[Here, ...], matrix: Matrix, cpu_flags: tuple[str, ...], arch: str | None = None
+    ) -> Outcome:
         """A feature that the build needs (AVX for TensorFlow and jaxlib) is not among the processor's."""
-        if host.arch not in {None, "x86_64", "amd64"}:
+        if arch not in {None, "x86_64", "amd64"}:
             return None
-        for item in installed(host, matrix):
-            row = item.row or row_of(matrix, item.name, item.version, "", host)
-            missing = [flag for flag in (row.cpu if row else ()) if flag not in cpu_flags]
-            if missing:
-                return Found(
-                    detail=f"{item.label} needs {', '.join(missing)}.",
-                    facts=("cpu_flags", item.fact),
-                    sources=cite(matrix, row),
-                )
-        return (
-            Fits("the processor has what the builds need")
-            if any(item.row and item.row.cpu for item in installed(host, matrix))
-            else None
+        flags = frozenset(cpu_flags)
+        found = clashing(
+            here,
+            lambda part: processor.verdict(part.build, flags),
+            matrix,
+            this="this one lacks them",
+            facts=("cpu_flags",),
         )
+        needing = any(part.build.cpu for item in here for part in item.parts)
+        return found or (Fits("the processor has what the builds need") if needing else None)
 
 
 RULES = family(PlatformUnsupported, CpuInstructionsMissing)

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
+import compat.joints.python as joint
 import compat.rules.commands as told
 from compat import versions
 from compat.findings import Fix
+from compat.joints.platform import is_at
 from compat.rules.knowledge import cite, is_version
 from compat.rules.offered import left_behind, standing
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.together import clashing
 
 if TYPE_CHECKING:
-    from compat.facts import Host
+    from collections.abc import Mapping
+
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.together import Here
+    from compat.versions import Environment
 
 
-from compat.rules.families.platforms import candidates, wanted
-from compat.rules.stack import on_platform
+from compat.rules.wanted import candidates
+
+_USUAL: Final = "linux_x86_64"  # what a machine that does not say what it is most likely is
 
 
 def short(python: str) -> str:
@@ -45,36 +53,41 @@ class PythonUnsupported(Rule):
     def check(
         self,
         python: str,
-        host: Host,
         matrix: Matrix,
         signals: Hearing,
         commands: tuple[str, ...],
-        wishes: tuple[str, ...],
+        wanted: Mapping[str, str],
+        here: tuple[Here, ...],
+        world: Environment,
     ) -> Outcome:
         """None of the releases that are asked for was published for the interpreter's minor version."""
         tag = re.search(r"-cp(\d)(\d{1,2})-", signals.value("wheel"))
         if tag and f"{tag[1]}.{tag[2]}" == short(python):
             return None  # another system's wheel, or the pip of another Python
-        asked = wanted(host, matrix, signals, commands, wishes)
-        for name, specifier in asked.items():
+        for name, specifier in wanted.items():
             published = candidates(matrix, name, specifier)
-            rows = [row for row in published if on_platform(row, host)] or published
+            rows = [row for row in published if is_at(row, world.place or _USUAL)] or published
             offered = sorted({item for row in rows for item in row.python}, key=_python_key)
             if rows and offered and short(python) not in offered:
                 fix = Fix(f"Use Python {offered[-1]}.", (f"uv venv --python {offered[-1]}",))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
                 return Found(detail=detail, facts=("python",), fix=fix, sources=cite(matrix, rows[-1]))
-        if left_behind(host, matrix, signals) and standing(signals) == "newer":
+        this = f"this is {short(python)}"
+        found = clashing(
+            here, lambda part: joint.verdict(part.build, python), matrix, this=this, facts=("python",), published=True
+        )
+        if found:  # it may have been compiled here
+            return replace(found, severity="warning", confidence="likely")
+        if left_behind(python, matrix, signals) and standing(signals) == "newer":
             return Fits("")
         refused = self._wheel(python, signals) or self._variant(python, matrix, commands)
-        if refused or ("pip-none-found" in signals and not all(asked.values())):
+        if refused or ("pip-none-found" in signals and not all(wanted.values())):
             return refused  # the installer itself found nothing that fits among all releases of its day
-        return self._fits(host, asked, matrix)
+        return self._fits(python, wanted, matrix)
 
     @staticmethod
-    def _fits(host: Host, asked: dict[str, str], matrix: Matrix) -> Outcome:
+    def _fits(python: str, asked: Mapping[str, str], matrix: Matrix) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
-        python = host.python or ""
         known = {name: candidates(matrix, name, specifier) for name, specifier in asked.items()}
         if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
             return None
