@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from compat.app import gate, hosts
 from compat.app.elsewhere import with_another_gpu
-from compat.app.files import is_text, only_once, read_text, shown
+from compat.app.files import is_text, only_once, read_log, shown
 from compat.commands import Asking, written
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
@@ -60,14 +60,17 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
         InputError: if the question contradicts itself or names what cannot be read.
     """
     from compat import rules
+    from compat.reading.commands import typed
 
     _demand_sense(question)
     select, ignore = codes(question.select, rules.RULES), codes(question.ignore, rules.RULES)
     require = gate.required(question.require)
     host, text, length = _patient(question, matrix)
-    log = read_text(question.log) if question.log else ""
+    log = read_log(question.log) if question.log else ""
     error = "\n".join(part for part in (question.error, log if is_text(log) else "", text) if part)
-    found = judged(host, matrix, error=error, wishes=question.wishes, select=select, ignore=ignore)
+    found = judged(
+        host, matrix, error=error, wishes=question.wishes, commands=typed(error), select=select, ignore=ignore
+    )
     found = _with_gaps(found, max(length, len(error)))
     found = _with_wishes(_with_silence(found, question, log, length), question, host, matrix)
     return gate.demanded(found, host, require=require, gpus=question.gpus), host

@@ -46,6 +46,18 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
     return raw.decode("utf-16" if wide else "utf-8-sig", "replace")
 
 
+def read_log(name: str) -> str:
+    """The text of a log or a report; see :func:`read_text`.
+
+    Raises:
+        InputError: also if it holds null bytes as programs and archives do.
+    """
+    text = read_text(name)
+    if "\x00" in text and not is_text(text):
+        raise InputError("is a binary file", where=shown(name), expected="a log or a report, as text")
+    return text
+
+
 def is_text(text: str) -> bool:
     """Whether decoded bytes were a text: what is not has control characters and undecodable bytes everywhere.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.app.files import is_text, read_text
+from compat.app.files import is_text, read_log
 from compat.errors import InputError
 from compat.facts import Fact, Host, Unknown
 
@@ -82,7 +82,7 @@ def from_report(name: str, matrix: Matrix) -> tuple[Host, str, int]:
     """
     from compat import reading
 
-    text = read_text(name)
+    text = read_log(name)
     if not is_text(text):
         return Host({}), "", -1
     found = reading.read(text)

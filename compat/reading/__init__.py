@@ -1,8 +1,9 @@
 """Pasted program output -> facts.
 
 :func:`read` takes any text: a report, several, or an issue body with prose around them. The text is cleaned
-(:mod:`~compat.reading.damage`), laid out (:mod:`~compat.reading.page`), read by every format that betrays itself
-(:mod:`~compat.reading.programs`), and the claims are weighed (:mod:`~compat.reading.merge`).
+(:mod:`~compat.reading.damage`), laid out (:mod:`~compat.reading.page`), and read by every format that betrays itself
+(:mod:`~compat.reading.programs`); its paths tell the rest (:mod:`~compat.reading.paths`); then the claims are weighed
+(:mod:`~compat.reading.merge`). What people write in free sentences states nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from compat.excerpts import speaks, telling
 from compat.facts import Host
 from compat.lazy import dataclass
+from compat.reading.commands import typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +70,7 @@ class Reading:
             return text
         lines = telling(text.replace("\r\n", "\n").replace("\r", "\n"))
         beside = (line for number, line in lines if number not in self.own)
-        return "\n".join(line for line in beside if _speaks(line) or _PROSE.search(line[:_LONGEST]))
+        return "\n".join(line for line in beside if _speaks(line) or _PROSE.search(line[:_LONGEST]) or typed(line))
 
 
 def read(text: str) -> Reading:
@@ -77,6 +79,7 @@ def read(text: str) -> Reading:
     >>> read("Driver Version: 535.54.03  CUDA Version: 12.2 | NVIDIA-SMI").host["driver"]
     '535.54.03'
     """
+    from compat.reading import paths
     from compat.reading.merge import merge
     from compat.reading.page import Page
     from compat.reading.programs import COLUMNS, PROGRAMS
@@ -87,7 +90,7 @@ def read(text: str) -> Reading:
     marks = {program.NAME: tuple(program.recognise(page, found)) for program in PROGRAMS.values()}
     claims, unread = _claims(page, found, marks)
     own = _own(page, found, claims)
-    host, disputed = merge(claims)
+    host, disputed = merge([*claims, *paths.facts(page)])
     spoke = {claim.program for claim in claims}
     names = tuple(p.NAME for p in PROGRAMS.values() if marks[p.NAME] or p.NAME in spoke)
     return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]), own)

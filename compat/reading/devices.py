@@ -31,7 +31,7 @@ _NOT_A_NAME = re.compile(
     r"(?i)^(?:no\b|not\b|none|n/?a\b|cpu\b|could not|unknown|yes|true|false|0x|\[|<|/|\$|available|error|failed"
     r"|invalid)"
     r"|\b(?:is|are|was|has|have|that|this|there|says?|saying|the|my|your|for|because|when)\b"
-    r"|nvidia-smi|\bgpus?\b.*[?]$|X\s+NODE|^X\b"
+    r"|nvidia-smi|\bgpus?\b.*[?]$|X\s+NODE|^X\b|[={}]|\.\w+\(|^(?:import|from|print|def|return)\b"
 )
 # Series names, and the bare models people write: A100, L4, V100, K80, T4, H200, B200, GB200.
 _NVIDIA: Final = (
@@ -74,7 +74,7 @@ def gfx(value: str) -> str:
 
 def device(value: str, **known: str) -> Gpu | None:
     """A GPU from its printed name and what stands in parentheses behind it; ``None`` if that is no name."""
-    name = _HEAD.sub("", _BYTES.sub(r"\1", value.strip(" \"'|,;")))
+    name = _HEAD.sub("", _BYTES.sub(r"\1", value.strip(" \"'|,;#")))
     target = known.get("target", "")
     if found := _ARCH.search(name):
         target = target or sm(*found.groups())

@@ -88,6 +88,9 @@ _READERS: Final[Mapping[str, Callable[[str], dict[str, Any]]]] = {
     "paddle_kernels": lambda text: {"builds": {"paddlepaddle": {"kernels": tuple(map(_target, text.split()))}}},
     "kernels": lambda text: {"kernels": re.findall(r"(?:sm|compute)_\d{2,3}[af]?|gfx[0-9a-f]{3,4}", text)},
     "library": lambda text: {"libraries": [Library(name=text.strip("'\"."))]},
+    "torch": lambda text: {"packages": {"torch": text}},
+    "numpy": lambda text: {"packages": {"numpy": text}},
+    "xformers_torch": lambda text: {"builds": {"xformers": {"torch": text}}},
     "gcc": _plain("gcc"),
     "python_version": _plain("python"),
 }
@@ -135,6 +138,8 @@ def _merge(stated: dict[str, Any], news: dict[str, Any]) -> None:
                 stated["builds"][package] = {**given, **stated["builds"].get(package, {})}
         elif name == "libraries":
             stated["libraries"].extend(value)
+        elif name == "packages":
+            stated["packages"] = {**value, **stated.get("packages", {})}
         elif name == "kernels":
             stated["builds"].setdefault("torch", {}).setdefault("kernels", tuple(value))
         else:

@@ -31,7 +31,12 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
     merged = {**stated, **{name: reading for name, reading in readings.items() if isinstance(reading, Fact)}}
     unknown = {name: reading for name, reading in readings.items() if name not in merged}
     merged.update(unknown)
-    for name, merge in (("builds", _builds), ("gpus", _gpus), ("libraries", _libraries)):
+    for name, merge in (
+        ("builds", _builds),
+        ("gpus", _gpus),
+        ("libraries", _libraries),
+        ("packages", _packages),
+    ):
         ours, theirs = readings.get(name), stated.get(name)
         if isinstance(ours, Fact) and isinstance(theirs, Fact) and ours.value:
             merged[name] = Fact(merge(ours.value, theirs.value), f"{ours.source}; {theirs.source}")
@@ -59,6 +64,11 @@ def _gpus(ours: tuple[Gpu, ...], theirs: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     named = {gpu.name: gpu for gpu in theirs}
     only = theirs[0] if len(theirs) == 1 and not theirs[0].name and len({gpu.name for gpu in ours}) == 1 else None
     return tuple(_filled(gpu, found) if (found := named.get(gpu.name) or only) else gpu for gpu in ours)
+
+
+def _packages(ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:
+    """The packages that were read, and below them those that a message names."""
+    return {**theirs, **ours}
 
 
 def _libraries(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:

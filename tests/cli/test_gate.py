@@ -17,15 +17,23 @@ def asked(envcheck, *words):
     return code, json.loads(out)
 
 
-@pytest.mark.parametrize("body", [b"", b"  \n\n", bytes(range(256)) * 64])
 @pytest.mark.parametrize("option", ["--report", "--log"])
-def test_an_empty_or_binary_text_is_no_pass(envcheck, host_file, tmp_path, body, option):
+def test_a_binary_file_is_refused(envcheck, tmp_path, option):
+    (tmp_path / "said").write_bytes(bytes(range(256)) * 64)
+    code, out, told = envcheck("doctor", option, str(tmp_path / "said"))
+    assert (code, out) == (2, "")
+    assert "binary file" in told
+
+
+@pytest.mark.parametrize("body", [b"", b"  \n\n"])
+@pytest.mark.parametrize("option", ["--report", "--log"])
+def test_an_empty_text_is_no_pass(envcheck, host_file, tmp_path, body, option):
     (tmp_path / "said").write_bytes(body)
     machine = ("--host", host_file(HEALTHY)) if option == "--log" else ()
     code, document = asked(envcheck, option, str(tmp_path / "said"), *machine)
     assert (code, document["summary"]["ok"]) == (3, None)
     assert document["findings"] == []
-    assert any("is no text" in item["why"] or "is empty" in item["why"] for item in document["unchecked"])
+    assert any("is empty" in item["why"] for item in document["unchecked"])
 
 
 def test_a_host_file_that_says_nothing_is_no_pass(envcheck, host_file):

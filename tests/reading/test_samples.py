@@ -18,7 +18,19 @@ HERE = Path(__file__).parent
 SAMPLES = sorted((HERE / "samples").glob("*.txt"))
 REAL = sorted((HERE / "real").glob("*.txt"))
 
-SELDOM = {"platform", "libc", "env", "conda_packages", "builds", "cpu_flags", "os_name", "gcc", "clang", "cmake"}
+SELDOM = {
+    "platform",
+    "libc",
+    "env",
+    "conda_packages",
+    "builds",
+    "cpu_flags",
+    "python_environment",
+    "os_name",
+    "gcc",
+    "clang",
+    "cmake",
+}
 """Facts a sample need not state although its text does: by-products that other tests are about."""
 
 

@@ -55,6 +55,8 @@ _PADDLE = re.compile(r"\bPaddle(?:Paddle)?(?:-gpu)?\s*[:=]?\s*v?(\d+\.\d+[\w.]*)
 _DRIVER = re.compile(r"(?:\bdriver(?: version)?|驱动(?:版本)?)\s*:?\s*v?(\d{3}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 _BEHIND = re.compile(r"\s*\((\d{3}\.\d{2,3}(?:\.\d{2})?)\)\s*$")
 _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
+# A field of nvidia-smi's head that stands alone, in its own spelling: what the driver supports, no toolkit.
+_CEILING = re.compile(r"\s*\|?\s*CUDA Version: \d{1,2}\.\d{1,2}\s*\|?\s*")
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
 _KIND = re.compile(r"^(?:GPU|显卡)?\s*(?:型号|model)\s*:?\s*", re.IGNORECASE)
@@ -102,6 +104,9 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
     value = _answer(pair)
     if values.empty(value):
         return
+    if _is_ceiling(pair):
+        yield from _smi(value)
+        return
     told = f"{pair.head} {value}".lower()
     if ("nvidia-smi" in told or "driver" in pair.head.lower()) and "nvcc" not in told:
         yield from _smi(value)
@@ -120,6 +125,12 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
         yield Claim("cuda_toolkit", found.group(1), weight=Weight.HAND)
     if cudnn:
         yield Claim("cudnn", cudnn.group(1), weight=Weight.HAND)
+
+
+def _is_ceiling(pair: Pair) -> bool:
+    """Whether a line is nvidia-smi's own; beside a cuDNN it belongs to a list of what is installed."""
+    near = [pair.page.text_at(at).lower() for at in range(pair.index - 3, pair.index + 4)]
+    return _CEILING.fullmatch(pair.page.text_at(pair.index)) is not None and not any("cudnn" in text for text in near)
 
 
 def _smi(value: str) -> Iterator[Claim]:

@@ -1,0 +1,89 @@
+r"""What paths, prompts and names of compiled files tell of the machine that printed them.
+
+::
+
+    File "/home/me/venv/lib/python3.10/site-packages/torch/__init__.py", line 6    Linux, Python 3.10, a venv
+    PS C:\Users\me>                                                                Windows
+    flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol            Linux, x86_64, Python 3.11
+    5.15.153.1-microsoft-standard-WSL2                                              WSL 2
+
+Each is a by-product, so any program's own word outweighs it. Where two paths disagree, nothing is stated.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import compat.reading.values as values
+from compat.reading.claims import Claim, Weight
+from compat.reading.page import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.reading.page import Page
+
+NAME: Final = "path"
+
+# Lines that are looked into, from the beginning; a text with more is a log that repeats its paths.
+MOST: Final = 5000
+
+# Characters of a line that are looked into.
+LONGEST: Final = 600
+
+# A line of a program's code, a comment of a form, a step of a recipe: its paths are examples.
+_CODE: Final = re.compile(
+    r"\s*(?:import |from \S+ import\b|sys\.|os\.|#|//|<!--|(?:RUN|COPY|ADD|FROM|ENV|WORKDIR) |\w+ ?= ?[\"'\[(])"
+)
+
+# Fact -> pattern -> value; ``{}`` is what the pattern captured. The patterns are those of CPython's layout
+# (sysconfig, PEP 3149), of conda, and of the kernels that WSL names.
+_MARKS: Final = tuple(
+    (fact, re.compile(pattern), value)
+    for fact, pattern, value in (
+        ("platform", r"microsoft-standard(?:-WSL2)?\b|/usr/lib/wsl/|(?<![\w.:])/mnt/c/", "wsl2"),
+        ("platform", r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+>)|\.cp3\d{1,2}-win", "windows"),
+        ("platform", r"(?<![\w.:])/Users/[\w.-]+/|(?<![\w.:])/opt/homebrew/|-darwin\.so\b", "darwin"),
+        ("platform", r"(?<![\w.:~])/(?:home/[\w.-]+|root|usr/(?:local/)?lib\w*|opt/conda)/|-linux-gnu\.so", "linux"),
+        ("arch", r"-(x86_64|aarch64)-linux-gnu\.so", "{}"),
+        ("arch", r"-win_(amd64)\b", "x86_64"),
+        ("python", r"[/\\]lib[/\\]python(3\.\d{1,2})[/\\]", "{}"),
+        ("python", r"(?:\.cpython-|[/\\]Python|\.cp)3(\d{1,2})(?=[-/\\])", "3.{}"),
+        (
+            "python_environment",
+            r"(?i)(?:ana|mini)conda3?[/\\]|miniforge3?[/\\]|[/\\]envs[/\\][\w.-]+[/\\]lib\b",
+            "conda",
+        ),
+        ("python_environment", r"[/\\]\.?v?env[\w.-]{0,20}[/\\][Ll]ib[/\\](?:python3|site-packages)", "venv"),
+    )
+)
+_KERNEL: Final = re.compile(r"(?<![\w.])(\d+\.\d+\.\d+[\w.]*-microsoft-standard(?:-WSL2)?)(?!\w)")
+
+
+def facts(page: Page) -> Iterator[Claim]:
+    """What all paths of a text agree on, each fact with the first line that tells it."""
+    found: dict[str, dict[str, int]] = {}
+    for line in page.lines[:MOST]:
+        text = line.text[:LONGEST]
+        if ("/" not in text and "\\" not in text and "-" not in text) or _CODE.match(text):
+            continue
+        for fact, pattern, value in _MARKS:
+            for match in pattern.finditer(text):
+                found.setdefault(fact, {}).setdefault(value.format(*match.groups()), line.number)
+        if kernel := _KERNEL.search(text):
+            yield from _at(line.number, hint(values.kernel_claims(kernel[1])))
+    systems = found.get("platform", {})
+    if "wsl2" in systems:
+        systems.pop("linux", None)
+        systems.pop("windows", None)
+    for fact, told in found.items():
+        if len(told) == 1:
+            value, number = told.popitem()
+            yield from _at(number, [Claim(fact, value, weight=Weight.HINT)])
+
+
+def _at(number: int, claims: Iterator[Claim] | list[Claim]) -> Iterator[Claim]:
+    """The claims with their line and where they come from."""
+    return (replace(claim, line=number, program=NAME) for claim in claims)
