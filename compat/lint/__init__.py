@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from compat.findings import Report, Unchecked, ranked
 from compat.lint import compilers, conda, drift, fits, images, libraries, machine, requests, steps
 from compat.lint.pages import RULES
-from compat.lint.scene import scenes
+from compat.lint.stages import scenes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

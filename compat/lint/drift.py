@@ -35,7 +35,11 @@ def floating(scene: Scene) -> Iterator[Finding]:
                     severity="warning",
                 )
         elif (
-            package and not item.request.url and not _bounded(item.request.spec) and "--locked" not in item.step.options
+            package
+            and not item.settled
+            and not item.request.url
+            and not _bounded(item.request.spec)
+            and "--locked" not in item.step.options
         ):
             how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
             yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="warning")

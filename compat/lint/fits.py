@@ -5,63 +5,86 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.lint.origins as origins
 from compat import versions
 from compat.findings import Evidence
 from compat.lint.finding import finding
-from compat.lint.scene import marked
-from compat.names import normalise
+from compat.lint.walk import LOOSE, alike, needs, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from compat.findings import Finding
-    from compat.lint.scene import Scene, Taken
-    from compat.matrix.rows import Build
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
 
-_DEPENDENCY: Final = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(?:;(.*))?")
-_LOOSE: Final = ("--no-deps", "--no-dependencies")
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
 _NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
 
 
 def pairs(scene: Scene) -> Iterator[Finding]:
-    """framework-pair-mismatch, numpy-abi-mismatch: what one build requires excludes another request."""
-    pinned = {item.request.name: item for item in scene.taken if item.request.spec and not item.request.marker}
-    for item in scene.builds:
-        if item.build is None or not item.request.exact or _unbound(item, scene):
+    """framework-pair-mismatch, numpy-abi-mismatch: what one package requires excludes another.
+
+    Packages that are solved together must fit as they are asked for; of those of several steps what is there in the
+    end counts.
+    """
+    there = {id(item) for item in scene.env}
+    by_name: dict[str, list[Taken]] = {}
+    for item in (*scene.taken, *(item for item in scene.env if item.by)):
+        by_name.setdefault(item.request.name, []).append(item)
+    for item in scene.taken:
+        if not item.version or item.outcome.why == "kept" or _unbound(item, scene):
             continue
-        for name, spec in _requirements(item, scene):
-            other = pinned.get(name)
-            if other is None or other is item or _alternatives(item, other) or {*_LOOSE} & {*other.step.options}:
-                continue
-            if not (_allows(spec, other.request.exact) if other.request.exact else meet(spec, other.request.spec)):
-                yield _mismatch(item, other, spec, scene)
+        for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
+            for other in by_name.get(name, ()):
+                joint = _solved_together(item, other, scene)
+                if joint and not item.request.exact and not item.settled:
+                    continue  # an installer goes back to a release that fits
+                if (joint or {id(item), id(other)} <= there) and _clash(item, other, specs, scene):
+                    yield _mismatch(item, other, min(specs), scene)
+
+
+def _solved_together(item: Taken, other: Taken, scene: Scene) -> bool:
+    """Whether one run of an installer has to give both."""
+    return item.step is other.step or scene.ask.kind not in {"dockerfile", "devcontainer"}
+
+
+def _clash(item: Taken, other: Taken, specs: set[str], scene: Scene) -> bool:
+    """Whether none of the builds that a package may be fits another one, in any environment that asks for both."""
+    if other is item or other.base or _alternatives(item, other) or not alike(item.step, other.step):
+        return False
+    if LOOSE & {*other.step.options} or not together((item.request.marker, other.request.marker), scene.worlds):
+        return False
+    if other.version:
+        plain = versions.public(other.version)
+        if plain is None or plain.is_prerelease:
+            return False  # a maker's own build of that release (2.1.0a0): what it stands for is not known
+        return all(versions.admits(spec, other.version) is False for spec in specs)
+    return all(versions.clashes(spec, other.spec) for spec in specs)
 
 
 def _unbound(item: Taken, scene: Scene) -> bool:
     """Whether pip checks nothing of a request, and nothing else ties it: it is not compiled against a framework."""
     package = scene.matrix.package(item.request.name)
-    return bool({*_LOOSE} & {*item.step.options}) and not (package and package.follows)
+    return bool(LOOSE & {*item.step.options}) and not (package and package.follows)
 
 
-def unresolved_pairs(scene: Scene) -> Iterator[Finding]:
-    """framework-pair-mismatch: a companion that no named place has, of a release that excludes the framework's."""
-    pinned = {item.request.name: item for item in scene.taken if item.request.exact and not item.request.marker}
-    for item in pinned.values():
-        if item.build is not None or {*_LOOSE} & {*item.step.options}:
+def recompiled(scene: Scene) -> Iterator[Finding]:
+    """abi-mismatch: an extension was compiled against a framework that a later step replaces."""
+    there = {id(item) for item in scene.env}
+    for item, framework in scene.built:
+        new = next((new for old, new in scene.replaced if old is framework and id(new) in there), None)
+        if new is None or id(item) not in there or not new.version or not framework.version or not new.mine:
             continue
-        release = item.request.exact.partition("+")[0]
-        rows = [row for row in scene.matrix.builds(item.request.name) if row.version == release]
-        specs = {name: spec for row in rows for name, spec in _required(row, scene)}
-        for name, spec in specs.items():
-            other = pinned.get(name)
-            package = scene.matrix.package(name)
-            if other is None or other is item or package is None or package.kind != "framework":
-                continue
-            excluded = all(not _allows(dict(_required(row, scene)).get(name, ""), other.request.exact) for row in rows)
-            if excluded and not _alternatives(item, other):
-                yield _mismatch(item, other, spec, scene)
+        if versions.same_series(new.version, framework.version):
+            continue
+        detail = (
+            f"{item.text} is compiled against {framework.text}; {new.by or new.request.text} then puts "
+            f"{new.request.name} {new.version} in its place."
+        )
+        yield finding(
+            "abi-mismatch", scene, new.request.line, detail, severity="error",
+            fix=f"Install {new.by or new.request.text} first, and compile {item.request.name} after it.",
+        )  # fmt: skip
 
 
 def _alternatives(item: Taken, other: Taken) -> bool:
@@ -74,97 +97,67 @@ def _alternatives(item: Taken, other: Taken) -> bool:
     return one != two and not (joint and (one or two).startswith("+"))
 
 
-def meet(first: str, second: str) -> bool:
-    """Whether some version satisfies both specifications; ``True`` if one of them cannot be read.
-
-    It is enough to try the lowest version, those that they name, and those right after them.
-    """
-    one, two = origins.specifiers(first), origins.specifiers(second)
-    if one is None or two is None or re.search(r"[*+]|===", first + second):
-        return True
-    named = [item.version for item in (*one, *two)]
-    candidates = ["0", *named, *(f"{version}.0.0.1" for version in named if version.replace(".", "").isdigit())]
-    return not named or any(
-        one.contains(version, prereleases=True) and two.contains(version, prereleases=True) for version in candidates
-    )
-
-
-def _requirements(item: Taken, scene: Scene) -> Iterator[tuple[str, str]]:
-    assert item.build is not None
-    return _required(item.build, scene)
-
-
-def _required(build: Build, scene: Scene) -> Iterator[tuple[str, str]]:
-    """Names and specifications that a build requires where the markers hold."""
-    for line in build.requires:
-        found = _DEPENDENCY.fullmatch(line.strip())
-        if found and _applies(found[3] or "", scene):
-            yield normalise(found[1]), found[2].replace(" ", "")
-
-
-def _applies(marker: str, scene: Scene) -> bool:
-    """Whether a marker holds in this scene, as far as it is known: Linux, the stage's architecture and Python.
-
-    A marker that asks for an extra does not hold: nobody asked for it where it is weighed.
-    """
-    if not marker.strip():
-        return True
-    from packaging.markers import InvalidMarker, Marker
-
-    values = {**marked(scene.arch, "linux"), "extra": ""}
-    python = {"python_version": scene.python, "python_full_version": f"{scene.python}.0"} if scene.python else {}
-    try:
-        return Marker(marker).evaluate({**values, **python})
-    except InvalidMarker:
-        return False
-
-
-def _allows(spec: str, version: str) -> bool:
-    """Whether a requirement admits a version; true where that is not known, since a wrong error costs more."""
-    wanted = origins.specifiers(spec)
-    if origins.specifiers(f"=={version}") is None or origins.version_of(version).is_prerelease:
-        return True  # a maker's own build of that release (2.1.0a0): what it stands for is not known
-    if wanted is None or ("+" in spec and "+" not in version):
-        return True  # which local build an index offers for the plain version is not known here
-    return wanted.contains(version if "+" in spec else version.partition("+")[0], prereleases=True)
-
-
 def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
-    """Two requests of which one needs another release of the other.
+    """Two packages of which one needs another release of the other.
 
-    In one step pip refuses the pair or takes a third; in two steps the later one silently replaces the earlier,
-    which is a warning where the file may mean it so.
+    In one step pip refuses the pair; of two steps the later one replaces silently what the earlier one needs.
     """
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
     later = max(item.request.line, other.request.line)
-    separate = item.step is not other.step and scene.ask.kind not in {"pyproject", "lock"}  # which are solved at once
-    follows = separate and item.step.line > other.step.line and not {*_LOOSE} & {*item.step.options}  # pip replaces it
+    separate = not _solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
+    then = "comes" if other.by else "is asked for"
     return finding(
         "numpy-abi-mismatch" if compiled else "framework-pair-mismatch",
         scene,
         later,
-        f"{item.request.text} {what} {other.request.name}{spec}, and {other.request.text} is asked for.",
-        severity="warning" if compiled or follows or (separate and not both) else "error",
+        f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}.",
+        severity="error" if both or compiled or not separate else "warning",
         evidence=tuple(
-            Evidence("requirement", each.request.text, f"{scene.ask.file}:{each.request.line}")
+            Evidence("requirement", each.by or each.request.text, f"{scene.ask.file}:{each.request.line}")
             for each in (item, other)
         ),
-        fix=f"Pin {other.request.name}{spec}." if both else "",
+        fix=f"Pin {other.request.name}{spec}." if both or compiled else "",
         confidence="likely" if separate else "certain",
         sources=(scene.matrix.cite(item.build),) if item.build else (),
     )
 
 
+def _named(item: Taken) -> str:
+    """A package with the version that it gets; the request alone where that says it."""
+    return item.request.text if item.request.exact else f"{item.request.name} {item.version}"
+
+
+def silently(scene: Scene) -> Iterator[Finding]:
+    """framework-pair-mismatch: a step puts another release over a pinned framework, because a package requires it."""
+    there = {id(item) for item in scene.env}
+    told = {each.place.line for each in (*pairs(scene), *recompiled(scene)) if each.place}
+    for old, new in scene.replaced:
+        package = scene.matrix.package(old.request.name)
+        if not new.by or old.base or id(new) not in there or not new.mine or package is None:
+            continue
+        if package.kind != "framework" or not old.request.exact or new.request.line in told:
+            continue
+        detail = (
+            f"{new.by} requires {new.request.name}{new.spec}, and {old.text} is there: pip puts another in its place."
+        )
+        yield finding(
+            "framework-pair-mismatch", scene, new.request.line, detail, severity="warning", confidence="likely",
+            fix=f"Pin {new.request.name}{new.spec}.",
+        )  # fmt: skip
+
+
 def tags(scene: Scene) -> Iterator[Finding]:
     """framework-build-tag-mismatch: torch and a companion that follows it with different local tags."""
-    latest = {item.request.name: item for item in scene.taken if "+" in item.request.exact and not item.request.marker}
+    latest = {item.request.name: item for item in scene.env if "+" in item.request.exact}
     torch = latest.get("torch")
     for name in ("torchvision", "torchaudio"):
         other = latest.get(name)
-        if torch is None or other is None or _alternatives(torch, other):
+        if torch is None or other is None or _alternatives(torch, other) or not alike(torch.step, other.step):
+            continue
+        if not together((torch.request.marker, other.request.marker), scene.worlds):
             continue
         if torch.request.exact.partition("+")[2] != other.request.exact.partition("+")[2]:
             detail = f"{torch.request.text} and {other.request.text} are of different variants."
@@ -176,7 +169,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
 def shared(scene: Scene) -> Iterator[Finding]:
     """cuda-major-mixed-in-env: packages of different CUDA majors; frameworks-conflict: pins that exclude each other."""
     found: dict[str, Taken] = {}
-    for item in scene.taken:  # a framework stands for its major rather than what goes with it
+    for item in scene.env:  # a framework stands for its major rather than what goes with it
         if (major := _cuda_major(item, scene)) and (major not in found or _of_frameworks([item], scene)):
             found[major] = item
     if len(found) > 1:
@@ -193,8 +186,7 @@ def shared(scene: Scene) -> Iterator[Finding]:
 
 def _cuda_major(item: Taken, scene: Scene) -> str:
     """CUDA major of a framework, of what takes it from the system, or of a name that says it (``-cu12``)."""
-    latest = {each.request.name: each for each in scene.taken}
-    if item.request.marker or latest[item.request.name] is not item or item.step.branch:
+    if item.base or item.step.branch or not together((item.request.marker,), scene.worlds):
         return ""
     if said := _NAMED.search(item.request.name):
         return said[1]
@@ -220,14 +212,17 @@ def _excluding(scene: Scene) -> Iterator[Finding]:
         if item.request.exact
         and (package := scene.matrix.package(item.request.name))
         and package.kind == "framework"
-        and not {*_LOOSE} & {*item.step.options}
+        and not LOOSE & {*item.step.options}
     ]
+    lists = [needs(item.request, item.build, scene.matrix, scene.worlds) for item in rows]
     for place, item in enumerate(rows):
-        mine = dict(_requirements(item, scene))
-        for other in rows[place + 1 :]:
-            for name, spec in _requirements(other, scene):
-                if name in mine and name != "numpy" and not _alternatives(item, other) and not meet(mine[name], spec):
-                    yield _exclusion(item, other, f"{name}{mine[name]} and {name}{spec}", scene)
+        for other, theirs in zip(rows[place + 1 :], lists[place + 1 :], strict=True):
+            if _alternatives(item, other) or not together((item.request.marker, other.request.marker), scene.worlds):
+                continue
+            for name, specs in lists[place].items():
+                mine, spec = min(specs), min(theirs.get(name, {""}))
+                if name != "numpy" and versions.clashes(mine, spec):
+                    yield _exclusion(item, other, f"{name}{mine} and {name}{spec}", scene)
                     break
 
 
@@ -250,7 +245,7 @@ def rocm(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     if base is None:
         return
-    for item in scene.own:
+    for item in scene.shipped:
         if item.build is None or base.kind != "rocm" or not base.rocm or not item.build.runtime.startswith("rocm"):
             continue
         if not versions.same_series(item.build.runtime.removeprefix("rocm"), base.rocm):
@@ -260,4 +255,4 @@ def rocm(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (pairs, unresolved_pairs, tags, shared, rocm)
+RULES: Final = (pairs, recompiled, silently, tags, shared, rocm)

@@ -243,9 +243,7 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
         for item in scene.conda
         if item.name in {"cudatoolkit", "cuda", "cuda-toolkit", "pytorch-cuda", "cuda-runtime"}
     ]
-    names = [
-        item.build.full_version and f"{item.request.name} {item.build.full_version}" for item in carriers if item.build
-    ]
+    names = [item.text if item.by else f"{item.request.name} {item.version}" for item in carriers]
     names += [f"conda's {item.name}" for item in conda]
     brought = [] if base.installed else _brought_along(scene)
     names += [f"{request.name}'s {package}" for request, package in brought if not carriers]
@@ -279,20 +277,21 @@ def _brought_along(scene: Scene) -> list[tuple[Request, str]]:
 
 
 def replaced(scene: Scene) -> Iterator[Finding]:
-    """double-cuda, framework-duplicate-install: a framework image whose framework is installed once more."""
-    base = scene.base
-    if base is None or not base.installed:
-        return
-    for item in scene.own:
-        version = base.installed.get(item.request.name)
-        if version is None or item.build is None or item.build.version == version:
+    """framework-duplicate-install: a framework image whose framework a step replaces."""
+    base, there = scene.base, {id(item) for item in scene.env}
+    for old, new in scene.replaced:
+        package = scene.matrix.package(new.request.name)
+        if base is None or not old.base or not new.mine or package is None or package.kind != "framework":
             continue
-        brought = f"{item.request.name} {version}".strip()
-        detail = f"{base.reference} brings {brought}; this step puts {item.build.full_version} over it."
-        if item.build.cuda_from in {"wheel", "packages"} and base.kind == "cuda":
+        if id(new) not in there or old.version.partition("+")[0] == new.version.partition("+")[0] != "":
+            continue
+        what = new.text if new.by else f"{new.request.name} {new.version}".rstrip()
+        detail = (
+            f"{base.reference} brings {old.request.name} {old.version}".rstrip() + f"; this step puts {what} over it."
+        )
+        if new.build and new.build.cuda_from in {"wheel", "packages"} and base.kind == "cuda":
             detail += " Its CUDA is in the image a second time."
-            yield finding("double-cuda", scene, item.request.line, detail, severity="warning")
-        yield finding("framework-duplicate-install", scene, item.request.line, detail, severity="warning")
+        yield finding("framework-duplicate-install", scene, new.request.line, detail, severity="warning")
         return
 
 

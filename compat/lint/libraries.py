@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding
     from compat.lint.bases import Base
-    from compat.lint.scene import Scene, Taken
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
 
 _BROUGHT: Final = re.compile(r"(?=.*(?:cuda|cudnn))(?:.*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv ))", re.IGNORECASE)
 
@@ -33,7 +34,7 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
     if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
         return
     packaged = _packaged(scene)
-    for item in scene.own:
+    for item in scene.shipped:
         if item.request.name != "jaxlib" or not packaged:
             yield from _judged(item, base, scene)
     for application, item in _brought_along(scene):
@@ -66,7 +67,7 @@ def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
     """
     asked = {item.request.name for item in scene.taken}
     rows = {request.name: row for request, row in scene.applications}
-    for item in scene.own:
+    for item in scene.shipped:
         if item.request.name not in rows or item.request.spec or item.request.url:
             continue
         for name in rows[item.request.name].pulls:
@@ -86,7 +87,7 @@ def named_libraries(scene: Scene) -> Iterator[Finding]:
     base = scene.base
     if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene) or _packaged(scene):
         return
-    for item in scene.own:
+    for item in scene.shipped:
         found = _LOCAL.search(item.request.exact) if item.request.name == "jaxlib" and item.build is None else None
         if found is None:
             continue

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from compat import facts
     from compat.findings import Finding
-    from compat.lint.scene import Scene, Taken
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
     from compat.matrix import Matrix
 
 # What a container finds of the machine that it runs on; everything else it brings itself.

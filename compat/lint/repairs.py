@@ -16,13 +16,14 @@ import compat.lint.bases as bases
 import compat.lint.images as images
 import compat.lint.requests as requests
 from compat.lazy import dataclass
-from compat.lint.scene import scenes
+from compat.lint.stages import scenes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.lint.bases import Base
-    from compat.lint.scene import Scene, Taken
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
     from compat.matrix import Matrix
     from compat.sources.values import Ask
 

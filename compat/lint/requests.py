@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from compat.findings import Finding, Severity
-    from compat.lint.scene import Scene, Taken
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
     from compat.matrix.rows import Build
 
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
@@ -30,7 +31,7 @@ def unmet(scene: Scene) -> Iterator[Finding]:
             yield _wrong_tag(item, f"{tag[1]}.{tag[2]}", sorted(pythons), scene)
         elif not item.python and pythons and _out_of_reach(item, pythons, scene):
             yield _no_python(item, scene)
-        if item.outcome.status != "none" or item.request.marker:
+        if item.outcome.status != "none":
             continue
         nowhere = item.outcome.why == "version" and all(place.url == "" for place in item.origins)
         if item.outcome.why == "elsewhere" or (nowhere and _LOCAL_CUDA.search(item.request.exact)):
@@ -113,7 +114,7 @@ def _no_version(item: Taken, scene: Scene) -> Finding:
 
 def _out_of_reach(item: Taken, pythons: Collection[str], scene: Scene) -> bool:
     """Whether a release has wheels, and none of them for a Python that the base image can have."""
-    if not item.request.exact or item.request.url or item.request.marker:
+    if not item.request.exact or item.request.url:
         return False
     release = item.request.exact.partition("+")[0]
     rows = [row for row in scene.rows(item.request.name) if row.version == release]
@@ -257,7 +258,7 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
     """accidental-cpu-wheel: a CPU build where the base or another request says GPU, and nobody asked for CPU."""
     plugins = {item.request.name for item in scene.taken}
     plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
-    for item in scene.own:
+    for item in scene.shipped:
         asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
         if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins) or item.step.branch:
             continue  # an arm of an "if" is for one of several kinds of machine
@@ -306,7 +307,7 @@ def _wanted_cpu(item: Taken, names: set[str]) -> bool:
 
 def wrong_vendor(scene: Scene) -> Iterator[Finding]:
     """wrong-vendor-build: a ROCm build on a CUDA base, or the other way round."""
-    for item in scene.own:
+    for item in scene.shipped:
         kind = re.match(r"cuda|rocm", item.build.runtime) if item.build else None
         if item.build is None or _serves_several(item.build, scene) or item.step.branch:
             continue  # an arm of an "if" is for one of several bases

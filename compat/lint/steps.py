@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.findings import Severity
-    from compat.lint.scene import Scene, Taken
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
     from compat.matrix import Matrix
     from compat.sources.values import Ask, Service
 

@@ -189,7 +189,8 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
             draft.env |= pairs
             lines = dict.fromkeys(pairs, item.line) | _lines_of_pairs(item)
             for name, value in pairs.items():  # a command kept for later (TORCH_COMMAND='pip install ...') installs too
-                draft.installs += shell.installs(shell.commands(value, lines[name])) if " install " in value else ()
+                kept = shell.installs(shell.commands(value, lines[name])) if " install " in value else ()
+                draft.installs += (replace(step, home=f"${name}") for step in kept)
             draft.env_lines |= lines
         case "RUN":
             _run(item, draft)

@@ -3,11 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from packaging.specifiers import SpecifierSet
 
 from compat import rules, sources
 from compat.findings import Report
-from compat.lint import RULES, fits, lint
+from compat.lint import RULES, lint
 from compat.matrix import matrix
 
 MATRIX = matrix()
@@ -277,15 +276,6 @@ def test_a_fault_is_found_and_placed(code, text):
 @pytest.mark.parametrize("text", LEAN)
 def test_lean_and_right_forms_give_no_error(text):
     assert [finding.code for finding in judged(text).findings if finding.severity == "error"] == []
-
-
-@given(st.lists(st.sampled_from([">=", "<", "==", "!=", "~=", ">", "<="]), max_size=3), st.integers(0, 3))
-def test_specifications_that_meet_are_never_said_to_exclude_each_other(marks, minor):
-    first = ",".join(f"{mark}1.{number}" for number, mark in enumerate(marks))
-    admitted = fits.meet(first, f">=1.{minor}")
-    wanted = [f"1.{n}.{m}" for n in range(9) for m in range(3)]
-    both = SpecifierSet(f"{first},>=1.{minor}" if first else f">=1.{minor}")
-    assert admitted >= any(both.contains(version) for version in wanted)
 
 
 def test_a_successor_of_an_old_tag_is_a_tag_that_exists():

@@ -92,9 +92,9 @@ def test_other_files_are_judged_alike(text, file, code):
         # of some indexes only what somebody named is known
         ("--index-url https://www.paddlepaddle.org.cn/packages/stable/cu118/\npaddlepaddle-gpu==3.1.0\n", "requirements.txt"),
         ("--find-links https://developer.download.nvidia.com/compute/redist/jp/v45/pytorch/\ntorch==1.8.0+nv21.3\n", "requirements.txt"),
-        # a marker that is false here, or that the Python decides, is no fault
+        # a marker that is false here is no fault
         ("torch==2.2.0+cu121; sys_platform == 'win32'\n", "requirements.txt"),
-        ("torch==2.2.0+cu121; python_version < '3.9'\n", "requirements.txt"),
+        ("torch==2.2.0; python_version < '3.3'\n", "requirements.txt"),
         ("torch==2.2.0+cu121; platform_machine == 'aarch64'\n", "requirements.txt"),
         ("torch==2.2.0; sys_platform == 'darwin'\ntorchaudio==2.0.2; sys_platform == 'linux'\n", "requirements.txt"),
         ("torch==9.9.9; sys_platform ==\n", "requirements.txt"),

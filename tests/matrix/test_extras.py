@@ -7,7 +7,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from compat import sources
-from compat.lint.scene import scenes
+from compat.lint.stages import scenes
 from compat.matrix import matrix
 from compat.resolve import resolve
 from compat.resolve.target import from_options

@@ -1,0 +1,133 @@
+"""The stages of a file as scenes: each with what its steps, its ancestors and the stages it copies from leave in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.bases as bases
+import compat.lint.walk as walk
+from compat.lint.scene import Scene, brings_pythons, vendor_runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.facts import Host
+    from compat.lint.bases import Base
+    from compat.matrix import Matrix
+    from compat.sources.values import Ask, Command, Install, Request, Stage
+
+# Paths of a Python environment: one that is copied brings what was installed into it.
+_ENVIRONMENT: Final = re.compile(
+    r"venv|site-packages|dist-packages|conda|\.local\b|/envs/|python3\.\d+/?$|^/usr/local(?:/lib)?/?$"
+)
+
+
+def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None) -> Iterator[Scene]:
+    """One scene per stage that can be built; files that are no Dockerfile have one without a base."""
+    made: dict[str, Scene] = {}
+    for number, stage in enumerate(ask.stages):
+        chain = ask.chain(stage)
+        base = bases.read(chain[0].base, matrix) if ask.kind in {"dockerfile", "devcontainer"} else None
+        scene = _scene(ask, stage, chain, base, matrix, made)
+        made |= {name: scene for name in (stage.name.lower(), str(number)) if name}
+        scratch = base is not None and base.reference.lower() == "scratch"
+        if not scratch and (stage.name or stage is ask.final or _is_used(number, ask)):
+            yield replace(scene, machine=machine, device=vendor_runtime(machine)) if machine else scene
+
+
+def _is_used(number: int, ask: Ask) -> bool:
+    """Whether another stage starts or copies from a stage without a name; else nobody can build it."""
+    return any(stage.parent == number or str(number) in stage.copies for stage in ask.stages)
+
+
+def _scene(
+    ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, matrix: Matrix, made: dict[str, Scene]
+) -> Scene:
+    """One stage with all that its ancestors left in it: what is installed, by which Python, on which base.
+
+    Steps are walked in the order of the file, because each may change the Python of those that follow.
+    """
+    arch = _arch(ask, stage, base)
+    commands = tuple(command for part in chain for command in part.commands)
+    others = brings_pythons(commands)
+    python = "" if others else bases.python_of(base, matrix) if base else _asked_python(ask)
+    python = _python_of_venv(commands) or python
+    conda: list[Request] = []
+    apt: list[Request] = []
+    glibc = bases.glibc_of(base, matrix) if base else ""
+    known = Scene(
+        ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, python=python, commands=commands, arch=arch,
+        glibc=glibc, final=stage is ask.final, has_python=_has_python(chain, base, commands),
+    )  # fmt: skip
+    worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
+    steps = walk.Walk(matrix, known.platform, glibc, worlds, at_once=ask.kind not in {"dockerfile", "devcontainer"})
+    steps.env += walk.of_base(base, matrix, chain[0].line) if base else ()
+    for part in chain:
+        steps.env += _carried(part, made)
+        for step in part.installs:
+            python = _python_after(step, python, others=others)
+            if step.manager in {"conda", "apt"}:
+                requests = conda if step.manager == "conda" else apt
+                requests += step.requests if step.action == "install" else ()
+            else:
+                steps.step(step, python, mine=part is stage)
+    return replace(
+        known, python=python, taken=tuple(steps.taken), own=tuple(steps.own), env=tuple(steps.env), worlds=worlds,
+        replaced=tuple(steps.replaced), built=tuple(steps.built), conda=tuple(conda), apt=tuple(apt),
+    )  # fmt: skip
+
+
+def _carried(stage: Stage, made: dict[str, Scene]) -> Iterator[walk.Taken]:
+    """What comes along with the Python environments that a stage copies from earlier ones."""
+    for name, path in stage.carried:
+        source = made.get(name.lower())
+        if source and _ENVIRONMENT.search(path):
+            yield from (replace(item, mine=False) for item in source.env if not item.base)
+
+
+def _arch(ask: Ask, stage: Stage, base: Base | None) -> str:
+    """The processor of a stage: what the file says, then what the person says, else that of most machines."""
+    if (base and base.kind == "jetson") or "arm64" in stage.platform:
+        return "aarch64"
+    return "x86_64" if "amd64" in stage.platform else ask.arch or "x86_64"
+
+
+def _python_of_venv(commands: tuple[Command, ...]) -> str:
+    """The Python of the virtual environment, where every one is made by an interpreter whose name says its version."""
+    found = [re.search(r"(?:^|/)python(3\.\d{1,2})\)? -m (?:venv|virtualenv)\b", command.text) for command in commands]
+    made = {one[1] for one in found if one}
+    return made.pop() if len(made) == 1 else ""
+
+
+def _asked_python(ask: Ask) -> str:
+    found = re.fullmatch(r"(?:==|=|~=|\^)?(3\.\d{1,2})(?:\.[\d*]+)?", ask.python)
+    return found[1] if found else ""
+
+
+def _python_after(step: Install, python: str, *, others: bool) -> str:
+    """The Python in use after a step that installs one."""
+    for request in step.requests:
+        if step.manager == "conda" and request.name == "python":
+            found = re.search(r"3\.\d{1,2}", request.spec)
+            return found.group() if found else ""
+        if step.manager == "apt" and not others and (found := re.fullmatch(r"python(3\.\d{1,2})", request.name)):
+            return (
+                found[1] if python in {"", found[1]} else ""
+            )  # beside the system's own: which one is used is not known
+    return python
+
+
+def _has_python(chain: tuple[Stage, ...], base: Base | None, commands: tuple[Command, ...]) -> bool | None:
+    """Whether some earlier step could have brought a Python; any doubt counts for the file."""
+    if base is None or base.python:
+        return True
+    if base.kind not in {"cuda", "plain"} or base.variable:
+        return None  # AMD's images for development bring python3-pip (ROCm-docker, dev/Dockerfile-ubuntu-22.04)
+    if any(command.words[0] == "feature" for command in commands):
+        return None  # features of a development container bring what they like
+    brings = re.compile(r"python|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b")
+    installing = [c.text for c in commands if c.build and c.words[0] not in {"pip", "pip3", "python", "python3"}]
+    copied = any(part.copies for part in chain)
+    return copied or any(brings.search(text) for text in installing)

@@ -1,0 +1,283 @@
+"""The steps of a stage in order: what each request gets, and what is there when the next step begins.
+
+pip and uv leave a package that meets what is asked for, put another release over one that does not, and bring along
+what a build requires. Source: pip documentation, "pip install" ("Satisfying Requirements", ``--upgrade``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import field, replace
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.origins as origins
+from compat import versions
+from compat.lazy import dataclass
+from compat.sources.values import Install, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.lint.bases import Base
+    from compat.lint.origins import Origin, Outcome
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build
+    from compat.versions import Environment
+
+_REPLACING: Final = frozenset(
+    ["-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "--reinstall", "--target", "-t"]
+)
+LOOSE: Final = frozenset({"--no-deps", "--no-dependencies"})
+# Pythons that anything in the matrix was ever built for.
+_PYTHONS: Final = tuple(f"3.{minor}" for minor in range(6, 16))
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A request and what the installer takes for it.
+
+    Attributes:
+        spec: what bounds its version, with what others of its step require of it.
+        by: the request that brought it along; empty if it was asked for.
+        base: whether the base image brought it.
+        mine: whether a step of the stage itself installs it.
+    """
+
+    request: Request
+    step: Install
+    outcome: Outcome
+    origins: tuple[Origin, ...] = ()
+    python: str = ""
+    spec: str = ""
+    by: str = ""
+    base: bool = False
+    mine: bool = True
+
+    @property
+    def build(self) -> Build | None:
+        """The build, if it is known."""
+        return self.outcome.build if self.outcome.status == "build" else None
+
+    @property
+    def version(self) -> str:
+        """The one version that is installed, its local tag included; empty if it is not known."""
+        return self.build.full_version if self.build else self.request.exact
+
+    @property
+    def text(self) -> str:
+        """What it is called: the request, or the package with what brought it."""
+        if self.base:
+            return f"the base's {self.request.name} {self.version}".rstrip()
+        return f"{self.request.name} {self.version}, which {self.by} brings" if self.by else self.request.text
+
+    @property
+    def settled(self) -> bool:
+        """Whether what stands beside the request leaves it no choice of version."""
+        return self.spec != self.request.spec or self.outcome.why in {"kept", "led"}
+
+    @property
+    def replaces(self) -> bool:
+        """Whether its step puts even what is installed already anew: an upgrade or a forced install."""
+        return bool(_REPLACING & {*self.step.options})
+
+
+@dataclass(slots=True)
+class Walk:
+    """An environment while the steps of a stage are walked.
+
+    Attributes:
+        at_once: whether all steps are solved together, as those of a project or a lock are.
+        worlds: environments that it may be; a request that none of them asks for is left out.
+    """
+
+    matrix: Matrix
+    platform: str
+    glibc: str
+    worlds: tuple[Environment, ...]
+    at_once: bool
+    taken: list[Taken] = field(default_factory=list)
+    own: list[Taken] = field(default_factory=list)
+    env: list[Taken] = field(default_factory=list)
+    replaced: list[tuple[Taken, Taken]] = field(default_factory=list)
+    built: list[tuple[Taken, Taken]] = field(default_factory=list)
+
+    def step(self, step: Install, python: str, *, mine: bool) -> None:
+        """Walk one step of pip's or uv's."""
+        if step.action == "uninstall":
+            gone = {request.name for request in step.requests}
+            self.env = [item for item in self.env if item.request.name not in gone or step.branch]
+            return
+        requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
+        items = [self._take(request, replace(step, requests=tuple(requests)), step, python) for request in requests]
+        items = items if mine else [replace(item, mine=False) for item in items]
+        self.taken += items
+        self.own += items if mine else []
+        if step.action == "wheel":
+            return
+        for item in items:
+            if item.outcome.why != "kept":
+                self._put(item)
+        for item in items:
+            self._bring_along(item)
+            self._compile(item)
+
+    def _take(self, request: Request, narrowed: Install, step: Install, python: str) -> Taken:
+        """A request with the build that it takes; one that is met already takes none."""
+        place = origins.Place(step.python or python, self.platform, self.glibc)
+        spec = self._bounded(request, narrowed)
+        asked = replace(request, spec=spec)
+        there = self._there(request.name, step)
+        if there is not None and not self.at_once and _satisfied(request, step, there):
+            found = origins.Outcome("unknown", why="kept")
+        elif spec == request.spec and self._led(request, narrowed):
+            found = origins.Outcome("unknown", why="led")
+        else:
+            found = origins.outcome(asked, step, self.matrix, place)
+        return Taken(request, step, found, origins.origins(step, self.matrix, request.name), place.python, spec)
+
+    def _bounded(self, request: Request, step: Install) -> str:
+        """The specifiers of a request with what the pins of its step require of it; alone if these exclude it."""
+        if request.exact or request.url or step.manager == "conda" or LOOSE & {*step.options}:
+            return request.spec
+        found = [request.spec] if request.spec else []
+        for other in step.requests:
+            if other.exact and other.name != request.name:
+                lines = needs(other, None, self.matrix, self.worlds).get(request.name, set())
+                found += lines if len(lines) == 1 and all(line.startswith("==") for line in lines) else ()
+        whole = ",".join(dict.fromkeys(found))
+        return request.spec if versions.is_void(tuple(found)) else whole
+
+    def _led(self, request: Request, step: Install) -> bool:
+        """Whether a companion without a version stands beside its framework with one, which decides what it gets."""
+        package = self.matrix.package(request.name)
+        return (
+            package is not None
+            and bool(package.follows)
+            and not request.spec
+            and any(other.name == package.follows and other.exact for other in step.requests)
+        )
+
+    def _there(self, name: str, step: Install) -> Taken | None:
+        """What is there of a package, in the environment that a step works in."""
+        here = (item for item in reversed(self.env) if item.request.name == name and alike(item.step, step))
+        return next((item for item in here if item.step.branch in {"", step.branch}), None)
+
+    def _put(self, item: Taken) -> None:
+        """Put a package into the environment, in place of what is there of it; an arm replaces its own only."""
+        for there in tuple(self.env):
+            same = there.request.name == item.request.name and alike(there.step, item.step)
+            if same and not self.at_once and item.step.branch in {"", there.step.branch}:
+                self.env.remove(there)
+                self.replaced.append((there, item))
+        self.env.append(item)
+
+    def _bring_along(self, item: Taken) -> None:
+        """What a build requires in one version: it comes along, and replaces what is there in another one."""
+        if item.build is None or LOOSE & {*item.step.options} or self.at_once:
+            return
+        asked = {request.name for request in item.step.requests}
+        for name, specs in needs(item.request, item.build, self.matrix, self.worlds).items():
+            package, spec = self.matrix.package(name), next(iter(specs))
+            there = self._there(name, item.step)
+            if package is None or name in asked or (there is None and not spec.startswith("==")):
+                continue
+            if there is not None and (not there.version or versions.admits(spec, there.version) is not False):
+                continue
+            wanted = Request(name=name, spec=spec, line=item.request.line)
+            place = origins.Place(item.python, self.platform, self.glibc)
+            found = origins.outcome(wanted, item.step, self.matrix, place)
+            self._put(replace(item, request=wanted, outcome=found, spec=spec, by=item.request.text))
+
+    def _compile(self, item: Taken) -> None:
+        """Remember which framework an extension was compiled against: the one that is there while it is installed."""
+        package = self.matrix.package(item.request.name)
+        isolated = "--no-build-isolation" not in item.step.options
+        if package is None or not package.follows or isolated or item.outcome.why == "kept":
+            return
+        framework = self._there(package.follows, item.step)
+        if framework is not None:
+            self.built.append((item, framework))
+
+
+def alike(one: Install, two: Install) -> bool:
+    """Whether two steps may work in one environment."""
+    apart = "$" in one.home + two.home  # what a variable keeps for later runs in an environment of its own
+    homes = one.home == two.home or not (apart or (one.home and two.home))
+    pythons = not one.python or not two.python or one.python == two.python
+    return homes and pythons
+
+
+def _satisfied(request: Request, step: Install, there: Taken) -> bool:
+    """Whether what is there meets a request, so that the installer leaves it as it is."""
+    if request.url or _REPLACING & {*step.options}:
+        return False
+    if not there.version:
+        return not request.spec
+    wanted = versions.specifier(request.spec)
+    return wanted is not None and wanted.contains(there.version, prereleases=True)
+
+
+def _is_read(marker: str) -> bool:
+    """Whether a marker is one; an installer stops at a line with another."""
+    return not marker or versions.requirement(f"name ; {marker}") is not None
+
+
+def together(markers: tuple[str, ...], worlds: tuple[Environment, ...]) -> bool:
+    """Whether some environment makes all markers true at once; one that cannot be read counts as true."""
+    asked = [marker for marker in markers if marker]
+    return not asked or any(all(versions.holds(marker, world) is not False for marker in asked) for world in worlds)
+
+
+def worlds_of(platform: str, pythons: frozenset[str], wanted: str = "") -> tuple[Environment, ...]:
+    """Environments of a platform: the Pythons known, else those that a project's ``requires-python`` admits."""
+    found = sorted(pythons) or [python for python in _PYTHONS if versions.admits(wanted, f"{python}.9") is not False]
+    return tuple(versions.Environment(platform, python) for python in found)
+
+
+def needs(
+    request: Request, build: Build | None, matrix: Matrix, worlds: tuple[Environment, ...]
+) -> dict[str, set[str]]:
+    """What a package requires of others, by name: the specifiers, one for each build that it may be.
+
+    Of a release whose build is not known only what all of its builds require counts.
+    """
+    release = request.exact.partition("+")[0]
+    rows = [build] if build else [row for row in matrix.builds(request.name) if release and row.version == release]
+    found = [dict(_required(row, request.marker, worlds)) for row in rows]
+    names = set(found[0]).intersection(*found[1:]) if found else set()
+    return {name: {row[name] for row in found} for name in sorted(names)}
+
+
+def _required(build: Build, marker: str, worlds: tuple[Environment, ...]) -> Iterator[tuple[str, str]]:
+    """Names and specifiers that a build requires, in the environments that it is for and its request is made in."""
+    here = tuple(
+        world for world in worlds
+        if (not build.python or not world.python or world.python in build.python) and together((marker,), (world,))
+    )  # fmt: skip
+    for line in build.requires:
+        found = versions.requirement(line)
+        if found and together((found.marker,), here or worlds):
+            yield found.name, found.spec
+
+
+def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
+    """The frameworks that a base image brings, with their builds where they are known, and PyTorch's companions."""
+    step = Install(manager="pip", line=line)
+    for name, version in base.installed.items():
+        found = next((row for row in matrix.builds(name) if row.version == version and _is_of(row, base)), None)
+        outcome = origins.Outcome("build", found) if found else origins.Outcome("unknown", why="base")
+        request = Request(name=name, spec=f"=={version}" if version else "", line=line)
+        yield Taken(request, step, outcome, base=True, mine=False)
+    if "torch" in base.installed and re.search(r"pytorch", base.repository):
+        for name in {"torchvision", "torchaudio"} - {*base.installed}:
+            yield Taken(
+                Request(name=name, line=line), step, origins.Outcome("unknown", why="base"), base=True, mine=False
+            )
+
+
+def _is_of(build: Build, base: Base) -> bool:
+    """Whether a build is for the runtime that a base has."""
+    runtime = (
+        f"cuda{versions.minor(base.cuda)}" if base.cuda else f"rocm{versions.minor(base.rocm)}" if base.rocm else ""
+    )
+    return bool(runtime) and build.runtime == runtime and "linux_x86_64" in build.platforms
