@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
+    from compat.matrix.rows import Build
 
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
 _NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
@@ -121,8 +122,14 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
         ),
         fix=f"Pin {other.request.name}{spec}." if both or compiled else "",
         confidence="likely" if separate else "certain",
-        sources=(scene.matrix.cite(item.build),) if item.build else (),
+        sources=(scene.matrix.cite(item.build or _rows(item, scene)[0]),),
     )
+
+
+def _rows(item: Taken, scene: Scene) -> list[Build]:
+    """The builds of a pinned release."""
+    release = item.request.exact.partition("+")[0]
+    return [row for row in scene.matrix.builds(item.request.name) if row.version == release]
 
 
 def _named(item: Taken) -> str:

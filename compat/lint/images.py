@@ -286,11 +286,8 @@ def replaced(scene: Scene) -> Iterator[Finding]:
         if id(new) not in there or old.version.partition("+")[0] == new.version.partition("+")[0] != "":
             continue
         what = new.text if new.by else f"{new.request.name} {new.version}".rstrip()
-        detail = (
-            f"{base.reference} brings {old.request.name} {old.version}".rstrip() + f"; this step puts {what} over it."
-        )
-        if new.build and new.build.cuda_from in {"wheel", "packages"} and base.kind == "cuda":
-            detail += " Its CUDA is in the image a second time."
+        brought = f"{old.request.name} {old.version}".rstrip()
+        detail = f"{base.reference} brings {brought}; this step puts {what} over it."
         yield finding("framework-duplicate-install", scene, new.request.line, detail, severity="warning")
         return
 

@@ -35,7 +35,7 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
         return
     packaged = _packaged(scene)
     for item in scene.shipped:
-        if item.request.name != "jaxlib" or not packaged:
+        if not item.by and (item.request.name != "jaxlib" or not packaged):
             yield from _judged(item, base, scene)
     for application, item in _brought_along(scene):
         for each in _judged(item, base, scene):

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
+from compat import versions
 from compat.lazy import dataclass
 from compat.names import normalise
 
@@ -78,7 +79,10 @@ class Scene:
     @property
     def platform(self) -> str:
         """The platform whose wheels are installed here."""
-        return platform_of(self.base, self.arch)
+        if self.base is None and self.machine is not None and self.machine.platform:
+            return versions.place_of(self.machine.platform, self.arch)
+        windows = self.base and re.search(r"(^|/)windows(/|$)|windowsservercore|nanoserver", self.base.reference)
+        return "win_amd64" if windows else f"linux_{self.arch}"
 
     @property
     def builds(self) -> tuple[Taken, ...]:
@@ -158,12 +162,6 @@ def vendor_runtime(machine: Host) -> str:
 
 def _extras(request: Request) -> set[str]:
     return {normalise(extra) for extra in request.extras}
-
-
-def platform_of(base: Base | None, arch: str) -> str:
-    """The wheel platform of a base: Linux, unless it is one of Microsoft's Windows images."""
-    windows = base is not None and re.search(r"(^|/)windows(/|$)|windowsservercore|nanoserver", base.reference)
-    return "win_amd64" if windows else f"linux_{arch}"
 
 
 def brings_pythons(commands: tuple[Command, ...]) -> bool:

@@ -30,11 +30,11 @@ def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None) -> Iterator[Sc
     for number, stage in enumerate(ask.stages):
         chain = ask.chain(stage)
         base = bases.read(chain[0].base, matrix) if ask.kind in {"dockerfile", "devcontainer"} else None
-        scene = _scene(ask, stage, chain, base, matrix, made)
+        scene = _scene(ask, stage, chain, base, matrix, made, machine)
         made |= {name: scene for name in (stage.name.lower(), str(number)) if name}
         scratch = base is not None and base.reference.lower() == "scratch"
         if not scratch and (stage.name or stage is ask.final or _is_used(number, ask)):
-            yield replace(scene, machine=machine, device=vendor_runtime(machine)) if machine else scene
+            yield scene
 
 
 def _is_used(number: int, ask: Ask) -> bool:
@@ -43,23 +43,32 @@ def _is_used(number: int, ask: Ask) -> bool:
 
 
 def _scene(
-    ask: Ask, stage: Stage, chain: tuple[Stage, ...], base: Base | None, matrix: Matrix, made: dict[str, Scene]
+    ask: Ask,
+    stage: Stage,
+    chain: tuple[Stage, ...],
+    base: Base | None,
+    matrix: Matrix,
+    made: dict[str, Scene],
+    machine: Host | None,
 ) -> Scene:
     """One stage with all that its ancestors left in it: what is installed, by which Python, on which base.
 
-    Steps are walked in the order of the file, because each may change the Python of those that follow.
+    Steps are walked in the order of the file, because each may change the Python of those that follow. Without a base
+    image the machine that the file is meant for says the system, its C library and its Python.
     """
+    bare = machine if base is None else None
     arch = _arch(ask, stage, base)
     commands = tuple(command for part in chain for command in part.commands)
     others = brings_pythons(commands)
     python = "" if others else bases.python_of(base, matrix) if base else _asked_python(ask)
-    python = _python_of_venv(commands) or python
+    python = _python_of_venv(commands) or python or _minor(bare.python if bare else None)
     conda: list[Request] = []
     apt: list[Request] = []
-    glibc = bases.glibc_of(base, matrix) if base else ""
+    glibc = bases.glibc_of(base, matrix) if base else (bare.glibc or "") if bare else ""
     known = Scene(
         ask=ask, stage=stage, chain=chain, matrix=matrix, base=base, python=python, commands=commands, arch=arch,
-        glibc=glibc, final=stage is ask.final, has_python=_has_python(chain, base, commands),
+        glibc=glibc, final=stage is ask.final, has_python=_has_python(chain, base, commands), machine=machine,
+        device=vendor_runtime(machine) if machine else "",
     )  # fmt: skip
     worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
     steps = walk.Walk(matrix, known.platform, glibc, worlds, at_once=ask.kind not in {"dockerfile", "devcontainer"})
@@ -99,6 +108,12 @@ def _python_of_venv(commands: tuple[Command, ...]) -> str:
     found = [re.search(r"(?:^|/)python(3\.\d{1,2})\)? -m (?:venv|virtualenv)\b", command.text) for command in commands]
     made = {one[1] for one in found if one}
     return made.pop() if len(made) == 1 else ""
+
+
+def _minor(python: str | None) -> str:
+    """The minor version of an interpreter."""
+    found = re.match(r"3\.\d{1,2}", python or "")
+    return found.group() if found else ""
 
 
 def _asked_python(ask: Ask) -> str:
