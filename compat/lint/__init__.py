@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Report, Unchecked, ranked
-from compat.lint import compilers, conda, drift, fits, images, libraries, machine, requests, steps
+from compat.lint import compilers, conda, drift, fits, images, libraries, machine, requests, steps, systems
 from compat.lint.pages import RULES
 from compat.lint.stages import scenes
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "lint"]
 
-_FAMILIES: Final = (images, requests, drift, fits, compilers, libraries, conda, steps, machine)
+_FAMILIES: Final = (images, requests, drift, fits, compilers, libraries, conda, steps, systems, machine)
 
 
 def lint(

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from compat.findings import Finding, Severity
+    from compat.lint.bases import Base
     from compat.lint.scene import Scene
+    from compat.sources.values import Command
     from compat.targets import Sm
 
 _EXTENSION: Final = re.compile(
@@ -34,6 +36,11 @@ _NAMED_EXTENSION: Final = re.compile(
 # Extensions whose own setup asks nvcc for its release, and what tells it not to or brings one.
 _ASKS_NVCC: Final = re.compile(r"flash-attn|causal-conv1d|mamba-ssm")
 _BRINGS_NVCC: Final = re.compile(r"cuda[\w.]*\.run|\.deb\b")
+# Settings by which a build makes GPU code whether it sees a GPU or not: setup.py of torchvision, detectron2, DeepSpeed.
+_BUILDS: Final = re.compile(
+    r"pip\S* (?:install|wheel) .*(?:git\+|\./|(?<=\s)\.(?:\s|$)|-e\s)|setup\.py (?:install|bdist|build)"
+)
+_FORCES: Final = re.compile(r"(?:FORCE_CUDA|DS_BUILD_(?!AIO|CPU)\w+)=1")
 # What CMAKE_ARGS of llama.cpp say for CUDA, by its names over time.
 _CUDA_ASKED: Final = re.compile(r"-D(?:LLAMA|GGML)_(?:CUBLAS|CUDA)=(?:on|1|true|yes)\b", re.IGNORECASE)
 # PyTorch's own names for TORCH_CUDA_ARCH_LIST (torch.utils.cpp_extension), each with its highest capability.
@@ -69,21 +76,36 @@ def toolkit(scene: Scene) -> Iterator[Finding]:
 
 
 def compiler_missing(scene: Scene) -> Iterator[Finding]:
-    """image-runtime-not-devel: an extension that asks nvcc when it is installed, on an image of NVIDIA's without one.
+    """image-runtime-not-devel: a step that needs nvcc, on an image without one.
 
     Source: setup.py of flash-attn, causal-conv1d and mamba-ssm: where CUDA_HOME is found, nvcc is asked for its release
     before prebuilt wheels are looked for.
     """
     base = scene.base
-    if base is None or base.kind != "cuda" or base.installed or base.flavour not in {"base", "runtime"}:
-        return
-    toolkit = any(re.search(r"cuda|nvcc|nvidia", each.name) for each in (*scene.apt, *scene.conda))
-    if toolkit or any(part.copies for part in scene.chain) or any(_BRINGS_NVCC.search(c.text) for c in scene.commands):
-        return
     settings = [*scene.stage.env.items(), *(pair for command in scene.commands for pair in command.settings)]
-    if any(name.endswith("SKIP_CUDA_BUILD") for name, _ in settings):
+    if base is None or not _lacks_nvcc(base, scene) or any(name.endswith("SKIP_CUDA_BUILD") for name, _ in settings):
         return
-    cuda = any(_CUDA_ASKED.search(value) for name, value in settings if name == "CMAKE_ARGS")
+    forced = next((each for each in scene.stage.commands if _is_forced(each, scene)), None)
+    if forced:
+        detail = f"`{forced.text[:60]}` compiles GPU code; {base.reference} has no nvcc."
+        level: Severity = "warning" if forced.guarded or forced.branch else "error"
+        yield finding("image-runtime-not-devel", scene, forced.line, detail, severity=level, fix=_devel(base))
+    elif base.kind == "cuda" and not base.installed:
+        cuda = any(_CUDA_ASKED.search(value) for name, value in settings if name == "CMAKE_ARGS")
+        yield from _asking(scene, base, cuda=cuda)
+
+
+def _lacks_nvcc(base: Base, scene: Scene) -> bool:
+    """Whether neither an image nor a step brings the compiler."""
+    if base.variable or not (base.flavour in {"base", "runtime"} or base.kind in {"python", "plain"}):
+        return False
+    toolkit = any(re.search(r"cuda|nvcc|nvidia", each.name) for each in (*scene.apt, *scene.conda))
+    copied = any(part.copies for part in scene.chain)
+    return not (toolkit or copied or any(_BRINGS_NVCC.search(command.text) for command in scene.commands))
+
+
+def _asking(scene: Scene, base: Base, *, cuda: bool) -> Iterator[Finding]:
+    """Packages whose installation asks for nvcc."""
     for item in scene.own:
         name = item.request.name
         if name == "llama-cpp-python" and cuda and not item.step.extra_indexes:
@@ -97,6 +119,28 @@ def compiler_missing(scene: Scene) -> Iterator[Finding]:
             "image-runtime-not-devel", scene, item.request.line, detail, severity="warning", confidence="likely"
         )
         return
+
+
+def _is_forced(command: Command, scene: Scene) -> bool:
+    """Whether a build step cannot do without nvcc: it calls it, or tells a build to make GPU code in any case."""
+    if not command.build:
+        return False
+    if command.words[0].rpartition("/")[2] == "nvcc":
+        return True
+    settings = {**scene.stage.env, **dict(command.settings)}
+    asked = any(_FORCES.fullmatch(f"{name}={value}") for name, value in settings.items())
+    builds = re.search(
+        r"pip\S* (?:install|wheel) .*(?:git\+|\./|(?<=\s)\.(?:\s|$)|-e\s)|setup\.py (?:install|bdist|build)",
+        command.text,
+    )
+    return "--cuda_ext" in command.text or (asked and builds is not None)
+
+
+def _devel(base: Base) -> str:
+    """The compiler's image in the place of one without."""
+    if not base.flavour:
+        return ""
+    return f"Compile in a stage of {base.reference.replace(f'-{base.flavour}', '-devel')}, and copy the result."
 
 
 def _nvcc(scene: Scene) -> str:

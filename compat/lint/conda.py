@@ -119,7 +119,8 @@ def floating(scene: Scene) -> Iterator[Finding]:
         for request in step.requests if step.manager == "conda" else ():
             nightly = any("nightly" in channel for channel in step.channels)
             if request.name in _FRAMEWORKS and not nightly and not re.search(r"==|~=|<", request.spec):
-                yield _warning("pin-missing", scene, request, f"{request.text}: no version is named.")
+                detail = f"{request.text}: no version is named."
+                yield finding("pin-missing", scene, request.line, detail, severity="info")
 
 
 def _release(request: Request) -> str:

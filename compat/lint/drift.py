@@ -42,7 +42,7 @@ def floating(scene: Scene) -> Iterator[Finding]:
             and "--locked" not in item.step.options
         ):
             how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
-            yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="warning")
+            yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="info")
 
 
 def stale_nightly(scene: Scene) -> Iterator[Finding]:
@@ -110,7 +110,7 @@ def applications(scene: Scene) -> Iterator[Finding]:
         if request.name in own and not request.url and not _bounded(request.spec) and not pinned & {*row.pulls}:
             brought = f" It brings {' and '.join(row.pulls)}." if row.pulls else ""
             detail = f"{request.text}: no version is named.{brought}"
-            yield finding("pin-missing", scene, request.line, detail, severity="warning")
+            yield finding("pin-missing", scene, request.line, detail, severity="info")
 
 
 def _bounded(spec: str) -> bool:

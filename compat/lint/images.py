@@ -33,6 +33,8 @@ _ARCHIVES: Final = re.compile(
     re.IGNORECASE,
 )
 _PACKAGED: Final = re.compile(r"python(3\.\d{1,2})(?:-(?:dev|venv|minimal|distutils|full))?")
+# A build for one CUDA of which the matrix knows nothing: it may link the image's.
+_LOCAL_CUDA: Final = re.compile(r"\+cu(?:da)?\d+")
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
@@ -65,13 +67,13 @@ def tags(scene: Scene) -> Iterator[Finding]:
             scene,
             line,
             f"{base.os} left standard support on {ended_on}.",
-            severity="warning",
+            severity="warning" if ended(base.os, scene.matrix, ago=365) else "info",  # long-term support goes on
             evidence=seen,
         )
     if base.floating and base.reference:
         what = f"tag {base.tag}" if base.tag else "no tag"
         yield finding(
-            "pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="warning", evidence=seen
+            "pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="info", evidence=seen
         )
 
 
@@ -84,12 +86,12 @@ def _line_removed(scene: Scene) -> bool:
     return bool(rows) and all(row.status == "gone" for row in rows)
 
 
-def ended(os: str, matrix: Matrix) -> str:
-    """Day on which a base's system left support, if that is past; empty if it has not, or the system is not known."""
-    from datetime import datetime, timezone
+def ended(os: str, matrix: Matrix, *, ago: int = 0) -> str:
+    """Day on which a base's system left support; empty if it did not ``ago`` days ago, or the system is not known."""
+    from datetime import datetime, timedelta, timezone
 
     row = matrix.system(bases.long_os(os)) if os else None
-    today = datetime.now(tz=timezone.utc).date().isoformat()
+    today = (datetime.now(tz=timezone.utc).date() - timedelta(days=ago)).isoformat()
     return row.eol if row and row.eol and row.eol < today else ""
 
 
@@ -237,7 +239,8 @@ def double_cuda(scene: Scene) -> Iterator[Finding]:
     if base is None or not base.has_cuda_libraries or not scene.final:
         return
     carriers = [item for item in scene.builds if item.build and item.build.cuda_from in {"wheel", "packages"}]
-    needy = [item for item in scene.builds if item.build and item.build.cuda_from == "system"]
+    needy = [item for item in scene.builds if (item.build and item.build.cuda_from == "system")]
+    needy += [item for item in scene.env if item.build is None and _LOCAL_CUDA.search(item.request.exact)]
     conda = [
         item
         for item in scene.conda

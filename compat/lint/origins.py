@@ -157,12 +157,27 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     published = [(build, item) for build in admitted for item in places if item.has(build)]
     if not published:
         covered = all(any(item.has(build) for build in everything) for item in places if item.url and not item.mirror)
-        settled = (
-            covered and not any(item.mirror or item.partial for item in places) and package.name in _settled(matrix)
-        )
+        open_ = any(item.mirror or item.partial or _has_gap(request, everything, item) for item in places)
+        settled = covered and not open_ and package.name in _settled(matrix)
         return _absent(request, everything, place) if settled else Outcome("unknown", why="place")
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
+
+
+def _has_gap(request: Request, known: list[Build], place: Origin) -> bool:
+    """Whether a release lies between those that a place is known to have, and somebody only inferred these.
+
+    Such a place may have it: that no row says so is no proof.
+    """
+    wanted = version_of(request.exact) if request.exact else None
+    here = [build for build in known if place.url and place.variant and place.has(build)]
+    releases = [version_of(build.version) for build in here]
+    if wanted is None or not releases or (wanted.local or place.variant) != place.variant:
+        return False
+    if all(build.how != "inferred" for build in here):
+        return False
+    exists = any(version_of(build.version).release == wanted.release for build in known)
+    return exists and min(releases).release < wanted.release < max(releases).release
 
 
 def _released(request: Request) -> bool:

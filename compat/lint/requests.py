@@ -186,17 +186,31 @@ def shadowed(scene: Scene) -> Iterator[Finding]:
             continue
         variants = ", ".join(place.variant for place in extra)
         never = not any(has_match(item, place, scene) for place in extra)
+        if never and any(_is_behind(item, place, scene) for place in extra):
+            continue  # what the index has of so new a release is not known
+        other = {re.match(r"cu|rocm|xpu|", place.variant).group() for place in extra}  # type: ignore[union-attr]
+        vendor = other <= {"rocm", "xpu"} and item.build.runtime.startswith("cuda")
         yield finding(
             "extra-index-shadowed",
             scene,
             item.request.line,
             f"{item.request.text} resolves to the default index's {item.build.full_version} ({item.build.runtime}), "
             f"not to a {variants} build" + (": that index has none that fits." if never else "."),
-            severity="error" if never and item.request.spec else "warning",
+            severity="error" if vendor or (never and item.request.spec) else "warning",
             evidence=(_seen(item, scene),),
             fix=f"Use --index-url {extra[0].url} for this step, or pin a version with +{extra[0].variant}.",
             sources=(scene.matrix.cite(item.build),),
         )
+
+
+def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
+    """Whether a place goes on with the newest framework, and what it has of a companion by then is not known."""
+    package = scene.matrix.package(item.request.name)
+    leaders = scene.matrix.builds(package.follows) if package and package.follows else ()
+    known = [origins.version_of(row.version) for row in scene.rows(item.request.name) if place.has(row)]
+    if not leaders or not known or item.build is None or max(known) >= origins.version_of(item.build.version):
+        return False
+    return any(place.has(row) and row.version == leaders[-1].version for row in leaders)
 
 
 def _offers(item: Taken, extra: list[origins.Origin], scene: Scene) -> bool:
@@ -231,6 +245,34 @@ def backend_by_device(scene: Scene) -> Iterator[Finding]:
             detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
             yield finding(
                 "accidental-cpu-wheel", scene, item.step.line, detail, severity="warning", confidence="likely"
+            )
+            return
+
+
+def lifted(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: what needs a newer jax takes the place of a jaxlib with CUDA inside.
+
+    The newest release of a library for jax needs a jax of its own time; its jaxlib of the default index is a CPU build.
+    """
+    local = next(
+        (item for item in scene.taken if item.request.name == "jaxlib" and "+cuda" in item.request.exact), None
+    )
+    rows = [row for row in scene.matrix.builds("jax") if not scene.python or scene.python in row.python]
+    if local is None or not rows or versions.same_series(rows[-1].version, local.request.exact.partition("+")[0]):
+        return
+    for request, row in scene.applications:
+        later = request.line > local.request.line and not request.spec and not request.url
+        if later and {"jax", "jaxlib"} & {*row.pulls}:
+            yield finding(
+                "accidental-cpu-wheel",
+                scene,
+                request.line,
+                f"{request.text} of today needs a newer jax than {local.request.text} belongs to: pip puts the default "
+                "index's jax there, with a CPU build of jaxlib.",
+                severity="error",
+                confidence="likely",
+                fix=f"Pin the release of {request.name} that was made for this jax.",
+                evidence=(_seen(local, scene),),
             )
             return
 
@@ -380,4 +422,5 @@ RULES: Final = (
     wrong_vendor,
     backend_by_device,
     half_installed,
+    lifted,
 )

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _ENVIRONMENT: Final = re.compile(
     r"venv|site-packages|dist-packages|conda|\.local\b|/envs/|python3\.\d+/?$|^/usr/local(?:/lib)?/?$"
 )
+# Programs that need a Python, and those that only move files about, whatever these are called.
+_BRING_NOTHING: Final = frozenset(
+    ["pip", "pip3", "python", "python3", "chmod", "chown", "cp", "mv", "rm", "mkdir", "touch", "sed", "echo", "printf",
+     "useradd", "adduser", "groupadd", "cd"]
+)  # fmt: skip
 
 
 def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None) -> Iterator[Scene]:
@@ -143,6 +148,6 @@ def _has_python(chain: tuple[Stage, ...], base: Base | None, commands: tuple[Com
     if any(command.words[0] == "feature" for command in commands):
         return None  # features of a development container bring what they like
     brings = re.compile(r"python|conda|mamba|pyenv|\buv\b|get-pip|rye|pip3?\b.*/|\.sh\b")
-    installing = [c.text for c in commands if c.build and c.words[0] not in {"pip", "pip3", "python", "python3"}]
+    installing = [command.text for command in commands if command.build and command.words[0] not in _BRING_NOTHING]
     copied = any(part.copies for part in chain)
     return copied or any(brings.search(text) for text in installing)

@@ -33,6 +33,11 @@ _DRIVER: Final = re.compile(
     r"(cuda(-runtime)?(-\d+-\d+)?|nvidia-driver-\d.*|nvidia-utils-\d.*|libnvidia-compute-\d.*|cuda-drivers.*|nvidia-dkms.*|libcuda1(-.*)?|nvidia-driver|amdgpu-dkms)"
 )
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+# Settings for one machine, or for the search for a fault: code of the finding, and what each does to all others.
+_PRIVATE: Final = {
+    "HSA_OVERRIDE_GFX_VERSION": ("rocm-gfx-override", "on every other GPU it forces code for another chip"),
+    "CUDA_LAUNCH_BLOCKING": ("cuda-env-harmful", "every kernel waits for the one before it"),
+}
 _TEGRA: Final = frozenset({"torch", "torchvision", "torchaudio", "tensorflow", "jax", "jaxlib", "onnxruntime-gpu"})
 
 
@@ -70,9 +75,9 @@ def host_software(scene: Scene) -> Iterator[Finding]:
         if _TOOLKIT.fullmatch(name):
             yield finding("container-runtime-in-image", scene, line, f"{name} is host software.", severity="warning")
         elif _DRIVER.fullmatch(name):
-            detail = (
-                f"{name} puts driver libraries into the image, which clash with those that the host's driver mounts."
-            )
+            what = "a kernel module" if "dkms" in name else "driver libraries"
+            effect = "which the host's kernel never loads" if "dkms" in name else "which hide those of the host"
+            detail = f"{name} puts {what} into the image, {effect}."
             yield finding("image-ships-driver", scene, line, detail, severity="warning")
 
 
@@ -96,13 +101,34 @@ def settings(scene: Scene) -> Iterator[Finding]:
                 f"{name}={env[name]} is fixed in the image.",
                 severity="warning",
             )
-    if "/stubs" in env.get("LD_LIBRARY_PATH", "") and "LD_LIBRARY_PATH" in lines:
+    broken = [*_cuda_home(scene), *_no_toolkit(scene)]
+    if "/stubs" in env.get("LD_LIBRARY_PATH", "") and "LD_LIBRARY_PATH" in lines and not broken:
         detail = "LD_LIBRARY_PATH names a stubs folder: the stub libcuda hides the real driver."
-        line = lines["LD_LIBRARY_PATH"]
-        linked = any("libcuda.so.1" in command.text for command in scene.commands)
-        sure = scene.final and linked  # as shipped, the folder has no libcuda.so.1, by which programs load the driver
-        yield finding("driver-stub-loaded", scene, line, detail, severity="error" if sure else "warning")
-    yield from _cuda_home(scene)
+        # as shipped, the folder has no libcuda.so.1, by which programs load the driver
+        level: Severity = "error" if scene.final and _stub_linked(scene) else "info"
+        yield finding("driver-stub-loaded", scene, lines["LD_LIBRARY_PATH"], detail, severity=level)
+    yield from broken
+    yield from _debugging(scene)
+
+
+def _stub_linked(scene: Scene) -> bool:
+    """Whether a step leaves a libcuda.so.1 in the folder of stubs."""
+    linked, inside = False, False
+    for command in scene.commands:
+        head = command.words[0]
+        inside = "stubs" in command.text if head == "cd" else inside
+        last = next((word for word in reversed(command.words) if not word.startswith("-")), "")
+        if last.endswith("libcuda.so.1") and ("stubs" in last or (inside and "/" not in last)):
+            linked = (linked or head in {"ln", "cp"}) and head not in {"rm", "unlink"}
+    return linked
+
+
+def _debugging(scene: Scene) -> Iterator[Finding]:
+    """rocm-gfx-override, launch-blocking: settings for one machine or one search for a fault, kept in the image."""
+    for name, (code, why) in _PRIVATE.items():
+        if scene.final and scene.stage.env.get(name, "") not in {"", "0"} and name in scene.stage.env_lines:
+            detail = f"{name}={scene.stage.env[name]} is fixed in the image: {why}."
+            yield finding(code, scene, scene.stage.env_lines[name], detail, severity="warning")
 
 
 def _cuda_home(scene: Scene) -> Iterator[Finding]:
@@ -119,7 +145,6 @@ def _cuda_home(scene: Scene) -> Iterator[Finding]:
         ):
             detail = f"{name} names CUDA {found[1]}, and {base.reference} has {base.cuda}."
             yield finding("cuda-home-broken", scene, scene.stage.env_lines[name], detail, severity="warning")
-    yield from _no_toolkit(scene)
 
 
 def _no_toolkit(scene: Scene) -> Iterator[Finding]:
@@ -203,6 +228,10 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
             yield _of_service(
                 ask, "devices-hardcoded", service.device_line, f"{service.name} is bound to device {', '.join(fixed)}."
             )
+        for name, (code, why) in _PRIVATE.items():
+            if service.env.get(name, "") not in {"", "0"} and "$" not in service.env[name]:
+                line = service.env_lines.get(name, service.line)
+                yield _of_service(ask, code, line, f"{service.name} sets {name}={service.env[name]}: {why}.")
         tag = service.image.rpartition(":")[2] if ":" in service.image.rpartition("/")[2] else ""
         if (
             service.image
@@ -210,7 +239,7 @@ def services(ask: Ask, matrix: Matrix) -> Iterator[Finding]:
             and "$" not in service.image
             and (not tag or tag.startswith("latest") or tag.endswith("latest"))
         ):
-            yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.")
+            yield _of_service(ask, "pin-missing", service.image_line, f"{service.image} moves.", severity="info")
 
 
 def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Finding]:

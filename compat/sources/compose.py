@@ -38,6 +38,7 @@ def _service(name: str, body: Located) -> Service:
         devices=tuple(item.text for item in named),
         runtime=body.get("runtime").text,
         env={key: item.text for key, item in env.items()},
+        env_lines={key: item.line for key, item in env.items()},
         line=body.line,
         image_line=body.get("image").line,
         device_line=named[0].line if named else fixed,

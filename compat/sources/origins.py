@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 from compat.names import normalise
 from compat.sources.settings import UNSEEN
 from compat.sources.toml import rows, strings, table, word
+from compat.versions import Environment, holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.sources.values import Manager
-
-# Markers are weighed as on most machines that have a GPU.
-_HERE = {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix", "platform_machine": "x86_64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +60,13 @@ class Sources:
         return Place(index=url, manager=self.common.manager)
 
 
-def _applies(entry: Mapping[str, Any], group: str) -> bool:
-    """Whether a source counts for a group; a marker that another thing than the platform decides counts."""
-    from packaging.markers import InvalidMarker, Marker
-
+def _applies(entry: dict[str, Any], group: str) -> bool:
+    """Whether a source counts for a group on most machines that have a GPU; what Python decides counts."""
     wanted = entry.get("extra") or entry.get("group")
     if isinstance(wanted, str) and wanted != group:
         return False
-    marker = entry.get("marker")
-    try:
-        return not isinstance(marker, str) or Marker(marker).evaluate({**_HERE, "extra": group})
-    except InvalidMarker:
-        return True
+    marker = word(entry, "marker") or word(entry, "markers")
+    return holds(marker, Environment("linux_x86_64", extras=(group,) if group else ())) is not False
 
 
 def here(marker: str) -> bool:
@@ -87,7 +80,7 @@ def of_project(tool: Mapping[str, Any]) -> Sources:
     if rows(uv.get("index")) or uv.get("sources") or uv.get("extra-index-url") or uv.get("index-url"):
         return _uv(uv)
     if rows(poetry.get("source")):
-        return _poetry(rows(poetry.get("source")))
+        return _poetry(rows(poetry.get("source")), table(poetry.get("dependencies")))
     return _pdm(rows(pdm.get("source"))) if rows(pdm.get("source")) else Sources()
 
 
@@ -103,16 +96,21 @@ def _uv(uv: Mapping[str, Any]) -> Sources:
     return Sources(Place(index, extra, links, "pip" if strategy.startswith("unsafe") else "uv"), urls, named)
 
 
-def _poetry(listed: list[dict[str, Any]]) -> Sources:
+def _poetry(listed: list[dict[str, Any]], dependencies: dict[str, Any]) -> Sources:
     """Poetry's: explicit sources are for those that name them, supplemental ones for what the others lack.
 
-    Whether PyPI is asked beside a primary source depends on the release of Poetry, so that this stays open.
+    Its table of dependencies names the source of those that ``[project]`` lists, too. Whether PyPI is asked beside a
+    primary source depends on the release of Poetry, so that this stays open.
     """
     urls = {word(row, "name"): word(row, "url") for row in listed}
     kinds = {word(row, "name"): str(row.get("priority", "primary")).lower() for row in listed}
     kinds |= {word(row, "name"): "supplemental" for row in listed if row.get("secondary") is True}
     primary = [name for name, kind in kinds.items() if kind in {"primary", "default"} and name.lower() != "pypi"]
-    return Sources(Place(index=UNSEEN if primary else "", manager="pip"), urls)
+    named = {
+        normalise(name): [{**entry, "index": word(entry, "source")} for entry in rows(wanted) if word(entry, "source")]
+        for name, wanted in dependencies.items()
+    }
+    return Sources(Place(index=UNSEEN if primary else "", manager="pip"), urls, named)
 
 
 def _pdm(listed: list[dict[str, Any]]) -> Sources:

@@ -128,6 +128,8 @@ def _dependencies(section: dict[str, Any], finder: Finder) -> Iterator[tuple[Req
         entries = [entry for entry in entries if _on_linux(entry)]
         if len(entries) != 1 or {"url", "path", "git", "file"} & entries[0].keys():
             continue
+        if "source" in entries[0] and "version" not in entries[0]:
+            continue  # it only says where a dependency of [project] comes from
         entry = entries[0]
         request = Request(
             name=normalise(name),

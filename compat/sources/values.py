@@ -167,6 +167,7 @@ class Service:
     line: int = 0
     image_line: int = 0
     device_line: int = 0
+    env_lines: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

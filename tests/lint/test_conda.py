@@ -74,7 +74,7 @@ def test_what_a_channel_has_or_may_have_is_none(channels, packages):
     ],
 )
 def test_a_framework_that_conda_may_choose_floats(packages, floats):
-    assert (("pin-missing", "warning", 3) in codes("pytorch, nvidia", packages)) is floats
+    assert (("pin-missing", "info", 3) in codes("pytorch, nvidia", packages)) is floats
 
 
 def test_channels_that_a_command_sets_are_not_known():

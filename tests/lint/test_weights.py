@@ -108,9 +108,9 @@ WEIGHED = [
     # a system is old whoever ships it
     ("base-tag-eol", on("rocm/dev-ubuntu-18.04:5.7"), ("warning", "certain", 1), "ubuntu18.04 left standard support"),
     ("base-tag-eol", "FROM nvidia/cuda:12.8.0-base-cm2\n", ("warning", "certain", 1), "cm2"),
-    ("pin-missing", "FROM pytorch/pytorch:latest\n", ("warning", "certain", 1), "has tag latest: it moves"),
-    ("pin-missing", "FROM python\n", ("warning", "certain", 1), "python has no tag: it moves"),
-    ("pin-missing", SLIM + "RUN pip install torch\n", ("warning", "certain", 2), "PyTorch: no version is named"),
+    ("pin-missing", "FROM pytorch/pytorch:latest\n", ("info", "certain", 1), "has tag latest: it moves"),
+    ("pin-missing", "FROM python\n", ("info", "certain", 1), "python has no tag: it moves"),
+    ("pin-missing", SLIM + "RUN pip install torch\n", ("info", "certain", 2), "PyTorch: no version is named"),
 ]
 
 

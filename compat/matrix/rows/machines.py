@@ -57,6 +57,7 @@ class System(Row):
             (``rhel9.4``) takes the row of its major.
         image: plain base image, ``ubuntu:22.04``.
         eol: end of standard support.
+        moved: day from which its packages are no longer on the mirrors that its images name.
     """
 
     os: str
@@ -69,6 +70,7 @@ class System(Row):
     manager: str = ""
     image: str = ""
     eol: str = ""
+    moved: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,94 @@
+"""Lint of a base's own system: package lists that cannot be read any more, and Pythons that it does not package."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.bases as bases
+from compat.findings import Evidence
+from compat.lint.finding import finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.lint.bases import Base
+    from compat.lint.scene import Scene
+    from compat.sources.values import Command
+
+# NVIDIA changed the key of its apt repositories on this day (developer.nvidia.com, "Updating the CUDA Linux GPG
+# Repository Key"); images of before carry the old one.
+_NEW_KEY: Final = "2022-04-27"
+_REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
+_UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
+
+
+def key_rotated(scene: Scene) -> Iterator[Finding]:
+    """base-apt-key-rotated: a framework image of before the new key, whose lists a step reads as they are."""
+    base, command = scene.base, _first_update(scene)
+    if base is None or command is None or not _has_nvidia_list(base):
+        return
+    name, version = next(iter(base.installed.items()))
+    days = [row.date for row in scene.matrix.builds(name) if row.version == version and row.date]
+    if days and min(days) < _NEW_KEY:
+        yield finding(
+            "base-apt-key-rotated",
+            scene,
+            command.line,
+            f"{base.reference} is from before NVIDIA's new apt key ({min(days)}): `{command.text[:40]}` stops with "
+            "NO_PUBKEY A4B469963BF863CC.",
+            severity="error",
+            confidence="likely",
+            fix="Before it: RUN rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list",
+        )
+
+
+def _has_nvidia_list(base: Base) -> bool:
+    """Whether a framework image is made from one of nvidia/cuda with apt lists, as its maker's Dockerfiles say.
+
+    Sources: tensorflow, tools/dockerfiles/partials/ubuntu/nvidia.partial.Dockerfile; pytorch, Dockerfile (its runtime
+    images are made from Ubuntu's own).
+    """
+    tensorflow = base.repository == "tensorflow/tensorflow" and "gpu" in base.tag
+    return bool(base.installed) and (tensorflow or (base.repository == "pytorch/pytorch" and base.flavour == "devel"))
+
+
+def _first_update(scene: Scene) -> Command | None:
+    """The first step that reads the package lists as the base has them; none if they are repaired before."""
+    for command in scene.commands:
+        if not command.build:
+            continue
+        if _REPAIRED.search(command.text):
+            return None
+        if _UPDATES.match(command.text):
+            return None if command.guarded or command.branch else command
+    return None
+
+
+def mirrors_moved(scene: Scene) -> Iterator[Finding]:
+    """base-tag-eol: a system whose packages left its mirrors, where a step installs some."""
+    base = scene.base
+    row = scene.matrix.system(bases.long_os(base.os)) if base and base.os else None
+    if base is None or row is None or not row.moved:
+        return
+    for command in scene.commands:
+        if _REPAIRED.search(command.text):
+            return
+        installs = _UPDATES.match(command.text) or re.match(r"(?:sudo )?(?:yum|dnf) (?:\S+ )*install\b", command.text)
+        if command.build and installs and not command.guarded and not command.branch:
+            yield finding(
+                "base-tag-eol",
+                scene,
+                command.line,
+                f"The packages of {row.os} left the mirrors that {base.reference} names on {row.moved}: "
+                f"`{command.text[:40]}` fails.",
+                severity="error",
+                fix="Take a base whose system is supported.",
+                evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+                sources=(scene.matrix.cite(row),),
+            )
+            return
+
+
+RULES: Final = (key_rotated, mirrors_moved)
