@@ -181,7 +181,7 @@ class Walk:
             there = self._there(name, item.step)
             if package is None or name in asked or (there is None and not spec.startswith("==")):
                 continue
-            if there is not None and (not there.version or versions.admits(spec, there.version) is not False):
+            if there is not None and not _displaced(there, spec):
                 continue
             wanted = Request(name=name, spec=spec, line=item.request.line)
             place = origins.Place(item.python, self.platform, self.glibc)
@@ -220,6 +220,15 @@ def _satisfied(request: Request, step: Install, there: Taken) -> bool:
 def _is_read(marker: str) -> bool:
     """Whether a marker is one; an installer stops at a line with another."""
     return not marker or versions.requirement(f"name ; {marker}") is not None
+
+
+def _displaced(there: Taken, spec: str) -> bool:
+    """Whether a requirement puts another release in the place of what is there.
+
+    No exact pin is met by NVIDIA's own builds, which are of versions between two releases (``2.5.0a0``).
+    """
+    own = there.outcome.why == "vendor" and spec.startswith("==")
+    return own or bool(there.version and versions.admits(spec, there.version) is False)
 
 
 def together(markers: tuple[str, ...], worlds: tuple[Environment, ...]) -> bool:
@@ -265,7 +274,8 @@ def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:
     step = Install(manager="pip", line=line)
     for name, version in base.installed.items():
         found = next((row for row in matrix.builds(name) if row.version == version and _is_of(row, base)), None)
-        outcome = origins.Outcome("build", found) if found else origins.Outcome("unknown", why="base")
+        why = "vendor" if base.repository.startswith("nvcr.io/nvidia/") else "base"
+        outcome = origins.Outcome("build", found) if found else origins.Outcome("unknown", why=why)
         request = Request(name=name, spec=f"=={version}" if version else "", line=line)
         yield Taken(request, step, outcome, base=True, mine=False)
     if "torch" in base.installed and re.search(r"pytorch", base.repository):

@@ -32,4 +32,4 @@ RESOLVE = [
 ]
 
 # Codes whose rule is on its way.
-PENDING = {"base-apt-key-rotated", "required-missing"}
+PENDING = {"required-missing"}

@@ -99,6 +99,8 @@ def lint_cases():
     """Code, file name and text of each faulty file in the tables of the tests of lint."""
     for code, text, *rest in _table("lint/test_codes.py", "BAD"):
         yield code, rest[0] if rest else "Dockerfile", text
+    for text, code, *_ in _table("lint/test_order.py", "FAULTS"):
+        yield code, "Dockerfile", text
     for code, text, *_ in _table("lint/test_neighbours.py", "PAIRS"):
         yield code, "Dockerfile", text
 
