@@ -396,5 +396,5 @@ FAULTY = [
             "env": {"LD_LIBRARY_PATH": "/x"},
         },
     ),
-    ("rocm-version-mismatch", {"rocm": "7.0.0", "amdgpu": "30.20.0", "gpus": NAVI}),
+    ("rocm-version-mismatch", {"rocm": "7.0.0", "amdgpu": "6.0.5", "gpus": NAVI}),
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat.findings import Fix
-from compat.matrix.drivers import serves
-from compat.rules.knowledge import driver_platform, is_version
+from compat.joints.verdict import Clash
+from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.targets import sm
 
@@ -130,17 +131,18 @@ class DriverGpuUnsupportedByBranch(Rule):
         self, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, platform: str | None = None
     ) -> Outcome:
         """The branch has dropped the GPU's architecture, or is older than it."""
-        if not is_version(driver):
+        windows = platform in {"windows", "wsl2"}
+        judged = ((gpu, joint.serves(matrix, gpu.target, driver, windows)) for gpu in gpus if is_version(driver))
+        gpu, clash = next(((gpu, found) for gpu, found in judged if isinstance(found, Clash)), (None, None))
+        if gpu is None or clash is None:
             return None
-        side = driver_platform(platform)
-        dropped = next((gpu for gpu in gpus if serves(matrix, driver, gpu.target, side) is False), None)
-        if dropped is None:
-            return None
-        row = matrix.capability(dropped.target)
-        last = row.last_driver if row else ""
         mild = not signals.pointing("driver-gpu-unsupported-by-branch") and len(gpus) > 1
-        detail = f"{dropped.name or dropped.target} was last served by {last}; the driver is {driver}."
-        return Found(detail=detail, facts=("driver", "gpus"), severity="warning" if mild else None)
+        return Found(
+            detail=f"{f'{gpu.name}: ' if gpu.name else ''}{clash.why}; the driver is {driver}.",
+            facts=("driver", "gpus"),
+            sources=cite(matrix, *clash.rows),
+            severity="warning" if mild else None,
+        )
 
 
 class DriverDeviceCountMismatch(Rule):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import compat.joints.driver as joint
 from compat import versions
 from compat.findings import Fix
+from compat.joints.verdict import Clash, Unknown
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
 
@@ -23,6 +25,11 @@ from compat.rules.families.rocm import amd_cards
 
 # Messages that have other causes more often, so that two releases near each other are no reason to suspect them.
 _OPEN = ("hsa-out-of-resources", "hip-no-device")
+
+
+def _urgency(answer: Outcome) -> int:
+    """Place of an answer among several: a fault first, then what is not known."""
+    return [Found, Unsure, Fits].index(type(answer))
 
 
 class RocmVersionMismatch(Rule):
@@ -70,7 +77,11 @@ class RocmVersionMismatch(Rule):
                 )
         if platform == "windows" and "hip-no-device" in signals:
             return self._of_windows()
-        return self._driver(rocm or (item.rocm if item else ""), amdgpu, matrix)
+        releases = [(rocm or "", "rocm"), (item.rocm, item.fact) if item else ("", "")]
+        if not is_version(amdgpu):
+            return None
+        judged = [self._driver(one, fact, amdgpu or "", matrix) for one, fact in releases if is_version(one)]
+        return min((answer for answer in judged if answer), key=_urgency, default=None)
 
     @staticmethod
     def _of_windows() -> Outcome:
@@ -92,28 +103,17 @@ class RocmVersionMismatch(Rule):
         return Found(detail=f"{found[0]} is of ROCm {found[1]}; ROCm {rocm} is on the system.", facts=("rocm",))
 
     @staticmethod
-    def _driver(rocm: str, amdgpu: str | None, matrix: Matrix) -> Outcome:
-        """The amdgpu driver against ROCm's range; its two numberings (6.x and 30.x) cannot be compared."""
-        row = matrix.rocm(rocm) if is_version(rocm) else None
-        if row is None or len(row.drivers) < 2 or not is_version(amdgpu):
-            return None
-        low, high = row.drivers[0], row.drivers[-1]
-        if not (is_version(low) and is_version(high)):
-            return None
-        if versions.major(amdgpu or "") != versions.major(high) or versions.major(high) < _NEW_NUMBERS:
-            return Unsure(f"amdgpu {amdgpu} is numbered otherwise than the range {low} to {high} of ROCm {rocm}")
-        inside = versions.release(low) <= versions.release(amdgpu or "") <= versions.release(high)
-        if inside:
-            return Fits(f"amdgpu {amdgpu} is inside the range of ROCm {rocm}")
-        return Found(
-            detail=f"amdgpu is {amdgpu}; ROCm {rocm} accepts {low} to {high}.",
-            facts=("amdgpu", "rocm"),
-            sources=cite(matrix, row),
-            severity="warning",
-        )
-
-
-_NEW_NUMBERS = 30  # from ROCm 7 on AMD numbers the driver by itself (30.10); before, its modules had a third numbering
+    def _driver(rocm: str, fact: str, amdgpu: str, matrix: Matrix) -> Outcome:
+        """The amdgpu driver against the range of a ROCm release."""
+        found = joint.amdgpu(matrix, rocm, amdgpu)
+        match found:
+            case Clash():
+                detail, sources = f"{found.why}; amdgpu is {amdgpu}.", cite(matrix, *found.rows)
+                return Found(detail=detail, facts=("amdgpu", fact), sources=sources, severity="warning")
+            case Unknown():
+                return Unsure(found.why) if found.rows and len(getattr(found.rows[0], "drivers", ())) == 2 else None
+            case _:
+                return Fits(f"amdgpu {amdgpu} is inside the range of ROCm {rocm}")
 
 
 class RocmLibsMixed(Rule):

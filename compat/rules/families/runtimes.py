@@ -2,25 +2,74 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat import versions
 from compat.findings import Fix
-from compat.rules.knowledge import cuda_of_driver, floor_of, is_version, supported
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, installed, packages_of
+from compat.joints.verdict import FITS, Clash
+from compat.rules.knowledge import cite, cuda_of_driver, is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.together import clashing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Host
+    from compat.facts import Host, Library
+    from compat.joints.build import Part
+    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
+    from compat.rules.together import Here
 
 
 # Messages of a driver that lacks what a later CUDA minor brought: functions, or the machine code of its assembler.
 _LATER: Final = ("symbol-500", "requires-newer-driver", "driver-function-absent", "triton-invalid-image")
+
+
+def _build(
+    item: Installed,
+    driver: str | None,
+    driver_cuda: str | None,
+    windows: bool,
+    matrix: Matrix,
+    cited: tuple[str, ...],
+) -> Outcome:
+    """One build against the driver: by its own version where that is known, else by the CUDA that it reports."""
+    if not is_version(item.cuda):
+        return None
+    floor = joint.floor(matrix, item.cuda, windows)
+    need, rows = (floor.family or floor.exact, (floor.row,)) if floor else ("", ())
+    own = item.row.driver if item.row else ""
+    if is_version(driver):
+        found = joint.verdict(matrix, item.cuda, driver or "", windows, own if is_version(own) else "")
+        need = found.wants.removeprefix(">=") if isinstance(found, Clash) else need
+        is_old = isinstance(found, Clash)
+    else:
+        is_old = is_version(driver_cuda) and _reports_less(driver_cuda or "", item.cuda)
+    if not is_old:
+        return None
+    have = f"Driver {driver}" if driver else f"A driver that supports CUDA {driver_cuda}"
+    why = f"Upgrade the NVIDIA driver{f' to {need} or newer' if need else ''}, or install the build for an older CUDA."
+    return Found(
+        detail=f"{have} is too old for {item.label}" + (f", which needs {need} or newer." if need else "."),
+        facts=(*cited, item.fact),
+        sources=cite(matrix, *rows),
+        confidence="likely" if item.inferred else "certain",
+        fix=partial(remedies.install_driver, why=why),
+    )
+
+
+def _published(here: tuple[Here, ...], driver: str, windows: bool, matrix: Matrix) -> Outcome:
+    """Any other installed package that was built for CUDA."""
+
+    def judge(part: Part) -> Verdict:
+        return joint.verdict(matrix, part.number, driver, windows, part.build.driver) if part.kind == "cuda" else FITS
+
+    return clashing(here, judge, matrix, this=f"driver {driver} is loaded", facts=("driver",))
 
 
 class DriverTooOldForRuntime(Rule):
@@ -50,9 +99,14 @@ class DriverTooOldForRuntime(Rule):
 
     def check(
         self,
-        host: Host,
         matrix: Matrix,
         signals: Hearing,
+        installed: tuple[Installed, ...],
+        here: tuple[Here, ...],
+        distributions: Mapping[str, str],
+        no_driver: bool,
+        platform: str | None = None,
+        libraries: tuple[Library, ...] | None = None,
         driver: str | None = None,
         driver_cuda: str | None = None,
         cuda_toolkit: str | None = None,
@@ -61,62 +115,46 @@ class DriverTooOldForRuntime(Rule):
 
         Or it must compile PTX that a newer toolkit wrote.
         """
-        if host.absent("driver") or host.platform == "darwin" or _has_newer_libcuda(host):
+        if no_driver or platform == "darwin" or _has_newer_libcuda(libraries or ()):
             return None
-        builds = [item for item in installed(host, matrix) if item.cuda]
-        found = next(
-            (verdict for item in builds if (verdict := self._build(item, driver, driver_cuda, host, matrix))), None
-        )
-        if found:
-            return found
+        builds = [item for item in installed if item.cuda]
+        windows = platform in {"windows", "wsl2"}
+        cited = told(driver=driver, driver_cuda=driver_cuda)
         supports = driver_cuda or cuda_of_driver(matrix, driver or "")
-        limited = self._jit(signals, driver, supports, cuda_toolkit, host) or self._lacks(signals, builds, supports)
-        if limited:
-            return limited
-        if not builds and (behind := self._toolkit(signals, driver, cuda_toolkit, host, matrix)):
-            return behind
-        another = "insufficient-35" in signals and all(item.inferred for item in builds)  # a runtime that is not known
-        if (driver or driver_cuda) and builds and not another and "driver-too-old" not in signals:
-            return Fits(f"driver {driver or f'with CUDA {driver_cuda}'} is new enough for {builds[0].label}")
-        return self._unread(signals, driver, driver_cuda)
-
-    def _build(
-        self, item: Installed, driver: str | None, driver_cuda: str | None, host: Host, matrix: Matrix
-    ) -> Outcome:
-        """One build against the driver: by its own version where that is known, else by the CUDA that it reports."""
-        own = item.row.driver if item.row else ""
-        floor = floor_of(matrix, item.cuda, host.platform)
-        if is_version(driver):
-            below = is_version(own) and versions.release(driver or "") < versions.release(own)
-            old = below or supported(matrix, item.cuda, driver or "", host.platform) == "none"
-        else:
-            old = is_version(driver_cuda) and _reports_less(driver_cuda or "", item.cuda)
-        if not old:
-            return None
-        have = f"Driver {driver}" if driver else f"A driver that supports CUDA {driver_cuda}"
-        need = own or floor.lowest
-        to = f" to {need} or newer" if need else ""
-        text = f"Upgrade the NVIDIA driver{to}, or install the build for an older CUDA."
-        return Found(
-            detail=f"{have} is too old for {item.label}" + (f", which needs {need} or newer." if need else "."),
-            facts=(*(name for name in ("driver", "driver_cuda") if host.value(name)), item.fact),
-            sources=(floor.source,) if floor.source else (),
-            confidence="likely" if item.inferred else "certain",
-            fix=remedies.install_driver(host, matrix, text),
+        return (
+            next(
+                (found for item in builds if (found := _build(item, driver, driver_cuda, windows, matrix, cited))), None
+            )
+            or (_published(here, driver or "", windows, matrix) if is_version(driver) else None)
+            or self._jit(signals, driver, supports, cuda_toolkit, distributions)
+            or self._lacks(signals, builds, supports)
+            or (None if builds else self._toolkit(signals, driver, cuda_toolkit, windows, matrix))
+            or self._enough(signals, builds, driver, driver_cuda)
+            or self._unread(signals, driver, driver_cuda)
         )
 
     @staticmethod
-    def _jit(signals: Hearing, driver: str | None, supports: str, toolkit: str | None, host: Host) -> Outcome:
+    def _enough(signals: Hearing, builds: list[Installed], driver: str | None, driver_cuda: str | None) -> Outcome:
+        """The driver reaches what every build needs, and no message says otherwise."""
+        another = "insufficient-35" in signals and all(item.inferred for item in builds)  # a runtime that is not known
+        if not (driver or driver_cuda) or not builds or another or "driver-too-old" in signals:
+            return None
+        return Fits(f"driver {driver or f'with CUDA {driver_cuda}'} is new enough for {builds[0].label}")
+
+    @staticmethod
+    def _jit(
+        signals: Hearing, driver: str | None, supports: str, toolkit: str | None, distributions: Mapping[str, str]
+    ) -> Outcome:
         """PTX of a newer toolkit met this driver."""
         said = signals.get("ptx-toolchain", "ptx-version", "no-kernel-image", "triton-invalid-image")
-        hinted = "numba" in packages_of(host) and signals.pointing("driver-too-old-for-runtime")  # it always writes PTX
+        hinted = "numba" in distributions and signals.pointing("driver-too-old-for-runtime")  # it always writes PTX
         if not said and not hinted:
             return None
         if "ptx-version" in signals and "ptx-version-file" not in signals:
             have, need = signals.value("ptx_have"), signals.value("ptx_need")
             detail = f"The driver compiles PTX up to {have}; the code is PTX {need}, from a newer toolkit."
-            return Found(detail=detail, facts=tuple(name for name in ("driver", "cuda_toolkit") if host.value(name)))
-        jits = {"jax", "jaxlib", "numba", "cupy", "tensorflow"} & packages_of(host).keys()
+            return Found(detail=detail, facts=told(driver=driver, cuda_toolkit=toolkit))
+        jits = {"jax", "jaxlib", "numba", "cupy", "tensorflow"} & distributions.keys()
         newer = (
             is_version(toolkit)
             and is_version(supports)
@@ -147,10 +185,11 @@ class DriverTooOldForRuntime(Rule):
         return Found(detail=detail, facts=(late.fact,), confidence="likely")
 
     @staticmethod
-    def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, host: Host, matrix: Matrix) -> Outcome:
+    def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, windows: bool, matrix: Matrix) -> Outcome:
         """No build is known, something is said of the driver, and the toolkit beside it is newer than the driver."""
-        told = signals.pointing("driver-too-old-for-runtime")
-        if not told or supported(matrix, toolkit or "", driver or "", host.platform) != "none":
+        if not signals.pointing("driver-too-old-for-runtime") or not is_version(toolkit) or not is_version(driver):
+            return None
+        if not isinstance(joint.verdict(matrix, toolkit or "", driver or "", windows), Clash):
             return None
         detail = f"Driver {driver} is too old for programs of CUDA {toolkit}, the toolkit that is installed."
         return Found(detail=detail, facts=("driver", "cuda_toolkit"), confidence="likely")
@@ -164,12 +203,12 @@ class DriverTooOldForRuntime(Rule):
         return Found(detail=f"CUDA itself says that the driver {which} is too old.")
 
 
-def _has_newer_libcuda(host: Host) -> bool:
+def _has_newer_libcuda(libraries: tuple[Library, ...]) -> bool:
     """Whether the loader takes libcuda from a cuda-compat package: then that one's CUDA counts, not the driver's.
 
     Whether it may be there at all is told by the rule about forward compatibility.
     """
-    return any(item.origin == "compat" and item.loaded for item in host.libraries or ())
+    return any(item.origin == "compat" and item.loaded for item in libraries)
 
 
 def _reports_less(driver_cuda: str, cuda: str) -> bool:
