@@ -18,6 +18,7 @@ class Signal(Row):
             why the build of an image failed (``build-...``), which no rule about a machine judges.
         benign: whether it is noise that harms nothing.
         meaning: what the message says, in our words.
+        example: the message as its program prints it; no sharper row matches it.
     """
 
     signal: str
@@ -26,4 +27,4 @@ class Signal(Row):
     candidates: tuple[str, ...] = ()
     benign: bool = False
     meaning: str = ""
-    examples: tuple[str, ...] = ()
+    example: str = ""

@@ -1,0 +1,39 @@
+"""Every message has an example as its program prints it: its own row matches it, and no sharper one does."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from compat.matrix import matrix
+from compat.rules.literals import literals
+
+ROWS = matrix().table("signals")
+PATTERNS = {row.signal: re.compile(row.pattern, re.IGNORECASE | re.MULTILINE) for row in ROWS}
+LITERALS = {row.signal: literals(row.pattern) for row in ROWS}
+TOGETHER = {"ptx-version-file": {"ptx-version"}}
+"""Rows that match one line by design: the rule asks for both."""
+
+
+def heard(text):
+    lowered = text.lower()
+    near = (row for row in ROWS if any(literal in lowered for literal in LITERALS[row.signal]))
+    return [row for row in near if PATTERNS[row.signal].search(text)]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.signal)
+def test_a_row_matches_its_example_and_no_sharper_row_does(row):
+    assert row.example
+    found = heard(row.example)
+    assert row in found
+    others = [other for other in found if other.signal not in TOGETHER.get(row.signal, ())]
+    sharper = [other for other in others if other.candidates and len(other.candidates) < len(row.candidates)]
+    assert [other.signal for other in sharper] == []
+    assert row.benign or not any(other.benign for other in found)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.signal)
+def test_an_example_is_short_and_names_nobody(row):
+    assert len(row.example) <= 240
+    assert not re.search(r"/(?:home|Users)/(?!user/)", row.example)
