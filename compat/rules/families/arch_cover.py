@@ -5,44 +5,54 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compat.joints import kernels
 from compat.rules.families.arch_age import nvidia_cards
 from compat.rules.knowledge import too_old
-from compat.rules.stack import Installed, framework, installed
+from compat.rules.stack import Installed, named
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.rules.rule import Found
     from compat.rules.signals import Hearing
 
 
-def uncovered_by(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
+def uncovered_by(
+    installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]
+) -> list[tuple[Gpu, Sm, Installed]]:
     """GPUs for which a framework has neither machine code nor PTX."""
     return [
         (gpu, device, item)
-        for item in installed(host, matrix)
+        for item in installed
         if item.kernels and not item.rocm
         for gpu, device in nvidia_cards(gpus)
-        if kernels_for(gpu.target, item.kernels, matrix.families) == "none"
+        if _how(item, gpu, matrix) == "none"
     ]
 
 
-def is_newer(device: Sm, kernels: tuple[str, ...], matrix: Matrix) -> bool:
+def _how(item: Installed, gpu: Gpu, matrix: Matrix) -> str:
+    """How a GPU runs a build's code: its own where that was read, with what its row says of cuDNN."""
+    if item.row is None:
+        return kernels_for(gpu.target, item.kernels, matrix.families)
+    return kernels.how(matrix, gpu.target, replace(item.row, kernels=item.kernels))
+
+
+def is_newer(device: Sm, code: tuple[str, ...], matrix: Matrix) -> bool:
     """Whether the build is what is too old: the device is above all that it carries.
 
     Between the lowest and the highest lies what a build left out: an old device if toolkits dropped it since.
     """
-    known = [(target.major, target.minor) for text in kernels if (target := sm(text))]
+    known = [(target.major, target.minor) for text in code if (target := sm(text))]
     at = (device.major, device.minor)
     if not known or at > max(known):
         return True
     return at > min(known) and not too_old(matrix, f"sm_{device.major}{device.minor}")
 
 
-def span(kernels: tuple[str, ...]) -> str:
+def span(code: tuple[str, ...]) -> str:
     """A list of targets for a sentence, shortened to its ends where it is long."""
-    return " ".join(kernels) if len(kernels) <= 12 else f"{kernels[0]} ... {kernels[-1]}"
+    return " ".join(code) if len(code) <= 12 else f"{code[0]} ... {code[-1]}"
 
 
 def may_be_another(item: Installed, gpu: Gpu, matrix: Matrix) -> bool:
@@ -62,11 +72,13 @@ def as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found
     return replace(found, detail=detail, confidence="possible", severity="warning")
 
 
-def refused(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm, Installed]]:
+def refused(
+    installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
+) -> list[tuple[Gpu, Sm, Installed]]:
     """GPUs that PyTorch itself names as not covered: it counts machine code only, never PTX."""
     if not signals.get("not-compatible-torch", "torch-supports-list", "torch-cc-list"):
         return []
-    torch = framework(host, matrix, "torch")
+    torch = named(installed, "torch")
     if torch is None or not torch.kernels:
         return []
     code = tuple(text for text in torch.kernels if text.startswith("sm_"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
@@ -10,13 +11,13 @@ from compat.rules.families.arch_age import nvidia_cards, other_age
 from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
 from compat.rules.knowledge import cite, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, installed
 from compat.targets import Sm, kernels_for
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.rules.signals import Hearing
+    from compat.rules.stack import Installed
 
 
 # Messages that say "no code for this GPU" without saying in which program.
@@ -65,48 +66,61 @@ class ArchTooNewForBuild(Rule):
     asks = ("gpus", "builds", "packages")
     remedy = Fix("Install a build whose CUDA knows this GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU.")
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(
+        self,
+        installed: tuple[Installed, ...],
+        matrix: Matrix,
+        signals: Hearing,
+        gpus: tuple[Gpu, ...],
+        cuda_toolkit: str | None = None,
+    ) -> Outcome:
         """The build has no code that the device runs, and the device is newer than the build.
 
         No machine code of the same major and a minor not above, and no PTX that could be compiled for it.
         """
-        uncovered = uncovered_by(host, matrix, gpus) or refused(host, matrix, signals, gpus)
+        uncovered = uncovered_by(installed, matrix, gpus) or refused(installed, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if is_newer(device, item.kernels, matrix):
-                found = self._found(gpu, device, item, matrix, host)
+                found = self._found(gpu, device, item, matrix)
                 return found if signals.pointing("arch-too-new-for-build") else as_sure_as(item, gpu, found, matrix)
         if uncovered:
             return Fits("")
         if not nvidia_cards(gpus):
             return None
         return (
-            self._by_release(host, matrix, signals, gpus)
+            self._by_release(installed, cuda_toolkit, matrix, signals, gpus)
             or self._elsewhere(matrix, signals, gpus)
-            or _all_covered(host, matrix, gpus)
+            or _all_covered(installed, gpus)
             or other_age(gpus, too_old, matrix)
         )
 
     @staticmethod
-    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix, host: Host) -> Found:
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
         first = matrix.capability(device.capability)
         need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
         return Found(
             detail=f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}.{need}",
             facts=("gpus", item.fact),
-            fix=_newer_build(item, device, matrix, host),
+            fix=partial(_newer_build, item, device),
             sources=cite(matrix, item.row, first),
         )
 
     @staticmethod
-    def _by_release(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    def _by_release(
+        installed: tuple[Installed, ...],
+        toolkit: str | None,
+        matrix: Matrix,
+        signals: Hearing,
+        gpus: tuple[Gpu, ...],
+    ) -> Outcome:
         """The CUDA release in use predates the device, so that it can hold no machine code for it."""
         told = signals.pointing("arch-too-new-for-build")
         releases = [
             (item.cuda, item.fact)
-            for item in installed(host, matrix)
+            for item in installed
             if item.cuda and (told or (item.name == "torch" and not item.kernels))
         ]
-        releases += [(host.cuda_toolkit, "cuda_toolkit")] if host.cuda_toolkit and told else []
+        releases += [(toolkit, "cuda_toolkit")] if toolkit and told else []
         for cuda, fact in releases:
             for gpu, device in nvidia_cards(gpus):
                 if knows(matrix, cuda, gpu.target) == "too new":
@@ -130,7 +144,7 @@ class ArchTooNewForBuild(Rule):
         return Found(detail=detail, facts=("gpus",), confidence="likely")
 
 
-def _newer_build(item: Installed, device: Sm, matrix: Matrix, host: Host) -> Fix:
+def _newer_build(item: Installed, device: Sm, host: Host, matrix: Matrix) -> Fix:
     """A published build of the same framework that carries code for the device: same release first, then the newest."""
     rows = [row for row in remedies.published_for(host, matrix, item.name) if row.runtime.startswith("cuda")]
     fits = [
@@ -146,8 +160,8 @@ def _newer_build(item: Installed, device: Sm, matrix: Matrix, host: Host) -> Fix
     )
 
 
-def _all_covered(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
-    carried = [item for item in installed(host, matrix) if item.kernels and not item.rocm]
+def _all_covered(installed: tuple[Installed, ...], gpus: tuple[Gpu, ...]) -> Outcome:
+    carried = [item for item in installed if item.kernels and not item.rocm]
     return (
         Fits(f"{carried[0].label} carries code for {', '.join(dict.fromkeys(gpu.target for gpu in gpus))}")
         if carried

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat.findings import Fix
+from compat.joints.verdict import Clash
 from compat.rules.families.arch_age import nvidia_cards, other_age
 from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
 from compat.rules.families.arch_floors import asked_floor
-from compat.rules.knowledge import cite, cuda_of_driver, knows, recent, supported, too_old
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, framework, installed, packages_of
+from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
+from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.stack import Installed, named
 from compat.targets import Sm, kernels_for
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Gpu, Host
     from compat.findings import Confidence
     from compat.matrix import Matrix
@@ -39,47 +44,55 @@ class ArchTooOldForBuild(Rule):
     asks = ("gpus", "builds", "packages")
     remedy = Fix("Use a build for an older CUDA or an older release of the framework, or a newer GPU.")
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(
+        self,
+        installed: tuple[Installed, ...],
+        distributions: Mapping[str, str],
+        matrix: Matrix,
+        signals: Hearing,
+        gpus: tuple[Gpu, ...],
+        cuda_toolkit: str | None = None,
+        driver: str | None = None,
+        driver_cuda: str | None = None,
+        platform: str | None = None,
+    ) -> Outcome:
         """The device is below every target that the build carries, or the program asks for a newer generation."""
-        uncovered = uncovered_by(host, matrix, gpus) or refused(host, matrix, signals, gpus)
+        uncovered = uncovered_by(installed, matrix, gpus) or refused(installed, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if not is_newer(device, item.kernels, matrix):
-                found = self._found(gpu, device, item, matrix, host)
+                found = self._found(gpu, device, item, matrix)
                 return found if signals.pointing("arch-too-old-for-build") else as_sure_as(item, gpu, found, matrix)
         if uncovered:
             return Fits("")
-        return _by_age(host, matrix, signals, gpus) if nvidia_cards(gpus) else None
+        if not nvidia_cards(gpus):
+            return None
+        compiles = {"cupy", "numba", "pycuda"} & distributions.keys()  # packages that compile kernels at run time
+        return (
+            _dropped_by_build(installed, matrix, gpus)
+            or (_dropped_by_toolkit(cuda_toolkit or "", matrix, gpus) if compiles else None)
+            or _below_need(installed, platform in {"windows", "wsl2"}, matrix, gpus)
+            or _at_last_driver(driver, driver_cuda, matrix, signals, gpus)
+            or _as_said(named(installed, "torch"), matrix, signals, gpus)
+        )
 
     @staticmethod
-    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix, host: Host) -> Found:
-        covering = [
-            row
-            for row in remedies.published_for(host, matrix, item.name)
-            if row.runtime.startswith("cuda") and kernels_for(gpu.target, row.kernels, matrix.families) == "native"
-        ]
-        same = [row for row in covering if row.version == item.version]
-        best = (same or covering)[-1] if covering and item.name == "torch" else None
-        fix = None
-        if best:
-            fix = Fix(f"Install {best.package} {best.full_version}.", (remedies.from_index(best, matrix),))
+    def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
         detail = f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}."
-        return Found(detail=detail, facts=("gpus", item.fact), fix=fix, sources=cite(matrix, item.row, best))
+        fix, sources = partial(_covering, item, gpu), cite(matrix, item.row)
+        return Found(detail=detail, facts=("gpus", item.fact), fix=fix, sources=sources)
 
 
-def _by_age(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
-    """The CUDA release in use or the last driver dropped the device, or a message says that code is missing for it."""
-    return (
-        _dropped_by_build(host, matrix, gpus)
-        or _dropped_by_toolkit(host, matrix, gpus)
-        or _below_need(host, matrix, gpus)
-        or _at_last_driver(host, matrix, signals, gpus)
-        or _as_said(host, matrix, signals, gpus)
-    )
+def _covering(item: Installed, gpu: Gpu, host: Host, matrix: Matrix) -> Fix | None:
+    """A published build of torch that carries code for the device: of the same release first, then the newest."""
+    rows = remedies.published_for(host, matrix, item.name) if item.name == "torch" else []
+    fits = [row for row in rows if row.kernels and kernels_for(gpu.target, row.kernels, matrix.families) == "native"]
+    best = next(reversed([row for row in fits if row.version == item.version] or fits), None)
+    return Fix(f"Install torch {best.full_version}.", (remedies.from_index(best, matrix),)) if best else None
 
 
-def _dropped_by_build(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+def _dropped_by_build(installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
     """A build of unknown code was made with a CUDA release that no longer compiles for the device."""
-    for item in installed(host, matrix):
+    for item in installed:
         for gpu, _ in nvidia_cards(gpus):
             if item.cuda and not item.kernels and knows(matrix, item.cuda, gpu.target) == "too old":
                 detail = f"{gpu.name or 'The GPU'} is {gpu.target}, which CUDA {item.cuda} no longer compiles for."
@@ -88,11 +101,8 @@ def _dropped_by_build(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outc
     return None
 
 
-def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+def _dropped_by_toolkit(toolkit: str, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
     """A package that compiles its kernels at run time meets a toolkit that no longer compiles for the device."""
-    toolkit = host.cuda_toolkit
-    if not toolkit or not {"cupy", "numba", "pycuda"} & packages_of(host).keys():
-        return None
     for gpu, device in nvidia_cards(gpus):
         if knows(matrix, toolkit, gpu.target) == "too old":
             detail = f"{gpu.name or 'The GPU'} is {device}, which the toolkit {toolkit} no longer compiles for."
@@ -100,7 +110,9 @@ def _dropped_by_toolkit(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Ou
     return None
 
 
-def _at_last_driver(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+def _at_last_driver(
+    driver: str | None, driver_cuda: str | None, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
+) -> Outcome:
     """CUDA calls the driver too old, and it is already the last branch that serves the device."""
     if not signals.get("driver-too-old", "insufficient-35", "ptx-toolchain", "requires-newer-driver"):
         return None
@@ -108,29 +120,30 @@ def _at_last_driver(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gp
         row = matrix.capability(device.capability)
         last = row.last_driver.removeprefix("R") if row else ""
         at_last = last and (
-            (host.driver or "").partition(".")[0] == last
-            or (host.driver_cuda and host.driver_cuda == cuda_of_driver(matrix, f"{last}.0"))
+            (driver or "").partition(".")[0] == last
+            or (driver_cuda and driver_cuda == cuda_of_driver(matrix, f"{last}.0"))
         )
         if at_last:
             detail = f"R{last} is the last driver for {gpu.name or device}, and it is too old for the build."
-            facts = ("gpus", *(name for name in ("driver", "driver_cuda") if host.value(name)))
+            facts = ("gpus", *told(driver=driver, driver_cuda=driver_cuda))
             return Found(detail=detail, facts=facts, sources=cite(matrix, row))
     return None
 
 
-def _below_need(host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+def _below_need(installed: tuple[Installed, ...], windows: bool, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
     """The last driver that serves the device is below what the build needs: no upgrade can help."""
-    for item in installed(host, matrix):
+    for item in installed:
         for gpu, device in nvidia_cards(gpus):
             row = matrix.capability(device.capability)
             last = row.last_driver.removeprefix("R") if row else ""
-            if item.cuda and last and supported(matrix, item.cuda, f"{last}.999", host.platform) == "none":
+            needs = is_version(item.cuda) and last and joint.verdict(matrix, item.cuda, f"{last}.999", windows)
+            if isinstance(needs, Clash):
                 detail = f"R{last} is the last driver for {gpu.name or device}; {item.label} needs a newer one."
                 return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, row))
     return None
 
 
-def _as_said(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+def _as_said(torch: Installed | None, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
     """A message says that code is missing for an old GPU, and there is one."""
     heard = signals.pointing("arch-too-old-for-build")
     if not heard:
@@ -149,7 +162,6 @@ def _as_said(host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
     if not direct and (not old or heard.signal.candidates[0] == "triton-gpu-too-old"):
         return None
     gpu, device = old or nvidia_cards(gpus)[0]
-    torch = framework(host, matrix, "torch")
     covers = torch is not None and torch.kernels
     own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
     detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.findings import Fix
+from compat.joints import kernels
+from compat.joints.verdict import any_of
 from compat.rules.families.arch_age import nvidia_cards
 from compat.rules.families.arch_cover import may_be_another, span, uncovered_by
 from compat.rules.knowledge import cuda_of_driver, is_version
-from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import installed
+from compat.rules.rule import Found, Outcome, Rule, family, told
+from compat.rules.stack import FRAMEWORKS, canonical
+from compat.rules.together import clashing
 from compat.targets import kernels_for, sm
 from compat.versions import minor, release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Build, Gpu, Host
+    from compat.facts import Build, Gpu
+    from compat.joints.build import Part
+    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.rules.stack import Installed
+    from compat.rules.together import Here
 
 
 class PtxJitTooNewForDriver(Rule):
@@ -39,17 +46,25 @@ class PtxJitTooNewForDriver(Rule):
     asks = ("gpus", "builds", "driver_cuda")
     remedy = Fix("Upgrade the driver, or use a build with native code for this GPU.")
 
-    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(
+        self,
+        installed: tuple[Installed, ...],
+        matrix: Matrix,
+        gpus: tuple[Gpu, ...],
+        driver: str | None = None,
+        driver_cuda: str | None = None,
+        platform: str | None = None,
+    ) -> Outcome:
         """The build has only PTX for the device, written by a CUDA release that is newer than the driver's."""
-        have = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
-        for item in installed(host, matrix):
+        have = driver_cuda or cuda_of_driver(matrix, driver, platform)
+        for item in installed:
             for gpu, device in nvidia_cards(gpus):
                 if not item.cuda or not is_version(item.cuda) or not is_version(have) or not item.kernels:
                     continue
                 newer = release(minor(item.cuda)) > release(have)
                 if newer and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
                     detail = f"{item.label} has only PTX for {device}; the driver knows that of CUDA {have} at most."
-                    facts = (*(name for name in ("driver", "driver_cuda") if host.value(name)), "gpus", item.fact)
+                    facts = (*told(driver=driver, driver_cuda=driver_cuda), "gpus", item.fact)
                     return Found(detail=detail, facts=facts)
         return None
 
@@ -74,23 +89,33 @@ class ExtensionArchMissing(Rule):
         ('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>',),
     )
 
-    def check(self, builds: Mapping[str, Build], gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+    def check(
+        self, here: tuple[Here, ...], gpus: tuple[Gpu, ...], matrix: Matrix, builds: Mapping[str, Build] | None = None
+    ) -> Outcome:
         """A package beside the framework holds machine code, and none of it runs on the device."""
-        for name, build in builds.items():
-            kernels = getattr(build, "kernels", ())
-            if name in {"torch", "tensorflow", "jax", "jaxlib", "paddlepaddle-gpu"} or not kernels:
-                continue
-            for gpu in gpus:
-                if gpu.target and kernels_for(gpu.target, kernels, matrix.families) == "none":
-                    device = sm(gpu.target)
-                    arch = device.capability if device else gpu.target
-                    command = f'TORCH_CUDA_ARCH_LIST="{arch}" pip install --no-build-isolation --force-reinstall {name}'
-                    return Found(
-                        detail=f"{name} carries {span(kernels)}, none of which runs on {gpu.target}.",
-                        facts=(f"builds.{name}", "gpus"),
-                        fix=Fix(f"Reinstall {name} compiled for {arch}.", (command,)),
-                    )
-        return None
+        own = {name: build.kernels for name, build in (builds or {}).items() if build.kernels}
+        read = ((name, code, gpu.target) for name, code in own.items() for gpu in gpus if gpu.target)
+        for name, code, target in read:
+            if name not in FRAMEWORKS and canonical(name) == name and kernels.runs(matrix, target, code) == "none":
+                device = sm(target)
+                arch = device.capability if device else target
+                command = f'TORCH_CUDA_ARCH_LIST="{arch}" pip install --no-build-isolation --force-reinstall {name}'
+                return Found(
+                    detail=f"{name} carries {span(code)}, none of which runs on {target}.",
+                    facts=(f"builds.{name}", "gpus"),
+                    fix=Fix(f"Reinstall {name} compiled for {arch}.", (command,)),
+                )
+
+        def judge(part: Part) -> Verdict:
+            cards = [gpu for gpu in gpus if gpu.vendor == part.vendor and gpu.target]
+            return any_of(kernels.verdict(matrix, gpu.vendor, gpu.target, part.build) for gpu in cards)
+
+        rest = [
+            item for item in here if item.release.name not in own and canonical(item.release.name) not in FRAMEWORKS
+        ]
+        this = f"the GPU is {' '.join(dict.fromkeys(gpu.target for gpu in gpus if gpu.target))}"
+        found = clashing(rest, judge, matrix, this=this, facts=("gpus",))
+        return replace(found, severity="warning") if found else None  # nobody says that it is in use
 
 
 class ArchPtxOnly(Rule):
@@ -139,9 +164,9 @@ class ArchSpecificTarget(Rule):
         ('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>',),
     )
 
-    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The only code of the build for this major has the suffix ``a`` (one capability) or ``f`` (one family)."""
-        for gpu, device, item in uncovered_by(host, matrix, gpus):
+        for gpu, device, item in uncovered_by(installed, matrix, gpus):
             bound = [text for text in item.kernels if (code := sm(text)) and code.suffix and code.major == device.major]
             if bound:
                 return Found(
@@ -168,13 +193,13 @@ class ArchIntegratedVsDiscrete(Rule):
     asks = ("gpus", "builds")
     remedy = Fix("Use a build that names this GPU's own capability.")
 
-    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The device is of a Jetson-class capability, and the build has its discrete sibling's code only.
 
         Or the reverse.
         """
         integrated = matrix.families.integrated
-        for gpu, device, item in uncovered_by(host, matrix, gpus):
+        for gpu, device, item in uncovered_by(installed, matrix, gpus):
             kin = {text for text in item.kernels if (code := sm(text)) and not code.ptx and code.major == device.major}
             if kin and not may_be_another(item, gpu, matrix) and (gpu.target in integrated) != bool(kin & integrated):
                 return Found(
