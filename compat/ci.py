@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from compat import SOURCE
 from compat import plan as plans
+from compat.errors import InputError
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -67,16 +68,27 @@ def slug(*words: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")[:100].rstrip("-")
 
 
-def write(grid: Grid, format: str) -> str:  # noqa: A002
-    """The grid in one of :data:`FORMATS`."""
+def write(grid: Grid, format: str, install: str = "") -> str:  # noqa: A002
+    """The grid in one of :data:`FORMATS`.
+
+    Args:
+        grid: the cells.
+        format: one of :data:`FORMATS`.
+        install: what pip is given in a job that installs envcheck.
+
+    Raises:
+        InputError: for a format whose jobs install envcheck, where nothing says from where: a name alone may be
+            somebody else's package.
+    """
     writers = {
         "json": document,
         "github": github,
         "gitlab": gitlab,
         "bake": bake,
         "bake-hcl": bake_hcl,
-        "workflow": workflow,
     }
+    if format == "workflow":
+        return workflow(grid, install)
     return writers[format](grid)
 
 
@@ -94,11 +106,26 @@ def github(grid: Grid) -> str:
     return json.dumps({"include": [{**_row(cell), "plan": _compact(cell)} for cell in grid.cells]}) + "\n"
 
 
-def workflow(grid: Grid) -> str:
-    """A whole GitHub Actions workflow: write, build and verify each image, keep the reports."""
+def workflow(grid: Grid, install: str) -> str:
+    """A whole GitHub Actions workflow: write, build and verify each image, keep the reports.
+
+    Raises:
+        InputError: if what is to be installed is not known.
+    """
+    if not install:
+        raise InputError(
+            "where the jobs install envcheck from is not known: this installation came from a folder",
+            where="--format workflow",
+            expected='install = "..." under [tool.envcheck.ci], a requirement or an address',
+        )
     rows = (_literal(json.dumps({**_row(cell), "plan": _compact(cell)})) for cell in grid.cells)
     include = "\n".join(f"          - {row}" for row in rows)
-    return _WORKFLOW.replace("@SOURCE@", SOURCE).replace("@INCLUDE@", include)
+    return _WORKFLOW.replace("@SOURCE@", _step(install)).replace("@INCLUDE@", include)
+
+
+def _step(install: str) -> str:
+    """The command of the step that installs, as a string of YAML that no runner expands."""
+    return json.dumps(_literal(f"pip install {shlex.quote(install)}"))
 
 
 def gitlab(grid: Grid) -> str:
@@ -236,7 +263,7 @@ jobs:
       - uses: actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0
         with:
           python-version: '3.12'
-      - run: pip install @SOURCE@
+      - run: @SOURCE@
       - run: printf '%s' "$PLAN" > plan.json
       - run: envcheck build --plan plan.json --tag "$IMAGE"
       - name: verify

@@ -293,10 +293,10 @@ def load(document: Any, where: str) -> Answer:
             f"schema {schema!r}",
             where=where,
             expected=repr(SCHEMA),
-            hint="make it with `envcheck resolve --format json`",
+            hint="make it with `envcheck resolve REQ --format json`",
         )
     if "status" not in document and "runtime" not in document:
-        raise InputError("holds no plan", where=where, expected="what `envcheck resolve --format json` prints")
+        raise InputError("holds no plan", where=where, expected="what `envcheck resolve REQ --format json` prints")
     body = {"status": "plan", "plan": document} if "runtime" in document else document
     answer: Answer = _build(Answer, body, where, "")
     return answer

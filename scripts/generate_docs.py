@@ -18,6 +18,7 @@ from importlib import import_module
 from pathlib import Path
 
 from compat import cli, rules
+from compat.app import configuration
 from compat.app.knowledge import load
 from compat.build.codes import CODES
 from compat.lint import RULES as LINT
@@ -55,7 +56,8 @@ def _fresh(path: Path, text: str, *, write: bool) -> bool:
 
 def files() -> dict[str, str]:
     """Path from the root -> what it should hold."""
-    made = {"README.md": readme(), "docs/findings.md": findings()}
+    made = {"README.md": readme(), "docs/findings.md": findings(), "docs/configuration.md": configuration.page()}
+    made["docs/schemas/envcheck.config-1.json"] = json.dumps(configuration.schema(), indent=2) + "\n"
     for name, schema in schemas().items():
         made[f"docs/schemas/{name.replace('/', '-')}.json"] = json.dumps(schema, indent=2) + "\n"
     return made

@@ -7,6 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.app.configuration import table_of
 from compat.app.files import read_document
 from compat.app.plans import Target, replies
 from compat.app.stored import stored_lists
@@ -31,7 +32,7 @@ class Axes:
     Attributes:
         frameworks: sets of requirements that share an image.
         runtime: ``cuda12.6``, ``cuda``, ``rocm6.4``, ``cpu``.
-        python, os, arch: as in the target options.
+        python, os, arch: lists of what the target options take.
         gpu: GPUs that every image must serve.
         driver: driver that every image must run on.
     """
@@ -69,7 +70,7 @@ def axes_from(config: str) -> Axes:
             "nothing was asked for", expected="requirements, or a pyproject.toml with [tool.envcheck.matrix]"
         )
     document = read_document(name)
-    raw = _table(document)
+    raw = document if "frameworks" in document else table_of("matrix", config)
     if not isinstance(raw, dict):
         raise InputError("has no [tool.envcheck.matrix]", where=name, expected='frameworks = ["torch==2.9.1"]')
     where = f"{name}: [tool.envcheck.matrix]"
@@ -87,14 +88,6 @@ def axes_from(config: str) -> Axes:
     if faults:
         raise InputErrors(faults)
     return Axes(**values)
-
-
-def _table(document: dict[str, Any]) -> Any:
-    """The table ``[tool.envcheck.matrix]``, or the whole document where it is that table by itself."""
-    table: Any = document
-    for key in ("tool", "envcheck", "matrix"):
-        table = table.get(key) if isinstance(table, dict) else None
-    return document if table is None and "frameworks" in document else table
 
 
 def _axis(key: str, raw: Any, where: str) -> Any:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from compat.app.files import read_document
+from compat.app.configuration import PROJECT, table_of
 from compat.app.plans import machines_of, replies
 from compat.errors import InputError, InputErrors, NoPlanError
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _TABLES = {"env", "labels"}
 _PAIRS = {"files"}
-_PROJECT = "pyproject.toml"
 _ELSEWHERE = {"windows", "darwin"}
 
 
@@ -64,7 +62,7 @@ def settings(options: Mapping[str, Any], *, config: str = "") -> Settings:
     table = _configured(config)
     known = {item.name for item in fields(Settings)}
     if unknown := sorted(set(table) - known):
-        where = f"{config or _PROJECT}: [tool.envcheck.image]"
+        where = f"{config or PROJECT}: [tool.envcheck.image]"
         expected = ", ".join(sorted(known))
         raise InputErrors([InputError(f"unknown key {key!r}", where=where, expected=expected) for key in unknown])
     values = {key: _shaped(key, value) for key, value in table.items()}
@@ -77,12 +75,8 @@ def _configured(config: str) -> dict[str, Any]:
     Raises:
         InputError: if it is no table, or the file that was named has none: its wishes would be lost in silence.
     """
-    if not config and not Path(_PROJECT).is_file():
-        return {}
-    where = config or _PROJECT
-    table: Any = read_document(where)
-    for key in ("tool", "envcheck", "image"):
-        table = table.get(key) if isinstance(table, dict) else None
+    where = config or PROJECT
+    table = table_of("image", config)
     if table is None and not config:
         return {}
     if not isinstance(table, dict):

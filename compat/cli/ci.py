@@ -35,6 +35,7 @@ def command(
     """
     from compat import ci
     from compat.app.ci import axes_from, axes_of, grid_from, grid_of
+    from compat.app.configuration import install_source
     from compat.app.knowledge import load
     from compat.errors import InputError
 
@@ -58,5 +59,5 @@ def command(
     else:
         for left in grid.excluded:  # a pipeline has no room for what is not in it
             speech.note(f"left out {left.name}: {left.why}")
-        speech.say(ci.write(grid, speech.format))
+        speech.say(ci.write(grid, speech.format, install_source(config) if speech.format == "workflow" else ""))
     return 0 if grid.cells else 1

@@ -279,7 +279,7 @@ def _base(plan: Plan) -> BaseImage:
         # Its driver's libraries are mounted at run time alone: no build here can prove that what was installed imports.
         raise InputError(
             f"no Dockerfile is written for Ascend ({plan.runtime})",
-            hint=f"start from {plan.base_image.image} and install what `envcheck resolve --format requirements` prints",
+            hint=f"start from {plan.base_image.image}; `envcheck resolve REQ --format requirements` has the packages",
         )
     return plan.base_image
 

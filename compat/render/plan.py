@@ -28,7 +28,7 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
     Args:
         given: a plan, a conflict with its ways out, or that what decides is not known.
         pen: how to draw.
-        explain: whether to tell for each choice of the plan what lost to it and why.
+        explain: whether to tell for each choice of the plan what lost to it and why, and the sources of a clash.
     """
     pen = pen or Ink()
     lines: list[str] = []
@@ -37,7 +37,7 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
     if given.plan:
         lines += plan(given.plan, pen=pen, explain=explain, settled=given.status == "plan")
     if given.status == "conflict":
-        lines += _conflicts(given.conflicts, pen)
+        lines += _conflicts(given.conflicts, pen, explain=explain)
     told = _told(given.plan) if given.plan else frozenset()
     for condition in given.conditions or (given.plan.conditions if given.plan else ()):
         lines += pen.wrap(condition, "  ? ", "    ") if condition not in told else []
@@ -47,7 +47,7 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
             lines += _fix(number, fix, pen)
     elif given.status == "conflict":
         lines += ["", "No change near to what was asked was found to work."]
-    lines += _citations(given.conflicts, pen)
+    lines += _citations(given.conflicts, pen) if explain else []
     return "\n".join(lines)
 
 
@@ -133,9 +133,9 @@ def _choices(chosen: Plan, pen: Ink) -> list[str]:
     return lines
 
 
-def _conflicts(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
-    """Each clash with its members; a citation is a number here and written out once, in :func:`_citations`."""
-    numbers = _numbered(conflicts)
+def _conflicts(conflicts: Sequence[Conflict], pen: Ink, *, explain: bool) -> list[str]:
+    """Each clash with its members; what explains has a citation as a number, written out once in :func:`_citations`."""
+    numbers = _numbered(conflicts) if explain else {}
     lines = [pen("red bold", "✗ These do not fit together.")]
     for number, conflict in enumerate(conflicts, 1):
         lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]
@@ -158,7 +158,11 @@ def _numbered(conflicts: Sequence[Conflict]) -> dict[str, int]:
 
 def _marks(member: Member, numbers: dict[str, int]) -> str:
     """What stands behind a member: its citations' numbers, or the place it was read."""
-    marks = ", ".join(str(number) for number in sorted({numbers[text] for text in _cited(member)})) or member.source
+    cited = _cited(member)
+    if cited:
+        marks = ", ".join(str(number) for number in sorted({numbers[text] for text in cited if text in numbers}))
+    else:
+        marks = member.source
     return f"  [{marks}]" if marks else ""
 
 

@@ -28,8 +28,10 @@ def accepted(path, schema):
     ("format_", "name", "schema"),
     [("workflow", "w.yml", "vendor.github-workflows"), ("gitlab", ".gitlab-ci.yml", "vendor.gitlab-ci")],
 )
-def test_a_whole_pipeline_is_what_its_system_reads(envcheck, tmp_path, format_, name, schema):
+def test_a_whole_pipeline_is_what_its_system_reads(envcheck, tmp_path, monkeypatch, format_, name, schema):
     pytest.importorskip("check_jsonschema")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[tool.envcheck.ci]\ninstall = "./wheels/envcheck ${{ x }}.whl"\n')
     code, out, _ = envcheck(*WORDS, "--format", format_)
     assert code == 0
     path = tmp_path / name

@@ -20,7 +20,7 @@ REFUSED = [
     (["matrix", "check", "/dev/null"], "/dev/null: is no plain file"),
     (["matrix", "list", "cuda", "--matrix", "/dev/zero"], "larger than 64 MiB"),
     (["matrix", "list", "cuda", "--matrix", "/dev/null"], "schema is missing"),
-    (["resolve", "--plan", "/dev/null"], "holds no plan; expected what `envcheck resolve --format json` prints"),
+    (["resolve", "--plan", "/dev/null"], "holds no plan; expected what `envcheck resolve REQ --format json` prints"),
     (["doctor", "--host", "a.toml", "--python", "b"], "--python and --host name two machines"),
     (["doctor", "--report", "a.md", "--image", "b"], "--report and --image name two machines"),
     (["doctor", "--report", "-", "--log", "-"], "read only once"),

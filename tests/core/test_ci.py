@@ -92,7 +92,7 @@ def test_a_github_matrix_is_one_line_whose_cells_carry_stored_plans():
 
 
 def test_a_workflow_builds_and_verifies_each_cell_from_its_plan():
-    job = yaml.safe_load(ci.workflow(GRID))["jobs"]["image"]
+    job = yaml.safe_load(ci.workflow(GRID, compat.SOURCE))["jobs"]["image"]
     rows = job["strategy"]["matrix"]["include"]
     assert rows == json.loads(ci.github(GRID))["include"]
     commands = [step["run"] for step in job["steps"] if "run" in step]
@@ -128,7 +128,9 @@ def test_no_value_is_evaluated_by_the_service_that_reads_it(name, requirement):
     made = cell(gpus=(device,))
     made = ci.Cell(name="one", requirements=(requirement,), plan=made.plan, dockerfile=HOSTILE)
     grid = ci.Grid((made,))
-    (row,) = map(evaluated, yaml.safe_load(ci.workflow(grid))["jobs"]["image"]["strategy"]["matrix"]["include"])
+    (row,) = map(
+        evaluated, yaml.safe_load(ci.workflow(grid, compat.SOURCE))["jobs"]["image"]["strategy"]["matrix"]["include"]
+    )
     assert row["requirements"] == requirement
     stored = json.loads(json.dumps(plan.dump(plan.Answer(status="plan", plan=made.plan))))
     assert json.loads(row["plan"]) == stored
@@ -139,7 +141,7 @@ def test_no_value_is_evaluated_by_the_service_that_reads_it(name, requirement):
 
 
 def test_a_workflow_installs_this_very_release_and_no_namesake():
-    steps = yaml.safe_load(ci.workflow(GRID))["jobs"]["image"]["steps"]
+    steps = yaml.safe_load(ci.workflow(GRID, compat.SOURCE))["jobs"]["image"]["steps"]
     installs = [step["run"] for step in steps if "pip install" in step.get("run", "")]
     assert installs == [f"pip install envcheck-gpu=={compat.__version__}"]
 
@@ -243,14 +245,14 @@ def test_a_cell_without_a_base_image_says_none():
 
 @pytest.mark.parametrize("format_", ci.FORMATS)
 def test_every_format_names_every_cell(format_):
-    text = ci.write(GRID, format_)
+    text = ci.write(GRID, format_, compat.SOURCE)
     assert all(item.name in text for item in GRID.cells)
 
 
 WORKFLOWS = sorted((Path(__file__).parents[2] / ".github" / "workflows").glob("*.yml"))
 
 
-@pytest.mark.parametrize("text", [*(path.read_text("utf-8") for path in WORKFLOWS), ci.workflow(GRID)])
+@pytest.mark.parametrize("text", [*(path.read_text("utf-8") for path in WORKFLOWS), ci.workflow(GRID, compat.SOURCE)])
 def test_an_action_is_a_commit_and_a_job_has_the_least_rights(text):
     workflow = yaml.safe_load(text)
     assert workflow["permissions"] in ({}, {"contents": "read"})

@@ -111,7 +111,7 @@ def test_the_hosts_that_a_fleet_answer_lists_are_not_part_of_the_answer():
 
 @pytest.mark.parametrize("wrong", ["envcheck.host/1", "", None, 1])
 def test_another_schema_is_refused_with_the_way_to_make_the_right_one(wrong):
-    with pytest.raises(InputError, match="envcheck resolve --format json"):
+    with pytest.raises(InputError, match="envcheck resolve REQ --format json"):
         plan.load({**plan.dump(FULL), "schema": wrong}, "p")
 
 

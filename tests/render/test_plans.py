@@ -59,7 +59,11 @@ def test_a_citation_is_numbered_where_it_is_used_and_written_out_once():
         plan.Member("matrix", "cu126 has no sm_120", f"{first}; {second}"),
         plan.Member("matrix", "cu124 has no sm_120", second),
     )
-    text = as_text(plan.Answer(status="conflict", conflicts=(plan.Conflict(members), plan.Conflict(members[1:]))))
+    answer = plan.Answer(status="conflict", conflicts=(plan.Conflict(members), plan.Conflict(members[1:])))
+    short = as_text(answer)
+    assert "matrix: cu126 has no sm_120\n" in short
+    assert "NVIDIA's table" not in short
+    text = as_text(answer, explain=True)
     assert "option: GPU sm_120  [--gpu]" in text
     assert text.count("matrix: cu126 has no sm_120  [1, 2]") == 2
     assert text.count("matrix: cu124 has no sm_120  [2]") == 2
@@ -133,7 +137,7 @@ def grid():
 
 @pytest.mark.parametrize("format_", ci.FORMATS)
 def test_every_ci_format_holds_the_cell_and_never_the_excluded_one_as_a_job(format_):
-    text = ci.write(grid(), format_)
+    text = ci.write(grid(), format_, "envcheck-gpu==1.0")
     assert "torch-cu118" in text
     assert ("torch-rocm" in text) == (format_ in {"json", "text"})
 

@@ -1,0 +1,209 @@
+"""``[tool.envcheck]`` of a ``pyproject.toml``: its tables, each with its keys as the code has them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.app.files import read_document
+from compat.errors import InputError, InputErrors
+from compat.lazy import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROJECT: Final = "pyproject.toml"
+# Tables and what they are about; lint reads its own.
+TABLES: Final[Mapping[str, str]] = {
+    "image": "the images of `dockerfile` and `build`; options of the command line win",
+    "matrix": "the axes of `ci`, a cell for each combination that can work",
+    "ci": "what generated CI does beside the images",
+    "lint": "what `lint` looks for",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: its ``kind`` in the words of JSON Schema, its default as TOML, and what it means."""
+
+    name: str
+    kind: str
+    default: str
+    meaning: str
+
+
+def table_of(name: str, config: str) -> Any:
+    """The table ``[tool.envcheck.NAME]`` of a file, or of the ``pyproject.toml`` here; ``None`` if absent.
+
+    Raises:
+        InputErrors: naming each table of ``[tool.envcheck]`` that is none: what stands in it would be lost in silence.
+    """
+    if not config and not Path(PROJECT).is_file():
+        return None
+    document: Any = read_document(config or PROJECT)
+    tool = document.get("tool", {}).get("envcheck", {}) if isinstance(document.get("tool", {}), dict) else {}
+    if not isinstance(tool, dict):
+        raise InputError("is no table", where=f"{config or PROJECT}: tool.envcheck", expected=", ".join(TABLES))
+    unknown = sorted(set(tool) - set(TABLES))
+    if unknown:
+        where = f"{config or PROJECT}: [tool.envcheck]"
+        raise InputErrors(
+            [InputError(f"unknown table {key!r}", where=where, expected=", ".join(TABLES)) for key in unknown]
+        )
+    return tool.get(name)
+
+
+def keys() -> dict[str, tuple[Key, ...]]:
+    """Table -> its keys, read from the classes that hold them."""
+    from compat.app.ci import Axes
+    from compat.dockerfile import Settings
+
+    return {
+        "image": _keys(Settings, Settings()),
+        "matrix": _keys(Axes, Axes(frameworks=())),
+        "ci": (Key("install", "string", '""', INSTALL),),
+    }
+
+
+INSTALL: Final = (
+    "What a generated job gives to pip to have envcheck: a requirement, a path or an address. Empty takes what the "
+    "running installation came from (PEP 610), where it says so."
+)
+
+
+def _keys(kind: type[Any], default: Any) -> tuple[Key, ...]:
+    """The fields of a settings class with the meanings that its docstring tells."""
+    told = _meanings(kind.__doc__ or "")
+    return tuple(
+        Key(
+            item.name,
+            _kind(item.name, getattr(default, item.name)),
+            "{}" if item.name == "files" else _toml(getattr(default, item.name)),
+            told.get(item.name, ""),
+        )
+        for item in fields(kind)
+    )
+
+
+def _meanings(text: str) -> dict[str, str]:
+    """Name -> meaning of the section *Attributes* of a docstring; one line may name several."""
+    from inspect import cleandoc
+
+    body = cleandoc(text).partition("Attributes:")[2]
+    entries = re.split(r"^ {4}(\w+(?:, \w+)*): ", body, flags=re.MULTILINE)[1:]
+    pairs = zip(entries[::2], entries[1::2], strict=True)
+    return {name: " ".join(meaning.split()) for names, meaning in pairs for name in names.split(", ")}
+
+
+def _kind(name: str, default: Any) -> str:
+    """The kind of a value as a JSON Schema has it."""
+    if name in {"env", "labels", "files"}:
+        return "object"
+    if isinstance(default, bool):
+        return "boolean"
+    return {int: "integer", str: "string"}.get(type(default), "array")
+
+
+def _toml(value: Any) -> str:
+    """A default as it would be written."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (tuple, list)):
+        shown = [item for item in value if item]
+        return "[" + ", ".join(f'"{item}"' for item in shown) + "]"
+    if isinstance(value, int):
+        return str(value)
+    return f'"{value}"' if isinstance(value, str) else "{}"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of ``[tool.envcheck]``, for editors that complete and check a ``pyproject.toml``."""
+    shapes: dict[str, dict[str, Any]] = {
+        "array": {"type": "array", "items": {"type": "string"}},
+        "object": {"type": "object", "additionalProperties": {"type": "string"}},
+    }
+    body: dict[str, Any] = {
+        name: {
+            "type": "object",
+            "description": TABLES[name],
+            "additionalProperties": False,
+            "properties": {
+                key.name: {"description": key.meaning, **shapes.get(key.kind, {"type": key.kind})} for key in rows
+            },
+        }
+        for name, rows in keys().items()
+    }
+    sets = {"type": "array", "items": {"anyOf": [{"type": "string"}, shapes["array"]]}}
+    body["matrix"]["properties"]["frameworks"] |= sets
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "[tool.envcheck] of pyproject.toml",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {**body, "lint": {"type": "object", "description": TABLES["lint"]}},
+    }
+
+
+def page() -> str:
+    """The page of all keys, a table each."""
+    lines = [
+        "# Configuration",
+        "",
+        "Made from the code by `scripts/generate_docs.py`. All of it stands under `[tool.envcheck]` of a",
+        "`pyproject.toml`; an unknown table or key is refused. The JSON Schema is",
+        "[envcheck.config-1.json](schemas/envcheck.config-1.json).",
+    ]
+    for name, rows in keys().items():
+        lines += ["", f"## `[tool.envcheck.{name}]`", "", f"{TABLES[name][0].upper()}{TABLES[name][1:]}.", ""]
+        lines += ["| key | kind | default | meaning |", "| --- | --- | --- | --- |", *map(_row, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(key: Key) -> str:
+    meaning = key.meaning.replace("``", "`").replace("|", "\\|")
+    meaning = re.sub(r":[a-z]+:`(?:~?[\w.]*\.)?(\w+)`", r"`\1`", meaning)
+    return f"| `{key.name}` | {key.kind} | `{key.default}` | {meaning[:1].upper()}{meaning[1:]} |"
+
+
+def install_source(config: str = "") -> str:
+    """What pip is given to have this envcheck; empty where nobody knows, as for a folder on this machine.
+
+    ``[tool.envcheck.ci] install`` wins; else the record of how this installation was made: an address with its commit
+    or hash, or the name with its version where an index had it
+    (https://packaging.python.org/en/latest/specifications/direct-url/).
+
+    Raises:
+        InputError: if the table is none, or its one key is no text.
+    """
+    raw = table_of("ci", config)
+    table = {} if raw is None else raw
+    if not isinstance(table, dict) or set(table) - {"install"} or not isinstance(table.get("install", ""), str):
+        where = f"{config or PROJECT}: [tool.envcheck.ci]"
+        raise InputError("holds something else", where=where, expected='install = "envcheck-gpu==1.0"')
+    return table.get("install") or _recorded()
+
+
+def _recorded() -> str:
+    """The source of the running installation, as its installer recorded it."""
+    import json
+    from importlib import metadata
+
+    from compat import DISTRIBUTION, SOURCE
+
+    try:
+        told = json.loads(metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "null")
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+    return SOURCE if told is None else _address(told)
+
+
+def _address(told: Any) -> str:
+    """A requirement from a record of PEP 610; empty for a folder, which no runner has."""
+    match told:
+        case {"url": str(url), "vcs_info": {"vcs": str(vcs), "commit_id": str(commit)}}:
+            return f"{vcs}+{url}@{commit}"
+        case {"url": str(url), "archive_info": {"hashes": {"sha256": str(digest)}}} if url.startswith("https://"):
+            return f"{url}#sha256={digest}"
+    return ""
