@@ -33,7 +33,7 @@ def gpu_build(subject: Subject) -> Fix | None:
     if subject.host.platform == "darwin":
         text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
         return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
-    if not name:
+    if not name or {"onnxruntime", "onnxruntime-gpu"} <= subject.packages.keys():
         return None
     if subject.host.l4t or any(gpu.target in subject.matrix.families.integrated for gpu in subject.gpus):
         return _jetson(name, subject)
@@ -67,10 +67,11 @@ def _jetson(name: str, subject: Subject) -> Fix | None:
     ]
     if not rows:
         return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
-    best, have = rows[-1], subject.host.python or ""
+    same = [row for row in rows if row.version == plain(subject.packages.get(name, ""))]
+    best, have = (same or rows)[-1], subject.host.python or ""
     item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
     links = any(index.links for index in subject.matrix.table("indexes") if index.name == best.index)
-    install = Install(packages=(item,), index=subject.matrix.index_url(best), links=links)
+    install = Install(packages=(item,), index=subject.matrix.index_url(best), links=links, again=bool(same))
     other = best.python and is_version(have) and versions.minor(have) not in best.python
     changes = (Python(best.python[-1]), install) if other else (install,)
     made = f", made for Python {best.python[-1]}" if other else ""

@@ -83,7 +83,10 @@ def compiler(subject: Subject) -> Fix | None:
     number = series(most)
     if subject.host.platform == "windows" or "MSC" in subject.text:
         return None
+    deed, _ = typed_here(Fix("", (f"@host-compiler major={number}",)), subject.host, subject.matrix)
     text = f"Install gcc {number} and g++ {number}, the newest that this nvcc accepts, and name it to nvcc."
+    if deed:
+        return Fix(text, changes=tuple(map(Command, deed)))
     return Fix(text, changes=(Variable("NVCC_PREPEND_FLAGS", f"'-ccbin g++-{number}'"),))
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.remedies as remedies
 from compat.findings import Fix
-from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import Installed, has_no_device, installed, on_platform, packages_of, vendors_of
-from compat.versions import major
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -56,34 +53,6 @@ def _is_display_only(gpu: Gpu) -> bool:
     return gpu.vendor == "intel" and not re.search(r"arc|max|flex|battlemage|b[56]\d\d", gpu.name.lower())
 
 
-def reinstall(item: Installed, host: Host, matrix: Matrix) -> Fix:
-    """The command that installs a GPU build of the framework, for the vendor and driver at hand."""
-    vendors = {gpu.vendor for gpu in usable(host)}
-    if item.name == "torch":
-        return _torch(item.version, vendors, host, matrix)
-    by_name = {
-        "tensorflow": ('pip install --force-reinstall "tensorflow[and-cuda]"',),
-        "jax": ('pip install --upgrade "jax[cuda12]"',),
-        "paddlepaddle": ("pip uninstall -y paddlepaddle", "pip install paddlepaddle-gpu"),
-        "onnxruntime-gpu": ("pip uninstall -y onnxruntime", "pip install onnxruntime-gpu"),
-    }
-    return Fix(f"Install the GPU build of {item.name}.", by_name.get(item.name, ()))
-
-
-def _torch(version: str, vendors: set[str], host: Host, matrix: Matrix) -> Fix:
-    """The newest variant of that release for the vendor, no newer than the driver where its CUDA is known."""
-    prefix = "rocm" if vendors == {"amd"} else "xpu" if vendors == {"intel"} else "cuda"
-    rows = [row for row in remedies.published_for(host, matrix, "torch") if row.runtime.startswith(prefix)]
-    rows = [row for row in rows if row.version == version] or rows
-    limit = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
-    if prefix == "cuda" and is_version(limit):
-        rows = [row for row in rows if major(row.runtime.removeprefix("cuda")) <= major(limit)]
-    if not rows:
-        return Fix("Install the GPU build of torch from https://download.pytorch.org/whl/.")
-    best = rows[-1]
-    return Fix(f"Install torch {best.full_version}.", (remedies.from_index(best, matrix),))
-
-
 class CpuOnlyBuild(Rule):
     """A CPU-only framework build on a machine with a GPU.
 
@@ -100,13 +69,7 @@ class CpuOnlyBuild(Rule):
     area = "framework"
     requires = ("wrong-vendor-build", "python-unsupported")
     asks = ("packages", "builds", "gpus")
-    remedy = Fix(
-        "Reinstall the framework from the accelerator's index.",
-        (
-            "pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/<variant>",
-            'pip install "jax[cuda12]"',
-        ),
-    )
+    remedy = Fix("Reinstall the framework from the accelerator's index.")
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A usable GPU is there and the installed build has no accelerator in it."""
@@ -127,7 +90,7 @@ class CpuOnlyBuild(Rule):
             gpu = f"{usable(host)[0].name or 'a GPU'} is there, but " if usable(host) else ""
             facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
             detail = " ".join(f"{gpu}{cpu.name} {cpu.version} is a CPU build.".split())
-            return Found(detail=detail, facts=facts, fix=reinstall(cpu, host, matrix))
+            return Found(detail=detail, facts=facts)
         built = [item for item in items if item.runtime and item.runtime != "cpu" and not item.inferred]
         if built and _about(built[0], heard, signals, items):
             return Fits(f"{built[0].label} is a GPU build")
@@ -195,10 +158,7 @@ class WrongVendorBuild(Rule):
 
     area = "framework"
     asks = ("gpus", "packages", "builds")
-    remedy = Fix(
-        "Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.",
-        ("pip install --force-reinstall torch --index-url https://download.pytorch.org/whl/<variant>",),
-    )
+    remedy = Fix("Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.")
     _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
@@ -211,7 +171,7 @@ class WrongVendorBuild(Rule):
             if speaks and vendors and speaks not in vendors and (not item.inferred or self._blind(signals)):
                 shown = usable(host)[0].name or usable(host)[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
-                return Found(detail=detail, facts=("gpus", item.fact), fix=reinstall(item, host, matrix))
+                return Found(detail=detail, facts=("gpus", item.fact))
             if speaks == "amd" and not vendors and signals.get(*_SILENT) and not self._amd(host):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")

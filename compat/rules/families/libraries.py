@@ -26,30 +26,6 @@ _DRIVER: Final = {"nvml", "cuda_init"}
 _DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix")
 
 
-# Library -> the distribution that ships it (names of NVIDIA's wheels).
-_SHIPS: Final = {
-    "libcudnn": "nvidia-cudnn-cu{major}",
-    "libcublas": "nvidia-cublas-cu{major}",
-    "libcudart": "nvidia-cuda-runtime-cu{major}",
-    "libcufft": "nvidia-cufft-cu{major}",
-    "libcusparse": "nvidia-cusparse-cu{major}",
-    "libcusolver": "nvidia-cusolver-cu{major}",
-    "libcurand": "nvidia-curand-cu{major}",
-    "libnvrtc": "nvidia-cuda-nvrtc-cu{major}",
-    "libnccl": "nvidia-nccl-cu{major}",
-    "libcupti": "nvidia-cuda-cupti-cu{major}",
-    "libnvJitLink": "nvidia-nvjitlink-cu{major}",
-}
-
-
-def shipped_by(library: str, cuda_major: str) -> str:
-    """The distribution that ships a library; empty if none is known."""
-    stem = next((stem for stem in sorted(_SHIPS, key=len, reverse=True) if library.startswith(stem)), "")
-    own = re.search(r"\.so\.(1[1-9])\b", library)
-    major = own[1] if own and not library.startswith(("libcudnn", "libnccl")) else cuda_major
-    return _SHIPS[stem].format(major=major) if stem and major else ""
-
-
 def _was_loaded(signals: Hearing) -> bool:
     """Whether the message is of a library that complains about another's version: then it was found and loaded."""
     firsts = {heard.signal.candidates[0] for heard in signals.harmful if heard.signal.candidates}
@@ -72,10 +48,7 @@ class LibraryMissing(Rule):
     area = "libraries"
     requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel", "rocm-version-mismatch")
     asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
-    remedy = Fix(
-        "Install the package that ships the library, or put its folder on the loader's path.",
-        ("sudo ldconfig", "ldconfig -p | grep libcu"),
-    )
+    remedy = Fix("Install the package that ships the library, or put its folder on the loader's path.")
 
     def check(
         self, host: Host, matrix: Matrix, signals: Hearing, libraries: tuple[Library, ...] | None = None
@@ -94,11 +67,8 @@ class LibraryMissing(Rule):
             loaded = libraries and not signals.harmful and not host.driver_faults and not _DRIVER & set(host.hung or ())
             return wrong or (Fits("the libraries that were looked for can be loaded") if loaded else None)
         first = missing[0]
-        builds = [item for item in installed(host, matrix) if item.cuda]
-        package = shipped_by(first.name, builds[0].cuda.partition(".")[0] if builds else "12")
-        fix = Fix(f"Install {package}.", (f"pip install {package}",)) if package else None
         other = self._other_major(first.name, host)
-        return Found(detail=f"{first.name} cannot be found.{other}", facts=("libraries",), fix=fix)
+        return Found(detail=f"{first.name} cannot be found.{other}", facts=("libraries",))
 
     @staticmethod
     def _system(host: Host, matrix: Matrix, *, told: bool) -> Outcome:
