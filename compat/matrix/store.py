@@ -155,11 +155,11 @@ class Live:
 
     def rows(self, table: str) -> list[Raw]:
         """Raw rows of a table; none if the table does not exist."""
-        heading = _heading(table)
+        name = table.removeprefix("builds.")
         return [
             {**row, "origin": self._origin(path)}
             for path in self._paths
-            if heading.search(_text(*_state(path)))
+            if name in _headings(*_state(path))
             for row in _table(path, table)
         ]
 
@@ -201,7 +201,13 @@ def _parsed(path: Path, changed: int, size: int) -> Raw:
     return parse_toml(_text(path, changed, size), str(path))
 
 
-def _heading(table: str) -> re.Pattern[str]:
-    """Finds every line that may begin a table, be it ``torch = [``, ``builds.torch = [`` or ``[[builds.torch]]``."""
-    name = re.escape(table.removeprefix("builds."))
-    return re.compile(rf"^[\s\[]{{0,8}}(?:\"?builds\"?\.)?[\"']?{name}[\"']?[\s\]]{{0,8}}(?:=|$)", re.MULTILINE)
+# Every line that may begin a table, be it ``torch = [``, ``builds.torch = [`` or ``[[builds.torch]]``.
+_HEADING: Final = re.compile(
+    r"^[\s\[]{0,8}(?:\"?builds\"?\.)?[\"']?([^\s\"'=\[\]]{1,200})[\"']?[\s\]]{0,8}(?:=|$)", re.MULTILINE
+)
+
+
+@lru_cache(maxsize=64)
+def _headings(path: Path, changed: int, size: int) -> frozenset[str]:
+    """Names of the tables that a file may hold, found without parsing it."""
+    return frozenset(_HEADING.findall(_text(path, changed, size)))

@@ -93,10 +93,12 @@ def read(text: str, file: str) -> Ask:
     """What a Dockerfile asks for."""
     outer: dict[str, str] = {}
     drafts: list[_Draft] = []
+    named: dict[str, int] = {}
     unread: list[str] = []
     for item in instructions(text):
         if item.keyword == "FROM":
-            drafts.append(_from(item, outer, drafts))
+            drafts.append(_from(item, outer, drafts, named))
+            named[drafts[-1].name.lower()] = len(drafts) - 1
         elif not drafts:
             outer.update(_pairs(item.rest, outer) if item.keyword == "ARG" else {})
             if item.keyword != "ARG":
@@ -142,11 +144,14 @@ def instructions(text: str) -> Iterator[Instruction]:
 
 def _skipped(lines: list[str], start: int) -> int:
     """Comment lines between ``start`` and the instruction itself."""
-    return next((n for n, line in enumerate(lines[start:]) if line.strip() and not line.lstrip().startswith("#")), 0)
+    for place in range(start, len(lines)):
+        if lines[place].strip() and not lines[place].lstrip().startswith("#"):
+            return place - start
+    return 0
 
 
-def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Draft:
-    """A new stage; one that starts from another stage inherits its variables, settings and files.
+def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft], named: Mapping[str, int]) -> _Draft:
+    """A new stage; one that starts from another (the last of its name) inherits its variables, settings and files.
 
     Source: the Dockerfile reference: ``FROM [--platform=...] IMAGE [AS NAME]``, with ``ARG`` values from before the
     first.
@@ -156,8 +161,7 @@ def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft]) -> _Dr
     written = words[0] if words else ""
     base = shell.fill(written, outer)
     name = words[2] if len(words) > 2 and words[1].lower() == "as" else ""
-    named = [draft.name.lower() for draft in drafts]
-    parent = len(named) - 1 - named[::-1].index(base.lower()) if base.lower() in named and base else -1
+    parent = named.get(base.lower(), -1) if base else -1
     arg = next(iter(re.findall(r"\$\{?(\w+)", written)), "")
     draft = _Draft(name, base, written, arg, parent, item.line, flags.get("platform", ""), {})
     if parent >= 0:

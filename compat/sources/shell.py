@@ -152,6 +152,8 @@ def _condition(script: str, pieces: Sequence[tuple[int, str]], number: int) -> s
 
 def _patterns(script: str, offset: int) -> str:
     """The patterns of an arm of a ``case`` before its last one: ``a|b|``."""
+    if not script[max(0, offset - _WINDOW) : offset].rstrip().endswith("|"):
+        return ""
     found = _ALTERNATIVES.search(script, max(0, offset - _WINDOW), offset)
     return found[1] if found else ""
 
