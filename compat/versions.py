@@ -82,11 +82,11 @@ def same_release(left: str, right: str) -> bool:
 @lru_cache(maxsize=8192)
 def public(text: str) -> Version | None:
     """A version of a package without its local tag; ``None`` if PEP 440 does not know it."""
-    from packaging.version import InvalidVersion, Version
+    from packaging.version import Version
 
     try:
         return Version(text.partition("+")[0])
-    except InvalidVersion:
+    except ValueError:  # no version, or a number too long to be one
         return None
 
 
@@ -140,11 +140,11 @@ def same_series(left: str, right: str) -> bool:
 @lru_cache(maxsize=4096)
 def specifier(spec: str) -> SpecifierSet | None:
     """A specifier set, ``">=2,<3"``; ``None`` if it is not one, or holds a variable."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.specifiers import SpecifierSet
 
     try:
         return SpecifierSet(spec)
-    except InvalidSpecifier:
+    except ValueError:
         return None
 
 
@@ -176,6 +176,18 @@ def admits(spec: str, version: str) -> bool | None:
         return None if admits(_LOCAL.sub("", spec), version) else False
     met = wanted.contains(plain, prereleases=True)
     return None if not met and plain.is_prerelease and "+" in version else met
+
+
+def in_order(text: str) -> Version:
+    """A version of a package that is known to be one, to sort by.
+
+    Raises:
+        ValueError: if PEP 440 does not know it.
+    """
+    found = public(text)
+    if found is None:
+        raise ValueError(f"{text!r} is no version of a package")
+    return found
 
 
 def both(specs: tuple[str, ...]) -> VersionRange:

@@ -14,6 +14,7 @@ from compat.app.images import planned
 from compat.errors import InputError, NoPlanError
 from compat.names import normalise
 from compat.plan import platforms
+from compat.versions import read_requirement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -131,13 +132,11 @@ def _held(requirements: Sequence[str], targets: Sequence[Target], chosen: Plan, 
 
 def _pinned(requirements: Sequence[str], chosen: Plan) -> Iterator[str]:
     """The wishes at the versions that a plan chose; one that it serves by another package stays as it is."""
-    from packaging.requirements import Requirement
-
     builds = {normalise(build.name): build for build in chosen.builds}
     for text in requirements:
-        wish = Requirement(text)
-        build = builds.get(normalise(wish.name))
-        extras = f"[{','.join(sorted(wish.extras))}]" if wish.extras else ""
+        wish = read_requirement(text)
+        build = builds.get(wish.name)
+        extras = f"[{','.join(wish.extras)}]" if wish.extras else ""
         yield f"{wish.name}{extras}=={build.version}" if build else text
 
 

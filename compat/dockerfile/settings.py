@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
+from compat.versions import read_requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -110,12 +111,10 @@ def demand(kind: str, text: str, where: str) -> Iterator[InputError]:
 
 def demand_requirement(text: str, where: str) -> Iterator[InputError]:
     """A fault if ``text`` is not a PEP 508 requirement on one line, without an escape into other options."""
-    from packaging.requirements import InvalidRequirement, Requirement
-
     fault = ""
     try:
-        Requirement(text)
-    except InvalidRequirement as error:
+        read_requirement(text)
+    except ValueError as error:
         fault = str(error).splitlines()[0]
     if fault or not _REQUIREMENT.fullmatch(text) or "\n" in text or "\r" in text:
         expected = "a requirement such as name==1.2 (PEP 508)"

@@ -143,12 +143,8 @@ def by_release(builds: Iterable[Build]) -> dict[str, list[Build]]:
 
 def _order(version: str) -> tuple[bool, Any]:
     """A sorting key for releases; what PEP 440 cannot read comes first, by its text."""
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        return (True, Version(version))
-    except InvalidVersion:
-        return (False, version)
+    known = versions.public(version)
+    return (known is not None, known or version)
 
 
 def _cuda(matrix: Matrix) -> Table:

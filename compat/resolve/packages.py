@@ -16,6 +16,7 @@ from compat.joints.build import traits as traits_of
 from compat.joints.kernels import made_for
 from compat.matrix.rows import Build
 from compat.resolve.options import ANY_PYTHON, Answers, Option, spelling
+from compat.versions import in_order
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -51,11 +52,8 @@ class Packages:
 
     def _make_options(self, package: str) -> tuple[Option, ...]:
         """Builds of a package in canonical order: newest release first, then by their spelling, never by row order."""
-        from packaging.version import Version
-
         builds = self._matrix.builds(package)
-        order = {text: Version(text) for text in {build.version for build in builds}}
-        newest = sorted(order, key=order.__getitem__, reverse=True)
+        newest = sorted({build.version for build in builds}, key=in_order, reverse=True)
         rank = {text: place for place, text in enumerate(newest)}
         ranked = sorted(builds, key=lambda build: (rank[build.version], *spelling(build)))
         minors: dict[tuple[str, str, str], set[str]] = {}

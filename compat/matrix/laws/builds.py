@@ -82,15 +82,10 @@ def dropped_python_stays_dropped(view: View) -> Iterator[Breach]:
 
 def _releases(items: list[Placed]) -> list[tuple[Any, list[Placed]]]:
     """Final releases in PEP 440's order, each with its builds."""
-    from packaging.version import InvalidVersion, Version
-
     found: dict[Any, list[Placed]] = {}
     for item in items:
-        try:
-            version = Version(item.row.version)
-        except InvalidVersion:
-            continue
-        if not version.is_prerelease:
+        version = versions.public(item.row.version)
+        if version is not None and not version.is_prerelease:
             found.setdefault(version, []).append(item)
     return sorted(found.items())
 
@@ -137,13 +132,9 @@ def _is_known(version: str, known: set[str]) -> bool:
     """Whether a pin names one of the releases, as PEP 440 compares them, or one before the first."""
     if version in known:
         return True
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        wanted, releases = Version(version), {Version(release) for release in known}
-    except InvalidVersion:
-        return False
-    return wanted in releases or wanted < min(releases)
+    wanted, releases = versions.public(version), [versions.public(release) for release in known]
+    told = [release for release in releases if release is not None]
+    return wanted is not None and len(told) == len(releases) and (wanted in told or wanted < min(told))
 
 
 def _pins(lines: tuple[str, ...]) -> Iterator[tuple[str, str]]:
