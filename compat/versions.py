@@ -82,10 +82,8 @@ def same_release(left: str, right: str) -> bool:
 @lru_cache(maxsize=8192)
 def public(text: str) -> Version | None:
     """A version of a package without its local tag; ``None`` if PEP 440 does not know it."""
-    from packaging.version import Version
-
     try:
-        return Version(text.partition("+")[0])
+        return parsed(text.partition("+")[0])
     except ValueError:  # no version, or a number too long to be one
         return None
 
@@ -178,16 +176,16 @@ def admits(spec: str, version: str) -> bool | None:
     return None if not met and plain.is_prerelease and "+" in version else met
 
 
-def in_order(text: str) -> Version:
-    """A version of a package that is known to be one, to sort by.
+@lru_cache(maxsize=8192)
+def parsed(text: str) -> Version:
+    """A version of a package that is known to be one, with its local tag, to sort by.
 
     Raises:
         ValueError: if PEP 440 does not know it.
     """
-    found = public(text)
-    if found is None:
-        raise ValueError(f"{text!r} is no version of a package")
-    return found
+    from packaging.version import Version
+
+    return Version(text)
 
 
 def both(specs: tuple[str, ...]) -> VersionRange:

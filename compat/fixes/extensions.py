@@ -8,6 +8,7 @@ from compat.changes import Install, Package
 from compat.findings import Fix
 from compat.fixes import plans
 from compat.rules.stack import plain
+from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
     from compat.fixes.subject import Subject
@@ -77,9 +78,7 @@ def numpy(subject: Subject) -> Fix | None:
 
 def _numpy_spec(name: str, version: str, subject: Subject) -> str:
     """What a release asks of NumPy; empty if nothing is known, or it admits the one installed."""
-    from packaging.requirements import Requirement
-
     package, have = subject.matrix.package(name), subject.packages.get("numpy", "")
     rows = subject.matrix.builds_of(package.name, plain(version)) if package and have else ()
-    asked = [item for row in rows for line in row.requires if (item := Requirement(line)).name == "numpy"]
-    return next((str(item.specifier) for item in asked if not item.specifier.contains(have)), "")
+    asked = [item for row in rows for item in map(requirement, row.requires) if item and item.name == "numpy"]
+    return next((item.spec for item in asked if admits(item.spec, have) is False), "")

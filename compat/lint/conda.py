@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.lint.origins as origins
+from compat import versions
 from compat.lint.finding import finding
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def pairs(scene: Scene) -> Iterator[Finding]:
             for line in build.requires
             if _TORCH.match(line)
         ]
-        specs = [found for line in lines if (found := origins.specifiers(line)) is not None]
+        specs = [found for line in lines if (found := versions.specifier(line)) is not None]
         if specs and not any(found.contains(_release(torch)) for found in specs):
             detail = f"{other.text} requires torch{specs[0]}, and {torch.text} is asked for."
             yield _warning("framework-pair-mismatch", scene, other, detail)
@@ -86,7 +86,7 @@ def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
     rows = [row for row in scene.matrix.builds("torch") if f"{row.version}.".startswith(f"{release[1]}.")]
     built = {row.runtime.removeprefix("cuda") for row in rows if row.runtime.startswith("cuda")}
     last = next((row.newest for row in scene.matrix.table("conda") if row.name == "pytorch"), "")
-    known = rows and all(origins.version_of(row.version) <= origins.version_of(last) for row in rows)
+    known = rows and all(versions.parsed(row.version) <= versions.parsed(last) for row in rows)
     if known and wanted[1] not in built:
         detail = f"{cuda.text}: PyTorch {release[1]} was built for CUDA {', '.join(sorted(built))}"
         yield _absent(scene, cuda, detail, rows[0])
@@ -94,12 +94,12 @@ def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
 
 def _reaches(spec: str, newest: str) -> bool:
     """Whether a specification admits a version up to the newest; one that cannot be read admits all."""
-    wanted = origins.specifiers(spec)
+    wanted = versions.specifier(spec)
     if wanted is None:
         return True
     floors = [item for item in wanted if item.operator in {"==", ">=", ">", "~="}]
-    last = origins.version_of(newest)
-    return all(origins.version_of(item.version.removesuffix(".*")) <= last for item in floors)
+    last = versions.parsed(newest)
+    return all(versions.parsed(item.version.removesuffix(".*")) <= last for item in floors)
 
 
 def _channel(text: str) -> str:

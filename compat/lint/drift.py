@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.lint.origins as origins
+from compat import versions
 from compat.lint.finding import finding
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def stale_nightly(scene: Scene) -> Iterator[Finding]:
         if place is None or variant is None:
             continue
         builds = [b for b in scene.matrix.builds(item.request.name) if b.variant]
-        recent = sorted({b.version for b in builds}, key=origins.version_of)[-8:]
+        recent = sorted({b.version for b in builds}, key=versions.parsed)[-8:]
         known = {b.variant for b in builds}
         if variant[1] in known and variant[1] not in {b.variant for b in builds if b.version in recent}:
             detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
@@ -75,8 +75,8 @@ def purged_nightly(scene: Scene) -> Iterator[Finding]:
         place = next((place for place in item.origins if place.nightly), None)
         if dated is None or place is None or "download.pytorch.org" not in place.url or item.request.marker:
             continue
-        releases = {origins.version_of(build.version).base_version for build in scene.matrix.builds(item.request.name)}
-        if origins.version_of(dated[1]).base_version in releases:
+        releases = {versions.parsed(build.version).base_version for build in scene.matrix.builds(item.request.name)}
+        if versions.parsed(dated[1]).base_version in releases:
             detail = f"{item.request.text} is a nightly from before {dated[1]} came out; {place.url} keeps recent ones."
             yield finding(
                 "version-does-not-exist",

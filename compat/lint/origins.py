@@ -8,17 +8,16 @@ strategy"). Only names that the matrix covers are decided; everything else is no
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
+from compat import versions
 from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from packaging.specifiers import SpecifierSet
     from packaging.version import Version
 
     from compat.matrix import Matrix
@@ -144,7 +143,7 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")
     if tagged := _jaxlib(request, matrix, places):
         return tagged
-    if any(item.index is None for item in places) or specifiers(request.spec) is None or "===" in request.spec:
+    if any(item.index is None for item in places) or versions.specifier(request.spec) is None or "===" in request.spec:
         return Outcome("unknown", why="place")
     asked = frozenset(normalise(name) for name in request.extras)
     named = [build for build in matrix.builds(package.name) if build.install_name == request.name]
@@ -169,21 +168,21 @@ def _has_gap(request: Request, known: list[Build], place: Origin) -> bool:
 
     Such a place may have it: that no row says so is no proof.
     """
-    wanted = version_of(request.exact) if request.exact else None
+    wanted = versions.parsed(request.exact) if request.exact else None
     here = [build for build in known if place.url and place.variant and place.has(build)]
-    releases = [version_of(build.version) for build in here]
+    releases = [versions.parsed(build.version) for build in here]
     if wanted is None or not releases or (wanted.local or place.variant) != place.variant:
         return False
     if all(build.how != "inferred" for build in here):
         return False
-    exists = any(version_of(build.version).release == wanted.release for build in known)
+    exists = any(versions.parsed(build.version).release == wanted.release for build in known)
     return exists and min(releases).release < wanted.release < max(releases).release
 
 
 def _released(request: Request) -> bool:
     """Whether a request is for one release, which no index of nightlies holds."""
-    exact = specifiers(request.spec) is not None and request.exact
-    return bool(exact) and not version_of(request.exact).is_prerelease
+    exact = versions.specifier(request.spec) is not None and request.exact
+    return bool(exact) and not versions.parsed(request.exact).is_prerelease
 
 
 def _jaxlib(request: Request, matrix: Matrix, places: tuple[Origin, ...]) -> Outcome | None:
@@ -219,8 +218,8 @@ def _by_extras(chosen: Outcome, named: list[Build], asked: frozenset[str], place
     own_page = any(place.url and place.has(row) for row in named for place in places)
     if meant and not own_page and not any(place.has(row) for row in meant for place in places):
         return Outcome("none", meant[-1], why="extra")
-    complete = [version_of(row.version) for row in named if _has_gpu_extra(row) and not row.index]
-    return chosen if complete and version_of(build.version) >= min(complete) else Outcome("unknown", why="extra")
+    complete = [versions.parsed(row.version) for row in named if _has_gpu_extra(row) and not row.index]
+    return chosen if complete and versions.parsed(build.version) >= min(complete) else Outcome("unknown", why="extra")
 
 
 def _has_gpu_extra(build: Build) -> bool:
@@ -245,8 +244,8 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
 
     One from before has no wheel for a Python that the first releases of the matrix had none for yet.
     """
-    releases = [version_of(build.version) for build in known]
-    wanted = version_of(request.exact) if request.exact else None
+    releases = [versions.parsed(build.version) for build in known]
+    wanted = versions.parsed(request.exact) if request.exact else None
     if request.name in _SOURCE_EVERYWHERE and (wanted is None or wanted in releases):
         return Outcome("unknown", why="place")
     if wanted is not None and wanted.local and not any("+" in build.full_version for build in known):
@@ -254,7 +253,7 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
     if wanted is None:
         return Outcome("unknown" if _reaches_below(request.spec, min(releases)) else "none", why="version")
     if wanted < min(releases) and place.python and request.name != "jax":  # whose source installs anywhere
-        first = [build for build in known if version_of(build.version) == min(releases)]
+        first = [build for build in known if versions.parsed(build.version) == min(releases)]
         newest = max(_number(python) for build in first for python in build.python)
         return Outcome("none", why="python") if _number(place.python) > newest else Outcome("unknown", why="version")
     variant = bool(wanted.local) or wanted.is_postrelease  # Paddle's variants are post releases
@@ -267,8 +266,8 @@ def _absent(request: Request, known: list[Build], place: Place) -> Outcome:
 
 def _reaches_below(spec: str, oldest: Version) -> bool:
     """Whether a range ends at or before the oldest release that is known, so that older ones may meet it."""
-    bounds = [item for item in specifiers(spec) or () if item.operator in {"<", "<=", "==", "~="}]
-    return any(version_of(item.version.removesuffix(".*")) <= oldest for item in bounds)
+    bounds = [item for item in versions.specifier(spec) or () if item.operator in {"<", "<=", "==", "~="}]
+    return any(versions.parsed(item.version.removesuffix(".*")) <= oldest for item in bounds)
 
 
 def _by_address(request: Request, matrix: Matrix, package: str) -> Outcome:
@@ -302,7 +301,7 @@ def _choice(published: list[tuple[Build, Origin]], step: Install, place: Place) 
 
 def _rank(pair: tuple[Build, Origin]) -> tuple[Version, int]:
     """By which an installer compares: the version with its local tag; then the fuller variant."""
-    return version_of(pair[0].full_version), len(pair[0].extras)
+    return versions.parsed(pair[0].full_version), len(pair[0].extras)
 
 
 def _number(text: str) -> tuple[int, ...]:
@@ -326,26 +325,7 @@ def _is_extra(place: Origin, step: Install) -> bool:
 
 def _admits(spec: str, build: Build, *, pre: bool) -> bool:
     """Whether a specifier admits a build; a yanked one only where it is pinned (PEP 592)."""
-    wanted = specifiers(spec)
+    wanted = versions.specifier(spec)
     if wanted is None or (build.yanked and not spec.startswith("==")):
         return False
     return wanted.contains(build.full_version, prereleases=True if pre or spec.startswith("==") else None)
-
-
-@lru_cache(maxsize=4096)
-def version_of(text: str) -> Version:
-    """A parsed version, kept."""
-    from packaging.version import Version
-
-    return Version(text)
-
-
-@lru_cache(maxsize=1024)
-def specifiers(text: str) -> SpecifierSet | None:
-    """Parsed specifiers, kept; ``None`` if they are malformed or hold a variable."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
-    try:
-        return SpecifierSet(text)
-    except InvalidSpecifier:
-        return None

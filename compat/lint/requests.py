@@ -92,9 +92,7 @@ def index_of(item: Taken, scene: Scene) -> tuple[str, str]:
 def _no_version(item: Taken, scene: Scene) -> Finding:
     """A version that the named indexes do not have; a warning where the matrix may be older than the index."""
     builds = scene.rows(item.request.name)
-    near = sorted({b.version for b in builds if any(place.has(b) for place in item.origins)}, key=origins.version_of)[
-        -4:
-    ]
+    near = sorted({b.version for b in builds if any(place.has(b) for place in item.origins)}, key=versions.parsed)[-4:]
     where = ", ".join(place.url or "the default index" for place in item.origins)
     newer = item.outcome.why == "newer"
     package = scene.matrix.package(item.request.name)
@@ -207,8 +205,8 @@ def _is_behind(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     """Whether a place goes on with the newest framework, and what it has of a companion by then is not known."""
     package = scene.matrix.package(item.request.name)
     leaders = scene.matrix.builds(package.follows) if package and package.follows else ()
-    known = [origins.version_of(row.version) for row in scene.rows(item.request.name) if place.has(row)]
-    if not leaders or not known or item.build is None or max(known) >= origins.version_of(item.build.version):
+    known = [versions.parsed(row.version) for row in scene.rows(item.request.name) if place.has(row)]
+    if not leaders or not known or item.build is None or max(known) >= versions.parsed(item.build.version):
         return False
     return any(place.has(row) and row.version == leaders[-1].version for row in leaders)
 
@@ -226,7 +224,7 @@ def _runtimes(item: Taken, extra: list[origins.Origin], scene: Scene) -> set[str
 
 def has_match(item: Taken, place: origins.Origin, scene: Scene) -> bool:
     """Whether a place has a build of what is asked for."""
-    wanted = origins.specifiers(item.request.spec)
+    wanted = versions.specifier(item.request.spec)
     return wanted is not None and any(
         place.has(build) and wanted.contains(build.full_version) and (not scene.python or scene.python in build.python)
         for build in scene.rows(item.request.name)
@@ -332,8 +330,8 @@ def _is_dropped(extra: str, item: Taken, scene: Scene) -> bool:
     if item.build is None or not re.match(r"cuda|rocm|gpu", extra):
         return False
     builds = scene.matrix.builds(item.build.package)
-    complete = [origins.version_of(build.version) for build in builds if build.extras and not build.index]
-    return bool(complete) and origins.version_of(item.build.version) >= min(complete)
+    complete = [versions.parsed(build.version) for build in builds if build.extras and not build.index]
+    return bool(complete) and versions.parsed(item.build.version) >= min(complete)
 
 
 def _wanted_cpu(item: Taken, names: set[str]) -> bool:

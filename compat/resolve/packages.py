@@ -16,7 +16,7 @@ from compat.joints.build import traits as traits_of
 from compat.joints.kernels import made_for
 from compat.matrix.rows import Build
 from compat.resolve.options import ANY_PYTHON, Answers, Option, spelling
-from compat.versions import in_order
+from compat.versions import parsed
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -53,7 +53,7 @@ class Packages:
     def _make_options(self, package: str) -> tuple[Option, ...]:
         """Builds of a package in canonical order: newest release first, then by their spelling, never by row order."""
         builds = self._matrix.builds(package)
-        newest = sorted({build.version for build in builds}, key=in_order, reverse=True)
+        newest = sorted({build.version for build in builds}, key=parsed, reverse=True)
         rank = {text: place for place, text in enumerate(newest)}
         ranked = sorted(builds, key=lambda build: (rank[build.version], *spelling(build)))
         minors: dict[tuple[str, str, str], set[str]] = {}
