@@ -57,6 +57,7 @@ def _fresh(path: Path, text: str, *, write: bool) -> bool:
 def files() -> dict[str, str]:
     """Path from the root -> what it should hold."""
     made = {"README.md": readme(), "docs/findings.md": findings(), "docs/configuration.md": configuration.page()}
+    made["docs/envcheck.1"] = manual()
     made["docs/schemas/envcheck.config-1.json"] = json.dumps(configuration.schema(), indent=2) + "\n"
     for name, schema in schemas().items():
         made[f"docs/schemas/{name.replace('/', '-')}.json"] = json.dumps(schema, indent=2) + "\n"
@@ -71,6 +72,22 @@ def readme() -> str:
         pattern = rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)"
         text = re.sub(pattern, lambda found, block=block: found[1] + block + found[2], text, flags=re.DOTALL)
     return text
+
+
+def manual() -> str:
+    """The manual page, in the macros that every man understands."""
+    lines = ['.TH ENVCHECK 1 "" "envcheck" "User Commands"', ".SH NAME"]
+    lines += ["envcheck \\- find what does not fit between GPU, driver, CUDA or ROCm, framework, Python and container"]
+    lines += [".SH SYNOPSIS", ".B envcheck", r"\fICOMMAND\fR [\fIARGUMENT\fR...]", ".SH COMMANDS"]
+    for name, path in cli.COMMANDS.items():
+        module = import_module(path)
+        said = getattr(module, "TITLE", "") or (module.command.__doc__ or "").strip().splitlines()[0]
+        lines += [".TP", rf"\fBenvcheck {name}\fR", said.replace("-", r"\-")]
+    lines += [".PP", r"\fBenvcheck \fICOMMAND\fB \-\-help\fR tells the options of a command.", ".SH EXIT STATUS"]
+    lines += ["0 fine; 1 findings or no plan; 2 bad input; 3 could not be checked; 130 interrupted."]
+    lines += [".SH ENVIRONMENT", "NO_COLOR, FORCE_COLOR, XDG_CONFIG_HOME", ".SH FILES"]
+    lines += [r"\fBpyproject.toml\fR, tables under [tool.envcheck]"]
+    return "\n".join(lines) + "\n"
 
 
 def commands() -> str:

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from compat.cli import completion
 from compat.cli.options import (
     ImageOptions,
     Knowledge,
@@ -60,7 +61,12 @@ class EngineOptions:
 
 
 def command(
-    requirements: Annotated[Texts, typer.Argument(metavar="REQ", help="What to install, such as torch==2.0.1.")] = None,
+    requirements: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="REQ", help="What to install, such as torch==2.0.1.", autocompletion=completion.requirements
+        ),
+    ] = None,
     *,
     engine: EngineOptions,
     wishing: WishOptions,

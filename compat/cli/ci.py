@@ -5,12 +5,16 @@ from typing import Annotated
 import typer
 
 from compat.ci import FORMATS
+from compat.cli import completion
 from compat.cli.options import Formats, Knowledge, Speech, Texts, WishOptions
 
 
 def command(
     requirements: Annotated[
-        Texts, typer.Argument(metavar="REQ", help="Frameworks, one image each (or --config).")
+        Texts,
+        typer.Argument(
+            metavar="REQ", help="Frameworks, one image each (or --config).", autocompletion=completion.requirements
+        ),
     ] = None,
     *,
     config: Annotated[

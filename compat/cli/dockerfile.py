@@ -4,11 +4,17 @@ from typing import Annotated
 
 import typer
 
+from compat.cli import completion
 from compat.cli.options import ImageOptions, Knowledge, PlatformOptions, Speech, TargetOptions, Texts, WishOptions
 
 
 def command(
-    requirements: Annotated[Texts, typer.Argument(metavar="REQ", help="What to install, such as torch==2.0.1.")] = None,
+    requirements: Annotated[
+        Texts,
+        typer.Argument(
+            metavar="REQ", help="What to install, such as torch==2.0.1.", autocompletion=completion.requirements
+        ),
+    ] = None,
     *,
     ignore_file: Annotated[
         str, typer.Option(metavar="FILE", help="Write a .dockerignore too: nothing but the files copied travels.")

@@ -4,13 +4,17 @@ from typing import Annotated
 
 import typer
 
+from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
 from compat.render import REPORT_FORMATS
 
 
 def command(
     requirements: Annotated[
-        Texts, typer.Argument(metavar="REQ", help="What should run here, such as torch==2.9.1.")
+        Texts,
+        typer.Argument(
+            metavar="REQ", help="What should run here, such as torch==2.9.1.", autocompletion=completion.requirements
+        ),
     ] = None,
     *,
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
@@ -23,8 +27,15 @@ def command(
     error: Annotated[str, typer.Option(metavar="TEXT", help="An error text to explain with the facts.")] = "",
     log: Annotated[str, typer.Option(metavar="FILE|-", help="A log that holds the error.")] = "",
     image: Annotated[str, typer.Option(metavar="IMAGE", help="Will this image run here?")] = "",
-    select: Annotated[Texts, typer.Option(metavar="CODE", help="Only these findings (code or its beginning).")] = None,
-    ignore: Annotated[Texts, typer.Option(metavar="CODE", help="Not these findings.")] = None,
+    select: Annotated[
+        Texts,
+        typer.Option(
+            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
+        ),
+    ] = None,
+    ignore: Annotated[
+        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
+    ] = None,
     fail_on: Annotated[
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",

@@ -4,13 +4,18 @@ from typing import Annotated
 
 import typer
 
+from compat.cli import completion
 from compat.cli.options import Formats, Knowledge, Speech
 
 
 def command(
     subject: Annotated[
         str,
-        typer.Argument(metavar="CODE|TEXT", help="A finding's code, or an error message in quotes; none lists codes."),
+        typer.Argument(
+            metavar="CODE|TEXT",
+            help="A finding's code, or an error message in quotes; none lists codes.",
+            autocompletion=completion.codes,
+        ),
     ] = "",
     *,
     speech: Annotated[Speech, Formats("text", "json")],

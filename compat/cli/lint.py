@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, level
 from compat.render import REPORT_FORMATS
 
@@ -14,8 +15,15 @@ def command(
         typer.Argument(metavar="FILE", help="Dockerfile, requirements, conda, compose, pyproject or lock."),
     ],
     *,
-    select: Annotated[Texts, typer.Option(metavar="CODE", help="Only these findings (code or its beginning).")] = None,
-    ignore: Annotated[Texts, typer.Option(metavar="CODE", help="Not these findings.")] = None,
+    select: Annotated[
+        Texts,
+        typer.Option(
+            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
+        ),
+    ] = None,
+    ignore: Annotated[
+        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
+    ] = None,
     fail_on: Annotated[
         str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
     ] = "error",

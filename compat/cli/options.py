@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from compat.cli import completion
 from compat.errors import InputError
 from compat.lazy import dataclass
 
@@ -41,7 +42,12 @@ _MODULES: Final = ("torch", "tensorflow", "jax", "paddle")
 
 def format_option(formats: Formats) -> Any:
     """The annotation of ``--format`` for a command that has these formats."""
-    return Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(formats.names)}.")]
+    return Annotated[
+        str,
+        typer.Option(
+            "--format", "-f", metavar="FORMAT", help=f"{', '.join(formats.names)}.", autocompletion=completion.formats
+        ),
+    ]
 
 
 _LONGEST_WAIT: Final = 30 * 24 * 3600  # seconds; longer ones overflow the clocks of some systems
@@ -122,7 +128,12 @@ class Knowledge:
 class WishOptions:
     """What is wanted beside the requirements that stand alone."""
 
-    framework: Annotated[Texts, typer.Option("--framework", metavar="REQ", help="The same as REQ (repeatable).")] = None
+    framework: Annotated[
+        Texts,
+        typer.Option(
+            "--framework", metavar="REQ", help="The same as REQ (repeatable).", autocompletion=completion.requirements
+        ),
+    ] = None
     requirements_file: Annotated[
         Texts, typer.Option("-r", "--requirements", metavar="FILE", help="Requirements of a file (repeatable).")
     ] = None
@@ -142,7 +153,13 @@ class TargetOptions:
         Texts, typer.Option("--host", metavar="FILE", help="Facts of a machine (JSON, TOML, or this; repeatable).")
     ] = None
     gpu: Annotated[
-        Texts, typer.Option("--gpu", metavar="NAME", help="GPU by name, PCI id, sm_XX or gfxNNN (repeatable).")
+        Texts,
+        typer.Option(
+            "--gpu",
+            metavar="NAME",
+            help="GPU by name, PCI id, sm_XX or gfxNNN (repeatable).",
+            autocompletion=completion.gpus,
+        ),
     ] = None
     driver: Annotated[str, typer.Option("--driver", metavar="V", help="NVIDIA or amdgpu driver version.")] = ""
     cuda: Annotated[str, typer.Option("--cuda", metavar="X.Y", help="Only this CUDA runtime.")] = ""

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from compat.cli import completion
 from compat.cli.options import Formats, Knowledge, Speech, TargetOptions, Texts, WishOptions
 from compat.lock import FORMATS
 
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 
 def command(
     requirements: Annotated[
-        Texts, typer.Argument(metavar="REQ", help="What is wanted, such as torch==2.9.1 'jax>=0.6'.")
+        Texts,
+        typer.Argument(
+            metavar="REQ",
+            help="What is wanted, such as torch==2.9.1 'jax>=0.6'.",
+            autocompletion=completion.requirements,
+        ),
     ] = None,
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Tell for each choice what lost to it, and why.")] = False,
