@@ -36,7 +36,7 @@ from compat.targets import kernels_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding, Report
+    from compat.findings import Finding, Report, Unchecked
     from compat.matrix.rows import Build
 
 MATRIX = matrix()
@@ -215,17 +215,17 @@ def _by_findings(question: Question, report: Report) -> Verdict:
         word = "clashes" if any(one.confidence != "possible" for one in faults) else "unknown"
         return Verdict(word, _cited(sure), "; ".join(f"{one.code}: {one.detail}" for one in sure))
     main = JOINTS[question.joint].main
-    unchecked = [one for one in report.unchecked if main & {*one.names} or _is_about(one.what, question)]
+    unchecked = [one for one in report.unchecked if main & {*one.names} or _is_about(one, question)]
     if unchecked:
         return Verdict("unknown", said="; ".join(f"{one.what}: {one.why}" for one in unchecked)[:300])
     return Verdict("fits")
 
 
-def _is_about(what: str, question: Question) -> bool:
-    """Whether lint leaves a pin of the question open."""
-    return any(
-        what.startswith((pin, build.install_name)) for pin, build in zip(question.pins, question.builds, strict=False)
-    )
+def _is_about(one: Unchecked, question: Question) -> bool:
+    """Whether lint leaves a pin of the question open; which GPUs a build serves is the matter of kernels alone."""
+    pins = zip(question.pins, question.builds, strict=False)
+    named = any(one.what.startswith((pin, build.install_name)) for pin, build in pins)
+    return named and (question.joint == "kernels" or "GPUs" not in one.why)
 
 
 def _cited(findings: list[Finding]) -> frozenset[str]:
@@ -246,7 +246,7 @@ def resolved(question: Question, *without: str) -> Verdict:
         told = [conflict.why + ": " + "; ".join(m.text for m in conflict.members if m.kind == "matrix")[:200]
                 for conflict in answer.conflicts]  # fmt: skip
         return Verdict("clashes", cited, " | ".join(told[:2]))
-    if answer.status == "unknown":
+    if answer.status == "unknown" and not (answer.plan and question.joint != "kernels"):  # GPU code is not its matter
         return Verdict("unknown", said="; ".join(answer.conditions))
     if answer.plan and answer.plan.driver.package:
         return Verdict("clashes", said=f"with {answer.plan.driver.package}")
