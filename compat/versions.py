@@ -121,6 +121,12 @@ def unpacked_cuda(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
+def unpacked_cudnn(number: int) -> str:
+    """8005 -> 8.0.5, 90100 -> 9.1.0: cudnn_version.h multiplies the major by 1000 before release 9, by 10000 since."""
+    major, rest = divmod(number, 10000 if number >= 90000 else 1000)
+    return f"{major}.{rest // 100}.{rest % 100}"
+
+
 def minor(version: str) -> str:
     """Major and minor as the field writes them: ``"12.8.1"`` -> ``"12.8"``, ``"12"`` -> ``"12.0"``."""
     parts = release(version)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from compat import matrix, reading
+from compat.reading import messages
 from compat.reading.programs import PROGRAMS
-from compat.rules import signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ def main() -> int:
         return seconds(lambda: reading.read(text))
 
     def heard(text: str) -> float:
-        return seconds(lambda: signals.recognise(text, data))
+        return seconds(lambda: messages.recognise(text, data))
 
     read("warm"), heard("warm")
     print(f"{'':18}{'MB':>6}{'report':>9}{'ratio':>7}{'messages':>10}{'ratio':>7}")

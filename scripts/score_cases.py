@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from compat.app.doctor import judged as judge
 from compat.facts import Build, Fact, Gpu, Host, plain
 from compat.matrix import Matrix, matrix
-from compat.rules.captures import runtime_of
+from compat.reading.message_facts import runtime_of
 from compat.targets import is_target, sm
 
 if TYPE_CHECKING:

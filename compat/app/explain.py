@@ -79,11 +79,11 @@ def known() -> list[str]:
 
 
 def _messages(text: str, matrix: Matrix) -> tuple[Message, ...]:
-    from compat.rules import signals
+    from compat.reading import messages
 
     return tuple(
         Message(row.signal, row.program, row.meaning, row.benign, row.candidates)
-        for row in (heard.signal for heard in signals.recognise(text, matrix))
+        for row in (heard.signal for heard in messages.recognise(text, matrix))
     )
 
 

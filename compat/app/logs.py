@@ -23,7 +23,7 @@ def keep(log: str) -> str:
 
 def cause(log: str, matrix: Matrix) -> tuple[str, ...]:
     """What the messages in a log say, without those that harm nothing."""
-    from compat.rules import signals
+    from compat.reading import messages
 
-    said = (item.signal.meaning for item in signals.recognise(log, matrix).harmful)
+    said = (item.signal.meaning for item in messages.recognise(log, matrix).harmful)
     return tuple(dict.fromkeys(said))[:3]

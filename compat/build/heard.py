@@ -25,9 +25,9 @@ def explained(probes: Iterable[Probe]) -> tuple[Probe, ...]:
 
 def _explained(item: Probe) -> Probe:
     from compat.matrix import matrix
-    from compat.rules import signals
+    from compat.reading import messages
 
-    heard = signals.recognise("\n".join([item.why, *_said(item)]), matrix()).harmful
+    heard = messages.recognise("\n".join([item.why, *_said(item)]), matrix()).harmful
     known = [found.signal for found in heard if found.signal.candidates]
     if not known:
         return item

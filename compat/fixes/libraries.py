@@ -10,7 +10,7 @@ from compat.changes import Command, Install, Package, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
-from compat.rules.captures import cudnn_version
+from compat.reading.message_facts import cudnn_version
 from compat.rules.knowledge import is_version
 from compat.rules.stack import canonical, plain
 

@@ -12,7 +12,7 @@ from compat.findings import Fix
 from compat.fixes import plans
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
 from compat.fixes.subject import is_dotted
-from compat.rules.commands import requirements
+from compat.reading.commands import requirements
 from compat.rules.knowledge import floor_of, is_version
 from compat.rules.remedies import published_for
 from compat.rules.stack import canonical, plain

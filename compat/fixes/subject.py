@@ -79,7 +79,7 @@ class Subject:
 
     def framework_name(self) -> str:
         """The framework in question by name, by what is installed, by its message or the commands; empty if unknown."""
-        from compat.rules.commands import requirements
+        from compat.reading.commands import requirements
 
         if (item := self.framework()) is not None:
             return item.name

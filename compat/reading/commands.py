@@ -1,28 +1,34 @@
-"""Command lines that stand in a pasted text: behind a prompt, or beginning with a program that only a shell calls.
+"""Command lines: those that stand in a pasted text, and what one says of the case.
 
-What such a line installs or starts is read by the readers of commands; a line that merely names a program is none.
+A line counts behind a prompt, or where it begins with a program that only a shell calls; a line that merely names a
+program is none. What it says: whether it starts a container, what it installs and from which index.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from compat.lazy import pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Command lines of one text that are read.
 MOST: Final = 200
 
-_PROMPT: Final = re.compile(
+_PROMPT: Final = pattern(
     r"\s{0,8}(?:(?:\([\w.-]{1,40}\) ?)?(?:[\w.-]{1,40}@[\w.-]{1,60}[:\s][^\s$#>]{0,80}[$#]|\$) "
     r"|PS [A-Z]:\\[^>\n]{0,120}> ?)(\S.{0,2000})"
 )
-_CALLED: Final = re.compile(
+_CALLED: Final = pattern(
     r"\s{0,8}(?:sudo )?((?:docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:python3? -m )?pip3? install .{1,2000}"
     r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
     r"|(?:singularity|apptainer) (?:run|exec|shell) .{1,2000})"
 )
 # A sentence that goes on behind a command is prose; a shell has no full stop before its next word.
-_PROSE: Final = re.compile(r"[a-z]\. [A-Z]|[?!]$|\b(?:works|worked|fails|failed|fixed|solved|instead)\b")
+_PROSE: Final = pattern(r"[a-z]\. [A-Z]|[?!]$|\b(?:works|worked|fails|failed|fixed|solved|instead)\b")
 
 
 def typed(text: str) -> tuple[str, ...]:
@@ -39,3 +45,101 @@ def typed(text: str) -> tuple[str, ...]:
             if len(found) == MOST:
                 break
     return tuple(dict.fromkeys(found))
+
+
+# --- what a line says ---
+
+_ENGINES: Final = pattern(r"\b(docker|podman|nerdctl)(?:[ -]compose)?\b[^\n|;&]{0,40}?\b(?:run|exec|build|up|start)\b")
+_KUBERNETES: Final = pattern(r"\bkubectl\b|\bhelm\b")
+_SNUG: Final = pattern(r"\b(singularity|apptainer|enroot)\b[^\n|;&]{0,40}\b(?:run|exec|shell|start)\b")
+_STARTS: Final = pattern(
+    r"\b(?:docker|podman|nerdctl)\b[^\n|;&]{0,12}?\b(?:container )?run\b|"
+    r"\b(?:singularity|apptainer)\b[^\n|;&]{0,40}?\b(?:run|exec|shell)\b"
+)
+_SHORTENED: Final = ("...", "\u2026", " [", "compose", "$ARGS", "$@")
+_AMD_NODES: Final = ("/dev/kfd", "/dev/dri")
+_JOINED: Final = pattern(
+    r"--privileged|--group-add[ =](?!video\b)\S|keep-groups|--user[ =](?:0|root)\b|-u[ =](?:0|root)\b"
+)
+_COMPILES: Final = pattern(
+    r"setup\.py|\bmake\b|\bcmake\b|\bnvcc\b|\bhipcc\b|--no-build-isolation|--no-binary|make\.sh|build_ext|"
+    r"pip3? install[^\n]{0,80}(?:git\+|\s-e\s|\s\.(?:\s|$)|flash[-_]attn|apex|detectron2|deepspeed)"
+)
+_INDEX: Final = pattern(r"/whl/(?:nightly/|test/)?(cu\d{2,3}|rocm\d+\.\d+(?:\.\d+)?|cpu|xpu)\b")
+_REQUIREMENT: Final = pattern(r"([A-Za-z][\w.-]{1,40}?)(?:\[([\w,-]{0,40})\])?\s*(==|~=|>=|=)\s*([\d][\w.+*-]{0,24})")
+_INSTALLED: Final = pattern(r"\b(?:pip3?|uv pip|conda|mamba|uv|poetry)\s+(?:install|add)\b([^\n|;&]{0,400})")
+
+
+def container_of(commands: Sequence[str]) -> str:
+    """The engine whose container a command runs in or builds; empty if none does."""
+    for command in commands:
+        if found := _ENGINES.search(command) or _SNUG.search(command):
+            return found[1]
+        if _KUBERNETES.search(command):
+            return "kubernetes"
+    return ""
+
+
+def asks_for_gpu(command: str) -> bool:
+    """Whether a container command hands over a GPU."""
+    marks = (
+        "--gpus",
+        "--runtime=nvidia",
+        "--runtime nvidia",
+        "nvidia.com/gpu",
+        "/dev/kfd",
+        "NVIDIA_VISIBLE_DEVICES",
+        "--nv",
+        "--rocm",
+    )
+    return any(mark in command for mark in marks)
+
+
+def starts_blind(commands: Sequence[str]) -> bool:
+    """Whether a whole command line starts a container and hands over nothing that could be a GPU.
+
+    A line that its writer shortened says nothing of what it left out, and a compose file stands elsewhere.
+    """
+    return any(
+        _STARTS.search(command)
+        and not asks_for_gpu(command)
+        and not any(mark in command for mark in (*_SHORTENED, "--device", "--privileged", "--nvccli"))
+        for command in commands
+    )
+
+
+def lacks_group(commands: Sequence[str]) -> bool:
+    """Whether a container gets AMD's device nodes, but not the group render, to which they belong on newer systems."""
+    return any(
+        _ENGINES.search(command) and any(node in command for node in _AMD_NODES) and not _JOINED.search(command)
+        for command in commands
+    )
+
+
+def builds_image(commands: Sequence[str]) -> bool:
+    """Whether a command builds an image, whose steps get no GPU."""
+    return any(re.search(r"\b(?:docker|podman)\b[^\n]{0,40}\bbuild\b", command) for command in commands)
+
+
+def compiles(commands: Sequence[str]) -> bool:
+    """Whether a command compiles GPU code on this machine."""
+    return any(_COMPILES.search(command) for command in commands)
+
+
+def index_variant(commands: Sequence[str]) -> str:
+    """The variant of the index that a command installs from: ``cu118``, ``rocm5.4.2``; empty if none is named."""
+    return next((found[1] for command in commands if (found := _INDEX.search(command))), "")
+
+
+def requirements(commands: Sequence[str]) -> dict[str, str]:
+    """Package -> version (empty if unpinned) that the commands install."""
+    found: dict[str, str] = {}
+    for command in commands:
+        for rest in _INSTALLED.findall(command):
+            for word in rest.split():
+                plain = word.strip("\"'")
+                if match := _REQUIREMENT.match(plain):
+                    found[match[1].lower()] = match[4]
+                elif re.fullmatch(r"[A-Za-z][\w.-]*(\[[\w,-]*\])?", plain):
+                    found.setdefault(plain.partition("[")[0].lower(), "")
+    return found

@@ -272,17 +272,10 @@ def packed(fact: str, weight: Weight = Weight.RUNNING) -> Reader:
     return read
 
 
-def unpacked_cudnn(value: int) -> str:
-    """8005 -> 8.0.5, 90100 -> 9.1.0: the header multiplies the major by 1000 before release 9, by 10000 since."""
-    if value >= 90000:
-        return f"{value // 10000}.{value % 10000 // 100}.{value % 100}"
-    return f"{value // 1000}.{value % 1000 // 100}.{value % 100}"
-
-
 def cudnn_packed(pair: Pair) -> Iterator[Claim]:
     """Version of cuDNN as a packed number or a dotted one."""
     if found := re.match(r"\d{4,6}\b", pair.value):
-        yield Claim("cudnn", unpacked_cudnn(int(found.group())))
+        yield Claim("cudnn", versions.unpacked_cudnn(int(found.group())))
     elif value := dotted(pair.value):
         yield Claim("cudnn", value)
 

@@ -15,8 +15,8 @@ from compat.rules.wanted import wanted
 if TYPE_CHECKING:
     from compat.facts import Host
     from compat.matrix import Matrix
+    from compat.reading.messages import Hearing
     from compat.rules.rule import Outcome, Rule
-    from compat.rules.signals import Hearing
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 from compat.facts import CATALOGUE
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report
+from compat.reading.messages import recognise
+from compat.reading.preparation import prepared
 from compat.rules.case import Asked, Case, Missing, evidence, statements
 from compat.rules.gaps import not_judged
 from compat.rules.hearsay import by_messages
 from compat.rules.pages import page_of
-from compat.rules.preparation import prepared
 from compat.rules.remedies import spelled
 from compat.rules.rule import Fits, Found, Rule
-from compat.rules.signals import recognise
 from compat.rules.stack import has_no_device
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from compat.findings import Confidence, Severity
+    from compat.reading.messages import Heard
     from compat.rules.case import Asked, Case
-    from compat.rules.signals import Heard
 
 _VAGUE: Final = 5  # candidates from which on a message tells nothing beside a sharper one
 _BELOW: Final = frozenset({"kernel-module", "driver", "health", "vgpu", "mig", "fabric"})  # what CUDA's start rests on

@@ -15,7 +15,7 @@ from compat.rules.knowledge import is_version
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 # pip's sentence (pip/_internal/resolution/resolvelib/factory.py): the release wanted and the list of those there.
 _SAID: Final = pattern(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from compat.facts import Build
 from compat.lazy import dataclass
 from compat.names import normalise
-from compat.rules.captures import cudnn_version, runtime_of
+from compat.reading.message_facts import cudnn_version, runtime_of
 from compat.versions import Environment, place_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as told
+import compat.reading.commands as told
 import compat.rules.requirements as requirements
 import compat.versions as versions
 from compat.lazy import pattern
@@ -14,7 +14,7 @@ from compat.rules.stack import packages_of, plain
 if TYPE_CHECKING:
     from compat.facts import Host
     from compat.matrix import Matrix, rows
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 _ALIAS: Final = {"pytorch": "torch", "paddlepaddle-gpu": "paddlepaddle"}
 

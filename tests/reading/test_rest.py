@@ -8,8 +8,8 @@ import pytest
 
 from compat import reading
 from compat.matrix import matrix
+from compat.reading.messages import recognise
 from compat.rules import judge
-from compat.rules.signals import recognise
 
 HERE = Path(__file__).parent
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted((HERE / "real").glob("*.txt"))}

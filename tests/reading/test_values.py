@@ -110,7 +110,7 @@ def test_packed_cuda_numbers_are_unpacked(major, minor):
 @given(st.integers(5, 12), st.integers(0, 9), st.integers(0, 99))
 def test_packed_cudnn_numbers_are_unpacked(major, minor, patch):
     packed = (10_000 if major >= 9 else 1_000) * major + 100 * minor + patch
-    assert values.unpacked_cudnn(packed) == f"{major}.{minor}.{patch}"
+    assert versions.unpacked_cudnn(packed) == f"{major}.{minor}.{patch}"
     assert claimed(values.cudnn_packed, str(packed)) == [("cudnn", f"{major}.{minor}.{patch}")]
 
 

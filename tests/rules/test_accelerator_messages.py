@@ -220,7 +220,7 @@ def test_a_jetson_is_known_by_the_name_of_its_system(doctor, system, image, code
     ],
 )
 def test_a_release_is_read_only_where_it_is_one(matrix, text, release):
-    from compat.rules.boards import stated_l4t
+    from compat.reading.jetson_release import stated_l4t
 
     assert stated_l4t(text, matrix) == release
 
@@ -239,16 +239,16 @@ def test_a_release_is_read_only_where_it_is_one(matrix, text, release):
 )
 def test_a_jetson_is_known_by_its_kernel(matrix, kernel, release):
     from compat.facts import host
-    from compat.rules.preparation import prepared
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
+    from compat.reading.preparation import prepared
 
     assert prepared(host(kernel=kernel), Hearing(), matrix, ()).l4t == release
 
 
 def test_the_name_of_the_system_stands_before_its_kernel(matrix):
     from compat.facts import host
-    from compat.rules.preparation import prepared
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
+    from compat.reading.preparation import prepared
 
     facts = host(kernel="5.15.148-tegra", os_name="Jetson Linux, L4T R36.4.0", platform="linux")
     assert prepared(facts, Hearing(), matrix, ()).l4t == "36.4.0"

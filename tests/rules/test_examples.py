@@ -7,7 +7,7 @@ import re
 import pytest
 
 from compat.matrix import matrix
-from compat.rules.literals import literals
+from compat.reading.literals import literals
 
 ROWS = matrix().table("signals")
 PATTERNS = {row.signal: re.compile(row.pattern, re.IGNORECASE | re.MULTILINE) for row in ROWS}

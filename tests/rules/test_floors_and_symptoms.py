@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compat.matrix import matrix
+from compat.reading.messages import recognise
 from compat.rules.families.arch_floors import asked_floor, dropped
-from compat.rules.signals import recognise
 
 
 def cards(name: str) -> list[dict[str, str]]:

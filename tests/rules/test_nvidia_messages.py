@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from compat.detect import detect
 from compat.matrix import matrix as shipped
+from compat.reading.messages import recognise
 from compat.rules import judge
-from compat.rules.signals import recognise
 from tests.rules.conftest import all_findings
 
 POD = {"container": "kubernetes"}

@@ -7,9 +7,10 @@ import pytest
 from compat import versions
 from compat.facts import Build, Fact, Gpu, Host, Library, Unknown
 from compat.facts import host as facts
-from compat.rules import commands, knowledge, remedies, requirements, stack
-from compat.rules.preparation import prepared
-from compat.rules.signals import Hearing, recognise
+from compat.reading import commands
+from compat.reading.messages import Hearing, recognise
+from compat.reading.preparation import prepared
+from compat.rules import knowledge, remedies, requirements, stack
 from compat.versions import Environment
 
 # --- commands ---

@@ -12,10 +12,10 @@ from compat.errors import InputError
 from compat.matrix import Matrix
 from compat.matrix import matrix as shipped
 from compat.matrix.rows import Signal
+from compat.reading.literals import SHORTEST, literals
+from compat.reading.message_facts import cudnn_version, dotted, runtime_of
+from compat.reading.messages import recognise
 from compat.rules import RULES
-from compat.rules.captures import cudnn_version, dotted, runtime_of
-from compat.rules.literals import SHORTEST, literals
-from compat.rules.signals import recognise
 
 ROWS = shipped().table("signals")
 
@@ -206,7 +206,7 @@ def test_whatever_a_pattern_matches_holds_one_of_its_literals(row, data):
 
 def test_ten_megabytes_are_searched_by_windows_not_by_the_whole(matrix, monkeypatch):
     """The regular expressions see bounded windows, however long the text: counted, not timed."""
-    from compat.rules import signals
+    from compat.reading import messages as signals
 
     seen = []
     compiled = signals._compiled

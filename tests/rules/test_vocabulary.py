@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compat.matrix import matrix as shipped
+from compat.reading.literals import literals
+from compat.reading.messages import recognise
+from compat.reading.vocabulary import LONGEST, MANY, SHORT, Vocabulary
 from compat.rules import judge
-from compat.rules.literals import literals
-from compat.rules.signals import recognise
-from compat.rules.vocabulary import LONGEST, MANY, SHORT, Vocabulary
 
 LITERALS = sorted({text for row in shipped().table("signals") for text in literals(row.pattern)})
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
+from compat import versions
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import hint
 from compat.reading.systems import architecture, platform, spelling
@@ -170,7 +171,7 @@ def _kernel(pair: Pair) -> Iterator[Claim]:
 def _cudnn(pair: Pair) -> Iterator[Claim]:
     """A cuDNN version, or torch's packed number; archives name up to four parts."""
     if packed := re.fullmatch(r"([5-9]\d{3}|9\d{4})", _answer(pair)):
-        yield Claim("cudnn", values.unpacked_cudnn(int(packed.group(1))), weight=Weight.HAND)
+        yield Claim("cudnn", versions.unpacked_cudnn(int(packed.group(1))), weight=Weight.HAND)
     elif found := re.search(r"(?<![\d.])v?(\d{1,2}(?:\.\d+){1,3})", _answer(pair)):
         yield Claim("cudnn", found.group(1), weight=Weight.HAND)
 

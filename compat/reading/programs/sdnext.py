@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
+from compat import versions
 from compat.facts import Build
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import betrayed
@@ -78,7 +79,7 @@ def _backend(line: str) -> Iterator[Claim]:
         kind, release = found.groups()
         yield Claim("builds", Build(runtime=("cuda" if kind == "CUDA" else "rocm") + release), key="torch")
     if found := _CUDNN.search(line):
-        yield Claim("cudnn", values.unpacked_cudnn(int(found.group(1))), weight=Weight.LISTED)
+        yield Claim("cudnn", versions.unpacked_cudnn(int(found.group(1))), weight=Weight.LISTED)
 
 
 def _device(line: str) -> Iterator[Claim]:

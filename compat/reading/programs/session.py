@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import compat.reading.devices as devices
 import compat.reading.values as values
+from compat import versions
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import betrayed
@@ -85,7 +86,7 @@ def _hip(answer: str) -> Iterator[Claim]:
 def _cudnn(answer: str) -> Iterator[Claim]:
     """``torch.backends.cudnn.version()``, a packed number."""
     if re.fullmatch(r"\d{4,6}", answer.strip()):
-        yield Claim("cudnn", values.unpacked_cudnn(int(answer)))
+        yield Claim("cudnn", versions.unpacked_cudnn(int(answer)))
 
 
 def _name(answer: str) -> Iterator[Claim]:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
+from compat import versions
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import betrayed, hint
@@ -150,7 +151,7 @@ def _unpacked(value: str) -> str:
     """A packed cuDNN number has four digits or five; one with fewer is cut."""
     if not value.isdigit():
         return value
-    return values.unpacked_cudnn(int(value)) if len(value) >= 4 else ""
+    return versions.unpacked_cudnn(int(value)) if len(value) >= 4 else ""
 
 
 def _pips(view: View) -> Iterator[Claim]:

@@ -12,7 +12,7 @@ from compat.rules.stack import has_no_device, installed
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
 # Messages of programs that look for a device and find none.

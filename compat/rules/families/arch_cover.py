@@ -14,8 +14,8 @@ from compat.targets import Sm, kernels_for, sm
 if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.matrix import Matrix
+    from compat.reading.messages import Hearing
     from compat.rules.rule import Found
-    from compat.rules.signals import Hearing
 
 
 def uncovered_by(

@@ -9,7 +9,7 @@ from compat.targets import Sm, sm
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 _NUMBERS: Final = ("need_cc", "need_cc2", "need_cc3")
 _NAMES: Final = ("need_generation", "need_generation2")

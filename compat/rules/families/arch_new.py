@@ -16,7 +16,7 @@ from compat.targets import Sm, kernels_for
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.findings import Confidence
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 class ArchTooOldForBuild(Rule):

@@ -12,7 +12,7 @@ from compat.rules.stack import Installed, has_no_device, installed, on_platform,
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
-    from compat.rules.signals import Heard, Hearing
+    from compat.reading.messages import Heard, Hearing
 
 
 # Programs with GPU builds of their own, which say nothing about another one's build.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from compat.findings import Severity
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 from compat.rules.families.toolkit import compiling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as told
+import compat.reading.commands as told
 from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
     from compat.rules.together import Pair
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as commanded
+import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 # Messages of the engine itself, which refuses to start a container with a GPU.

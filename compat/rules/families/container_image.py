@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as commanded
+import compat.reading.commands as commanded
 from compat.errors import InputError
 from compat.findings import Fix
-from compat.rules.boards import image_l4t
+from compat.reading.jetson_release import image_l4t
 from compat.rules.knowledge import cuda_of_driver
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family, told
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 class ContainerRequiresNewerDriver(Rule):

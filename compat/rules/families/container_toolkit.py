@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 _DOCKER: Final = ("sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker")

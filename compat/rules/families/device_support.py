@@ -15,7 +15,7 @@ from compat.targets import sm
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 _OPEN_ONLY: Final = (

@@ -13,7 +13,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host, Library
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 class NoDriver(Rule):

@@ -12,7 +12,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 class FabricManagerDown(Rule):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.rules.stack import Installed
 from compat.findings import Fix
-from compat.rules.boards import image_l4t
+from compat.reading.jetson_release import image_l4t
 from compat.rules.rule import Found, Outcome, Rule, family
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.findings import Fix
-from compat.rules.captures import cudnn_version
+from compat.reading.message_facts import cudnn_version
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import found_cudnn, installed, packages_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host, Library
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 from compat.rules.families.rocm import amd_cards

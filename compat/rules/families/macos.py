@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Build
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 # Spellings of a wish for CUDA or ROCm: an extra, a package of one CUDA, an index, a local version.
 _ASKED: Final = re.compile(

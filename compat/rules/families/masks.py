@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 _MASKS: Final = (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.platform as joint
-import compat.rules.commands as commanded
+import compat.reading.commands as commanded
 from compat.findings import Fix
 from compat.joints import processor
 from compat.joints.platform import is_at
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
     from compat.rules.together import Here
     from compat.versions import Environment

@@ -12,7 +12,7 @@ from compat.targets import sm
 if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 # Options of vLLM, SGLang and Hugging Face's trainers that ask for a number format to compute in.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.python as joint
-import compat.rules.commands as told
+import compat.reading.commands as told
 from compat import versions
 from compat.findings import Fix
 from compat.joints.platform import is_at
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.together import Here
     from compat.versions import Environment
 

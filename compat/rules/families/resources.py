@@ -8,7 +8,7 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 class DiskSpaceLow(Rule):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
     from compat.rules.together import Here
 

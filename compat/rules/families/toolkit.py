@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-import compat.rules.commands as told
+import compat.reading.commands as told
 from compat import versions
 from compat.findings import Fix
 from compat.rules.families.arch_floors import dropped
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Gpu
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
 

@@ -10,7 +10,7 @@ from compat.rules.rule import Found, Outcome, Rule, family
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
 

@@ -9,7 +9,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Library
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 
 class WslNoGpuDevice(Rule):

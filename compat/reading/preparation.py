@@ -10,16 +10,16 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import compat.rules.commands as told
+import compat.reading.commands as told
 from compat.facts import Build, Fact, Gpu, Host, Reading
 from compat.matrix.products import find_gpu
-from compat.rules.boards import board
+from compat.reading.jetson_release import board
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.matrix import Matrix
-    from compat.rules.signals import Hearing
+    from compat.reading.messages import Hearing
 
 T = TypeVar("T", Build, Gpu)
 
@@ -95,13 +95,9 @@ def _completed(gpu: Gpu, matrix: Matrix) -> Gpu:
 
 
 def _vendor(gpu: Gpu) -> str:
-    """The vendor that a target or a name betrays."""
+    """The vendor that a target or a name tells."""
+    from compat.reading import devices
+
     if gpu.target.startswith(("sm_", "gfx")):
         return "nvidia" if gpu.target.startswith("sm_") else "amd"
-    words = gpu.name.lower()
-    marks = {
-        "nvidia": ("nvidia", "geforce", "tesla", "quadro"),
-        "amd": ("amd", "radeon", "instinct"),
-        "intel": ("intel", "arc(tm)"),
-    }
-    return next((vendor for vendor, signs in marks.items() if any(sign in words for sign in signs)), "")
+    return devices.vendor(gpu.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from compat import versions
 from compat.facts import Build, Fact, Gpu, Host, Library, Reading
 from compat.lazy import pattern
 
@@ -23,26 +24,16 @@ _TAGGED: Final = pattern(
 )
 
 
-def dotted(code: str, *, minor: int = 1000, patch: int = 10) -> str:
+def dotted(code: str) -> str:
     """A packed version as CUDA prints it: ``10010`` -> ``10.1``, ``12080`` -> ``12.8``; dotted text stays as it is."""
-    if "." in code or not code.isdigit():
-        return code
-    number = int(code)
-    return f"{number // minor}.{number % minor // patch}"
+    return versions.unpacked_cuda(int(code)) if code.isdigit() else code
 
 
 def cudnn_version(text: str) -> str:
-    """A cuDNN version in any of its spellings: ``8500``, ``90100``, ``(8, 7, 0)``, ``8.0.5`` -> dotted.
-
-    cuDNN 8 packs as major*1000 + minor*100 + patch, cuDNN 9 as major*10000 + minor*100 + patch (cudnn_version.h).
-    """
+    """A cuDNN version in any of its spellings: ``8500``, ``90100``, ``(8, 7, 0)``, ``8.0.5`` -> dotted."""
     if not text.isdigit():
         return ".".join(re.findall(r"\d+", text))
-    number = int(text)
-    if number < 1000:
-        return text
-    major, rest = divmod(number, 10000 if number >= 90000 else 1000)
-    return f"{major}.{rest // 100}.{rest % 100}"
+    return versions.unpacked_cudnn(int(text)) if len(text) > 3 else text
 
 
 def runtime_of(tag: str) -> str:

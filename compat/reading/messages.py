@@ -17,9 +17,9 @@ from compat.errors import InputError
 from compat.excerpts import condensed
 from compat.facts import Host
 from compat.lazy import dataclass, pattern
-from compat.rules.captures import facts_of
-from compat.rules.literals import literals
-from compat.rules.vocabulary import SHORT, Vocabulary
+from compat.reading.literals import literals
+from compat.reading.message_facts import facts_of
+from compat.reading.vocabulary import SHORT, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
