@@ -57,7 +57,7 @@ def command(
     if fix:
         typer.echo(fix_files(files, matrix), nl=False, err=True)
     target = Target(hosts=tuple(host or ()), gpus=tuple(gpu or ()), driver=driver, arch=arch)
-    found = lint_files(files, matrix, select=tuple(select or ()), ignore=tuple(ignore or ()), target=target)
+    found = lint_files(files, matrix, select=_parts(select), ignore=_parts(ignore), target=target)
     speech.say(
         render.report(
             found,
@@ -70,3 +70,8 @@ def command(
         )
     )
     return found.exit_code(threshold)
+
+
+def _parts(values: list[str] | None) -> tuple[str, ...]:
+    """Codes of an option that may be repeated, and may hold several between commas."""
+    return tuple(part.strip() for value in values or () for part in value.split(",") if part.strip())

@@ -5,6 +5,7 @@ Each request is resolved as its installer would, rather than compared as text, s
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Report, Unchecked, ranked
@@ -13,10 +14,10 @@ from compat.lint.pages import RULES
 from compat.lint.stages import scenes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from compat.facts import Host
-    from compat.findings import Finding
+    from compat.findings import Finding, Place
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
     from compat.sources.values import Ask
@@ -40,11 +41,9 @@ def lint(
     """
     stages = tuple(scenes(ask, matrix, on))
     found = [finding for finding in _findings(ask, stages, matrix) if _chosen(finding.code, select, ignore)]
-    unique = {(finding.code, finding.place, finding.detail): finding for finding in found}
+    kept = [finding for finding in found if not _silenced(finding, ask)]
     unread = [Unchecked(ask.file, why) for why in ask.unread]
-    return Report(
-        ranked(unique.values()), (), (*unread, *(item for each in stages for item in machine.not_judged(each)))
-    )
+    return Report(_folded(kept), (), (*unread, *(item for each in stages for item in machine.not_judged(each))))
 
 
 def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix) -> Iterator[Finding]:
@@ -54,6 +53,24 @@ def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix) -> Iterator[Fin
             for rule in family.RULES:
                 yield from rule(scene)
     yield from steps.services(ask, matrix)
+
+
+def _folded(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One finding for each code and line, the worst one; what else there is of its kind goes under it."""
+    groups: dict[tuple[str, Place | None], dict[str, Finding]] = {}
+    for finding in ranked(found):
+        groups.setdefault((finding.code, finding.place), {}).setdefault(finding.detail, finding)
+    folded = []
+    for group in groups.values():
+        first, *others = group.values()
+        folded.append(replace(first, consequences=(*first.consequences, *others)) if others else first)
+    return ranked(folded)
+
+
+def _silenced(finding: Finding, ask: Ask) -> bool:
+    """Whether the file says to leave this finding out: ``# envcheck: ignore[code]`` at its line or right above."""
+    codes = ask.silenced.get(finding.place.line) if finding.place else None
+    return codes is not None and (not codes or finding.code in codes)
 
 
 def _chosen(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:

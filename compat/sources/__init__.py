@@ -6,6 +6,7 @@ Knows no matrix and gives no verdict; :mod:`compat.lint` judges.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from compat.sources.values import Kind
 
 _DEVCONTAINER = re.compile(r'"(?:runArgs|hostRequirements|postCreateCommand|dockerComposeFile|containerEnv)"')
+_IGNORE = re.compile(r"#\s*envcheck:\s*ignore(?:\[([\w\s,-]*)\])?\s*$")
 _LOCKS = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "pipfile.lock"})
 
 
@@ -40,7 +42,17 @@ def read(text: str, file: str) -> Ask:
         "lock": locks.read,
         "requirements": _requirements,
     }
-    return readers[kind_of(text, file)](text, file)
+    return replace(readers[kind_of(text, file)](text, file), silenced=_silenced(text))
+
+
+def _silenced(text: str) -> dict[int, frozenset[str]]:
+    """Lines that a comment ``# envcheck: ignore[code, code]`` silences: its own, and the one below a comment alone."""
+    found: dict[int, frozenset[str]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if comment := _IGNORE.search(line):
+            codes = frozenset(part.strip() for part in (comment[1] or "").split(",") if part.strip())
+            found[number + 1 if line.lstrip().startswith("#") else number] = codes
+    return found
 
 
 def _requirements(text: str, file: str) -> Ask:

@@ -182,6 +182,7 @@ class Ask:
         files: other files that it builds from, relative to its folder.
         gpu: whether it says by itself that a GPU is meant.
         unread: parts that could not be understood, with the reason.
+        silenced: lines with the codes that a comment of the file silences there; no code stands for all.
     """
 
     file: str
@@ -193,6 +194,7 @@ class Ask:
     files: tuple[str, ...] = ()
     gpu: bool = False
     unread: tuple[str, ...] = ()
+    silenced: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def final(self) -> Stage | None:

@@ -146,3 +146,23 @@ torch = [{{ markers = "extra == '{extra}'", source = "pt" }}]
 )
 def test_poetry_says_where_a_project_takes_its_dependency_from(variant, extra, faulty):
     assert bool(told(POETRY.format(variant=variant, extra=extra), "index-missing", "pyproject.toml")) is faulty
+
+
+SILENCED = [
+    ("torch==2.4.0\ntorchvision==0.20.0  # envcheck: ignore[framework-pair-mismatch]\n", True),
+    ("torch==2.4.0\n# envcheck: ignore[pin-missing, framework-pair-mismatch]\ntorchvision==0.20.0\n", True),
+    ("torch==2.4.0\ntorchvision==0.20.0  # envcheck: ignore\n", True),
+    ("torch==2.4.0\ntorchvision==0.20.0  # envcheck: ignore[pin-missing]\n", False),
+    ("torch==2.4.0  # envcheck: ignore\ntorchvision==0.20.0\n", False),
+]
+
+
+@pytest.mark.parametrize(("text", "silent"), SILENCED)
+def test_a_comment_silences_its_own_line(text, silent):
+    assert (told(text, "framework-pair-mismatch", "requirements.txt") == []) is silent
+
+
+def test_one_line_and_one_cause_give_one_finding():
+    text = SLIM + "RUN pip install torch torchaudio --extra-index-url https://download.pytorch.org/whl/cu118\n"
+    (found,) = told(text, "extra-index-shadowed")
+    assert ["torchaudio" in each.detail for each in found.consequences] == [True]
