@@ -77,9 +77,9 @@ def _scene(
     )  # fmt: skip
     worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
     steps = walk.Walk(matrix, known.platform, glibc, worlds, at_once=ask.kind not in {"dockerfile", "devcontainer"})
-    steps.env += walk.of_base(base, matrix, chain[0].line) if base else ()
+    steps.begin(walk.of_base(base, matrix, chain[0].line) if base else ())
     for part in chain:
-        steps.env += _carried(part, made)
+        steps.begin(_carried(part, made))
         for step in part.installs:
             python = _python_after(step, python, others=others)
             if step.manager in {"conda", "apt"}:

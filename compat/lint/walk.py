@@ -16,7 +16,7 @@ from compat.lazy import dataclass
 from compat.sources.values import Install, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from compat.lint.bases import Base
     from compat.lint.origins import Origin, Outcome
@@ -100,12 +100,20 @@ class Walk:
     env: list[Taken] = field(default_factory=list)
     replaced: list[tuple[Taken, Taken]] = field(default_factory=list)
     built: list[tuple[Taken, Taken]] = field(default_factory=list)
+    _named: dict[str, list[Taken]] = field(default_factory=dict)  # ``env`` by name: a file may have thousands of lines
+
+    def begin(self, items: Iterable[Taken]) -> None:
+        """Put in what is there before any step: of the base, of another stage."""
+        for item in items:
+            self.env.append(item)
+            self._named.setdefault(item.request.name, []).append(item)
 
     def step(self, step: Install, python: str, *, mine: bool) -> None:
         """Walk one step of pip's or uv's."""
         if step.action == "uninstall":
             gone = {request.name for request in step.requests}
             self.env = [item for item in self.env if item.request.name not in gone or step.branch]
+            self._named = {name: there for name, there in self._named.items() if name not in gone or step.branch}
             return
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
         items = [self._take(request, replace(step, requests=tuple(requests)), step, python) for request in requests]
@@ -159,17 +167,19 @@ class Walk:
 
     def _there(self, name: str, step: Install) -> Taken | None:
         """What is there of a package, in the environment that a step works in."""
-        here = (item for item in reversed(self.env) if item.request.name == name and alike(item.step, step))
+        here = (item for item in reversed(self._named.get(name, ())) if alike(item.step, step))
         return next((item for item in here if item.step.branch in {"", step.branch}), None)
 
     def _put(self, item: Taken) -> None:
         """Put a package into the environment, in place of what is there of it; an arm replaces its own only."""
-        for there in tuple(self.env):
-            same = there.request.name == item.request.name and alike(there.step, item.step)
-            if same and not self.at_once and item.step.branch in {"", there.step.branch}:
+        named = self._named.setdefault(item.request.name, [])
+        for there in tuple(named):
+            if alike(there.step, item.step) and not self.at_once and item.step.branch in {"", there.step.branch}:
                 self.env.remove(there)
+                named.remove(there)
                 self.replaced.append((there, item))
         self.env.append(item)
+        named.append(item)
 
     def _bring_along(self, item: Taken) -> None:
         """What a build requires in one version: it comes along, and replaces what is there in another one."""
