@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from compat.findings import Report
 
 # Formats of a report of findings.
-REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "github")
+REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "github", "gitlab")
 
 
 def report(
@@ -75,6 +75,13 @@ def _html(found: Report, host: Host) -> str:
     return html.report(found, host)
 
 
+def _gitlab(found: Report, _host: Host) -> str:
+    """For the code quality of a merge request in GitLab."""
+    from compat.render import document, gitlab
+
+    return document.encode(gitlab.report(found))
+
+
 def _github(found: Report, _host: Host) -> str:
     """For the annotations of a GitHub Actions run."""
     from compat.render import github
@@ -89,4 +96,5 @@ _WRITERS: Final = {
     "junit": _junit,
     "html": _html,
     "github": _github,
+    "gitlab": _gitlab,
 }

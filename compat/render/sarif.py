@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from compat import __version__
+from compat.render.gitlab import fingerprint
 
 if TYPE_CHECKING:
     from compat.findings import Finding, Report
@@ -23,11 +24,14 @@ def report(found: Report) -> dict[str, Any]:
     Args:
         found: the findings; what fits and what was not checked have no place in SARIF results.
     """
-    rules = {finding.code: finding.title for finding in found.findings}
+    rules = {finding.code: finding for finding in found.findings}
     driver = {
         "name": "envcheck",
         "version": __version__,
-        "rules": [{"id": code, "shortDescription": {"text": title}} for code, title in rules.items()],
+        "rules": [
+            {"id": code, "shortDescription": {"text": one.title}, "help": {"text": f"envcheck explain {code}"}}
+            for code, one in rules.items()
+        ],
     }
     order = list(rules)
     run = {"tool": {"driver": driver}, "results": [_result(item, order) for item in found.findings]}
@@ -42,6 +46,7 @@ def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
         "ruleIndex": order.index(finding.code),
         "level": _LEVELS[finding.severity],
         "message": {"text": text},
+        "partialFingerprints": {"envcheck/1": fingerprint(finding)},
     }
     if finding.place:
         place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.place.file, errors="replace")}}
