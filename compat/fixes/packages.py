@@ -12,8 +12,9 @@ from compat.findings import Fix
 from compat.fixes import plans
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
 from compat.fixes.subject import is_dotted
+from compat.joints.driver import floor
 from compat.reading.commands import requirements
-from compat.rules.knowledge import floor_of, is_version
+from compat.rules.knowledge import is_version
 from compat.rules.remedies import published_for
 from compat.rules.stack import canonical, plain
 from compat.targets import kernels_for
@@ -132,8 +133,8 @@ def older_cuda(subject: Subject) -> Fix | None:
     item, name = subject.framework(), subject.framework_name()
     if item is None or not item.cuda or not (subject.host.driver or subject.host.driver_cuda):
         return None
-    floor = floor_of(subject.matrix, item.cuda, subject.host.platform)
-    lowest = floor.family or floor.exact
+    known = floor(subject.matrix, item.cuda, subject.host.platform in {"windows", "wsl2"})
+    lowest = known.family or known.exact if known else ""
     found = plans.moved(name, subject)
     changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("cuda") else ()
     if not lowest or not found or not changes:

@@ -17,6 +17,7 @@ DERIVED: Final[Mapping[str, Callable[[Host, Matrix], Any]]] = {
     "distributions": lambda host, _: stack.packages_of(host),
     "cited": lambda host, _: stack.cited_of(host),
     "installed": stack.installed,
+    "device_free": lambda host, _: stack.has_no_device(host),
     "vendors": lambda host, _: stack.vendors_of(host),
     "world": lambda host, _: stack.world(host),
     "pairs": together.pairs,

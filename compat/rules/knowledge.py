@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat import versions
-from compat.matrix.drivers import driver_cuda, driver_floor, support
+from compat.matrix.drivers import driver_cuda
 from compat.targets import sm
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix, rows
-    from compat.matrix.drivers import Floor, Platform, Support
+    from compat.matrix.drivers import Platform
 
 
 def is_version(text: str | None) -> bool:
@@ -20,18 +20,6 @@ def is_version(text: str | None) -> bool:
     except ValueError:
         return False
     return True
-
-
-def supported(matrix: Matrix, cuda: str, driver: str, platform: str | None) -> Support:
-    """How a driver runs programs of a CUDA release (or of a whole major, given as ``12``); ``unknown`` if unclear."""
-    if not is_version(cuda) or not is_version(driver):
-        return "unknown"
-    return support(matrix, versions.minor(cuda), driver, driver_platform(platform))
-
-
-def floor_of(matrix: Matrix, cuda: str, platform: str | None) -> Floor:
-    """Lowest drivers of a CUDA release."""
-    return driver_floor(matrix, versions.minor(cuda) if is_version(cuda) else cuda, driver_platform(platform))
 
 
 def driver_platform(platform: str | None) -> Platform:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.driver as joint
 from compat.findings import Fix
+from compat.joints.verdict import Clash
 from compat.matrix.drivers import board_cudas
-from compat.rules.knowledge import is_version, supported
+from compat.rules.knowledge import is_version
 from compat.rules.stack import on_platform
 from compat.targets import sm
 from compat.versions import minor
@@ -186,16 +188,11 @@ def _for_python(build: Build, host: Host, matrix: Matrix) -> bool:  # noqa: ARG0
 def _for_driver(build: Build, host: Host, matrix: Matrix) -> bool:
     """Whether the driver that is loaded runs the build's CUDA: a remedy must not call for the next one."""
     cuda = build.runtime.removeprefix("cuda")
-    return cuda == build.runtime or supported(matrix, cuda, host.driver or "", host.platform) != "none"
-
-
-def from_index(build: Build, matrix: Matrix) -> str:
-    """The command that installs a build from the index that has it, a page of links or a simple one."""
-    links = {index.name for index in matrix.table("indexes") if index.links}
-    option, version = "--index-url", build.published or build.version
-    if build.index in links:  # the default index is asked too: only the whole version tells the builds apart
-        option, version = "--find-links", build.full_version
-    return f"pip install --force-reinstall {build.install_name}=={version} {option} {matrix.index_url(build)}"
+    return (
+        cuda == build.runtime
+        or not (is_version(host.driver) and is_version(cuda))
+        or not isinstance(joint.verdict(matrix, cuda, host.driver or "", host.platform in {"windows", "wsl2"}), Clash)
+    )
 
 
 def run_with_gpu(host: Host) -> tuple[str, ...]:

@@ -136,11 +136,6 @@ def installed(host: Host, matrix: Matrix) -> tuple[Installed, ...]:
     return tuple(_frameworks(host, matrix))
 
 
-def framework(host: Host, matrix: Matrix, name: str) -> Installed | None:
-    """One framework, if it is known to be there."""
-    return next((item for item in installed(host, matrix) if item.name == name), None)
-
-
 def _frameworks(host: Host, matrix: Matrix) -> Iterator[Installed]:
     """Each framework once, by what pip or conda lists and by what a build said of itself."""
     packages = packages_of(host)

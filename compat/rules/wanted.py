@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as told
-import compat.rules.requirements as requirements
 import compat.versions as versions
 from compat.lazy import pattern
 from compat.rules.knowledge import is_version
@@ -46,8 +45,8 @@ def wanted(
     """Package -> specifier that somebody tries to install, as far as the matrix knows the package."""
     found: dict[str, str] = {}
     texts = [*wishes, *(heard.values["requirement"] for heard in signals if heard.values.get("requirement"))]
-    for asked in filter(None, map(requirements.read, texts)):
-        found.setdefault(_ALIAS.get(asked.name, asked.name), asked.specifier)
+    for asked in filter(None, map(versions.requirement, texts)):
+        found.setdefault(_ALIAS.get(asked.name, asked.name), asked.spec)
     for name, version in told.requirements(commands).items():
         found.setdefault(_ALIAS.get(name, name), f"=={version}" if version else "")
     if signals.get(*_REFUSED) and (not found or any(not spec for spec in found.values())):
@@ -84,6 +83,6 @@ def _lately(rows: tuple[rows.Build, ...]) -> list[rows.Build]:
 
 def admitted(specifier: str, version: str) -> bool:
     """Whether a specifier admits a release; ``==2.8`` stands for any 2.8.x only when 2.8.0 is not published."""
-    return requirements.admits(specifier, version) is True or (
+    return versions.admits(specifier, version) is True or (
         specifier.startswith("==") and versions.same_release(version, specifier[2:])
     )

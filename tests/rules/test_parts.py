@@ -16,6 +16,10 @@ from compat.versions import Environment
 # --- commands ---
 
 
+def _framework(host, matrix, name):
+    return stack.named(stack.installed(host, matrix), name)
+
+
 @pytest.mark.parametrize(
     ("command", "kind"),
     [
@@ -157,20 +161,20 @@ RUNTIMES = [
 
 @pytest.mark.parametrize(("values", "name", "runtime"), RUNTIMES)
 def test_the_runtime_of_a_framework(matrix, values, name, runtime):
-    item = stack.framework(facts("test", **values), matrix, name)
+    item = _framework(facts("test", **values), matrix, name)
     assert item is not None
     assert item.runtime == runtime
 
 
 def test_a_runtime_of_the_default_index_is_marked_as_inferred(matrix):
-    plain = stack.framework(facts("t", packages={"torch": "1.7.1"}), matrix, "torch")
-    tagged = stack.framework(facts("t", packages={"torch": "1.7.1+cu110"}), matrix, "torch")
+    plain = _framework(facts("t", packages={"torch": "1.7.1"}), matrix, "torch")
+    tagged = _framework(facts("t", packages={"torch": "1.7.1+cu110"}), matrix, "torch")
     assert (plain.inferred, tagged.inferred) == (True, False)
 
 
 def test_kernels_come_from_the_matrix_unless_the_build_says_them(matrix):
-    row = stack.framework(facts("t", packages={"torch": "2.5.1+cu124"}), matrix, "torch")
-    said = stack.framework(
+    row = _framework(facts("t", packages={"torch": "2.5.1+cu124"}), matrix, "torch")
+    said = _framework(
         facts("t", packages={"torch": "2.5.1+cu124"}, builds={"torch": {"kernels": ["sm_90"]}}), matrix, "torch"
     )
     assert "sm_80" in row.kernels
@@ -178,7 +182,7 @@ def test_kernels_come_from_the_matrix_unless_the_build_says_them(matrix):
 
 
 def test_an_unknown_release_has_no_row_and_no_kernels(matrix):
-    item = stack.framework(facts("t", packages={"torch": "2.0.0a0+git5876d91"}), matrix, "torch")
+    item = _framework(facts("t", packages={"torch": "2.0.0a0+git5876d91"}), matrix, "torch")
     assert (item.row, item.kernels, item.runtime) == (None, (), "")
 
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-import compat.rules.remedies as remedies
 from compat.findings import Evidence, Fix
 from compat.rules.families.arch_age import nvidia_cards, other_age
 from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
 from compat.rules.knowledge import cite, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.targets import Sm, kernels_for
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
+    from compat.targets import Sm
 
 
 # Messages that say "no code for this GPU" without saying in which program.
@@ -101,7 +99,6 @@ class ArchTooNewForBuild(Rule):
         return Found(
             detail=f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}.{need}",
             facts=("gpus", item.fact),
-            fix=partial(_newer_build, item, device),
             sources=cite(matrix, item.row, first),
         )
 
@@ -142,22 +139,6 @@ class ArchTooNewForBuild(Rule):
             f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}; a package was compiled without code for it."
         )
         return Found(detail=detail, facts=("gpus",), confidence="likely")
-
-
-def _newer_build(item: Installed, device: Sm, host: Host, matrix: Matrix) -> Fix:
-    """A published build of the same framework that carries code for the device: same release first, then the newest."""
-    rows = [row for row in remedies.published_for(host, matrix, item.name) if row.runtime.startswith("cuda")]
-    fits = [
-        row for row in rows if kernels_for(f"sm_{device.major}{device.minor}", row.kernels, matrix.families) == "native"
-    ]
-    same = [row for row in fits if row.version == item.version]
-    if not fits or item.name != "torch":
-        return ArchTooNewForBuild.remedy
-    best = (same or fits)[-1]
-    return Fix(
-        f"Install {item.name} {best.full_version}, which carries code for {device}.",
-        (remedies.from_index(best, matrix),),
-    )
 
 
 def _all_covered(installed: tuple[Installed, ...], gpus: tuple[Gpu, ...]) -> Outcome:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
-import compat.rules.remedies as remedies
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.families.arch_age import nvidia_cards, other_age
@@ -15,15 +13,15 @@ from compat.rules.families.arch_floors import asked_floor
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 from compat.rules.stack import Installed, named
-from compat.targets import Sm, kernels_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.findings import Confidence
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.targets import Sm
 
 
 class ArchTooOldForBuild(Rule):
@@ -78,16 +76,7 @@ class ArchTooOldForBuild(Rule):
     @staticmethod
     def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
         detail = f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}."
-        fix, sources = partial(_covering, item, gpu), cite(matrix, item.row)
-        return Found(detail=detail, facts=("gpus", item.fact), fix=fix, sources=sources)
-
-
-def _covering(item: Installed, gpu: Gpu, host: Host, matrix: Matrix) -> Fix | None:
-    """A published build of torch that carries code for the device: of the same release first, then the newest."""
-    rows = remedies.published_for(host, matrix, item.name) if item.name == "torch" else []
-    fits = [row for row in rows if row.kernels and kernels_for(gpu.target, row.kernels, matrix.families) == "native"]
-    best = next(reversed([row for row in fits if row.version == item.version] or fits), None)
-    return Fix(f"Install torch {best.full_version}.", (remedies.from_index(best, matrix),)) if best else None
+        return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, item.row))
 
 
 def _dropped_by_build(installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:

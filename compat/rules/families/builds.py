@@ -6,13 +6,17 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
-from compat.rules.stack import Installed, has_no_device, installed, on_platform, packages_of, vendors_of
+from compat.joints.platform import is_at
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host
+    from collections.abc import Mapping
+
+    from compat.facts import Build, Gpu
     from compat.matrix import Matrix
     from compat.reading.messages import Heard, Hearing
+    from compat.rules.stack import Installed
+    from compat.versions import Environment
 
 
 # Programs with GPU builds of their own, which say nothing about another one's build.
@@ -43,9 +47,9 @@ _SILENT: Final = (
 )
 
 
-def usable(host: Host) -> tuple[Gpu, ...]:
+def usable(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     """GPUs that a framework could use: a vendor's discrete or integrated GPU, virtual and unknown ones left out."""
-    return tuple(gpu for gpu in host.gpus or () if gpu.vendor in _GPU_VENDORS and not _is_display_only(gpu))
+    return tuple(gpu for gpu in gpus if gpu.vendor in _GPU_VENDORS and not _is_display_only(gpu))
 
 
 def _is_display_only(gpu: Gpu) -> bool:
@@ -71,44 +75,63 @@ class CpuOnlyBuild(Rule):
     asks = ("packages", "builds", "gpus")
     remedy = Fix("Reinstall the framework from the accelerator's index.")
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+    def check(
+        self,
+        installed: tuple[Installed, ...],
+        distributions: Mapping[str, str],
+        matrix: Matrix,
+        signals: Hearing,
+        device_free: bool,
+        world: Environment,
+        no_gpus: bool,
+        platform: str | None = None,
+        gpus: tuple[Gpu, ...] | None = None,
+        packages: Mapping[str, str] | None = None,
+        builds: Mapping[str, Build] | None = None,
+    ) -> Outcome:
         """A usable GPU is there and the installed build has no accelerator in it."""
-        if has_no_device(host):
+        if device_free:
             return Fits("")
         heard = signals.pointing("cpu-only-build")
-        if host.platform == "darwin":
+        if platform == "darwin":
             return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
-        items = installed(host, matrix)
-        cpu = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
-        never = next((item for item in items if _never_gpu(item, host, matrix)), None)
-        cpu = cpu or (never if heard else None)
-        cpu = cpu or _bare_jax(host, items, heard=bool(heard))
-        both = {"onnxruntime", "onnxruntime-gpu"} <= packages_of(host).keys()
-        if both and heard and heard.signal.program == "onnxruntime":
+        if (
+            {"onnxruntime", "onnxruntime-gpu"} <= distributions.keys()
+            and heard
+            and heard.signal.program == "onnxruntime"
+        ):
             return _overwritten()
-        if cpu and (usable(host) or heard):
-            gpu = f"{usable(host)[0].name or 'a GPU'} is there, but " if usable(host) else ""
-            facts = (*(("gpus",) if usable(host) else ()), *((cpu.fact,) if cpu.fact else ()))
+        place, cards = world.place if platform else "", usable(gpus or ())
+        cpu = _without_gpu(installed, place, matrix, heard=bool(heard))
+        cpu = cpu or _bare_jax(installed, distributions, heard=bool(heard), listed=packages is not None)
+        if cpu and (cards or heard):
+            gpu = f"{cards[0].name or 'a GPU'} is there, but " if cards else ""
+            facts = (*(("gpus",) if cards else ()), *((cpu.fact,) if cpu.fact else ()))
             detail = " ".join(f"{gpu}{cpu.name} {cpu.version} is a CPU build.".split())
             return Found(detail=detail, facts=facts)
-        built = [item for item in items if item.runtime and item.runtime != "cpu" and not item.inferred]
-        if built and _about(built[0], heard, signals, items):
-            return Fits(f"{built[0].label} is a GPU build")
-        return None if built else self._by_message(host, heard is not None)
+        is_open = bool(heard) or (bool(packages or builds) and gpus is None and not no_gpus)
+        return self._built(installed, heard, signals, is_open=is_open)
 
     @staticmethod
-    def _by_message(host: Host, heard: bool) -> Outcome:
-        """No finding: messages are weighed elsewhere, and without known GPUs a CPU build may be right."""
-        from compat.rules.rule import Unsure
+    def _built(installed: tuple[Installed, ...], heard: Heard | None, signals: Hearing, *, is_open: bool) -> Outcome:
+        """A GPU build is installed, and it is what the message is about."""
+        built = [item for item in installed if item.runtime and item.runtime != "cpu" and not item.inferred]
+        if built and _about(built[0], heard, signals, installed):
+            return Fits(f"{built[0].label} is a GPU build")
+        unsure = Unsure("neither the framework's build nor a message tells")
+        return unsure if is_open and not built else None
 
-        silent = not heard and (host.packages or host.builds) and not host.known("gpus")
-        return Unsure("neither the framework's build nor a message tells") if heard or silent else None
 
-
-def _never_gpu(item: Installed, host: Host, matrix: Matrix) -> bool:
-    """Whether a release has CPU builds alone on this platform, so that whichever was installed is one."""
-    here = [row for row in matrix.builds_of(item.name, item.version) if on_platform(row, host)] if item.version else []
-    return bool(here) and bool(host.platform) and all(row.runtime == "cpu" for row in here)
+def _without_gpu(items: tuple[Installed, ...], place: str, matrix: Matrix, *, heard: bool) -> Installed | None:
+    """A CPU build: one that says so, or that a message suspects and whose release has no other for this system."""
+    stated = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
+    if stated or not heard or not place:
+        return stated
+    for item in items if heard else ():
+        here = [row for row in matrix.builds_of(item.name, item.version) if is_at(row, place)] if item.version else []
+        if here and all(row.runtime == "cpu" for row in here):
+            return item
+    return None
 
 
 def _overwritten() -> Found:
@@ -133,15 +156,16 @@ def _about(built: Installed, heard: Heard | None, signals: Hearing, items: tuple
     )
 
 
-def _bare_jax(host: Host, items: tuple[Installed, ...], *, heard: bool) -> Installed | None:
+def _bare_jax(
+    items: tuple[Installed, ...], packages: Mapping[str, str], *, heard: bool, listed: bool
+) -> Installed | None:
     """A jaxlib without plug-in and without CUDA tag; from the release on at which GPU code moved to plug-ins."""
-    packages = packages_of(host)
     item = next((item for item in items if item.name == "jax" and not item.cuda and not item.rocm), None)
     if item is None or any(
         re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|libtpu.*|jax-metal", name) for name in packages
     ):
         return None
-    return item if heard or ("jaxlib" in packages and host.packages is not None and len(packages) > 3) else None
+    return item if heard or ("jaxlib" in packages and listed and len(packages) > 3) else None
 
 
 class WrongVendorBuild(Rule):
@@ -161,33 +185,45 @@ class WrongVendorBuild(Rule):
     remedy = Fix("Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.")
     _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
+    def check(
+        self,
+        installed: tuple[Installed, ...],
+        vendors: frozenset[str],
+        signals: Hearing,
+        device_free: bool,
+        gpus: tuple[Gpu, ...] | None = None,
+        driver: str | None = None,
+        rocm: str | None = None,
+        hip: str | None = None,
+        amdgpu: str | None = None,
+    ) -> Outcome:
         """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
-        if has_no_device(host):
+        if device_free:
             return Fits("")
-        vendors = {gpu.vendor for gpu in usable(host)}
-        for item in installed(host, matrix):
+        cards = usable(gpus or ())
+        makers = {gpu.vendor for gpu in cards}
+        for item in installed:
             speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
-            if speaks and vendors and speaks not in vendors and (not item.inferred or self._blind(signals)):
-                shown = usable(host)[0].name or usable(host)[0].vendor
+            if speaks and makers and speaks not in makers and (not item.inferred or self._blind(signals)):
+                shown = cards[0].name or cards[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
                 return Found(detail=detail, facts=("gpus", item.fact))
-            if speaks == "amd" and not vendors and signals.get(*_SILENT) and not self._amd(host):
+            if speaks == "amd" and not makers and signals.get(*_SILENT) and not (rocm or amdgpu or hip):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
-            if speaks and not item.inferred and (speaks in vendors or (speaks == "nvidia" and host.driver)):
+            if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and driver)):
                 return Fits("")
-        return self._by_message(host, vendors, signals)
+        return self._by_message(cards, vendors, driver, signals)
 
     @staticmethod
-    def _by_message(host: Host, vendors: set[str], signals: Hearing) -> Outcome:
+    def _by_message(cards: tuple[Gpu, ...], vendors: frozenset[str], driver: str | None, signals: Hearing) -> Outcome:
         """A message that only CUDA builds print, on a machine whose GPUs are all of other vendors."""
-        if vendors_of(host) == {"amd"} and signals.get(*_CUDA_ALONE):
+        if vendors == {"amd"} and signals.get(*_CUDA_ALONE):
             detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
-            return Found(detail=detail, facts=("gpus",) if vendors else ("rocm",), confidence="likely", fix=_BNB)
-        if not vendors or "nvidia" in vendors or "found-no-driver" not in signals or host.driver:
+            return Found(detail=detail, facts=("gpus",) if cards else ("rocm",), confidence="likely", fix=_BNB)
+        if not cards or "nvidia" in {gpu.vendor for gpu in cards} or "found-no-driver" not in signals or driver:
             return None
-        shown = usable(host)[0].name or usable(host)[0].vendor
+        shown = cards[0].name or cards[0].vendor
         detail = f"The build asks for an NVIDIA driver, so it is a CUDA build; the GPU is {shown}."
         return Found(detail=detail, facts=("gpus",), confidence="likely")
 
@@ -196,10 +232,6 @@ class WrongVendorBuild(Rule):
         """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
         spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
         return not spoken and bool(signals.get("found-no-driver", "no-cuda-gpus", "insufficient-35", "vllm-no-device"))
-
-    @staticmethod
-    def _amd(host: Host) -> bool:
-        return bool(host.rocm or host.amdgpu or host.hip)
 
 
 RULES = family(WrongVendorBuild, CpuOnlyBuild)

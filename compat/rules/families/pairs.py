@@ -8,7 +8,7 @@ from compat.findings import SURENESS, Fix
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
 from compat.rules.stack import plain
-from compat.versions import admits, release, requirement
+from compat.versions import release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ class FrameworkPairMismatch(Rule):
                 facts=tuple(cited[one.name] for one in (left, right)),
                 confidence=found.confidence,
                 sources=cite(matrix, *found.clash.rows),
-                fix=_together(right.name, right.version, found.clash.wants, matrix),
+                fix=_numpy(found.clash.wants) if right.name == "numpy" and found.clash.wants else None,
             )
         open_ = next((pair.open for pair in tied if pair.open), "")
         if not tied or signals.pointing("framework-pair-mismatch"):
@@ -64,22 +64,9 @@ class FrameworkPairMismatch(Rule):
         return Fits(f"{', '.join(names[:4])} belong{several} to the framework installed" if names else "")
 
 
-def _together(name: str, version: str, wants: str, matrix: Matrix) -> Fix | None:
-    """The companions that belong to an installed torch; of another package the release that is required."""
-    if name != "torch":
-        return Fix(f"Install {name}{wants}.", (f'pip install "{name}{wants}"',)) if name == "numpy" else None
-    pairs = [f"torch=={plain(version)}"]
-    for companion in ("torchvision", "torchaudio"):
-        fits = [row for row in matrix.builds(companion) if any(_pins_torch(line, version) for line in row.requires)]
-        pairs += [f"{companion}=={fits[-1].version}"] if fits else []
-    command = f"pip install {' '.join(pairs)}"
-    return Fix("Install the companions that belong to this torch.", (command,)) if len(pairs) > 1 else None
-
-
-def _pins_torch(line: str, version: str) -> bool:
-    """Whether a requirement line pins torch to a release."""
-    asked = requirement(line)
-    return bool(asked and asked.name == "torch" and asked.spec.startswith("==") and admits(asked.spec, plain(version)))
+def _numpy(wants: str) -> Fix:
+    """The NumPy that a framework was compiled against."""
+    return Fix(f"Install numpy{wants}.", (f'pip install "numpy{wants}"',))
 
 
 class FrameworkBuildTagMismatch(Rule):

@@ -9,15 +9,15 @@ from compat.findings import Fix
 from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
-from compat.rules.stack import installed
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.stack import Installed
 
 
 from compat.rules.families.rocm import amd_cards
@@ -64,12 +64,19 @@ class RocmGfxUnsupported(Rule):
         "Use a build that lists the GPU's target, or hide GPUs that no build serves.", ("export HIP_VISIBLE_DEVICES=0",)
     )
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(
+        self,
+        installed: tuple[Installed, ...],
+        matrix: Matrix,
+        signals: Hearing,
+        gpus: tuple[Gpu, ...],
+        env: Mapping[str, str] | None = None,
+    ) -> Outcome:
         """The device's gfx target is not among the build's, and no generic target covers it."""
         cards = [gpu for gpu in amd_cards(gpus) if gpu.target]
-        for item in installed(host, matrix):
+        for item in installed:
             for gpu in cards:
-                if item.rocm and item.kernels and not self._runs(gpu, item.kernels, host, matrix):
+                if item.rocm and item.kernels and not self._runs(gpu, item.kernels, env or {}, matrix):
                     mild = len(cards) > 1 and not signals.harmful and _is_inside(gpu, matrix)
                     detail = (
                         f"{gpu.name or 'The GPU'} is {gpu.target}; {item.label} carries {' '.join(item.kernels[:12])}."
@@ -84,9 +91,9 @@ class RocmGfxUnsupported(Rule):
         return self._by_message(cards, matrix, signals)
 
     @staticmethod
-    def _runs(gpu: Gpu, kernels: tuple[str, ...], host: Host, matrix: Matrix) -> bool:
+    def _runs(gpu: Gpu, kernels: tuple[str, ...], env: Mapping[str, str], matrix: Matrix) -> bool:
         """Whether the build serves the device, an override in force counted."""
-        override = (host.env or {}).get("HSA_OVERRIDE_GFX_VERSION", "")
+        override = env.get("HSA_OVERRIDE_GFX_VERSION", "")
         as_if = overridden(override) or gpu.target
         plain = tuple(kernel for kernel in kernels if kernel.startswith("gfx"))
         return kernels_for(as_if, plain, matrix.families) == "native"
