@@ -85,6 +85,9 @@ def _programs(case: Case) -> list[tuple[str, frozenset[str]]]:
         name for name, vendor in (("nvidia-smi", "nvidia"), ("rocminfo", "amd")) if vendors and vendor not in vendors
     }
     found = [(commands[column], facts) for commands, facts in _PROGRAMS if commands[column]]
+    spoken = {item.signal.program for item in case.signals}
+    if spoken & {"jax", "tensorflow", "paddle"} and "torch" not in spoken:  # who has no torch cannot run its script
+        found = [one for one in found if "torch" not in one[0]]
     return [one for one in found if one[0].partition(" ")[0] not in foreign]
 
 

@@ -40,6 +40,12 @@ def test_what_is_known_is_not_asked_for():
     assert all(one.run != "nvidia-smi" for one in known.questions)
 
 
+def test_a_user_of_another_framework_is_not_sent_to_torch():
+    found = asked("No GPU/TPU found, falling back to CPU.", platform="linux").questions
+    assert found
+    assert not any("torch" in one.run for one in found)
+
+
 def test_questions_are_ready_to_paste():
     found, machine = asked(BLIND), host("test")
     assert "`python -m torch.utils.collect_env`" in rendered(found, machine, "markdown")
