@@ -1,12 +1,61 @@
 """``envcheck doctor``: what is broken on this machine, why, and what to type."""
 
-from typing import Annotated
+from dataclasses import fields
+from typing import Annotated, Any
 
 import typer
 
 from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
+from compat.lazy import dataclass
 from compat.render import REPORT_FORMATS
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """Which machine is meant, and what is said of it; nothing named means this one."""
+
+    python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = ""
+    host: Annotated[
+        str, typer.Option(metavar="FILE", help="Facts of another machine, as `envcheck host` prints them.")
+    ] = ""
+    report: Annotated[
+        str, typer.Option(metavar="FILE|-", help="A pasted collect_env, nvidia-smi, rocminfo, ... or issue.")
+    ] = ""
+    error: Annotated[str, typer.Option(metavar="TEXT", help="An error text to explain with the facts.")] = ""
+    log: Annotated[str, typer.Option(metavar="FILE|-", help="A log that holds the error.")] = ""
+    image: Annotated[str, typer.Option(metavar="IMAGE", help="Will this image run here?")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Which findings count, and when the exit code says so."""
+
+    select: Annotated[
+        Texts,
+        typer.Option(
+            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
+        ),
+    ] = None
+    ignore: Annotated[
+        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
+    ] = None
+    fail_on: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
+    ] = "error"
+    require: Annotated[
+        Texts, typer.Option(metavar="WHAT", help="Fail unless gpu, driver, framework, ... were checked and are there.")
+    ] = None
+    expect_gpus: Annotated[int, typer.Option(metavar="N", min=0, help="Fail unless N GPUs are there.")] = 0
+
+    def settings(self) -> dict[str, Any]:
+        """The same as arguments of :class:`compat.app.doctor.Question`."""
+        return {
+            "select": tuple(self.select or ()),
+            "ignore": tuple(self.ignore or ()),
+            "require": tuple(self.require or ()),
+            "gpus": self.expect_gpus,
+        }
 
 
 def command(
@@ -17,32 +66,6 @@ def command(
         ),
     ] = None,
     *,
-    python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = "",
-    host: Annotated[
-        str, typer.Option(metavar="FILE", help="Facts of another machine, as `envcheck host` prints them.")
-    ] = "",
-    report: Annotated[
-        str, typer.Option(metavar="FILE|-", help="A pasted collect_env, nvidia-smi, rocminfo, ... or issue.")
-    ] = "",
-    error: Annotated[str, typer.Option(metavar="TEXT", help="An error text to explain with the facts.")] = "",
-    log: Annotated[str, typer.Option(metavar="FILE|-", help="A log that holds the error.")] = "",
-    image: Annotated[str, typer.Option(metavar="IMAGE", help="Will this image run here?")] = "",
-    select: Annotated[
-        Texts,
-        typer.Option(
-            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
-        ),
-    ] = None,
-    ignore: Annotated[
-        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
-    ] = None,
-    fail_on: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
-    ] = "error",
-    require: Annotated[
-        Texts, typer.Option(metavar="WHAT", help="Fail unless gpu, driver, framework, ... were checked and are there.")
-    ] = None,
-    expect_gpus: Annotated[int, typer.Option(metavar="N", min=0, help="Fail unless N GPUs are there.")] = 0,
     script: Annotated[
         bool, typer.Option("--script", help="Print the checked steps as a script to review, instead of the report.")
     ] = False,
@@ -50,6 +73,8 @@ def command(
         float,
         typer.Option(metavar="SECONDS", min=0.1, callback=finite, help="Deadline of all detectors together."),
     ] = 5.0,
+    patient: Patient,
+    verdicts: Verdicts,
     wishing: WishOptions,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     detail: Detail,
@@ -67,21 +92,13 @@ def command(
     from compat.app.doctor import Question, examine
     from compat.app.knowledge import load
 
-    threshold, matrix = level(fail_on), load(knowledge.matrix)
+    threshold, matrix = level(verdicts.fail_on), load(knowledge.matrix)
     question = Question(
         wishes=wishing.wanted(requirements, matrix).known,
-        python=python,
-        host=host,
-        report=report,
-        image=image,
-        error=error,
-        log=log,
-        select=tuple(select or ()),
-        ignore=tuple(ignore or ()),
         timeout=timeout,
         words=typed(knowledge),
-        require=tuple(require or ()),
-        gpus=expect_gpus,
+        **verdicts.settings(),
+        **{item.name: getattr(patient, item.name) for item in fields(patient)},
     )
     found, machine = examine(question, matrix)
     if script:
