@@ -14,13 +14,16 @@ from compat.joints.build import fixes_minor, split_runtime
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.matrix import Matrix
     from compat.matrix.rows import Build
 
 
-def cudnn_of(build: Build) -> str:
-    """The major of cuDNN that a build takes from the system; empty for one that does without."""
-    return next((item.removeprefix("cudnn") for item in build.system if item.startswith("cudnn")), "")
+def cudnn_of(system: Iterable[str]) -> str:
+    """The major of cuDNN among what a build takes from the system; empty for one that does without."""
+    majors = (item.removeprefix("cudnn") for item in system if item.startswith("cudnn"))
+    return next((major for major in majors if major.isdigit()), "")
 
 
 def cuda(matrix: Matrix, build: Build, have: str) -> Verdict:
@@ -57,7 +60,7 @@ def _other_minor(matrix: Matrix, build: Build, have: str) -> Verdict:
 
 def cudnn(build: Build, have: str) -> Verdict:
     """Whether the system's cuDNN serves a build that takes cuDNN from it; ``have`` is empty if not known."""
-    wanted = cudnn_of(build)
+    wanted = cudnn_of(build.system)
     if not wanted:
         return FITS
     why = f"{build.package} {build.full_version} is built for cuDNN {build.cudnn or wanted}, from the system"

@@ -6,10 +6,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.libraries as joint
 import compat.lint.bases as bases
 import compat.lint.origins as origins
 from compat import versions
 from compat.findings import Evidence
+from compat.joints.verdict import FITS, Clash, Fits
 from compat.lint.finding import finding
 from compat.sources.values import Request
 
@@ -54,8 +56,8 @@ def _judged(item: Taken, base: Base, scene: Scene) -> Iterator[Finding]:
         yield from _other_runtime(item, wanted, scene)
     elif not base.has_cuda_libraries and not base.installed:
         yield _missing(item, f"CUDA {wanted}", scene)
-    elif _needs_cudnn(item) and not base.cudnn:
-        yield _missing(item, f"cuDNN {build.cudnn or _needs_cudnn(item)}".strip(), scene)
+    elif joint.cudnn_of(build.system) and not base.cudnn:
+        yield _missing(item, f"cuDNN {build.cudnn or joint.cudnn_of(build.system)}".strip(), scene)
     else:
         yield from _other_runtime(item, wanted, scene)
 
@@ -137,12 +139,6 @@ def _has_cuda(name: str, scene: Scene) -> bool:
     return bases.read(image, scene.matrix).kind in {"cuda", ""}
 
 
-def _needs_cudnn(item: Taken) -> str:
-    """The major of cuDNN that a build takes from the system; empty for one that does without."""
-    needs = item.build.system if item.build else ()
-    return next((found[1] for name in needs if (found := re.fullmatch(r"cudnn(\d+)", name))), "")
-
-
 def _missing(item: Taken, what: str, scene: Scene) -> Finding:
     """A library that neither the base nor a package brings; softer where packages hold one that may be found."""
     base, build = scene.base, item.build
@@ -177,31 +173,20 @@ def _carrier(item: Taken, scene: Scene) -> str:
 
 
 def _other_runtime(item: Taken, wanted: str, scene: Scene) -> Iterator[Finding]:
-    """A base with another CUDA or cuDNN: another major is another library name; an older minor lacks functions."""
+    """A base with another CUDA or cuDNN than a build takes from the system, by their joint."""
     base, build = scene.base, item.build
     assert base is not None
     assert build is not None
     cudnn = base.cudnn_release or (base.cudnn if base.cudnn != "yes" else "")
-    asked = _needs_cudnn(item)
-    if asked and cudnn and str(versions.major(cudnn)) != asked:
-        named = build.cudnn or asked
+    if isinstance(joint.cudnn(build, cudnn), Clash):
+        named = build.cudnn or joint.cudnn_of(build.system)
         detail = f"{item.request.text} is built for cuDNN {named}, from the system; {base.reference} has {cudnn}."
         yield _mismatch(item, detail, scene, certain=True)
-    have, minor = bases.cuda_minor(base), versions.minor(wanted)
-    if not have or versions.release(have) == versions.release(minor):
-        return
-    named_alike = versions.major(have) == versions.major(wanted) and _names_by_major(wanted, scene)
-    if f"cuda{versions.major(have)}" in build.system:  # any minor of it serves
-        return
-    if not named_alike or versions.release(have) < versions.release(minor):
+    have = bases.cuda_minor(base)
+    judged = joint.cuda(scene.matrix, build, have) if have else FITS
+    if not isinstance(judged, Fits):
         detail = f"{item.request.text} is built for CUDA {wanted}, from the system; {base.reference} has {base.cuda}."
-        yield _mismatch(item, detail, scene, certain=not named_alike)
-
-
-def _names_by_major(cuda: str, scene: Scene) -> bool:
-    """Whether libraries of this release are named by the major alone: since minor-version compatibility came."""
-    release = scene.matrix.cuda(cuda)
-    return release is None or bool(release.family_linux)
+        yield _mismatch(item, detail, scene, certain=isinstance(judged, Clash))
 
 
 def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Finding:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.joints.base import starts
 from compat.joints.build import split_runtime
+from compat.joints.libraries import cudnn_of
 from compat.joints.verdict import Clash
 from compat.lazy import dataclass
 from compat.plan import BaseImage
@@ -256,7 +257,7 @@ class Images:
         newest patch is taken by rank. Of ROCm images those with all libraries come first, since frameworks load most
         of them.
         """
-        cudnn = next((item.removeprefix("cudnn") for item in need.system if item.startswith("cudnn")), "")
+        cudnn = cudnn_of(need.system)
         wanted = "cudnn-runtime" if cudnn else "runtime"
         listed = f"{' and '.join(need.system)} must come from the image"
         for row in self._named(_PURPOSES.get(kind, "?")):

@@ -124,6 +124,8 @@ def test_the_environment_has_every_name_of_pep_508():
         ('numpy>=1.26; python_version >= "3.12"', ("numpy", ">=1.26", 'python_version >= "3.12"')),
         ("protobuf (>=3.20.3,<5)", ("protobuf", "<5,>=3.20.3", "")),
         ("triton", ("triton", "", "")),
+        ("torch (==2.1.0)", ("torch", "==2.1.0", "")),
+        ("numpy<2; python_version < '3.9'", ("numpy", "<2", 'python_version < "3.9"')),
     ],
 )
 def test_requirement_lines(text, parts):

@@ -14,6 +14,8 @@ from compat.joints.packages import Release
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, all_of, any_of, sure
 from compat.matrix import matrix
 from compat.matrix.rows import Build
+from compat.resolve import resolve
+from compat.resolve.target import from_options
 from compat.versions import Environment
 
 MATRIX = matrix()
@@ -230,6 +232,13 @@ def test_cudnn_of_the_system_counts_by_its_major():
     assert libraries.cudnn(one, "9.1.0") == Clash(
         "thing 1.0 is built for cuDNN 8.6, from the system, which has 9.1.0", (one,), "8"
     )
+
+
+def test_a_cudnn_that_may_be_missing_is_asked_of_no_system():
+    optional = row(runtime="cuda12.8", cuda_from="system", system=("cuda12", "cudnnoptional"))
+    assert libraries.cudnn(optional, "") == libraries.cudnn(optional, "9.1.0") == FITS
+    asked = from_options(MATRIX, gpus=["A100"], driver="580.65.06", arch="x86_64")
+    assert resolve(["ctranslate2==4.8.5"], asked, MATRIX).status == "plan"
 
 
 @pytest.mark.parametrize(("cuda", "kind"), [("12.8", "fits"), ("12.6", "clash"), ("", "unknown"), ("12", "unknown")])

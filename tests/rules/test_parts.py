@@ -10,8 +10,7 @@ from compat.facts import host as facts
 from compat.reading import commands
 from compat.reading.messages import Hearing, recognise
 from compat.reading.preparation import prepared
-from compat.rules import knowledge, remedies, requirements, stack
-from compat.versions import Environment
+from compat.rules import knowledge, remedies, stack
 
 # --- commands ---
 
@@ -214,60 +213,6 @@ def test_releases_compare_with_trailing_zeros_dropped(left, right, same):
 )
 def test_the_platform_in_the_matrix_spelling(values, tag):
     assert stack.platform_tag(facts("t", **values)) == tag
-
-
-# --- requirements ---
-
-
-@pytest.mark.parametrize(
-    ("line", "name", "specifier", "marker"),
-    [
-        ("torch==2.1.0", "torch", "==2.1.0", ""),
-        ("torch (==2.1.0)", "torch", "==2.1.0", ""),
-        (
-            "nvidia_cudnn_cu12>=9,<10; platform_system == 'Linux'",
-            "nvidia-cudnn-cu12",
-            "<10,>=9",
-            'platform_system == "Linux"',
-        ),
-        ("jax[cuda12]>=0.4", "jax", ">=0.4", ""),
-        ("numpy", "numpy", "", ""),
-    ],
-)
-def test_a_requirement_line_is_read(line, name, specifier, marker):
-    asked = requirements.read(line)
-    assert (asked.name, asked.specifier, asked.marker) == (name, specifier, marker)
-
-
-@pytest.mark.parametrize("line", ["", "???", "=="])
-def test_what_is_no_requirement_is_none(line):
-    assert requirements.read(line) is None
-
-
-@pytest.mark.parametrize(
-    ("specifier", "version", "verdict"),
-    [
-        ("==2.1.0", "2.1.0+cu121", True),
-        ("<2", "2.0.1", False),
-        (">=9,<10", "9.1.0.70", True),
-        ("nonsense", "1.0", None),
-        ("==1", "junk", None),
-    ],
-)
-def test_whether_a_version_is_admitted(specifier, version, verdict):
-    assert requirements.admits(specifier, version) is verdict
-
-
-def test_requirements_of_extras_and_of_other_pythons_do_not_count():
-    lines = ["numpy<2; python_version < '3.9'", "torch==1.0; extra == 'all'", "triton==3.0.0"]
-    packages = {"numpy": "2.0.0", "torch": "2.0.0", "triton": "3.1.0"}
-    assert [asked.name for asked, _ in requirements.broken(lines, packages, Environment("linux_x86_64", "3.11.2"))] == [
-        "triton"
-    ]
-    assert [asked.name for asked, _ in requirements.broken(lines, packages, Environment("linux_x86_64", "3.8.1"))] == [
-        "numpy",
-        "triton",
-    ]
 
 
 # --- the matrix's answers ---
