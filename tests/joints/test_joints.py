@@ -121,6 +121,10 @@ def test_what_is_only_inferred_is_never_a_clash(how, inferred):
         ("12.8", "572.61", True, "", FITS),
         ("10.2", "418.39", False, "", ">=440.33"),
         ("99.9", "570.124.06", False, "", Unknown),
+        ("12.4", "550.54.14", False, "", FITS),
+        ("12.1", "470.57.02", False, "", ">=525.60.13"),
+        ("13", "550.54.14", False, "", ">=580.65.06"),
+        ("junk", "550.54.14", False, "", Unknown),
     ],
 )
 def test_what_cuda_a_driver_runs(cuda, version, windows, own, expected):

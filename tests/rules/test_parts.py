@@ -219,20 +219,6 @@ def test_the_platform_in_the_matrix_spelling(values, tag):
 
 
 @pytest.mark.parametrize(
-    ("cuda", "driver", "verdict"),
-    [
-        ("12.4", "550.54.14", "full"),
-        ("12.8", "525.85.12", "minor"),
-        ("12.1", "470.57.02", "none"),
-        ("13", "550.54.14", "none"),
-        ("junk", "1", "unknown"),
-    ],
-)
-def test_how_a_driver_stands_to_a_release(matrix, cuda, driver, verdict):
-    assert knowledge.supported(matrix, cuda, driver, "linux") == verdict
-
-
-@pytest.mark.parametrize(
     ("cuda", "target", "stand"),
     [
         ("11.0", "sm_86", "too new"),
