@@ -43,9 +43,10 @@ def main() -> int:
 
 
 def _packages() -> set[str]:
-    """Distributions that rows of the matrix install."""
+    """Distributions that rows of the matrix install, or that bring a library."""
     known = matrix()
-    return {build.install_name for name in known.packages for build in known.table(f"builds.{name}")}
+    built = {build.install_name for name in known.packages for build in known.table(f"builds.{name}")}
+    return built | {row.package for row in known.table("sonames")}
 
 
 def _lines(package: str) -> Iterator[str]:

@@ -65,6 +65,11 @@ class Matrix:
             for release, _, day in (word.rpartition(":") for word in self._days_told.get(name, "").split())
         }
 
+    def day(self, distribution: str, version: str) -> str:
+        """The day of a release of a distribution, ``2025-11-12``; empty if it was not read."""
+        words = self._days_told.get(distribution, "").split()
+        return next((day for name, _, day in (word.rpartition(":") for word in words) if name == version), "")
+
     @cached_property
     def _days_told(self) -> dict[str, str]:
         """Distribution -> its releases with their days, as the rows have them; overlays come last and win."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
 import compat.matrix.drivers as drivers
@@ -12,7 +12,8 @@ import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
 from compat.lazy import pattern
-from compat.matrix.listing import Line, Table, by_release, cell, line, subjects, table
+from compat.matrix.listing import Table, by_release, cell, line, subjects, table
+from compat.matrix.variants import requirements, variants
 from compat.names import normalise
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _RELEASE: Final = pattern(r"(cuda|rocm|cudnn|nccl|tensorrt|jetpack|l4t)[ =]{0,3}
 _PACKAGE: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]{0,60})(?:\s{0,3}(?:==|\s)\s{0,3}([0-9][0-9A-Za-z.!+]{0,40}))?")
 _BRANCH: Final = pattern(r"(?:driver\s{0,3}|R)(\d{3})(?:\.[\d.]{1,20})?", re.IGNORECASE)
 _DRIVER: Final = pattern(r"(?:driver\s{0,3})?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", re.IGNORECASE)
+_PREVIEW: Final = pattern(r"\d(?:a|b|rc|\.dev)\d")
+_NEAR: Final = 4  # releases that are named on either side of one that is not there
 _RUNS: Final = {
     "full": "yes",
     "minor": "by minor-version compatibility, without compiling its PTX",
@@ -90,6 +93,8 @@ def _release(matrix: Matrix, wanted: str) -> Iterator[Table]:
     for row in matrix.table("forward") if kind == "cuda" else ():
         if versions.same_series(row.cuda, version):
             yield detail(matrix, f"cuda-compat {row.cuda} on older drivers", row)
+    if matrix.package(kind) is not None and _of_version(_names(matrix, kind), version, exact=False):
+        yield from _package(matrix, f"{kind} {version}")
 
 
 def _branch(matrix: Matrix, wanted: str) -> Iterator[Table]:
@@ -220,7 +225,7 @@ def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
     package = matrix.package(found[1]) if found else None
     if found is None or package is None:
         return
-    releases = by_release(matrix.builds(package.name))
+    releases = by_release(_installed_as(matrix, package.name, normalise(found[1])))
     version = (found[2] or "").partition("+")[0]
     if not version:
         yield detail(matrix, package.title, package)
@@ -228,25 +233,45 @@ def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
         return
     chosen = {name: releases[name] for name in _of_version(releases, version, "==" in wanted)}
     if not chosen:
-        raise _no_release(package.name, version, releases)
+        raise _no_release(normalise(found[1]), version, releases)
     if len(chosen) > 1:
         yield _releases(matrix, chosen)
     for name, builds in chosen.items() if len(chosen) == 1 else ():
-        yield _builds(matrix, f"{package.title} {name}", builds)
-        yield from _requirements(matrix, builds)
+        yield variants(matrix, f"{package.title} {name}", builds)
+        yield from requirements(matrix, builds)
+
+
+def _installed_as(matrix: Matrix, package: str, name: str) -> list[Build]:
+    """Builds of a package; where it was asked for by the name of one of its distributions, those of that alone."""
+    builds = [replace(build, versions=(build.published or build.version,)) for build in matrix.builds(package)]
+    own = [build for build in builds if build.install_name == name]
+    return own if name != package and own else list(matrix.builds(package))
+
+
+def _names(matrix: Matrix, package: str) -> list[str]:
+    """Releases of a package."""
+    return list(dict.fromkeys(build.version for build in matrix.builds(package)))
 
 
 def _no_release(package: str, version: str, releases: Iterable[str]) -> InputError:
-    """That a package has no such release, with those that there are: of the same major, if any."""
-    major = f"{version.partition('.')[0]}."
-    near = [name for name in releases if name.startswith(major)] or list(releases)
-    return InputError(f"{package} {version} is not in the matrix", expected=f"one of {', '.join(near[-8:])}")
+    """That a package has no such release, with those next to where it would stand."""
+    ordered = sorted(releases, key=_by_release)
+    place = sum(_by_release(name) < _by_release(version) for name in ordered)
+    near = ordered[max(place - _NEAR, 0) : place + _NEAR]
+    return InputError(f"{package} {version} is not in the matrix", expected=f"one of {', '.join(near)}")
+
+
+def _by_release(name: str) -> tuple[int, ...]:
+    """The order of releases."""
+    return versions.release(name)
 
 
 def _of_version(releases: Iterable[str], version: str, exact: bool) -> list[str]:
     """Releases that a version means: ``2.15`` is 2.15.0 to PEP 440 (``exact``), else its whole series."""
+    releases = list(releases)
+    plain = _PREVIEW.search(version) is None  # a preview is another release than the final one of its number
     same = [name for name in releases if name == version] or [
-        name for name in releases if versions.same_release(version, name)
+        name for name in releases if plain and versions.same_release(version, name)
     ]
     series = [name for name in releases if name.startswith(f"{version}.")]
     return same if exact or version in same else list(dict.fromkeys([*same, *series]))
@@ -257,6 +282,18 @@ def _library(matrix: Matrix, wanted: str) -> Iterator[Table]:
     lines = [line(row, row.package, row.versions) for row in matrix.wheels_with(wanted)]
     if lines:
         yield table(matrix, f"Packages with {wanted}", ("package", "versions"), lines)
+
+
+def _library_package(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``nvidia-cudnn-cu12==9.1.0.70``: the libraries that a package of a GPU's vendor brings."""
+    found = _PACKAGE.fullmatch(wanted)
+    name, version = (normalise(found[1]), found[2] or "") if found else ("", "")
+    rows = [row for row in matrix.table("sonames") if row.package == name]
+    told = [row for row in rows if not version or versions.meets(row.versions, version)]
+    if told:
+        lines = [line(row, row.soname, row.versions) for row in told]
+        title = f"Libraries of {name} {version}, {matrix.day(name, version)}" if version else f"Libraries of {name}"
+        yield table(matrix, title.removesuffix(", "), ("library", "versions"), lines)
 
 
 def _accelerator(matrix: Matrix, wanted: str) -> Iterator[Table]:
@@ -298,38 +335,6 @@ def pythons(builds: Iterable[Build]) -> str:
     return " ".join(sorted(found, key=lambda python: (versions.release(python.removesuffix("t")), python)))
 
 
-def _builds(matrix: Matrix, title: str, builds: Iterable[Build]) -> Table:
-    """The variants of one release."""
-    columns = ("runtime", "version", "index", "Python", "platforms", "glibc", "kernels", "CUDA from")
-    lines = [
-        line(
-            build,
-            build.runtime or "-",
-            build.full_version,
-            build.index or "default",
-            *map(cell, (build.python, build.platforms, build.glibc, build.kernels, build.cuda_from)),
-        )
-        for build in builds
-    ]
-    return table(matrix, title, columns, lines)
-
-
-def _requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
-    """What the variants of a release require, and which of them does."""
-    needs: dict[str, list[Build]] = {}
-    for build in builds:
-        for text in (*build.requires, *build.pins, *(f"from the system: {item}" for item in build.system)):
-            needs.setdefault(text, []).append(build)
-    if needs:
-        lines = [
-            Line(
-                (text, " ".join(dict.fromkeys(build.runtime or "-" for build in users))), users[0].how, users[0].source
-            )
-            for text, users in needs.items()
-        ]
-        yield table(matrix, "What they require", ("requirement", "of"), lines)
-
-
 def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
     """A product by any of its names, and what its target is."""
     found = products.find_gpu(matrix, wanted)
@@ -352,6 +357,7 @@ _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _branch,
     _target,
     _package,
+    _library_package,
     _accelerator,
     _image,
     _system,

@@ -204,12 +204,17 @@ def test_a_toolkit_is_shown_with_the_older_drivers_that_cuda_compat_serves():
 
 @pytest.mark.parametrize(
     ("asked", "expected"),
-    [("torch 2.99", "2.15.0"), ("torch==2.9.7", "2.15.0"), ("torch 1.99", "1.13.1"), ("torch==9.9", "2.15.0")],
+    [
+        ("torch 2.99", "2.15.0"),
+        ("torch==2.9.7", "2.9.1, 2.10.0"),
+        ("torch 1.99", "1.13.1, 2.0.0"),
+        ("torch==9.9", "2.15.0"),
+    ],
 )
 def test_a_release_that_is_not_there_is_answered_with_its_neighbours(asked, expected):
     with pytest.raises(InputError) as told:
         show(MATRIX, asked)
-    assert told.value.expected.endswith(f", {expected}")
+    assert f", {expected}" in told.value.expected
     assert "is not in the matrix" in told.value.what
 
 

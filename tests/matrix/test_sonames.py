@@ -56,3 +56,10 @@ def test_runs_of_releases_become_specifiers(monkeypatch, has, spans):
     import sonames
 
     assert list(sonames.spans({Version(item[:-1]): item[-1] == "+" for item in has.split()})) == spans
+
+
+def test_show_tells_the_libraries_and_the_day_of_a_release_of_a_vendors_package():
+    (told,) = show(matrix(), "nvidia-cudnn-cu12==8.9.2.26")
+    assert told.title == "Libraries of nvidia-cudnn-cu12 8.9.2.26, 2023-06-01"
+    assert "libcudnn.so.8" in {line.cells[0] for line in told.lines}
+    assert "libcudnn.so.9" not in {line.cells[0] for line in told.lines}
