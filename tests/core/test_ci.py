@@ -140,6 +140,15 @@ def test_no_value_is_evaluated_by_the_service_that_reads_it(name, requirement):
     assert hcl(ci.bake_hcl(grid)).keys() == {"one"}
 
 
+def test_a_cell_that_nothing_can_verify_says_so():
+    """A green job without a word would pass for a proof."""
+    steps = yaml.safe_load(ci.workflow(GRID, compat.SOURCE))["jobs"]["image"]["steps"]
+    verify, skipped = (next(step for step in steps if step.get("name") == name) for name in ("verify", "not verified"))
+    assert verify["if"] == "${{ !matrix.gpu || vars.GPU_RUNNER }}"
+    assert skipped["if"] == "${{ matrix.gpu && !vars.GPU_RUNNER }}"
+    assert "::warning::" in skipped["run"]
+
+
 def test_a_workflow_installs_this_very_release_and_no_namesake():
     steps = yaml.safe_load(ci.workflow(GRID, compat.SOURCE))["jobs"]["image"]["steps"]
     installs = [step["run"] for step in steps if "pip install" in step.get("run", "")]
