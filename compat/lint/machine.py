@@ -14,9 +14,6 @@ from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
 from compat.lint.finding import finding
 from compat.lint.scene import RUNTIMES
-from compat.rules.families.arch_cover import is_newer
-from compat.rules.stack import FRAMEWORKS, canonical
-from compat.targets import is_gfx, kernels_for, sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,10 +22,14 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
-    from compat.matrix import Matrix
 
 # What a container finds of the machine that it runs on; everything else it brings itself.
-DEVICES: Final = ("gpus", "driver", "driver_cuda", "driver_branch", "amdgpu", "platform", "arch", "l4t", "kernel")
+DEVICES: Final = (
+    *("gpus", "driver", "driver_cuda", "driver_branch", "amdgpu", "platform", "arch", "l4t", "kernel"),
+    *("cpu_flags", "cpu"),
+)
+# What a file that is installed into the machine itself finds of it.
+INTERPRETER: Final = ("python", "glibc", "libc")
 _OURS: Final = frozenset({"builds", "packages", "image", "image_env", "rocm"})
 
 
@@ -36,17 +37,25 @@ def judged(scene: Scene) -> Iterator[Finding]:
     """Findings about each build that the shipped environment gets, and about its base image, on the scene's machine."""
     if scene.machine is None or not scene.final:
         return
-    seen = {name: scene.machine.reading(name) for name in DEVICES if name in scene.machine}
+    names = (*DEVICES, *(() if scene.base or scene.ask.kind == "dockerfile" else INTERPRETER))
+    seen = {name: scene.machine.reading(name) for name in names if name in scene.machine}
     said = {
         (one.place, "cpu-only-build" if one.code == "accidental-cpu-wheel" else one.code)
         for rule in (requests.cpu_by_accident, requests.wrong_vendor)
         for one in rule(scene)
     }
-    for item in scene.builds:
+    for item in (*scene.builds, *_unbuilt(scene)):
         if _is_sure(item):
-            yield from _unserved(item, scene)
+            if item.build:
+                yield from _unserved(item, scene)
             yield from (one for one in _build(item, Host(seen), scene) if (one.place, one.code) not in said)
     yield from (one for one in _base(Host(seen), scene) if (one.place, one.code) not in said)
+
+
+def _unbuilt(scene: Scene) -> Iterator[Taken]:
+    """Exact pins that no named place has a build of; of several of one package the last."""
+    last = {item.request.name: item for item in scene.taken}
+    yield from (item for item in last.values() if item.build is None and item.request.exact)
 
 
 def not_judged(scene: Scene) -> Iterator[Unchecked]:
@@ -89,18 +98,16 @@ def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
 
 
 def _build(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
-    """One build on the machine: a framework's by the doctor's rules, a companion's by its kernel targets."""
-    build, place = item.build, Place(scene.ask.file, item.request.line)
-    assert build is not None
-    name = item.request.name
-    if canonical(name) not in FRAMEWORKS:
-        yield from _companion(item, machine, scene)
-        return
-    kernels = tuple(target for target in build.kernels if target != "-")
-    stated: dict[str, facts.Reading] = {
-        "packages": Fact({name: build.full_version}, f"{place.file}:{place.line}"),
-        "builds": Fact({name: Build(runtime=build.runtime, kernels=kernels)}, f"{place.file}:{place.line}"),
-    }
+    """One pin on the machine, as if it were installed there; which build it is counts as far as it is known."""
+    place, build, name = Place(scene.ask.file, item.request.line), item.build, item.request.name
+    source = f"{place.file}:{place.line}"
+    version = build.full_version if build else item.request.exact
+    stated: dict[str, facts.Reading] = {"packages": Fact({name: version}, source)}
+    if build is not None and build.runtime:
+        package = scene.matrix.package(name)
+        is_framework = package is not None and package.kind == "framework"
+        kernels = tuple(target for target in build.kernels if target != "-") if is_framework else ()
+        stated["builds"] = Fact({name: Build(runtime=build.runtime, kernels=kernels)}, source)
     yield from _by_the_doctor(machine, stated, place, scene)
 
 
@@ -127,34 +134,6 @@ def _by_the_doctor(machine: Host, stated: dict[str, facts.Reading], place: Place
         rests = {item.fact.partition(".")[0] for item in one.evidence}
         if rests & _OURS & set(stated) and rests & set(machine.readings):
             yield replace(one, place=place, fix=Fix(one.fix.text), consequences=())
-
-
-def _companion(item: Taken, machine: Host, scene: Scene) -> Iterator[Finding]:
-    """arch-too-new-for-build, arch-too-old-for-build, rocm-gfx-unsupported: a companion without code for a GPU."""
-    assert item.build is not None
-    carried = tuple(target for target in item.build.kernels if target != "-")
-    for gpu in machine.gpus or ():
-        kind = is_gfx if is_gfx(gpu.target) else sm  # code for another vendor's GPUs alone is no target of this kind
-        of_kind = gpu.target and kind(gpu.target) and any(map(kind, carried))
-        if not of_kind or kernels_for(gpu.target, carried, scene.matrix.families) != "none":
-            continue
-        yield finding(
-            _code(gpu.target, carried, scene.matrix),
-            scene,
-            item.request.line,
-            f"{item.request.text} carries {' '.join(carried)}, which does not run on {gpu.name} ({gpu.target}).",
-            severity="error",
-            evidence=(Evidence("gpus", gpu.name, machine.source("gpus")),),
-            sources=(scene.matrix.cite(item.build),),
-        )
-
-
-def _code(device: str, carried: tuple[str, ...], matrix: Matrix) -> str:
-    """What to call it that a device has no code among the targets carried."""
-    number = sm(device)
-    if number is None:
-        return "rocm-gfx-unsupported"
-    return "arch-too-new-for-build" if is_newer(number, carried, matrix) else "arch-too-old-for-build"
 
 
 RULES: Final = (judged,)

@@ -166,6 +166,7 @@ def _no_python(item: Taken, scene: Scene) -> Finding:
         f"{item.request.text} has no wheel for Python {python}{offered}.",
         severity="error",
         evidence=(_seen(item, scene), Evidence("python", python, scene.ask.file)),
+        sources=tuple(dict.fromkeys(scene.matrix.cite(row) for row in builds)),
     )
 
 

@@ -76,7 +76,7 @@ def test_without_a_machine_nothing_is_said_of_one(tmp_path, text):
 
 def test_a_companion_is_judged_by_its_own_kernels(tmp_path):
     text = SLIM + "RUN pip install xformers==0.0.35\n"
-    assert faults(tmp_path, text, gpus=("Tesla K80",)) == [("arch-too-old-for-build", 3)]
+    assert faults(tmp_path, text, gpus=("Tesla K80",)) == [("extension-arch-missing", 3)]
     assert faults(tmp_path, text, gpus=("A100",)) == []
     assert faults(tmp_path, text, gpus=("Intel Arc A770",)) == []  # other vendors' rules judge that
 
