@@ -24,6 +24,7 @@ NAVI = [radeon()]
 NO_IMAGE = "CUDA error: no kernel image is available for execution on the device"
 
 FAULTY = [
+    ("driver-library-faulty", {"driver_faults": {"/usr/lib/libcuda.so.1": "crashed"}}),
     # kernel modules and nodes
     ("driver-vfio-bound", {"gpus": [card(driver="vfio-pci")]}),
     ("driver-nouveau-bound", {"gpus": [card(driver="nouveau")], "driver": None}),

@@ -11,6 +11,7 @@ from compat.reading import commands
 from compat.reading.messages import Hearing, recognise
 from compat.reading.preparation import prepared
 from compat.rules import knowledge, remedies, stack
+from compat.rules.together import pairs
 
 # --- commands ---
 
@@ -213,6 +214,39 @@ def test_releases_compare_with_trailing_zeros_dropped(left, right, same):
 )
 def test_the_platform_in_the_matrix_spelling(values, tag):
     assert stack.platform_tag(facts("t", **values)) == tag
+
+
+# --- what is installed side by side ---
+
+LINES = ["numpy<2; python_version < '3.9'", "torch==1.0; extra == 'all'", "triton==3.0.0"]
+
+
+@pytest.mark.parametrize(
+    ("python", "broken"), [("3.11.2", {"triton"}), ("3.8.1", {"numpy", "triton"}), ("3.11", {"triton"})]
+)
+def test_requirements_of_extras_and_of_other_pythons_do_not_count(matrix, python, broken):
+    packages = {"addon": "1.0", "numpy": "2.0.0", "torch": "2.0.0", "triton": "3.1.0"}
+    host = facts(
+        "t", packages=packages, package_requires={"addon": LINES}, python=python, platform="linux", arch="x86_64"
+    )
+    asked = [pair for pair in pairs(host, matrix) if pair.left.name == "addon"]
+    assert {pair.right.name for pair in asked if pair.clash} == broken
+
+
+def test_a_pair_that_rests_on_an_inferred_row_is_likely_and_any_other_certain(matrix):
+    def sure(**packages):
+        found = pairs(facts("t", packages=packages, python="3.10", platform="linux", arch="x86_64"), matrix)
+        return next(pair.confidence for pair in found if pair.clash)
+
+    assert sure(torch="2.0.1", numpy="2.0.0") == "certain"
+    assert sure(torch="2.4.0", torchaudio="2.3.0") == "likely"
+
+
+def test_a_post_release_is_judged_as_itself(matrix):
+    host = facts(
+        "t", packages={"torch": "2.7.0", "xformers": "0.0.32.post1"}, python="3.11", platform="linux", arch="x86_64"
+    )
+    assert [pair.clash.wants for pair in pairs(host, matrix) if pair.clash] == ["==2.8.0"]
 
 
 # --- the matrix's answers ---
