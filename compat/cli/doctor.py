@@ -91,6 +91,7 @@ def command(
     from compat import render
     from compat.app.doctor import Question, examine
     from compat.app.knowledge import load
+    from compat.cli.progress import waiting
 
     threshold, matrix = level(verdicts.fail_on), load(knowledge.matrix)
     question = Question(
@@ -100,7 +101,8 @@ def command(
         **verdicts.settings(),
         **{item.name: getattr(patient, item.name) for item in fields(patient)},
     )
-    found, machine = examine(question, matrix)
+    with waiting("looking at the machine", quiet=speech.quiet):
+        found, machine = examine(question, matrix)
     if script:
         from compat.render.script import script as steps
 

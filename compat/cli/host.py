@@ -25,9 +25,11 @@ def command(
     from compat import facts
     from compat.app.hosts import this_machine
     from compat.app.knowledge import load
+    from compat.cli.progress import waiting
     from compat.render import document
 
-    machine = this_machine(load(knowledge.matrix), python=python, timeout=timeout, full=full)
+    with waiting("looking at the machine", quiet=speech.quiet):
+        machine = this_machine(load(knowledge.matrix), python=python, timeout=timeout, full=full)
     if full:
         speech.note("--full: UUIDs, and the names of people in paths, are in it; secrets never are")
     speech.say(document.encode(facts.dump(machine, full=full)))

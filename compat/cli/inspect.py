@@ -37,13 +37,15 @@ def command(
     from compat import kernels
     from compat.app.inspection import devices, look, verdicts
     from compat.app.knowledge import load
+    from compat.cli.progress import waiting
     from compat.render import document, ink, inspection
 
     matrix = load(knowledge.matrix)
     asked = devices(matrix, gpus=tuple(gpu or ()), host=against)  # refused before minutes of reading, not after
     if "==" in subject or "://" in subject:
         speech.note(f"reading {subject} in parts; a wheel of gigabytes takes minutes")
-    seen = look(subject, python=python, index=index)
+    with waiting(f"reading {subject}", quiet=speech.quiet):
+        seen = look(subject, python=python, index=index)
     judged = verdicts(seen, matrix, asked)
     told = [{"gpu": name, **asdict(verdict)} for name, verdict in judged]
     body = kernels.dump(seen)
