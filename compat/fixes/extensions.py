@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import compat.fixes.plans as plans
 from compat.changes import Install, Package
 from compat.findings import Fix
-from compat.fixes import plans
 from compat.rules.stack import plain
 from compat.versions import admits, requirement
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall
 from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
-from compat.fixes import plans
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
 from compat.fixes.subject import is_dotted
 from compat.joints.driver import floor
