@@ -1,0 +1,34 @@
+"""A machine with little of everything: an answer, or what it lacks with exit code 3; never a traceback."""
+
+import resource
+
+import pytest
+
+COMMANDS = [["doctor"], ["resolve", "torch", "--cpu"], ["lint", "requirements.txt"]]
+LIMITS = {
+    "memory of 200 MB": (resource.RLIMIT_AS, 200 << 20),
+    "16 files": (resource.RLIMIT_NOFILE, 16),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_little_is_enough_or_is_named(envcheck, limit, words):
+    kind, most = LIMITS[limit]
+    (envcheck.folder / "requirements.txt").write_text("torch==2.9.1\n")
+    code, out, err = envcheck(*words, preexec_fn=lambda: resource.setrlimit(kind, (most, most)))
+    assert "Traceback" not in err
+    assert code in {0, 1, 3}
+    assert code != 3 or out or "may have no more" in err or "could not" in err or "cannot" in err
+
+
+def test_where_no_thread_can_be_started_the_questions_are_asked_one_by_one(monkeypatch):
+    import threading
+
+    from compat.detect.threads import gather
+
+    def refuse(_self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert gather({"a": lambda: 1, "b": lambda: 2}) == {"a": 1, "b": 2}
