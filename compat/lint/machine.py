@@ -53,9 +53,9 @@ def judged(scene: Scene) -> Iterator[Finding]:
 
 
 def _unbuilt(scene: Scene) -> Iterator[Taken]:
-    """Exact pins that no named place has a build of; of several of one package the last."""
+    """Exact pins of the file that no named place has a build of; of several of one package the last."""
     last = {item.request.name: item for item in scene.taken}
-    yield from (item for item in last.values() if item.build is None and item.request.exact)
+    yield from (item for item in last.values() if item.build is None and item.request.exact and not item.by)
 
 
 def not_judged(scene: Scene) -> Iterator[Unchecked]:
