@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.findings import Fix
+from compat.matrix.drivers import FORWARD_SEGMENTS
+from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.rule import Found, Outcome, Rule, family, told
 
@@ -14,41 +16,28 @@ if TYPE_CHECKING:
 
     from compat.facts import Gpu, Library
     from compat.matrix import Matrix
+    from compat.matrix.rows import Product
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
 
-_CONSUMER: Final = ("geforce", "gtx", "titan", "rtx 20", "rtx 30", "rtx 40", "rtx 50", "mx1", "mx2", "mx3", "mx4")
+def consumer(gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a GPU is of the consumer line, for which NVIDIA grants no forward compatibility."""
+    return _lines(gpu, matrix) == {False} and any(row.brand in {"geforce", "titan"} for row in _products(gpu, matrix))
 
 
-_DATA_CENTER: Final = (
-    "tesla",
-    "a100",
-    "h100",
-    "h200",
-    "b200",
-    "b300",
-    "a10",
-    "a30",
-    "a40",
-    "l4",
-    "l40",
-    "v100",
-    "t4",
-    "p100",
-    "gh200",
-    "gb200",
-)
+def data_center(gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a GPU is of the data-center line."""
+    return _lines(gpu, matrix) == {True}
 
 
-def consumer(gpu: Gpu) -> bool:
-    """Whether a GPU's name is of the consumer line, for which NVIDIA grants no forward compatibility."""
-    return any(word in gpu.name.lower() for word in _CONSUMER)
+def _lines(gpu: Gpu, matrix: Matrix) -> set[bool]:
+    """Whether the products of a GPU's name or id are of the data-center line; several answers where they differ."""
+    return {row.segment in FORWARD_SEGMENTS for row in _products(gpu, matrix)}
 
 
-def data_center(gpu: Gpu) -> bool:
-    """Whether a GPU's name is of the data-center line."""
-    return not consumer(gpu) and any(word in gpu.name.lower().replace("-", " ").split() for word in _DATA_CENTER)
+def _products(gpu: Gpu, matrix: Matrix) -> tuple[Product, ...]:
+    return tuple(find_gpu(matrix, gpu.name or gpu.pci)) if gpu.name or gpu.pci else ()
 
 
 class ForwardCompatConflict(Rule):
@@ -74,6 +63,7 @@ class ForwardCompatConflict(Rule):
 
     def check(
         self,
+        matrix: Matrix,
         signals: Hearing,
         distributions: Mapping[str, str],
         libraries: tuple[Library, ...] | None = None,
@@ -88,7 +78,7 @@ class ForwardCompatConflict(Rule):
         The GPU is of the consumer line, or the host's driver is newer than that libcuda.
         """
         active = next((item for item in libraries or () if item.origin == "compat" and item.loaded), None)
-        geforce = next((gpu for gpu in gpus or () if consumer(gpu)), None)
+        geforce = next((gpu for gpu in gpus or () if consumer(gpu, matrix)), None)
         if active and (geforce or _older(active.version, driver)):
             where = geforce.name if geforce else f"driver {driver}"
             return Found(detail=f"{active.path or active.name} is loaded as the driver, but {where} may not use it.")
@@ -140,7 +130,7 @@ class ForwardCompatAvailable(Rule):
     ) -> Outcome:
         """The driver is of an older CUDA major than the build, and the GPU is a data-center part."""
         have = cuda_of_driver(matrix, driver, platform)
-        if not have or not gpus or not all(data_center(gpu) for gpu in gpus):
+        if not have or not gpus or not all(data_center(gpu, matrix) for gpu in gpus):
             return None
         for item in installed:
             if item.cuda and versions.major(item.cuda) > versions.major(have):

@@ -11,6 +11,7 @@ from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
+    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
 
@@ -192,6 +193,7 @@ class PeermemMissing(Rule):
 
     def check(
         self,
+        matrix: Matrix,
         modules: tuple[str, ...],
         signals: Hearing,
         gpus: tuple[Gpu, ...] | None = None,
@@ -206,7 +208,7 @@ class PeermemMissing(Rule):
             return None
         if "peermem" in signals:
             return Found(detail="nvidia_peermem is not loaded.", facts=("modules",))
-        if not infiniband or driver_branch != "proprietary" or not any(data_center(gpu) for gpu in gpus or ()):
+        if not infiniband or driver_branch != "proprietary" or not any(data_center(gpu, matrix) for gpu in gpus or ()):
             return None
         return Found(
             detail=f"{infiniband} InfiniBand devices, and nvidia_peermem is not loaded.",

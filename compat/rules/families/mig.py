@@ -10,6 +10,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
+    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
 
@@ -34,12 +35,12 @@ class MigEnabledNoInstance(Rule):
         "Create instances, or switch MIG off.", ("sudo nvidia-smi mig -cgi <profile> -C", "sudo nvidia-smi -mig 0")
     )
 
-    def check(self, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
+    def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
         """MIG mode is enabled on a GPU and it has no MIG device."""
         empty = next((gpu for gpu in gpus if gpu.mig == "enabled" and gpu.mig_devices == 0), None)
         if empty is None:
             # no card of the consumer line can be cut into instances (MIG user guide, "Supported GPUs")
-            never = bool(gpus) and all(consumer(gpu) for gpu in gpus if gpu.vendor == "nvidia")
+            never = bool(gpus) and all(consumer(gpu, matrix) for gpu in gpus if gpu.vendor == "nvidia")
             return Fits("") if never or any(gpu.mig for gpu in gpus) else None
         where = " (seen from this container)" if container else ""
         return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.", facts=("gpus",))

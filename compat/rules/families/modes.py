@@ -9,6 +9,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
+    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
 
@@ -59,11 +60,11 @@ class GpuPersistenceOff(Rule):
     asks = ("gpus",)
     remedy = Fix("Enable the persistence daemon.", ("sudo systemctl enable --now nvidia-persistenced",))
 
-    def check(self, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
+    def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
         """The mode is off on a machine with data-center GPUs."""
         from compat.rules.families.forward import data_center
 
-        off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu)), None)
+        off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu, matrix)), None)
         return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not container else None
 
 
