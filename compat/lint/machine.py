@@ -45,7 +45,7 @@ def judged(scene: Scene) -> Iterator[Finding]:
         for one in rule(scene)
     }
     for item in (*scene.builds, *_unbuilt(scene)):
-        if _is_sure(item):
+        if _is_sure(item) and not item.by:
             if item.build:
                 yield from _unserved(item, scene)
             yield from (one for one in _build(item, Host(seen), scene) if (one.place, one.code) not in said)
