@@ -26,7 +26,7 @@ _EXTENSION: Final = re.compile(
 )
 # Commands that only name things: users, folders, packages of the system, texts.
 _COMPILES_NOTHING: Final = re.compile(
-    r"(?:sudo )?(?:user(?:add|mod)|group(?:add|mod)|adduser|mkdir|ch(?:own|mod)|cd|rm|ln|cp|mv|git|touch|echo|sed|apt"
+    r"(?:sudo )?(?:user(?:add|mod)|group(?:add|mod)|adduser|mkdir|ch(?:own|mod)|cd|rm|ln|cp|mv|touch|echo|sed|apt"
     r"(?:-get)?) "
 )
 # Extensions that hand the whole list to nvcc; a build of one's own may filter it first.

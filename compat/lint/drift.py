@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
 
 # What PyTorch's own conda channels carry.
 _OF_CHANNEL: Final = frozenset({"pytorch", "torchvision", "torchaudio"})
@@ -25,7 +26,13 @@ def floating(scene: Scene) -> Iterator[Finding]:
     for item in scene.own:
         package = scene.matrix.package(item.request.name)
         nightly = any(place.nightly for place in item.origins) or _NIGHTLY.fullmatch(item.request.name) is not None
-        if nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
+        if nightly and package and _takes_releases(item):
+            detail = f"Without --pre pip takes the newest release for {item.request.text}, not a nightly."
+            yield finding(
+                "extra-index-shadowed", scene, item.request.line, detail, severity="warning",
+                fix="Make the nightly index the only one (--index-url), or add --pre.",
+            )  # fmt: skip
+        elif nightly and (package or _NIGHTLY.fullmatch(item.request.name)):
             if not re.search(r"dev\d{8}", item.request.spec):
                 yield finding(
                     "nightly-unpinned",
@@ -43,6 +50,15 @@ def floating(scene: Scene) -> Iterator[Finding]:
         ):
             how = f"{item.request.spec} leaves it open" if item.request.spec else "no version is named"
             yield finding("pin-missing", scene, item.request.line, f"{package.title}: {how}.", severity="info")
+
+
+def _takes_releases(item: Taken) -> bool:
+    """Whether pip leaves nightlies alone: beside an index with releases it takes none unless it is told to.
+
+    Source: pip documentation, "pip install", section "Pre-release Versions".
+    """
+    pre = "--pre" in item.step.options or re.search(r"dev|a\d|b\d|rc\d", item.request.spec)
+    return item.step.manager == "pip" and not pre and not any(place.nightly for place in item.origins[:1])
 
 
 def stale_nightly(scene: Scene) -> Iterator[Finding]:

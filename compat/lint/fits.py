@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
 _NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
+# The torch that a wheel's local version names: ``+cu12torch2.4cxx11abiFALSE``, ``+pt24cu124``.
+_OF_TORCH: Final = re.compile(r"\+(?:cu\d+torch(\d+\.\d+)|pt(\d)(\d{1,2})(?:cu|cpu))")
 
 
 def pairs(scene: Scene) -> Iterator[Finding]:
@@ -173,6 +175,32 @@ def tags(scene: Scene) -> Iterator[Finding]:
             yield finding("framework-build-tag-mismatch", scene, line, detail, severity="warning" if rocm else "error")
 
 
+def told_by_name(scene: Scene) -> Iterator[Finding]:
+    """framework-build-tag-mismatch: an extension whose local version names another torch than the one that is there.
+
+    Source: the names of the wheels of flash-attn, causal-conv1d and mamba-ssm (``+cu12torch2.4cxx11abiFALSE``) and of
+    PyTorch Geometric (``+pt24cu124``).
+    """
+    torches = [item for item in scene.env if item.request.name == "torch" and item.version]
+    for item in scene.env:
+        found = _OF_TORCH.search(item.request.exact)
+        wanted = (found[1] or f"{found[2]}.{found[3]}") if found else ""
+        for torch in torches if wanted else ():
+            apart = _alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
+            if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
+                continue
+            if not versions.same_series(torch.version.partition("+")[0], wanted):
+                name = f"{item.request.name}=={item.request.exact}"
+                yield finding(
+                    "framework-build-tag-mismatch",
+                    scene,
+                    item.request.line,
+                    f"{name} is compiled for torch {wanted}, and {torch.text} is there.",
+                    severity="error",
+                    fix=f"Take the wheel whose name says torch {versions.minor(torch.version.partition('+')[0])}.",
+                )
+
+
 def shared(scene: Scene) -> Iterator[Finding]:
     """cuda-major-mixed-in-env: packages of different CUDA majors; frameworks-conflict: pins that exclude each other."""
     found: dict[str, Taken] = {}
@@ -262,4 +290,4 @@ def rocm(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (pairs, recompiled, silently, tags, shared, rocm)
+RULES: Final = (pairs, recompiled, silently, tags, told_by_name, shared, rocm)

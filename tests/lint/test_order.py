@@ -166,3 +166,36 @@ def test_one_line_and_one_cause_give_one_finding():
     text = SLIM + "RUN pip install torch torchaudio --extra-index-url https://download.pytorch.org/whl/cu118\n"
     (found,) = told(text, "extra-index-shadowed")
     assert ["torchaudio" in each.detail for each in found.consequences] == [True]
+
+
+NAMED = [
+    ("torch==2.6.0\ncausal-conv1d==1.5.0.post8+cu12torch2.4\n", True),
+    ("torch==2.4.1\ncausal-conv1d==1.5.0.post8+cu12torch2.4\n", False),
+    ("torch==2.4.1\ntorch-scatter==2.1.2+pt24cu124\n", False),
+    ("torch==2.6.0\ntorch-scatter==2.1.2+pt24cu124\n", True),
+    (
+        "torch==2.6.0\nhttps://example.org/flash_attn-2.7.4+cu12torch2.5cxx11abiFALSE-cp310-cp310-linux_x86_64.whl\n",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "faulty"), NAMED)
+def test_the_name_of_a_wheel_tells_its_torch(text, faulty):
+    assert bool(told(text, "framework-build-tag-mismatch", "requirements.txt")) is faulty
+
+
+NIGHTLY = "https://download.pytorch.org/whl/nightly/cu128"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"--extra-index-url {NIGHTLY}\ntorch\n", "extra-index-shadowed"),
+        (f"--pre\n--extra-index-url {NIGHTLY}\ntorch\n", "nightly-unpinned"),
+        (f"--index-url {NIGHTLY}\ntorch\n", "nightly-unpinned"),
+    ],
+)
+def test_pip_takes_nightlies_only_where_it_is_told_to(text, code):
+    found = {one.code for one in lint(sources.read(text, "r.txt"), MATRIX).findings if one.severity != "info"}
+    assert found & {"extra-index-shadowed", "nightly-unpinned"} == {code}
