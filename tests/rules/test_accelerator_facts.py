@@ -57,9 +57,6 @@ CONTRASTS = [
     ("hipErrorNoDevice", {"platform": "wsl2", "rocm": "6.1.3"}, "platform-unsupported"),
     # https://github.com/lemonade-sdk/llamacpp-rocm/issues/83: neither groups nor nodes, half of the runtime is the driver's
     ("hipErrorNoDevice", {"platform": "windows", "gpus": RX_7900}, "rocm-version-mismatch"),
-    # https://github.com/ollama/ollama/issues/15878: what the program brings serves few GPUs
-    ("Ollama uses CPU only", {"gpus": [{"name": "AMD Radeon 890M", "target": "gfx1150"}]}, "rocm-gfx-unsupported"),
-    ("Ollama uses CPU only", {"gpus": RX_7900}, "cpu-only-build"),
     # https://github.com/NVIDIA/cuml/issues/6218: a Linux driver inside WSL answers, and knows no device
     ("Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)", {"platform": "linux"}, "devices-hidden"),
     ("Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)", {"platform": "wsl2"}, "wsl-linux-driver-installed"),

@@ -38,12 +38,7 @@ SAID = [
     ("<inline asm>:1:2: error: instruction not supported on this GPU", "rocm-gfx-unsupported"),
     ("UserWarning: DPCPP Device count is zero! (Triggered internally at Device.cpp:116.)", "intel-no-compute-runtime"),
     ("2.1.10+xpu\ntorch.xpu.device_count() returns 0", "intel-no-compute-runtime"),
-    ("the XPU profile builds CUDA PyTorch (+cu130) instead of XPU PyTorch", "wrong-vendor-build"),
     ("use DirectML instead\nUse Language: en_US\nNO GPU DETECTED: falling back to CPU", "platform-unsupported"),
-    ("Ollama is not utilizing my AMD Radeon RX 9070 XT for inference.", "rocm-gfx-unsupported"),
-    ("RX 570 No usage by the AI, CPU does the lifting", "rocm-gfx-unsupported"),
-    ("Radeon RX 580 not used in ComfyUI", "rocm-gfx-unsupported"),
-    ("RTX 50 series cannot use CUDA 11.8, it requires Torch 12.8 nightly", "arch-too-new-for-build"),
     ("ck_tile/core/amd_buffer_addressing.hpp:234:26: error: invalid operand for instruction", "rocm-gfx-unsupported"),
     ("rocm-dkms depends on rock-dkms; however:\n  Package rock-dkms is not configured yet.", "rocm-no-driver"),
     # torch_npu and CANN
