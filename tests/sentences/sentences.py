@@ -18,14 +18,14 @@ from rule_cases import FAULTY
 from rule_neighbours import SOUND
 
 from compat import sources
-from compat.app.doctor import Question, examine
+from compat.app.doctor import Question, examine, judged
 from compat.commands import written
 from compat.facts import host, plain
 from compat.lint import RULES as LINT
 from compat.lint import lint
 from compat.matrix import matrix
 from compat.resolve import resolve
-from compat.rules import RULES, judge
+from compat.rules import RULES
 
 EXPECTED = Path(__file__).parent / "expected"
 TESTS = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ def codes() -> set[str]:
 def _doctor(blocks, code, facts):
     """A case of the doctor: the finding of its code in full, the codes of the others in their order."""
     options = {name: facts[name] for name in OPTIONS if name in facts}
-    report = judge(
+    report = judged(
         host("test", **{name: value for name, value in facts.items() if name not in OPTIONS}), MATRIX, **options
     )
     every = [item for root in report.findings for item in (root, *root.consequences)]
@@ -146,7 +146,7 @@ def _fits():
     for _, facts in SOUND:
         options = {name: facts[name] for name in OPTIONS if name in facts}
         rest = {name: value for name, value in facts.items() if name not in OPTIONS}
-        fine = [line for line in judge(host("test", **rest), MATRIX, **options).fine if "more checks" not in line]
+        fine = [line for line in judged(host("test", **rest), MATRIX, **options).fine if "more checks" not in line]
         if fine:
             told.append("\n".join([f"## {_said(facts)}", *fine]) + "\n")
     return "\n".join(dict.fromkeys(told))
