@@ -39,7 +39,8 @@ def test_detectors_have_the_agreed_shape():
 
 
 def test_every_fact_of_the_catalogue_has_a_detector():
-    assert set(CATALOGUE) == {fact for detector in DETECTORS.values() for fact in detector.FACTS} | {"hung"}
+    of_all_together = {"hung", "driver_faults"}  # what did not answer, and which libraries failed whoever asked
+    assert set(CATALOGUE) == {fact for detector in DETECTORS.values() for fact in detector.FACTS} | of_all_together
 
 
 def test_this_machine_is_read_whole():

@@ -1,4 +1,4 @@
-"""What is asked for beside the builds that the matrix knows (``transformers``) ends in the image, not only in its bounds."""
+"""What is asked for beside the builds that the matrix knows (``huggingface-hub``) ends in the image, not only in its bounds."""
 
 import pytest
 from factory import Settings, write
@@ -18,11 +18,11 @@ def planned(*wishes):
 @pytest.mark.parametrize("builder", ["buildkit", "classic"])
 @pytest.mark.parametrize("installer", ["pip", "uv"])
 def test_what_is_asked_for_is_installed(builder, installer):
-    plan = planned("torch==2.9.1", "transformers>=4.40").plan
+    plan = planned("torch==2.9.1", "huggingface-hub>=0.30").plan
     text = write(plan, Settings(builder=builder, installer=installer))
-    assert plan.asked == ("transformers>=4.40",)
+    assert plan.asked == ("huggingface-hub>=0.30",)
     assert (
-        text.count("      'transformers>=4.40'\n") + text.count("      'transformers>=4.40' ") == 2
+        text.count("      'huggingface-hub>=0.30'\n") + text.count("      'huggingface-hub>=0.30' ") == 2
     )  # held and installed
 
 
@@ -39,18 +39,18 @@ def test_bounds_of_the_builds_narrow_what_is_asked_for():
 
 
 def test_a_requirement_named_twice_is_written_once():
-    plan = planned("torch==2.9.1", "transformers>=4.40").plan
-    text = write(plan, Settings(requirements=("transformers>=4.40",)))
+    plan = planned("torch==2.9.1", "huggingface-hub>=0.30").plan
+    text = write(plan, Settings(requirements=("huggingface-hub>=0.30",)))
     assert text == write(plan, Settings())
 
 
 def test_a_stored_plan_keeps_what_was_asked_for():
-    answer = planned("torch==2.9.1", "transformers")
-    assert load(dump(answer), "x").plan.asked == ("transformers",)
+    answer = planned("torch==2.9.1", "huggingface-hub")
+    assert load(dump(answer), "x").plan.asked == ("huggingface-hub",)
 
 
 def test_a_hostile_one_in_a_stored_plan_is_refused():
-    document = dump(planned("torch==2.9.1", "transformers"))
-    document["plan"]["asked"] = ["transformers; rm -rf /"]
+    document = dump(planned("torch==2.9.1", "huggingface-hub"))
+    document["plan"]["asked"] = ["huggingface-hub; rm -rf /"]
     with pytest.raises(InputErrors, match="asked"):
         write(load(document, "x").plan, Settings())

@@ -127,7 +127,7 @@ def test_what_is_no_fitting_python_gets_no_scripts(tmp_path, program, says):
     stub.write_text(f"#!/bin/sh\n{program}\n")
     stub.chmod(0o755)
     with pytest.raises(InputError, match=says) as refused:
-        verification._demand_python(str(stub))
+        verification.probe(python=str(stub))
     assert refused.value.where == f"--python {stub}"
 
 
@@ -136,4 +136,4 @@ def test_a_python_may_chatter_before_it_answers(tmp_path, answer):
     stub = tmp_path / "python"
     stub.write_text(f"#!/bin/sh\necho 'startup file loaded'\necho {answer}\n")
     stub.chmod(0o755)
-    verification._demand_python(str(stub))
+    verification._demand_python(str(stub), str(stub), 30)
