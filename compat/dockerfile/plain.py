@@ -140,12 +140,12 @@ def _installs(commands: PlainCommands, plan: Plan, settings: Settings, known: di
             words = _filled(["printf '%s\\n'", *map(shell, plan.constraints), f"> {_CONSTRAINTS}"])
             yield words[0]
         for step in steps_:
-            asked = map(shell, (*step.requirements, *step.loose))
+            asked = map(shell, sorted((*step.requirements, *step.loose), key=by_name))
             yield commands.installed([*commands.option(step), *asked], held=bool(plan.constraints))
     if known["requirements"] or settings.requirements_file:
         path = [f"--requirement {known['requirements_path']}"] if settings.requirements_file else []
         pins = [f"{name}=={version}" for name, version in plan.versions().items()]  # as they are: nothing moves them
-        wanted = [*path, *map(shell, (*known["requirements"], *pins))]
+        wanted = [*path, *map(shell, sorted((*known["requirements"], *pins), key=by_name))]
         yield commands.installed(wanted, held=bool(plan.constraints) and not settings.lock)
 
 

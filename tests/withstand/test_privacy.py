@@ -20,7 +20,7 @@ PLANTED = {
     "TRITON_CACHE_DIR": ("/home/planted/.triton", "planted"),
     "PYTHONPATH": (f"/Users/planted/src:{os.environ.get('PYTHONPATH', '')}", "planted"),
     "MIOPEN_USER_DB_PATH": ("/lustre/users/planted/db", "planted"),
-    "VIRTUAL_ENV": ("/srv/planted/venv", "planted"),
+    "VIRTUAL_ENV": ("/mnt/planted/venv", "planted"),
     "XLA_FLAGS": ("--xla_dump_to=/scratch/planted/dump", "planted"),
     "NCCL_COMM_ID": ("10.1.2.3:99", "10.1.2.3"),
     "NCCL_TOPO": ("tcp://192.168.4.5:1", "192.168"),
