@@ -125,6 +125,12 @@ BREAKS: dict[str, tuple[str, tuple[str, ...], str, Callable[[str], str]]] = {
         "kernels",
         lambda line: line.replace("sm_90", "sm_90 sm_121", 1),
     ),
+    "kernels-read": (
+        "companions.toml",
+        ('runtime = "cuda', 'kernels = "sm_', 'platforms = "linux', ' gpu-code"', 'how = "measured"'),
+        "kernels",
+        lambda line: with_value(line, "kernels", "-").replace(' gpu-code"', '"'),
+    ),
     "python-dropped": (
         "compat.toml",
         ('versions = "2.14', 'runtime = "cuda', "torch-test-infra"),

@@ -93,6 +93,7 @@ BROKEN = [
     ('kernels = "sm_80 sm_90", date', 'kernels = "sm_80 sm_90 sm_100a", date', ["13: builds.torch 2.1.0 cuda11.8: kernels sm_100a is no known target [names-exist]; expected a target of capabilities, gfx or intel, or its variant", "13: builds.torch 2.1.0 cuda11.8: kernels has sm_100a in a cuda11.8 build [kernels-possible]; expected what cuda11.8 can target"]),
     ('kernels = "sm_80 sm_90", date', 'kernels = "sm_80 gfx906", date', ["13: builds.torch 2.1.0 cuda11.8: kernels has gfx906 in a cuda11.8 build [kernels-possible]; expected what cuda11.8 can target"]),
     ('kernels = "gfx906 gfx1030"', 'kernels = "gfx906 sm_80"', ["15: builds.torch 2.1.2 rocm5.7: kernels has sm_80 in a rocm5.7 build [kernels-possible]; expected what rocm5.7 can target"]),
+    ('kernels = "sm_80 sm_90", date', 'kernels = "-", date', ["13: builds.torch 2.1.0 cuda11.8: kernels is - although no object was read [kernels-read]; expected the source gpu-code, or kernels among what is inferred"]),
     ('runtime = "cpu", python = "3.9 3.10", platforms = "linux_x86_64", date', 'runtime = "cpu", python = "3.9 3.10", platforms = "linux_x86_64", kernels = "sm_80", date', ["16: builds.torch 2.2.0 cpu: kernels has sm_80 in a cpu build [kernels-possible]; expected what cpu can target"]),
     ('versions = "2.3.0", runtime = "cpu", python = "3.9 3.10"', 'versions = "2.3.0", runtime = "cpu", python = "3.8 3.10"', ["17: builds.torch 2.3.0 cpu: python 3.8 is back [python-dropped]; expected none, as 2.2 dropped it"]),
     ('index = "pytorch", python = "3.8 3.9", platforms = "linux_x86_64", requires = ["torch==2.1.0"], source = "us", how = "measured" },\n]', 'index = "pytorch", python = "3.8 3.9", platforms = "linux_x86_64", requires = ["torch==2.1.1"], source = "us", how = "measured" },\n]', ["14: builds.torch 2.1.0 cuda12.1: runtime is cuda12.1, for which pytorch has no torchvision [paired]; expected one of cuda11.8, or a build of torchvision", "22: builds.torchvision 0.16.0 cuda12.1: requires pins torch==2.1.1 [companions]; expected a release in builds.torch"]),
@@ -126,6 +127,7 @@ KEPT = [
     ('targets = "sm_80 sm_90 sm_90a", date = "2022-10-03", ', 'date = "2022-10-03", '),
     ('stream = "classic", drivers = "5.6 6.0", targets = "gfx1030"', 'stream = "preview", drivers = "5.6 6.0", targets = "gfx906 gfx1030"'),
     ('drivers = "5.6 6.0"', 'drivers = "6.0.5 6.0"'),
+    ('kernels = "sm_80 sm_90", date = "2023-10-04", source = "us", how = "measured"', 'kernels = "-", date = "2023-10-04", source = "us", how = "measured", inferred = "kernels"'),
     ('target = "sm_80", pci = "10de:20b0", source = "us", how = "measured"', 'target = "sm_86", pci = "10de:20b0", source = "us", how = "measured", exempt = "names-exist", note = "A card of the future"'),
 ]  # fmt: skip
 """Changes next to those above that break nothing: a coarser version, a date as far as it is known, what lies before."""
