@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Build
 
 
+def is_compiled(build: Build) -> bool:
+    """Whether a build's Linux wheels hold compiled code, which is for glibc: the matrix has no wheel for musl."""
+    linux = any(one.startswith("linux") for one in build.platforms)
+    return bool(build.glibc) or (linux and "any" not in build.platforms)
+
+
 def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
     """Whether a build's wheels load on a C library; a build without a floor loads on any glibc.
 
@@ -19,7 +25,7 @@ def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
         glibc: ``2.35``; empty if not known.
         is_musl: whether the C library is musl.
     """
-    bound = build.glibc or (is_musl and any(one.startswith("linux") for one in build.platforms))
+    bound = is_compiled(build) if is_musl else build.glibc
     if not bound or (glibc and not is_musl and versions.at_least(glibc, build.glibc)):
         return FITS
     why = f"{build.package} {build.full_version} needs glibc {build.glibc or 'of any version'}"

@@ -74,8 +74,8 @@ def _judging(target: Situation) -> tuple[object, ...]:
 
     A question that has no plan is solved some ten times, each time with other wishes or another Python let go.
     """
-    facts = (target.glibc, target.glibc_bit, target.flags, target.flags_bit, target.runtime, target.runtime_bit)
-    return target.machines, target.nothing, target.wsl, *facts
+    system = (target.glibc, target.glibc_bit, target.musl_bit, target.flags, target.flags_bit)
+    return target.machines, target.nothing, target.wsl, *system, target.runtime, target.runtime_bit
 
 
 def level_of(found: Verdict) -> int:
@@ -150,6 +150,8 @@ class Scale:
         bits = 0
         if place.startswith("linux") and isinstance(libc.verdict(build, target.glibc), Clash):
             bits |= target.glibc_bit
+        if target.musl_bit and place.startswith("linux") and isinstance(libc.verdict(build, "", is_musl=True), Clash):
+            bits |= target.musl_bit
         if build.cpu and isinstance(processor.verdict(build, target.flags), Clash):
             bits |= target.flags_bit
         if target.runtime and option.vendor and not self._is_runtime(option):

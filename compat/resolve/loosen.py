@@ -31,6 +31,7 @@ def relaxed(target: Situation, bits: int) -> Situation:
         python="" if target.python_bit & bits else target.python,
         os="" if target.os_bit & bits else target.os,
         glibc="" if target.glibc_bit & bits else target.glibc,
+        musl_bit=target.musl_bit & ~bits,
         flags=None if target.flags_bit & bits else target.flags,
         runtime="" if target.runtime_bit & bits else target.runtime,
         nothing=target.nothing & ~bits,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from compat.joints import libc
 from compat.joints.build import fixes_minor, series
 from compat.joints.build import traits as traits_of
 from compat.joints.kernels import made_for
@@ -71,7 +72,8 @@ class Packages:
         self._count += 1
         row = self._matrix.packages.get(package)
         makers = made_for(self._matrix, build)
-        kit = (build.runtime, build.kernels, build.driver, build.cudnn, build.glibc, build.cpu, makers)
+        loaded = (build.glibc, libc.is_compiled(build))
+        kit = (build.runtime, build.kernels, build.driver, build.cudnn, loaded, build.cpu, makers)
         index = build.index if traits["on_board"] or build.index in self._board_indexes else ""
         boards = (index, traits["on_board"], traits["off_board"])
         lane = (package, build.runtime, fixes_minor(build), has_minors, *boards)

@@ -88,6 +88,7 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
     os, os_bit = _os(first, into)
     machines, devices, fleet, idle = read_machines(hosts, known, into, cpu)
     glibc, glibc_bit = _lowest(hosts, "glibc", "glibc {}", into)
+    musl_bit = _musl(hosts, into)
     flags, flags_bit = _flags(hosts, into)
     places = read_places(hosts, devices, into)
     nothing = 0 if cpu or devices else no_gpu(hosts, into)
@@ -105,6 +106,7 @@ def situation(wishes: Sequence[Wish], hosts: Sequence[Host], known: Knowledge, *
         os_bit=os_bit,
         glibc=glibc,
         glibc_bit=glibc_bit,
+        musl_bit=musl_bit,
         flags=flags,
         flags_bit=flags_bit,
         runtime=runtime,
@@ -168,6 +170,12 @@ def _lowest(hosts: Sequence[Host], name: str, wording: str, into: Constraints) -
         return "", 0
     host = min(given, key=lambda host: versions.release(_dotted(name, host.value(name), "2.35")))
     return host.value(name), into.fact(name, host.value(name), wording.format(host.value(name)), host, name)
+
+
+def _musl(hosts: Sequence[Host], into: Constraints) -> int:
+    """The bit of the fact that the C library of some machine is musl; 0 where none is known to be."""
+    host = next((host for host in hosts if host.libc == "musl"), None)
+    return into.fact("libc", "musl", "C library musl", host, "libc") if host else 0
 
 
 def _flags(hosts: Sequence[Host], into: Constraints) -> tuple[frozenset[str] | None, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.joints import kernels
+from compat.joints import kernels, libc
 from compat.joints.driver import amdgpu_floor
 from compat.joints.verdict import FITS, Unknown
 from compat.lazy import dataclass
@@ -209,6 +209,14 @@ def _glibc(clash: Clash) -> Iterator[Member]:
         yield clash.row(text, option.build)
 
 
+def _libc(clash: Clash) -> Iterator[Member]:
+    """A build, whose wheels musl does not load."""
+    build = next((one.option.build for one in clash.builds if libc.is_compiled(one.option.build)), None)
+    if build is not None:
+        needs = f"needs glibc {build.glibc or 'of any version'}"
+        yield clash.row(f"{build.package} {build.full_version} {needs}, and musl loads no such wheel", build)
+
+
 def _flags(clash: Clash) -> Iterator[Member]:
     """The processor features that the newest of these builds needs and the processor lacks."""
     option = clash.builds[0].option
@@ -278,6 +286,7 @@ _TELLERS: Final[dict[str, Callable[[Clash], Iterator[Member]]]] = {
     "gpu": _gpu,
     "python": _python,
     "glibc": _glibc,
+    "libc": _libc,
     "cpu_flags": _flags,
     "runtime": _runtime,
     "no-gpu": _nothing,

@@ -39,6 +39,7 @@ _NEARNESS: Final = {
     "python": 2,
     "os": 3,
     "glibc": 4,
+    "libc": 4,
     "driver": 5,
     "amdgpu": 5,
     "gpu": 6,

@@ -223,6 +223,12 @@ def _glibc(case: Case) -> Change | None:
     return Change(f"run it in {image.image}, which has a newer glibc than the host", "glibc", image.image)
 
 
+def _libc(case: Case) -> Change | None:
+    """The plan's image, which has glibc."""
+    image = case.plan.base_image
+    return Change(f"run it in {image.image}, which has glibc", "libc", image.image) if image else None
+
+
 def _other(case: Case) -> Change:
     """A fact that has no better value to name, such as the features of a processor."""
     return Change(f"use a machine without this limit: {case.soft.text}", case.soft.subject, "another")
@@ -240,6 +246,7 @@ _TELLERS: Final[dict[str, Callable[[Case], Change | None]]] = {
     "platform": _platform,
     "os": _os,
     "glibc": _glibc,
+    "libc": _libc,
 }
 
 

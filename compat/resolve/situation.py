@@ -104,6 +104,7 @@ class Situation:
         idle: GPUs that need not be served, with the reason.
         places: platform tags a plan may be for, with the bits that leaving the target's own place costs.
         nothing: bit of "there is no GPU", which only a CPU build satisfies.
+        musl_bit: bit of "the C library is musl"; 0 where it is another, or not known.
         flags: processor features, or ``None`` if not known.
         runtime: runtime asked for by option, ``cuda11.8``.
         unknowns: why no verdict is possible at all.
@@ -124,6 +125,7 @@ class Situation:
     os_bit: int = 0
     glibc: str = ""
     glibc_bit: int = 0
+    musl_bit: int = 0
     flags: frozenset[str] | None = None
     flags_bit: int = 0
     runtime: str = ""

@@ -208,6 +208,7 @@ FAULTY = [
     ("platform-unsupported", {"platform": "windows", "arch": "x86_64", "wishes": ["triton==3.0.0"]}),
     ("cpu-instructions-missing", {"cpu_flags": ["sse4_2"], "packages": {"tensorflow": "2.12.0"}, "arch": "x86_64"}),
     ("musl-libc", {"libc": "musl"}),
+    ("musl-libc", {"libc": "musl", "platform": "linux", "arch": "x86_64", "packages": {"torch": "2.9.1"}}),
     ("glibc-too-old", {"glibc": "2.17", "packages": {"torch": "2.6.0+cu126"}}),
     (
         "glibc-too-old",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import compat.joints.libc as joint
 from compat import versions
 from compat.findings import Fix
-from compat.joints import libc
 from compat.joints.verdict import Clash, any_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
@@ -71,13 +71,13 @@ class GlibcTooOld(Rule):
             return None
         this = f"this system has {have}"
         for name, specifier in wanted.items():
-            found = any_of(libc.verdict(row, have) for row in candidates(matrix, name, specifier))
+            found = any_of(joint.verdict(row, have) for row in candidates(matrix, name, specifier))
             if isinstance(found, Clash):
                 return Found(
                     detail=f"{found.why}; this system has {have}.", facts=facts, sources=cite(matrix, *found.rows)
                 )
         this = f"this system has {have}"
-        found_here = clashing(here, lambda part: libc.verdict(part.build, have), matrix, this=this, facts=facts)
+        found_here = clashing(here, lambda part: joint.verdict(part.build, have), matrix, this=this, facts=facts)
         floors = [item.label for item in here if any(part.build.glibc for part in item.parts)]
         return found_here or (Fits(f"glibc {have} is new enough for {floors[0]}") if floors else None)
 
@@ -128,13 +128,27 @@ class MuslLibc(Rule):
     remedy = Fix("Use a glibc base image, such as debian:12-slim or ubuntu:22.04.", ("FROM debian:12-slim",))
 
     def check(
-        self, libc: str, signals: Hearing, wishes: tuple[str, ...], gpus: tuple[Gpu, ...] | None = None
+        self,
+        libc: str,
+        matrix: Matrix,
+        signals: Hearing,
+        wanted: Mapping[str, str],
+        here: tuple[Here, ...],
+        gpus: tuple[Gpu, ...] | None = None,
     ) -> Outcome:
-        """The system uses musl (Alpine), and a framework has wheels for glibc only."""
+        """The system uses musl (Alpine), and a package that is asked for or installed has wheels for glibc only."""
         if libc != "musl":
             return None
-        needed = wishes or signals.harmful or gpus
-        return Found(detail="musl loads no glibc wheels.", facts=("libc",), severity="error" if needed else "warning")
+        for name, specifier in wanted.items():
+            asked = any_of(joint.verdict(row, "", is_musl=True) for row in candidates(matrix, name, specifier))
+            if isinstance(asked, Clash):
+                return Found(detail=f"{asked.why}.", facts=("libc",), sources=cite(matrix, *asked.rows))
+        this, facts = "this system has musl", ("libc",)
+        found = clashing(here, lambda part: joint.verdict(part.build, "", is_musl=True), matrix, this=this, facts=facts)
+        if found or (here and not signals.harmful):
+            return found
+        needed = signals.harmful or gpus
+        return Found(detail="musl loads no glibc wheels.", facts=facts, severity="error" if needed else "warning")
 
 
 RULES = family(MuslLibc, GlibcTooOld, LibstdcxxTooOld)
