@@ -10,7 +10,10 @@ import pytest
 from review import ask, commands_of
 
 from compat.errors import InputError
+from compat.facts import host
+from compat.matrix import matrix
 from compat.render.plan import answer as as_text
+from compat.resolve import resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -242,9 +245,18 @@ def test_an_extra_for_another_device_can_be_changed() -> None:
 
 
 @pytest.mark.parametrize("name", ["NVIDIA RTX 7090 Ultra", "some accelerator"])
-def test_a_gpu_of_no_known_name_is_unknown_and_not_absent(name: str, tmp_path: Path) -> None:
-    path = tmp_path / "host.json"
-    path.write_text(f'{{"gpus": ["{name}"], "driver": "580.65.06"}}')
+def test_a_gpu_of_no_known_name_is_unknown_and_not_absent(name: str) -> None:
+    found = resolve(("torch",), host(gpus=[name], driver="580.65.06"), matrix())
+    assert found.status == "unknown"
+    assert any(name in text for text in found.conditions)
+
+
+def test_a_detected_gpu_that_the_matrix_does_not_know_is_unknown_and_not_absent(tmp_path: Path) -> None:
+    name = "NVIDIA RTX 7090 Ultra"
+    path = tmp_path / "host.json"  # as a driver tells it: its name beside the number that the bus gives
+    path.write_text(
+        f'{{"gpus": [{{"name": "{name}", "vendor": "nvidia", "pci": "10de:fffe"}}], "driver": "580.65.06"}}'
+    )
     (reply,) = ask(f"envcheck resolve torch --host {path}")
     assert reply.answer.status == "unknown"
     assert any(name in text for text in reply.answer.conditions)

@@ -25,7 +25,7 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat import versions
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import hint
+from compat.reading.page import hint, label_of
 from compat.reading.systems import architecture, platform, spelling
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ _BEHIND = re.compile(r"\s*\((\d{3}\.\d{2,3}(?:\.\d{2})?)\)\s*$")
 _CUDA = re.compile(r"\bcuda(?: toolkit| version|-toolkit)?\s*[:=]?\s*v?(\d{1,2}\.\d+(?:\.\d+)?)", re.IGNORECASE)
 # A field of nvidia-smi's head that stands alone, in its own spelling: what the driver supports, no toolkit.
 _CEILING = re.compile(r"\s*\|?\s*CUDA Version: \d{1,2}\.\d{1,2}\s*\|?\s*")
+# The other fields of that head.
+_HEAD: Final = frozenset({"nvidia-smi", "driver version"})
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
 _KIND = re.compile(r"^(?:GPU|显卡)?\s*(?:型号|model)\s*:?\s*", re.IGNORECASE)
@@ -129,9 +131,12 @@ def _cuda(pair: Pair) -> Iterator[Claim]:
 
 
 def _is_ceiling(pair: Pair) -> bool:
-    """Whether a line is nvidia-smi's own; beside a cuDNN it belongs to a list of what is installed."""
+    """Whether a line is nvidia-smi's own; below a person's label or beside a cuDNN it is a person's."""
+    if not _CEILING.fullmatch(pair.page.text_at(pair.index)):
+        return False
+    above = label_of(pair.page.text_at(pair.index - 1).partition(":")[0])
     near = [pair.page.text_at(at).lower() for at in range(pair.index - 3, pair.index + 4)]
-    return _CEILING.fullmatch(pair.page.text_at(pair.index)) is not None and not any("cudnn" in text for text in near)
+    return above not in LABELS.keys() - _HEAD and not any("cudnn" in text for text in near)
 
 
 def _smi(value: str) -> Iterator[Claim]:
