@@ -399,4 +399,8 @@ FAULTY = [
         },
     ),
     ("rocm-version-mismatch", {"rocm": "7.0.0", "amdgpu": "6.0.5", "gpus": NAVI}),
+    (
+        "rocm-version-mismatch",
+        {"amdgpu": "6.1", "gpus": NAVI, "packages": {"jax-rocm7-plugin": "0.9.2.post1"}, "platform": "linux"},
+    ),
 ]

@@ -204,6 +204,10 @@ SOUND = [
         },
     ),
     ("rocm-version-mismatch", {"rocm": "7.0.0", "amdgpu": "30.10.1", "gpus": NAVI}),
+    (
+        "rocm-version-mismatch",
+        {"amdgpu": "6.2", "gpus": NAVI, "packages": {"jax-rocm7-plugin": "0.9.2.post1"}, "platform": "linux"},
+    ),
     # every neighbour of a fault that the catalogue names and that stood without one
     ("driver-vfio-bound", {"gpus": [card(driver="nvidia")]}),
     (

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
 from compat import versions
 from compat.findings import Fix
-from compat.joints.verdict import Clash, Unknown
+from compat.joints.verdict import FITS, Clash, Unknown
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
+from compat.rules.together import clashing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu
+    from compat.joints.build import Part
+    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
+    from compat.rules.together import Here
 
 
 from compat.rules.families.rocm import amd_cards
@@ -54,6 +59,7 @@ class RocmVersionMismatch(Rule):
         matrix: Matrix,
         signals: Hearing,
         installed: tuple[Installed, ...],
+        here: tuple[Here, ...],
         rocm: str | None = None,
         amdgpu: str | None = None,
         platform: str | None = None,
@@ -81,7 +87,19 @@ class RocmVersionMismatch(Rule):
         if not is_version(amdgpu):
             return None
         judged = [self._driver(one, fact, amdgpu or "", matrix) for one, fact in releases if is_version(one)]
+        if item is None:
+            judged.append(self._published(here, amdgpu or "", matrix))
         return min((answer for answer in judged if answer), key=_urgency, default=None)
+
+    @staticmethod
+    def _published(here: tuple[Here, ...], amdgpu: str, matrix: Matrix) -> Outcome:
+        """Any other installed package that was built for ROCm, such as a plug-in of JAX."""
+
+        def judge(part: Part) -> Verdict:
+            return joint.amdgpu(matrix, part.number, amdgpu) if part.kind == "rocm" else FITS
+
+        found = clashing(here, judge, matrix, this=f"amdgpu is {amdgpu}", facts=("amdgpu",))
+        return replace(found, severity="warning") if found else None
 
     @staticmethod
     def _of_windows() -> Outcome:
