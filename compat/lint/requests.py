@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.origins as origins
+import compat.lint.vendors as vendors
 from compat import versions
 from compat.findings import Evidence
 from compat.lint.finding import finding
@@ -13,10 +14,9 @@ from compat.lint.finding import finding
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from compat.findings import Finding, Severity
+    from compat.findings import Finding
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
-    from compat.matrix.rows import Build
 
 _LOCAL_CUDA: Final = re.compile(r"\+(cu\d+|rocm[\d.]+|cuda\d+.*)$")
 
@@ -346,70 +346,6 @@ def _wanted_cpu(item: Taken, names: set[str]) -> bool:
     return by_index or by_name or by_plugin
 
 
-def wrong_vendor(scene: Scene) -> Iterator[Finding]:
-    """wrong-vendor-build: a ROCm build on a CUDA base, or the other way round."""
-    for item in scene.shipped:
-        kind = re.match(r"cuda|rocm", item.build.runtime) if item.build else None
-        if item.build is None or _serves_several(item.build, scene) or item.step.branch:
-            continue  # an arm of an "if" is for one of several bases
-        if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
-            package = scene.matrix.package(item.request.name)
-            # a base of the other vendor may be there for its Python alone
-            level: Severity = "error" if package and package.kind == "framework" else "warning"
-            yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", level)
-    yield from _vendor_words(scene)
-    if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
-        yield finding(
-            "wrong-vendor-build",
-            scene,
-            scene.chain[0].line,
-            f"{scene.base.reference} is made for another vendor's GPUs than {devices(scene)}.",
-            severity="error",
-            fix="Start from an image of the GPU's vendor, or from a plain one.",
-            evidence=(Evidence("gpus", devices(scene), scene.machine.source("gpus")),),
-        )
-
-
-def _serves_several(build: Build, scene: Scene) -> bool:
-    """Whether one wheel carries the code of several runtimes (bitsandbytes): which counts is then open."""
-    alike = {
-        row.runtime
-        for row in scene.matrix.builds(build.package)
-        if (row.full_version, row.index, row.extras, row.distribution)
-        == (build.full_version, build.index, build.extras, build.distribution)
-        and set(row.platforms) & set(build.platforms)
-    }
-    return len(alike) > 1
-
-
-def _vendor_words(scene: Scene) -> Iterator[Finding]:
-    """A GPU index of the other vendor named in a command or setting that runs later."""
-    other = {"cuda": r"/whl/(?:nightly/)?rocm[\d.]+", "rocm": r"/whl/(?:nightly/)?cu\d{2,3}"}.get(scene.gpu)
-    if other is None:
-        return
-    for name, value in scene.stage.env.items():
-        if found := re.search(other, value):
-            line = scene.stage.env_lines.get(name, scene.stage.line)
-            yield _vendor(scene, line, f"{name} names {found.group()}")
-
-
-def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error") -> Finding:
-    """A build for another vendor's GPUs than the base is made for, or than the machine has."""
-    based = scene.base is not None and scene.base.kind == scene.gpu
-    base = scene.base.reference if scene.base else ""
-    where = f"on {base}" if based else f"and the GPU is {devices(scene)}"
-    evidence = (
-        () if based or scene.machine is None else (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
-    )
-    return finding("wrong-vendor-build", scene, line, f"{what}, {where}.", severity=severity, evidence=evidence)
-
-
-def devices(scene: Scene) -> str:
-    """The GPUs of the machine that the files are meant for, as a person calls them."""
-    gpus = scene.machine.gpus if scene.machine else None
-    return ", ".join(dict.fromkeys(gpu.name or gpu.target for gpu in gpus or ()))
-
-
 def _seen(item: Taken, scene: Scene) -> Evidence:
     return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
 
@@ -418,7 +354,7 @@ RULES: Final = (
     unmet,
     shadowed,
     cpu_by_accident,
-    wrong_vendor,
+    vendors.wrong_vendor,
     backend_by_device,
     half_installed,
     lifted,

@@ -114,8 +114,8 @@ def branch_ended(search: Search, soft: Soft) -> str:
 
 def _driver(case: Case) -> Change | None:
     """The lowest driver of the plan; on workstation GPUs, of which NVIDIA supports some, cuda-compat is named too."""
-    version, runtime = case.plan.driver.minimum, case.plan.runtime
-    is_windows = case.search.scale.is_windows(case.search.target.place)
+    version, runtime, target = case.plan.driver.minimum, case.plan.runtime, case.search.target
+    is_windows = case.search.scale.is_windows(target.place)
     side = " of Windows" if is_windows else ""
     if ended := branch_ended(case.search, case.soft):
         row = next((row for row in case.search.known.matrix.table("drivers") if row.branch == ended), None)
@@ -124,11 +124,10 @@ def _driver(case: Case) -> Change | None:
         return Change(text, "driver", newest) if newest else None
     if not version:
         return None
-    segments = {device.segment for device in case.search.target.devices if device.vendor == "nvidia"}
-    old = next((machine.driver for machine in case.search.target.machines if machine.bit & case.soft.bit), "")
-    package = compat_package(case.search.known.matrix, runtime.removeprefix("cuda"), old) if "cuda" in runtime else ""
+    fits = "cuda" in runtime and {one.segment for one in target.devices if one.vendor == "nvidia"} == {"workstation"}
+    old = next((machine.driver for machine in target.machines if machine.bit & case.soft.bit), "")
+    package = compat_package(case.search.known.matrix, runtime.removeprefix("cuda"), old) if fits else ""
     forward = f" (or, on a workstation that NVIDIA certifies for it, put {package} into the image)" if package else ""
-    forward = forward if segments == {"workstation"} else ""
     return Change(f"update the NVIDIA driver{side} to {version} or later{forward}", "driver", version)
 
 

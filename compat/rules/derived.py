@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.rules import stack, together
+import compat.rules.stack as stack
+import compat.rules.together as together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

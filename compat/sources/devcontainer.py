@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.sources import settings, shell
+from compat.sources import installers, settings, shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Command, Install, Request, Service, Stage
 
@@ -103,7 +103,7 @@ def _stage(document: Located, image: Located) -> Stage:
     for key in _LATER:
         for item in _scripts(document.get(key)):
             found = shell.commands(item.text, item.line)
-            installs += shell.installs(found)
+            installs += installers.installs(found)
             commands += (replace(command, build=False) for command in found)  # the device is there by then
     env = {name: item.text for name, item in _environment(document).items()}
     features = [Command(("feature", name), item.line, build=False) for name, item in _features(document)]

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass
-from compat.sources import files, heredocs, requirements, settings, shell
+from compat.sources import files, heredocs, installers, requirements, settings, shell
 from compat.sources.values import Ask, Command, Install, Stage
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
             draft.env |= pairs
             lines = dict.fromkeys(pairs, item.line) | _lines_of_pairs(item)
             for name, value in pairs.items():  # a command kept for later (TORCH_COMMAND='pip install ...') installs too
-                kept = shell.installs(shell.commands(value, lines[name])) if " install " in value else ()
+                kept = installers.installs(shell.commands(value, lines[name])) if " install " in value else ()
                 draft.installs += (replace(step, home=f"${name}") for step in kept)
             draft.env_lines |= lines
         case "RUN":
@@ -252,7 +252,7 @@ def _run(item: Instruction, draft: _Draft) -> None:
         draft.edits += files.edits([command])
         draft.clones |= files.cloned(command)
         away |= command.words[0] == "cd" and bool({*command.words[-1].split("/")} & draft.clones)
-        for step in shell.installs([command]):
+        for step in installers.installs([command]):
             known = replace(step, files=()) if away else _placed(_merged(step, draft), draft)
             draft.installs.append(settings.applied(known, values))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.sources import requirements, shell
+from compat.sources import installers, requirements
 from compat.sources.documents import read_yaml
 from compat.sources.values import Ask, Install, Stage
 
@@ -20,7 +20,7 @@ def read(text: str, file: str) -> Ask:
     """
     document = read_yaml(text, file)
     dependencies = document.get("dependencies")
-    requests = [found for item in dependencies.items() if (found := shell.conda_request(item.text, item.line))]
+    requests = [found for item in dependencies.items() if (found := installers.conda_request(item.text, item.line))]
     python = next((item.spec for item in requests if item.name == "python"), "")
     channels = tuple(item.text for item in document.get("channels").items())
     conda = Install(manager="conda", requests=tuple(requests), channels=channels, line=dependencies.line)

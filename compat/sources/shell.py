@@ -1,4 +1,4 @@
-"""Shell lines as install steps: enough of the shell to see which commands run, not what they compute.
+"""Shell lines as commands: enough of the shell to see which ones run, not what they compute.
 
 Words keep what a variable that nobody set would leave; command substitutions stay as written. Nothing is executed.
 """
@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from compat.names import normalise
-from compat.sources import conditions, requirements, settings
-from compat.sources.values import Command, Install, Request
+from compat.sources import conditions, installers
+from compat.sources.values import Command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from compat.sources.values import Action
 
 # Parts the lines of one continued command, where a newline would end it; a blank to every reader of words.
 CONTINUED: Final = "\r"
@@ -28,7 +25,6 @@ _BREAKS: Final = re.compile(r"&&|\|\||;;?&?|\|&?|(?<![<>])&(?!>)|\n")
 _FOLLOWS: Final = re.compile(r"[ )]*(..?)?", re.DOTALL)
 _WINDOW: Final = 4096  # characters between two words; a word that quotes or escapes change is not found, nor waited for
 _WORD_BEGINS: Final = frozenset(" \t\r\n;&|(")  # what a "#" or a subshell's bracket may follow
-_REDIRECTION: Final = re.compile(r"(?:\d*|&)(?:>>?|<)\S*")
 # Options of sudo and env whose value is a word of its own (sudo(8), env(1)).
 _VALUED: Final = frozenset({"-u", "--user", "-g", "--group", "-h", "--host", "-D", "--chdir"})
 _SKIP: Final = frozenset(
@@ -38,18 +34,6 @@ _ASKS: Final = re.compile(r"(?:^|\s)(?:el)?if(?=\s)")
 _ALTERNATIVES: Final = re.compile(r"(?:;;|\bin)\s*((?:[^\s;|()]{1,60}\s*\|\s*)+)\Z")
 _CONDITION: Final = frozenset({"if", "elif", "while", "until", "!"})
 _LEADS: Final = frozenset({"then", "do", "else", "{", "("})
-_PIP: Final = re.compile(r"(?:.*/)?pip(?:[23](?:\.\d+)?)?")
-_PYTHON: Final = re.compile(r"(?:.*/)?(?:python|pypy)(\d(?:\.\d+)?)?")
-_CONDA: Final = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
-_UV: Final = re.compile(r"(?:.*/)?uv")
-_PROJECT: Final = re.compile(r"(?:.*/)?(?:pipenv|poetry|pdm)")
-_SYSTEM_FOLDERS: Final = frozenset({"/usr/bin", "/usr/local/bin", "/bin"})
-_ACTIONS: Final[Mapping[str, Action]] = {
-    "install": "install",
-    "uninstall": "uninstall",
-    "wheel": "wheel",
-}
-_APT: Final = re.compile(r"(?:.*/)?(?:apt-get|apt|dnf|yum|microdnf|apk|zypper)")
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -305,7 +289,7 @@ def _unwrapped(words: list[str]) -> list[Command]:
     if re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh", words[0]) and len(words) > 2 and re.fullmatch(r"-\w*c", words[1]):
         return list(commands(words[2], line_of(words[2], 0)))
     home = ""
-    if words[1:2] == ["run"] and any(runner.fullmatch(words[0]) for runner in (_CONDA, _PROJECT, _UV)):
+    if words[1:2] == ["run"] and any(runner.fullmatch(words[0]) for runner in installers.RUNNERS):
         rest = words[2:]
         while rest and rest[0].startswith("-"):
             valued = rest[0] in {"-n", "--name", "-p", "--prefix", "--python", "--with", "--extra", "--group"}
@@ -357,137 +341,3 @@ def _separator(script: str, index: int, groups: list[bool]) -> int:
         return int(groups.pop())
     found = _BREAKS.match(script, index)
     return len(found.group()) if found else 0
-
-
-def installs(found: Sequence[Command]) -> tuple[Install, ...]:
-    """The install steps among commands."""
-    steps = ((_install(command), command) for command in found if command.build)
-    return tuple(
-        replace(settings.applied(step, dict(command.settings)), branch=command.branch, home=step.home or command.home)
-        for step, command in steps
-        if step is not None
-    )
-
-
-def _install(command: Command) -> Install | None:
-    """What a command installs, if it is one of an installer's; ``python -m pip`` and paths to pip count."""
-    words, python = _unredirected(command.words), ""
-    if not words:
-        return None
-    folder = words[0].rpartition("/")[0]
-    home = folder if folder not in _SYSTEM_FOLDERS else ""
-    if (named := _PYTHON.fullmatch(words[0])) and words[1:2] == ["-m"] and words[2:3] in (["pip"], ["uv"]):
-        python = named[1] or ""
-        words = words[2:]
-    python = python if "." in python else ""
-    if _UV.fullmatch(words[0]) and len(words) > 2:
-        return _uv(words[1:], command.line, python)
-    head, rest = words[0], words[1:]
-    for pattern, maker in ((_PIP, _pip), (_CONDA, _conda), (_APT, _apt), (_PROJECT, _project)):
-        if pattern.fullmatch(head):
-            step = maker(rest, command.line, python or _minor_in(head))
-            return replace(step, home=step.home or home) if step and pattern is _PIP else step
-    return None
-
-
-def _unredirected(words: Sequence[str]) -> list[str]:
-    """The words without what sends output elsewhere: ``2>&1``, ``>/dev/null``, ``> log``."""
-    kept, rest = [], iter(words)
-    for word in rest:
-        if not _REDIRECTION.fullmatch(word):
-            kept.append(word)
-        elif word[-1] in "<>":
-            next(rest, "")
-    return kept
-
-
-def _minor_in(program: str) -> str:
-    found = re.search(r"pip(3\.\d+)$", program)
-    return found[1] if found else ""
-
-
-def _pip(words: list[str], line: int, python: str) -> Install | None:
-    """The requests of ``pip install``, ``pip wheel`` and ``pip uninstall``."""
-    verb = next((word for word in words if word in _ACTIONS), "")
-    if not verb:
-        return None
-    step = requirements.from_words(words[words.index(verb) + 1 :], line, python=python)
-    return replace(step, action=_ACTIONS[verb])
-
-
-def _project(words: list[str], line: int, _python: str) -> Install | None:
-    """``pipenv install``, ``poetry add``, ``pdm add``: names with versions after ``==`` or ``@``."""
-    if words[:1] not in (["install"], ["add"]):
-        return None
-    named = [re.sub(r"@(?=\d)", "==", word) for word in words[1:] if not re.search(r"@[\^~>]", word)]
-    return requirements.from_words(named, line)
-
-
-def _uv(words: list[str], line: int, python: str) -> Install | None:
-    """The requests of uv's ways to install; ``sync`` takes files only."""
-    match words:
-        case ["pip", "uninstall", *rest]:
-            step = requirements.from_words(rest, line, manager="uv", python=python)
-            return replace(step, action="uninstall")
-        case ["pip", "install", *rest] | ["add", *rest]:
-            return requirements.from_words(rest, line, manager="uv", python=python)
-        case ["pip", "sync", *rest]:
-            files = [part for word in rest for part in ((word,) if word.startswith("-") else ("-r", word))]
-            return requirements.from_words(files, line, manager="uv", python=python)
-        case _:
-            return None
-
-
-def _conda(words: list[str], line: int, _python: str) -> Install | None:
-    """The requests of ``conda install``, ``create`` and ``update``, with channels and environment files."""
-    if words[:1] == ["env"]:
-        words = words[1:]
-    if not words or words[0] not in {"install", "create", "update", "remove", "uninstall"}:
-        return None
-    action: Action = "uninstall" if words[0] in {"remove", "uninstall"} else "install"
-    channels, requests, files, rest, home = [], [], [], words[1:], ""
-    while rest:
-        word = rest.pop(0)
-        if word in {"-c", "--channel", "-n", "--name", "-p", "--prefix", "-f", "--file", "--override-channels"}:
-            value = rest.pop(0) if rest and word != "--override-channels" else ""
-            channels += [value] if word in {"-c", "--channel"} else []
-            home = value if word in {"-n", "--name", "-p", "--prefix"} else home
-            files += [value] if word in {"-f", "--file"} else []
-        elif word.startswith("--file="):
-            files.append(word.partition("=")[2])
-        elif not word.startswith("-") and (found := conda_request(word, line)):
-            requests.append(found)
-    return Install(
-        manager="conda", requests=tuple(requests), channels=tuple(channels), files=tuple(files), line=line, home=home,
-        action=action,
-    )  # fmt: skip
-
-
-def conda_request(text: str, line: int) -> Request | None:
-    """A conda match specification as a request: ``pytorch::pytorch=1.12`` -> ``pytorch==1.12.*``."""
-    found = re.fullmatch(r"(?:([\w./:-]+)::)?([\w.-]+)\s*(.*)", text.strip().strip("'\""))
-    if found is None:
-        return None
-    channel, name, spec = found[1] or "", found[2], found[3].strip()
-    if found := re.fullmatch(r"=?\s*=\s*([\w.+!]+(?:\.\*)?)(?:=(\S+))?", spec):
-        version = found[1]
-        loose = not spec.startswith("==") and not found[2] and not version.endswith(".*")
-        spec = f"=={version}{'.*' if loose else ''}"
-    elif found := re.match(r"\d[\w.+!*]*", spec):  # "numpy 1.21 py310_0": a bare version is exact, a build may follow
-        spec = f"=={found.group()}"
-    return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line, channel=channel)
-
-
-def _apt(words: list[str], line: int, _python: str) -> Install | None:
-    """The packages of apt, apk, dnf and zypper."""
-    if not {"install", "add", "in"} & set(words):
-        return None
-    start = next(index for index, word in enumerate(words) if word in {"install", "add", "in"})
-    names = [word for word in words[start + 1 :] if not word.startswith("-")]
-    requests = tuple(_package(name, line) for name in names)
-    return Install(manager="apt", requests=requests, line=line)
-
-
-def _package(text: str, line: int) -> Request:
-    name, _, version = text.partition("=")
-    return Request(name=name.partition(":")[0].lower(), spec=f"=={version}" if version else "", line=line)

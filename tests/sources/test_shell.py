@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.sources import shell
+from compat.sources import installers, shell
 
 BASH = shutil.which("bash") or ""
 needs_bash = pytest.mark.skipif(not BASH, reason="bash is not installed")
 
 
 def steps(script):
-    return shell.installs(shell.commands(script, 1))
+    return installers.installs(shell.commands(script, 1))
 
 
 def asked(script):
@@ -279,12 +279,12 @@ def test_further_indexes_come_from_variables_where_the_command_names_none():
     ],
 )
 def test_match_specifications_of_conda(text, expected):
-    assert shell.conda_request(text, 1).text == expected
+    assert installers.conda_request(text, 1).text == expected
 
 
 @pytest.mark.parametrize("text", ["", "=1.0", "!!"])
 def test_what_is_no_match_specification(text):
-    assert shell.conda_request(text, 1) is None
+    assert installers.conda_request(text, 1) is None
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,7 @@ def test_what_uv_syncs_are_files():
 
 
 def test_what_runs_when_the_container_starts_installs_nothing_into_the_image():
-    assert shell.installs(shell.commands("pip install a", 1, build=False)) == ()
+    assert installers.installs(shell.commands("pip install a", 1, build=False)) == ()
 
 
 def test_each_command_has_the_line_it_starts_on():
