@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.fixes.plans as plans
 from compat import versions
-from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall
+from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
@@ -113,13 +113,17 @@ def code_for_gpu(subject: Subject) -> Fix | None:
         text = f"CUDA {last} is the last with code for {targets[0]}: take a toolkit and builds of that, or the CPU."
         return Fix(text, changes=(Toolkit(last),))
     if extension or subject.framework_name() == "torch":
-        return _compiled(targets[0], number, extension or "the package that failed", "")
+        return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
     return None
 
 
-def _compiled(target: str, number: str, what: str, why: str) -> Fix:
-    """A package compiled again with the GPU's number in the list."""
-    return Fix(f"Compile {what} again for {target}{why}.", (f'export TORCH_CUDA_ARCH_LIST="{number}"',))
+def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") -> Fix:
+    """A package compiled again with the GPU's number in the list; by a command where its ``name`` is known."""
+    text = f"Compile {what} again for {target}{why}."
+    if not name:
+        return Fix(text, (f'export TORCH_CUDA_ARCH_LIST="{number}"',))
+    again = Install(packages=(Package(name=name),), again=True, compile=True)
+    return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), again))
 
 
 def _dropped(target: str, subject: Subject) -> str:

@@ -37,6 +37,12 @@ def _urgency(answer: Outcome) -> int:
     return [Found, Unsure, Fits].index(type(answer))
 
 
+def _newer_driver(lowest: str = "") -> Fix:
+    """A kernel driver that the ROCm release accepts, or a build for one that accepts the driver."""
+    least = f" to {lowest} or newer" if lowest else ""
+    return Fix(f"Upgrade the amdgpu driver{least}, or install a build for an older ROCm.")
+
+
 class RocmVersionMismatch(Rule):
     """ROCm user space and kernel driver, or two ROCm copies, are too far apart.
 
@@ -99,7 +105,7 @@ class RocmVersionMismatch(Rule):
             return joint.amdgpu(matrix, part.number, amdgpu) if part.kind == "rocm" else FITS
 
         found = clashing(here, judge, matrix, this=f"amdgpu is {amdgpu}", facts=("amdgpu",))
-        return replace(found, severity="warning") if found else None
+        return replace(found, severity="warning", fix=_newer_driver()) if found else None
 
     @staticmethod
     def _of_windows() -> Outcome:
@@ -127,7 +133,8 @@ class RocmVersionMismatch(Rule):
         match found:
             case Clash():
                 detail, sources = f"{found.why}; amdgpu is {amdgpu}.", cite(matrix, *found.rows)
-                return Found(detail=detail, facts=("amdgpu", fact), sources=sources, severity="warning")
+                fix = _newer_driver(found.wants.removeprefix(">="))
+                return Found(detail=detail, facts=("amdgpu", fact), sources=sources, severity="warning", fix=fix)
             case Unknown():
                 return Unsure(found.why) if found.rows and len(getattr(found.rows[0], "drivers", ())) == 2 else None
             case _:
