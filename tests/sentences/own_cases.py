@@ -30,6 +30,3 @@ RESOLVE = [
         {"driver": "450.80.02", "gpus": [{"name": "NVIDIA GeForce RTX 2080", "vendor": "nvidia", "target": "sm_75"}]},
     ),
 ]
-
-# Codes whose rule is on its way.
-PENDING: set[str] = set()
