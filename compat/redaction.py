@@ -36,7 +36,7 @@ _KEY: Final = pattern(r"(?<![\w/.\-])[0-9a-fA-F]{40,128}(?![\w.\-])")
 # Folders of the system, below which no part is a person's name; a name in a home folder is taken out elsewhere.
 _SYSTEM: Final = pattern(
     r"usr|opt|etc|s?bin|lib(?:32|64)?|var|run|dev|proc|sys|boot|root|home|Users|snap|nix|gnu|tmp|srv|app|workspace|"
-    r"Library|System|Applications|\(user\)|"
+    r"Library|System|Applications|Windows|\(user\)|"
 )
 # Folders of shared disks between the root and a person's own.
 _SHARED: Final = pattern(

@@ -187,7 +187,7 @@ def _runtimes(left: Part, right: Part) -> str:
 # --- one environment ---
 
 
-def verdict(matrix: Matrix, left: Part, right: Part, world: Environment) -> Verdict:
+def verdict(matrix: Matrix, left: Part, right: Part, world: Environment, *, third: bool = True) -> Verdict:
     """Whether two builds go together where they would be installed.
 
     Args:
@@ -195,12 +195,18 @@ def verdict(matrix: Matrix, left: Part, right: Part, world: Environment) -> Verd
         left: one build.
         right: the other.
         world: place and Python, as far as known; extras count for both.
+        third: whether what both require of third packages counts.
     """
     found: list[Verdict] = []
     if not runtimes_go(matrix, left, right):
         parted = Objection("runtime", "runtime", left.runtime, right.runtime)
-        found.append(_judged(parted, left, right, world))
-    found += [_judged(one, left, right, world) for one in objections(left, right)]
+        elsewhere = [one for one in (left, right) if world.place and not is_at(one.build, world.place)]
+        found.append(
+            Unknown(f"the matrix has no {elsewhere[0].label} for {world.place}", (elsewhere[0].build,))
+            if elsewhere
+            else _judged(parted, left, right, world)
+        )
+    found += [_judged(one, left, right, world) for one in objections(left, right) if third or one.kind != "shared"]
     return all_of(found)
 
 
@@ -245,7 +251,8 @@ def of_runtime(matrix: Matrix, given: Release) -> tuple[Part, ...]:
     found, wanted = builds.release(matrix, given.name, given.version), given.runtime
     if not wanted:
         return tuple(one for one in found if one.vendor != "cpu") or found
-    return tuple(one for one in found if f"{one.runtime}.".startswith(f"{wanted}.") or one.kind == wanted) or found
+    fits = (one for one in found if f"{one.runtime}.".startswith((".", f"{wanted}.")) or one.kind == wanted)
+    return tuple(fits) or found
 
 
 def parts(matrix: Matrix, given: Release, world: Environment) -> tuple[Part, ...]:
@@ -269,7 +276,27 @@ def _names(matrix: Matrix, asker: Release, other: Release) -> bool:
     )
 
 
-def releases(matrix: Matrix, left: Release, right: Release, world: Environment) -> Verdict:
+def _asking(matrix: Matrix, left: Release, right: Release, world: Environment, *, sole: bool) -> tuple[Part, ...]:
+    """The builds that the first release may be, by what they require of the second.
+
+    A requirement of an extra alone does not bind where the release requires the same package without the extra. A GPU
+    plug-in that nothing else requires (``sole``) is loaded by the release, with the extra or without it.
+    """
+    ours, row = parts(matrix, left, world), matrix.package(right.name)
+    name = row.name if row else normalise(right.name)
+    naming = tuple(one for one in ours if name in one.lines)
+    if not naming or not all(one.build.extras for one in naming):
+        return ours
+    every = builds.release(matrix, left.name, left.version)
+    plain = tuple(one for one in every if name in one.lines and not one.build.extras)
+    plain = tuple(one for one in plain if is_at(one.build, world.place)) or plain
+    plugin = sole and any(one.vendor for one in parts(matrix, right, world))
+    return plain or (naming if plugin else ours)
+
+
+def releases(
+    matrix: Matrix, left: Release, right: Release, world: Environment, *, third: bool = True, sole: bool = False
+) -> Verdict:
     """Whether two releases go together: some build of one with some build of the other.
 
     Args:
@@ -277,11 +304,13 @@ def releases(matrix: Matrix, left: Release, right: Release, world: Environment) 
         left: one release.
         right: the other.
         world: where they are installed, as far as known.
+        third: whether what both require of third packages counts.
+        sole: nothing but the first requires the second, of all that is installed.
 
     Returns:
         Fits if some pair of builds does; a clash if none does and no reason is only inferred; else not known.
     """
-    ours, theirs = parts(matrix, left, world), parts(matrix, right, world)
+    ours, theirs = _asking(matrix, left, right, world, sole=sole), parts(matrix, right, world)
     if tied(matrix, left, right):  # what has no rows of its own still has the version that is required of it
         ours, theirs = (
             ours or (builds.without_rows(left.name, left.version),),
@@ -294,7 +323,7 @@ def releases(matrix: Matrix, left: Release, right: Release, world: Environment) 
     pairs = list(product(ours, theirs))
     near = [(one, other) for one, other in pairs if runtimes_go(matrix, one, other)]
     near = near or sorted(pairs, key=lambda pair: apart(pair[0].runtime, pair[1].runtime))[:1]
-    return all_of([*stated, any_of(verdict(matrix, one, other, world) for one, other in near)])
+    return all_of([*stated, any_of(verdict(matrix, one, other, world, third=third) for one, other in near)])
 
 
 def _stated(asker: Release, other: Release, rows: Iterable[Part], world: Environment) -> Iterator[Verdict]:

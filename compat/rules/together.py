@@ -6,6 +6,7 @@ other; no list says which packages belong together.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -123,9 +124,15 @@ def pairs(host: Host, matrix: Matrix) -> tuple[Pair, ...]:
     tied = [(left, right) for left in all_ for right in _required(left, all_, matrix)]
     both = [each for each in combinations(known, 2) if not {each, each[::-1]} & {*tied}]
     apart = [(left, right) for left, right in both if matrix.package(left.name) is not matrix.package(right.name)]
+    askers = Counter(right.name for _, right in tied)
+
+    def judged(left: Release, right: Release) -> Verdict:
+        """Third packages are left out: each is judged itself, by the version that is installed."""
+        return joint.releases(matrix, left, right, ours, third=False, sole=askers[right.name] == 1)
+
     return (
-        *(Pair(left, right, joint.releases(matrix, left, right, ours)) for left, right in tied),
-        *(Pair(left, right, joint.releases(matrix, left, right, ours), tied=False) for left, right in apart),
+        *(Pair(left, right, judged(left, right)) for left, right in tied),
+        *(Pair(left, right, judged(left, right), tied=False) for left, right in apart),
     )
 
 

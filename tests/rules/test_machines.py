@@ -19,6 +19,7 @@ BROKEN = {
     "dgx-fabric-stopped": "fabric-manager-down",
     "driver-library-mismatch": "driver-library-mismatch",
     "forward-compat-container": "forward-compat-conflict",
+    "garbage-driver": "driver-library-faulty",
     "gpu-lost": "gpu-xid-fatal",
     "gpu-without-driver": "no-driver",
     "intel-arc": "device-permission",

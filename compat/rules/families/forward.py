@@ -37,7 +37,7 @@ def _lines(gpu: Gpu, matrix: Matrix) -> set[bool]:
 
 
 def _products(gpu: Gpu, matrix: Matrix) -> tuple[Product, ...]:
-    return tuple(find_gpu(matrix, gpu.name or gpu.pci)) if gpu.name or gpu.pci else ()
+    return next((tuple(found) for text in (gpu.name, gpu.pci) if text and (found := find_gpu(matrix, text))), ())
 
 
 class ForwardCompatConflict(Rule):

@@ -106,6 +106,9 @@ class PlatformUnsupported(Rule):
             facts=cited,
             published=True,
         )
+        heard = signals.pointing("platform-unsupported")
+        if heard and heard.signal.candidates[0] != "platform-unsupported":
+            found = None  # compiled here, perhaps: the message's first cause is likelier
         return (
             self._macos(os, installed, signals)
             or self._wheel(world.place, cited, signals)
