@@ -279,8 +279,8 @@ def _names(matrix: Matrix, asker: Release, other: Release) -> bool:
 def _asking(matrix: Matrix, left: Release, right: Release, world: Environment, *, sole: bool) -> tuple[Part, ...]:
     """The builds that the first release may be, by what they require of the second.
 
-    A requirement of an extra alone does not bind where the release requires the same package without the extra. A GPU
-    plug-in that nothing else requires (``sole``) is loaded by the release, with the extra or without it.
+    A requirement of an extra alone does not bind where the release requires the same package without the extra. What
+    nothing else requires (``sole``) counts as brought by the extra where only extras make the release compute on a GPU.
     """
     ours, row = parts(matrix, left, world), matrix.package(right.name)
     name = row.name if row else normalise(right.name)
@@ -290,7 +290,7 @@ def _asking(matrix: Matrix, left: Release, right: Release, world: Environment, *
     every = builds.release(matrix, left.name, left.version)
     plain = tuple(one for one in every if name in one.lines and not one.build.extras)
     plain = tuple(one for one in plain if is_at(one.build, world.place)) or plain
-    plugin = sole and any(one.vendor for one in parts(matrix, right, world))
+    plugin = sole and all(one.vendor == "cpu" for one in every if not one.build.extras)
     return plain or (naming if plugin else ours)
 
 
