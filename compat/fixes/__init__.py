@@ -92,12 +92,12 @@ def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Repor
         return replace(fix, checked=False, unchecked="the finding rests on a message, which facts do not tell again")
     if finding.code in _codes(now):
         return replace(fix, checked=False, unchecked="by the facts it would still be found")
-    if new := _codes(now, "error") - _codes(before):
+    if new := {one.code for one in now.findings if one.severity == "error"} - {one.code for one in before.findings}:
         return replace(fix, checked=False, unchecked=f"{', '.join(sorted(new))} would be found then")
     return replace(fix, checked=True)
 
 
-def _codes(report: Report, severity: str = "") -> set[str]:
-    """Codes of a report's findings, with those told under another; of one severity, or of all but information."""
+def _codes(report: Report) -> set[str]:
+    """Codes of a report's findings but information, with those told under another."""
     every = (one for root in report.findings for one in (root, *root.consequences))
-    return {one.code for one in every if (one.severity == severity if severity else one.severity != "info")}
+    return {one.code for one in every if one.severity != "info"}
