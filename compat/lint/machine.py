@@ -50,7 +50,8 @@ def judged(scene: Scene) -> Iterator[Finding]:
             if item.build:
                 yield from _unserved(item, scene)
             yield from (one for one in _build(item, Host(seen), scene) if (one.place, one.code) not in said)
-    yield from (one for one in _base(Host(seen), scene) if (one.place, one.code) not in said)
+    brought = [one for item in scene.env if item.base and item.build for one in _build(item, Host(seen), scene)]
+    yield from (one for one in (*brought, *_base(Host(seen), scene)) if (one.place, one.code) not in said)
 
 
 def _unbuilt(scene: Scene) -> Iterator[Taken]:

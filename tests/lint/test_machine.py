@@ -57,6 +57,10 @@ TABLE = [
     (SLIM + "RUN pip install 'jax[cuda12]==0.6.2'\n", {"gpus": ("A100",)}, []),
     (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu\n", {"gpus": ("A100",)}, [("cpu-only-build", 3)]),
     (SLIM + f"RUN pip install torch==2.6.0 --index-url {PYTORCH}/cpu\n", {}, []),
+    # what a framework's image brings is judged as what a step installs
+    ("FROM pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime\nUSER 1000\n", {"gpus": ("RTX 5090",)},
+     [("arch-too-new-for-build", 1)]),
+    ("FROM pytorch/pytorch:2.0.1-cuda11.7-cudnn8-runtime\nUSER 1000\n", {"gpus": ("A100",)}, []),
     # what is replaced later, or is not shipped, is not judged
     (SLIM + "RUN pip install torch==2.6.0\nRUN pip install torch==2.8.0\n", {"gpus": ("RTX 5090",)}, []),
     ("FROM python:3.12-slim-trixie AS old\nRUN pip install torch==2.6.0\n" + SLIM, {"gpus": ("RTX 5090",)}, []),
