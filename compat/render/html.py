@@ -1,58 +1,109 @@
-"""A page that stands alone: no script, no outside resource, every value escaped."""
+"""A page that stands alone: it loads nothing, and every value in it is escaped."""
 
 from __future__ import annotations
 
-import html
-from typing import TYPE_CHECKING, Final
+import base64
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from compat.render.ink import one_line
-from compat.render.text import NOTHING, UNCHECKED, summary_of, unchecked_of, value_of
+from compat.render.text import parts, unchecked_of, value_of, verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from compat.facts import Host
     from compat.findings import Finding, Report
 
-_STYLE: Final = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1c2430}"
-    "section{border-left:.3rem solid #999;padding:.2rem 1rem;margin:1.5rem 0}.error{border-color:#c0392b}"
-    ".warning{border-color:#d68910}.info{border-color:#2874a6}pre{background:#f2f4f7;padding:.7rem;overflow:auto}"
-    "td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}small{color:#667}"
-)
+_FOLDER: Final = Path(__file__).parent / "page"
+_WORDS: Final = {"error": "Error:", "warning": "Warning:", "info": "Note:"}
 
-
-def escape(text: str) -> str:
-    """Text without marks of HTML, without control characters and without those that turn the reading direction."""
-    return html.escape(one_line(text))
+# Which facts belong to which layer of the stack, by the labels of :func:`compat.render.text.parts`.
+_LAYERS: Final = {
+    "system": ("os", "kernel", "arch", "glibc", "libc", "libstdcxx", "secure_boot", "cpu", "cpu_flags"),
+    "where": ("container", "image", "image_env"),
+    "GPU": ("gpus", "device_nodes", "device_nodes_denied", "device_groups", "groups"),
+    "driver": ("driver", "driver_library", "driver_cuda", "driver_branch", "nvml", "cuda_init", "modules", "amdgpu"),
+    "toolkit": ("cuda_toolkit", "cuda_toolkits", "rocm", "rocm_installs", "hip", "cudnn", "nccl", "libraries"),
+    "Python": ("python", "python_environment", "packages", "builds", "package_requires", "duplicate_packages"),
+    "engine": ("engine", "engine_status", "gpu_runtime", "container_toolkit", "cdi_devices"),
+}
 
 
 def report(found: Report, host: Host) -> str:
     """The report as one HTML document.
 
-    It loads nothing and runs nothing, so it may be opened from an untrusted build's artifacts, also without a network.
+    Its policy lets it load nothing and run only its own copy button, so it may be opened from an untrusted build's
+    artifacts, also without a network.
     """
-    body = [f"<h1>envcheck</h1><p>{escape(summary_of(host))}</p>"]
-    body += [_finding(finding) for finding in found.findings] or [f"<p>{NOTHING if found.checked else UNCHECKED}</p>"]
-    body.append(_list("What fits", list(found.fine)))
-    body.append(_list("Not checked", unchecked_of(found)))
-    head = f'<meta charset="utf-8"><title>envcheck report</title><style>{_STYLE}</style>'
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>'
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
-
-def _finding(finding: Finding) -> str:
-    """A finding as a section: what, why, the evidence as a table, what to type."""
-    rows = "".join(
-        f"<tr><th>{escape(item.fact)}</th><td>{escape(value_of(item.value))}</td><td><small>{escape(item.source)}</small></td></tr>"
-        for item in finding.evidence
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=lambda value: value if isinstance(value, Markup) else _told(value),
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    commands = f"<pre>{chr(10).join(map(escape, finding.fix.commands))}</pre>" if finding.fix.commands else ""
-    return (
-        f'<section class="{finding.severity}"><h2>{escape(finding.title)}</h2><p>{escape(finding.detail)}</p>'
-        f"<table>{rows}</table><p>{escape(finding.fix.text)}</p>{commands}"
-        f"<small>{escape(finding.code)} ({finding.confidence}) {escape('; '.join(finding.sources))}</small></section>"
-    )
+    files = {"style": "report.css", "script": "report.js"}
+    own = {name: Markup((_FOLDER / file).read_text()) for name, file in files.items()}  # noqa: S704 - our own files
+    hashes = {f"{name}_hash": _hash(text) for name, text in own.items()}
+    return environment.get_template("report.html.j2").render(**own, **hashes, **_context(found, host))
 
 
-def _list(title: str, items: list[str]) -> str:
-    """A titled list, or nothing where it would be empty."""
-    lines = "".join(f"<li>{escape(item)}</li>" for item in items)
-    return f"<h2>{title}</h2><ul>{lines}</ul>" if items else ""
+def _context(found: Report, host: Host) -> dict[str, Any]:
+    """What the template says of a report."""
+    return {
+        "verdict": verdict(found),
+        "layers": list(_layers(found, host)),
+        "findings": [_finding(finding) for finding in found.findings],
+        "questions": found.questions,
+        "fine": found.fine,
+        "unchecked": unchecked_of(found, verbose=False),
+    }
+
+
+def _told(value: Any) -> Any:
+    """A value of the outside without control characters and without those that turn the reading direction."""
+    return "\n".join(map(one_line, value.split("\n"))) if isinstance(value, str) else value
+
+
+def _hash(text: str) -> str:
+    """The source expression of Content Security Policy 3 that allows one inline text."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _layers(found: Report, host: Host) -> Iterable[dict[str, str]]:
+    """The stack from the system up, each layer with the error that speaks of its facts."""
+    for name, text in parts(host).items():
+        blamed = [finding.title for finding in found.findings if finding.severity == "error" and _speaks(finding, name)]
+        yield {"name": name, "text": text, "broken": f"Error: {blamed[0]}" if blamed else ""}
+
+
+def _speaks(finding: Finding, layer: str) -> bool:
+    """Whether a fact of this layer is among those that a finding rests on; an entry's name follows a dot."""
+    return any(item.fact.partition(".")[0] in _LAYERS.get(layer, ()) for item in finding.evidence)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """A finding with its values as text."""
+    return {
+        "severity": finding.severity,
+        "word": _WORDS[finding.severity],
+        "title": finding.title,
+        "place": f"{finding.place.file}:{finding.place.line}" if finding.place else "",
+        "detail": finding.detail,
+        "fix": finding.fix.text,
+        "commands": "\n".join(map(one_line, finding.fix.commands)),
+        "unchecked": finding.fix.unchecked,
+        "consequences": [f"{item.title} ({item.code})" for item in finding.consequences],
+        "code": finding.code,
+        "confidence": finding.confidence,
+        "evidence": [
+            {"fact": item.fact, "value": value_of(item.value), "source": item.source} for item in finding.evidence
+        ],
+        "sources": finding.sources,
+    }

@@ -137,7 +137,12 @@ def _unchecked(found: Report, pen: Ink, *, verbose: bool) -> list[str]:
 
 def machine(host: Host, pen: Ink) -> list[str]:
     """The machine in a few lines: only what is known, and what is known to be absent."""
-    parts = {
+    return [f"  {pen('dim', label.ljust(8))} {one_line(text)}" for label, text in parts(host).items()]
+
+
+def parts(host: Host) -> dict[str, str]:
+    """The layers of a machine that are known, or known to be absent, by their labels."""
+    told = {
         "system": _join(host.os_name or host.os, host.kernel and f"kernel {host.kernel}", host.arch, _libc(host)),
         "where": host.container and f"inside a {host.container} container",
         "GPU": ", ".join(_devices(host)),
@@ -146,7 +151,7 @@ def machine(host: Host, pen: Ink) -> list[str]:
         "Python": _python(host),
         "engine": _join(host.engine, host.engine_status, host.gpu_runtime and f"GPUs by {host.gpu_runtime}"),
     }
-    return [f"  {pen('dim', label.ljust(8))} {one_line(text)}" for label, text in parts.items() if text]
+    return {label: text for label, text in told.items() if text}
 
 
 def _join(*words: str | None) -> str:
@@ -249,14 +254,19 @@ def _hints(found: Report, host: Host) -> list[str]:
 
 
 def _closing(found: Report, pen: Ink) -> str:
-    """One line that says what it amounts to; that nothing was found is no praise where nothing could be checked."""
-    errors, warnings = found.count("error"), found.count("warning")
-    if not errors and not warnings:
-        unsure = f" {sum(len(item.names) for item in found.unchecked)} could not be checked." if found.unchecked else ""
-        return pen("green", NOTHING) + unsure if found.checked else pen("yellow", UNCHECKED)
-    parts = [_number(errors, "error")] * bool(errors) + [_number(warnings, "warning")] * bool(warnings)
+    """The verdict with what to ask next."""
     codes = [finding.code for finding in found.findings if finding.severity != "info"]
-    return pen("bold", ", ".join(parts) + ".") + pen("dim", f"  More: envcheck explain {codes[0]}")
+    if codes:
+        return pen("bold", verdict(found) + ".") + pen("dim", f"  More: envcheck explain {codes[0]}")
+    unsure = f" {sum(len(item.names) for item in found.unchecked)} could not be checked." if found.unchecked else ""
+    return pen("green", NOTHING) + unsure if found.checked else pen("yellow", UNCHECKED)
+
+
+def verdict(found: Report) -> str:
+    """What a report amounts to; that nothing was found is no praise where nothing could be checked."""
+    counts = [(found.count("error"), "error"), (found.count("warning"), "warning")]
+    told = ", ".join(_number(count, noun) for count, noun in counts if count)
+    return told or (NOTHING if found.checked else UNCHECKED)
 
 
 def _number(count: int, noun: str) -> str:
