@@ -62,7 +62,7 @@ def _context(found: Report, host: Host) -> dict[str, Any]:
         "findings": [_finding(finding) for finding in found.findings],
         "questions": found.questions,
         "fine": found.fine,
-        "unchecked": unchecked_of(found, verbose=False),
+        "unchecked": unchecked_of(found),
     }
 
 
