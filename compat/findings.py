@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from compat.changes import Change
 
 Severity = Literal["error", "warning", "info"]
-Threshold = Literal["error", "warning", "info", "never"]
+Threshold = Literal["certain", "error", "warning", "info", "never"]
 Confidence = Literal["certain", "likely", "possible"]
 
 RANK: Final = {"error": 0, "warning": 1, "info": 2}
@@ -161,12 +161,39 @@ class Report:
         return bool(self.findings or self.fine or self.judged) and not self.unanswered
 
     def fails(self, threshold: Threshold) -> bool:
-        """Whether a finding reaches ``--fail-on``."""
+        """Whether a finding reaches ``--fail-on``; ``certain`` stands for an error that is certain."""
+        if threshold == "certain":
+            return any(finding.severity == "error" and finding.confidence == "certain" for finding in self.findings)
         return threshold != "never" and any(finding.at_least(threshold) for finding in self.findings)
 
     def exit_code(self, threshold: Threshold) -> int:
         """1 if a finding reaches ``--fail-on``, else 3 where nothing relevant was checked, else 0."""
         return 1 if self.fails(threshold) else 0 if self.checked else 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """Who says it, and when, so that answers of many machines can be merged.
+
+    Attributes:
+        version: release of envcheck.
+        matrix: digest of the matrix.
+        seconds: time of the answer, in seconds since 1970.
+        node: name of the machine, where one was given.
+    """
+
+    version: str
+    matrix: str
+    seconds: int
+    node: str = ""
+
+    def plain(self) -> dict[str, str]:
+        """The same in JSON, the time in UTC by ISO 8601."""
+        from time import gmtime, strftime
+
+        node = {"node": self.node} if self.node else {}
+        at = strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(self.seconds))
+        return {**node, "checked_at": at, "version": self.version, "matrix": self.matrix}
 
 
 def ranked(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -114,6 +114,7 @@ def doctor() -> Schema:
         "questions": {"type": "array", "items": shape(findings.Ask)},
     }
     required = [name for name in body if name != "questions"]
+    body |= dict.fromkeys(("node", "checked_at", "version", "matrix"), _TEXT)
     return {"type": "object", "properties": body, "required": required, "$defs": {"finding": finding()}}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -132,8 +133,14 @@ def _toml(text: str, name: str) -> Any:
         raise InputError(f"neither JSON nor valid TOML: {error}", where=name) from None
 
 
+# The folder takes no new file, or another file system's file is mounted there: a container's /dev/termination-log.
+_IN_PLACE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
+
+
 def write_atomically(name: str, text: str) -> None:
     """Write a file so that it is whole or not there: to a temporary neighbour, then renamed over it.
+
+    A file that may be written but not replaced is written in place.
 
     Raises:
         InputError: if its folder does not exist or cannot be written to.
@@ -146,7 +153,12 @@ def write_atomically(name: str, text: str) -> None:
             raise InputError("is a folder", where=f"--output {name}", expected="a file name")
         if not path.parent.is_dir():
             raise InputError(f"folder {path.parent} does not exist", where=f"--output {name}", hint="make it first")
-        _replace(path, text)
+        try:
+            _replace(path, text)
+        except OSError as error:
+            if error.errno not in _IN_PLACE or not path.is_file():
+                raise
+            path.write_text(text, "utf-8", "replace")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", where=f"--output {name}") from None
     except ValueError:

@@ -13,6 +13,7 @@ from compat.matrix import overlays
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compat.findings import Stamp
     from compat.matrix import Matrix
     from compat.matrix.diff import Change
 
@@ -24,6 +25,16 @@ def load(files: Sequence[str] | None = None) -> Matrix:
         InputErrors: listing every fault of the files laid over it.
     """
     return overlays.load((Path(name) for name in files or ()), os.environ)
+
+
+def stamp(matrix: Matrix, node: str = "") -> Stamp:
+    """Who answers, from which matrix, and when."""
+    from time import time
+
+    from compat import __version__
+    from compat.findings import Stamp
+
+    return Stamp(version=__version__, matrix=matrix.digest, seconds=int(time()), node=node)
 
 
 def check(files: Sequence[str]) -> tuple[Path, ...]:

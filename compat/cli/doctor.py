@@ -8,7 +8,7 @@ import typer
 from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
 from compat.lazy import dataclass
-from compat.render import REPORT_FORMATS
+from compat.render import NODE_FORMATS, REPORT_FORMATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Verdicts:
         Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
     ] = None
     fail_on: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
+        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: certain (error), error, warning, info, never.")
     ] = "error"
     require: Annotated[
         Texts, typer.Option(metavar="WHAT", help="Fail unless gpu, driver, framework, ... were checked and are there.")
@@ -66,6 +66,7 @@ def command(
         ),
     ] = None,
     *,
+    node: Annotated[str, typer.Option("--node", metavar="NAME", help="Name of this machine in the answer.")] = "",
     script: Annotated[
         bool, typer.Option("--script", help="Print the checked steps as a script to review, instead of the report.")
     ] = False,
@@ -76,7 +77,7 @@ def command(
     patient: Patient,
     verdicts: Verdicts,
     wishing: WishOptions,
-    speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
+    speech: Annotated[Speech, Formats(*REPORT_FORMATS, *NODE_FORMATS)],
     detail: Detail,
     knowledge: Knowledge,
 ) -> int:
@@ -87,10 +88,12 @@ def command(
     Example: envcheck doctor --report issue.md --format markdown
 
     Example: envcheck doctor --require gpu,driver --expect-gpus 8
+
+    Example: envcheck doctor --format jsonl --node n7
     """
     from compat import render
     from compat.app.doctor import Question, examine
-    from compat.app.knowledge import load
+    from compat.app.knowledge import load, stamp
     from compat.cli.progress import waiting
 
     threshold, matrix = level(verdicts.fail_on), load(knowledge.matrix)
@@ -109,6 +112,14 @@ def command(
         speech.say(steps(found, machine))
         return found.exit_code(threshold)
     speech.say(
-        render.report(found, machine, speech.format, colored=speech.colored, verbose=detail.verbose, quiet=speech.quiet)
+        render.report(
+            found,
+            machine,
+            speech.format,
+            colored=speech.colored,
+            verbose=detail.verbose,
+            quiet=speech.quiet,
+            stamp=stamp(matrix, node),
+        )
     )
     return found.exit_code(threshold)

@@ -220,11 +220,11 @@ def level(text: str) -> "Threshold":
         InputError: if it is none.
     """
     match text:
-        case "error" | "warning" | "info" | "never":
+        case "certain" | "error" | "warning" | "info" | "never":
             return text
         case _:
             raise InputError(
-                f"level {text!r} is not known", where="--fail-on", expected="error, warning, info or never"
+                f"level {text!r} is not known", where="--fail-on", expected="certain, error, warning, info or never"
             )
 
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from compat.facts import Host
-    from compat.findings import Report
+    from compat.findings import Report, Stamp
 
 # Formats of a report of findings.
 REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "github", "gitlab")
+# Formats of a report about a machine, for the engines of a cluster.
+NODE_FORMATS: Final = ("jsonl", "line", "prometheus", "nfd")
 
 
 def report(
@@ -21,8 +23,9 @@ def report(
     title: str = "envcheck doctor",
     verbose: bool = False,
     quiet: bool = False,
+    stamp: Stamp | None = None,
 ) -> str:
-    """A report in one of :data:`REPORT_FORMATS`; only the renderer that speaks is imported.
+    """A report in one of :data:`REPORT_FORMATS` or :data:`NODE_FORMATS`; only the renderer that speaks is imported.
 
     Args:
         found: findings, worst first, with what fits and what was not checked.
@@ -32,19 +35,36 @@ def report(
         title: the command that found it, as the first line of the text.
         verbose: whether the text tells all evidence and sources too.
         quiet: whether the text tells findings alone.
+        stamp: who says it, and when; JSON shows it, and Prometheus needs it.
     """
     if format == "text":
         from compat.render import ink, text
 
         return text.report(found, host, title=title, pen=ink.ink(colored=colored), verbose=verbose, quiet=quiet)
+    if format in {"json", "jsonl"}:
+        from compat.render import document
+
+        encode = document.encode if format == "json" else document.encode_line
+        return encode(document.report(found, host, stamp))
+    if format == "prometheus" and stamp:
+        from compat.render import monitoring
+
+        return monitoring.prometheus(found, host, stamp)
     return _WRITERS[format](found, host)
 
 
-def _json(found: Report, host: Host) -> str:
-    """For programs: the whole ``envcheck.doctor/1`` document."""
-    from compat.render import document
+def _line(found: Report, _host: Host) -> str:
+    """For a reason, a condition or a termination message."""
+    from compat.render import monitoring
 
-    return document.encode(document.report(found, host))
+    return monitoring.line(found)
+
+
+def _nfd(found: Report, host: Host) -> str:
+    """For Node Feature Discovery."""
+    from compat.render import monitoring
+
+    return monitoring.nfd(found, host)
 
 
 def _markdown(found: Report, host: Host) -> str:
@@ -90,7 +110,8 @@ def _github(found: Report, _host: Host) -> str:
 
 
 _WRITERS: Final = {
-    "json": _json,
+    "line": _line,
+    "nfd": _nfd,
     "markdown": _markdown,
     "sarif": _sarif,
     "junit": _junit,

@@ -9,19 +9,20 @@ from compat import facts, findings
 
 if TYPE_CHECKING:
     from compat.facts import Host
-    from compat.findings import Report
+    from compat.findings import Report, Stamp
 
 DOCTOR: Final = "envcheck.doctor/1"
 
 
-def report(found: Report, host: Host) -> dict[str, Any]:
-    """The ``envcheck.doctor/1`` document.
+def report(found: Report, host: Host, stamp: Stamp | None = None) -> dict[str, Any]:
+    """The ``envcheck.doctor/1`` document, with who says it and when if that is given.
 
     ``findings[0]`` is the root cause. ``facts`` has the shape of ``envcheck.host/1``: given back with ``--host`` it
     is judged again.
     """
     return {
         "schema": DOCTOR,
+        **(stamp.plain() if stamp else {}),
         "summary": {"errors": found.count("error"), "warnings": found.count("warning"), "ok": found.ok},
         "findings": [_shareable(findings.plain(finding)) for finding in found.findings],
         "fine": list(found.fine),
@@ -40,3 +41,8 @@ def _shareable(finding: dict[str, Any]) -> dict[str, Any]:
 def encode(document: Any) -> str:
     """JSON as it is printed: indented by two blanks, keys in the order given, text unescaped (UTF-8 is assumed)."""
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def encode_line(document: Any) -> str:
+    """The same on one line, for JSON lines."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -146,7 +146,7 @@ BAD = [
     (["resolve", "torch", "--gpu", "A100", "--driver", "new"], "driver 'new'"),
     (["resolve", "torch", "--host", "/nonexistent.json"], "No such file"),
     (["doctor", "--host", "a", "--report", "b"], "two machines"),
-    (["doctor", "--fail-on", "bad"], "error, warning, info or never"),
+    (["doctor", "--fail-on", "bad"], "certain, error, warning, info or never"),
     (["doctor", "--log", "/nonexistent"], "No such file"),
     (["dockerfile"], "nothing was asked for"),
     (["dockerfile", "--framework", "torch", "--cpu", "--builder", "x"], "buildkit or classic"),
