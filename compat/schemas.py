@@ -128,7 +128,9 @@ def inspect() -> Schema:
     counts: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
     group = _object_of({"targets": _TEXTS, "count": {"type": "integer"}})
     more: dict[str, Schema] = {
-        "form": {"enum": ["", "elf", "pe", "cubin", "ptx", "fatbin", "hsaco", "bundle", "kpack", "archive", "name"]},
+        "form": {
+            "enum": ["", "elf", "pe", "macho", "cubin", "ptx", "fatbin", "hsaco", "bundle", "kpack", "archive", "name"]
+        },
         "images": counts,
         "binaries": {"type": "array", "items": group},
         "isa": _KINDS["tables"],

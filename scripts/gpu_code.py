@@ -28,7 +28,7 @@ from compat.versions import release
 
 _GPU_LIBRARY = re.compile(
     r"(?:lib)?(?:cu(?!rl|ps)|nv|nccl|amd(?!64)|hip|roc|rccl|miopen|opencl|torch|c10|tensorflow|sycl|ze_|ur_|ascend|paddle)"
-    r"[\w-]*(?:\.so\b|\.dll$)",
+    r"[\w-]*(?:\.so\b|\.dll$)|(?:Metal\w*|OpenCL)$",
     re.IGNORECASE,
 )
 """Names of libraries of a GPU's runtime, and of the frameworks that bring one."""

@@ -29,11 +29,12 @@ import wheel_runtime  # noqa: E402 - found through the line above
 from gpu_code import targets_of  # noqa: E402
 from observed_file import read  # noqa: E402
 from simple_index import write_whole  # noqa: E402
+from wheel_facts import platforms  # noqa: E402
 
 from compat.matrix import canonical, matrix, store  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 Row = dict[str, Any]
 
@@ -89,12 +90,22 @@ def _measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
     releases = read(options.matrix / "observed" / f"{canonicalize_name(name)}.json")["releases"]
     return {
         version: {
-            platform: facts
+            platform: facts | _floor(platform, facts.get("file", ""), release.get("wheels", ()))
             for platform, facts in release.get("carried", {}).items()
             if options.mixed or "stray" not in facts
         }
         for version, release in releases.items()
     }
+
+
+def _floor(platform: str, file: str, wheels: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """The ``floor`` of the file that was read, where the release has wheels of several floors for its platform.
+
+    They may differ in what they carry: XGBoost's wheels for glibc 2.17 have no GPU code, those for 2.28 have.
+    """
+    floors = {place.partition(" ")[2] for group in wheels for place in group["for"] if place.split()[0] == platform}
+    own = [place for place in platforms(file) if place.split()[0] == platform] if len(floors) > 1 else []
+    return {"floor": own[0].partition(" ")[2]} if own else {}
 
 
 def _split(row: Row, measured: dict[str, Any], source: str) -> Iterator[Row]:
@@ -119,6 +130,8 @@ def _split(row: Row, measured: dict[str, Any], source: str) -> Iterator[Row]:
 
 def _told(row: Row, carried: dict[str, Any], source: str) -> Row:
     """The row with what was measured in a wheel of it: its targets, and that its runtime was seen."""
+    if row.get("glibc", "") != carried.get("floor", row.get("glibc", "")):
+        return row  # what was read is another wheel
     told = _with_targets(_with_runtime(row, carried), carried, guessed=row["how"] == "inferred")
     confirmed = row.get("kernels") == "-" == targets_of(carried, row["runtime"]) and source not in row["source"].split()
     if told == row and not confirmed:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from index_pages import File
     from simple_index import Index
 
-PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64")
-"""Platforms of GPU builds."""
+PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macosx_arm64", "macosx_x86_64")
+"""Platforms whose wheels are looked into."""
 _ARCH_LIST = re.compile(rb"(?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?)(?: (?:sm_\d{2,3}[af]?|compute_\d{2,3}[af]?))+\0")
 
 
@@ -32,7 +32,7 @@ def measure(
     """Facts of one wheel per platform: ``{"linux_x86_64": {"cuda", "cudnn", "targets", "file"}}``.
 
     With ``deep`` the GPU code is read where no member tells the targets; then also ``stray``: targets of a few kernels
-    only, which do not make the build run on that device. Windows is read only then: its members tell no targets. What
+    only, which do not make the build run on that device. Windows and macOS are read only then: no member tells. What
     is in ``old`` of a wheel that is still there is not read again, as a published file does not change.
 
     Raises:

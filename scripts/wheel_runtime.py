@@ -18,7 +18,7 @@ from compat.kernels.linkage import implied
 from compat.matrix import matrix
 
 _OF_A_DEVICE = ("cuda", "rocm")
-_ASKED = ("cudart", "cublas", "libcuda.", "nvcuda", "amdhip", "opencl", "_cuda", "sycl")
+_ASKED = ("cudart", "cublas", "libcuda.", "nvcuda", "amdhip", "opencl", "_cuda", "sycl", "metal")
 """Parts of the names of libraries that only a GPU build asks for."""
 
 
@@ -40,6 +40,8 @@ def major(carried: dict[str, Any]) -> str:
     found = implied(libraries)
     if told := next((f"{kind}{found[kind]}" for kind in _OF_A_DEVICE if kind in found), ""):
         return told
+    if any(name.startswith("Metal") for name in libraries):
+        return "metal"
     majors = {runtime.partition(".")[0] for runtime in _by_ptx().get(carried.get("ptx_isa", ""), ())}
     return majors.pop() if len(majors) == 1 else ""
 
@@ -47,9 +49,7 @@ def major(carried: dict[str, Any]) -> str:
 def without_gpu(carried: dict[str, Any]) -> bool:
     """Whether all objects of a wheel were read, and none has GPU code or asks for a GPU's libraries."""
     named = f"{carried.get('needs', '')} {carried.get('bundles', '')}".lower()
-    asks = any(
-        word in named for word in ("cudart", "cublas", "libcuda.", "nvcuda", "amdhip", "opencl", "_cuda", "sycl")
-    )
+    asks = any(word in named for word in _ASKED)
     return bool(carried.get("deep")) and carried.get("targets") == "-" and not asks and not carried.get("opencl")
 
 

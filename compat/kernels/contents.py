@@ -19,6 +19,7 @@ import compat.kernels.elf as elf
 import compat.kernels.fatbin as fatbin
 import compat.kernels.kpack as kpack
 import compat.kernels.linkage as linkage
+import compat.kernels.macho as macho
 import compat.kernels.pe as pe
 import compat.kernels.symbols as symbols
 from compat.kernels.values import Code, ordered
@@ -174,6 +175,13 @@ def _pe(window: Window, path: str, tally: _Tally) -> Code:
     return tally.code(path, "pe", linkage=links, python_tag=linkage.python_tag(PurePosixPath(path).name))
 
 
+def _macho(window: Window, path: str, tally: _Tally) -> Code:
+    """A macOS library, extension module or program: what it loads tells whether it uses Metal."""
+    file = macho.read(window)
+    links = linkage.Linkage(needed=file.needed, machine=file.machine)
+    return tally.code(path, "macho", linkage=links, python_tag=linkage.python_tag(PurePosixPath(path).name))
+
+
 def _fatbin(window: Window, path: str, tally: _Tally) -> Code:
     """Bare containers, as ``nvcc -fatbin`` writes them and torch's inductor keeps them."""
     tally.add(fatbin.binaries(window, tally.problems))
@@ -195,6 +203,8 @@ def _kpack(window: Window, path: str, tally: _Tally) -> Code:
 _READERS: Final[dict[bytes, Callable[[Window, str, _Tally], Code]]] = {
     elf.MAGIC: _elf,
     pe.MAGIC: _pe,
+    macho.MAGIC: _macho,
+    macho.FAT: _macho,
     fatbin.MAGIC: _fatbin,
     bundle.MAGIC: _bundle,
     bundle.COMPRESSED: _bundle,

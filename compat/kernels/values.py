@@ -29,7 +29,8 @@ class Code:
 
     Attributes:
         path: where it is, relative to what was inspected; members of archives in brackets: ``lib.a(kernel.o)``.
-        form: ``elf``, ``pe``, ``cubin``, ``ptx``, ``fatbin``, ``hsaco``, ``bundle``, ``kpack``, ``archive``, ``name``.
+        form: ``elf``, ``pe``, ``macho``, ``cubin``, ``ptx``, ``fatbin``, ``hsaco``, ``bundle``, ``kpack``, ``archive``,
+            ``name``.
         images: target (``sm_90a``, ``compute_90``, ``lto_80``, ``gfx90a:xnack-``) -> number of images for it.
         binaries: targets of a fat binary or bundle -> number of fat binaries with just these.
         isa: PTX target -> ISA versions of its images, ascending (``{"compute_90": ("8.7",)}``).

@@ -25,7 +25,19 @@ def release(**targets):
 def row(versions, platforms="linux_x86_64", runtime="cuda12.8", source="s", how="documented", **more):
     more = {key: value for key, value in more.items() if value}
     cells = {"versions": versions, "runtime": runtime, "platforms": platforms, **more}
-    order = ["versions", "runtime", "index", "python", "platforms", "kernels", "distribution", "source", "how", "note"]
+    order = [
+        "versions",
+        "runtime",
+        "index",
+        "python",
+        "platforms",
+        "glibc",
+        "kernels",
+        "distribution",
+        "source",
+        "how",
+        "note",
+    ]
     cells |= {"source": source, "how": how}
     return "{ " + ", ".join(f'{key} = "{cells[key]}"' for key in order if key in cells) + " }"
 
@@ -162,6 +174,14 @@ def test_rows_of_another_distribution_are_told_by_its_own_wheels(laid):
         row("1.0", distribution="demo-cu12", kernels="sm_80", source="s gpu-code"),
         row("1.0"),
     ]
+
+
+@pytest.mark.parametrize(("glibc", "after"), [("2.17", {}), ("2.28", {"kernels": "sm_80", "source": "s gpu-code"})])
+def test_of_wheels_for_several_floors_only_the_one_that_was_read_is_told(laid, glibc, after):
+    file = "demo-1.0-py3-none-manylinux_2_28_x86_64.whl"
+    read = release(linux_x86_64={"targets": "sm_80", "file": file})
+    releases = {"1.0": read | {"wheels": [{"for": {"linux_x86_64 2.17": "3"}}, {"for": {"linux_x86_64 2.28": "3"}}]}}
+    assert laid([row("1.0", glibc=glibc)], releases) == [row("1.0", glibc=glibc, **after)]
 
 
 def test_a_second_time_changes_nothing_and_comments_stay_above_their_row(laid):
