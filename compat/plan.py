@@ -85,6 +85,7 @@ class BaseImage:
         python: minor version of the Python that it or its distribution offers; empty if none.
         python_from: ``image`` (already there), ``distribution`` (apt or dnf), ``uv`` (standalone build).
         why: reason for this flavour.
+        how: how it is known that the tag is published; ``inferred`` follows from the names of its siblings.
     """
 
     image: str
@@ -94,6 +95,7 @@ class BaseImage:
     python_from: str = "distribution"
     why: str = ""
     source: str = ""
+    how: How = "measured"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,19 @@ def by_name(package: str) -> str:
     return package.partition("=")[0]
 
 
+def further(source: str) -> list[str]:
+    """Read one more repository of apt; the plain systems have no certificates for its address."""
+    return (
+        [
+            "apt-get install --yes --no-install-recommends ca-certificates",
+            f"echo {shell(source)} > /etc/apt/sources.list.d/vendor.list",
+            "apt-get update",
+        ]
+        if source
+        else []
+    )
+
+
 class Commands:
     """Commands for one image.
 
@@ -47,8 +60,10 @@ class Commands:
         self._settings, self._uv, self._forget = settings, uses_uv, forget_vendor
         self._buildkit = settings.builder == "buildkit"
 
-    def apt_install(self, packages: Sequence[str]) -> list[str]:
+    def apt_install(self, packages: Sequence[str], source: str = "") -> list[str]:
         """Install packages of Debian or Ubuntu from the chosen mirror, leaving no package lists in the layer.
+
+        ``source`` is a line of apt for a vendor's repository, whose key is there already.
 
         The official images delete what apt keeps in its own folder of packages (``/etc/apt/apt.conf.d/docker-clean``):
         a cache that outlives the build needs another folder. apt takes a relative one from its cache folder.
@@ -60,6 +75,7 @@ class Commands:
             *([forget] if self._forget else []),
             f'find /etc/apt {files} -exec sed -i -E "s#https?://[^/ ]+#${{APT_MIRROR:-&}}#" {{}} +',
             "apt-get update",
+            *further(source),
             BREAK.join(
                 [f"apt-get install --yes --no-install-recommends{kept}", *map(shell, sorted(packages, key=by_name))]
             ),

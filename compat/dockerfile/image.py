@@ -136,6 +136,8 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
         "needs_uv": uses_uv or base.python_from == "uv",
         "interpreter": _interpreter(plan, base),
         "forget_vendor": _forgets_vendor(base, loose),
+        "source": system.vendor_source(plan, base),
+        "key": system.INTEL_KEY,
     }
 
 
@@ -153,7 +155,9 @@ def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
         "reasons": [steps.reason(step, plan) for step in installs],
         "constraints": steps.constraints(plan),
         "requirements": tuple(dict.fromkeys((*plan.asked, *settings.requirements))),
-        "install_packages": _install(commands, base, system.pinned(plan, base) + loose),
+        "install_packages": _install(
+            commands, base, system.pinned(plan, base) + loose, system.vendor_source(plan, base)
+        ),
         "compile_packages": (compilers := system.compilers(plan, base)),
         "install_compilers": _install(commands, base, compilers),
         "arch_lists": _arch_lists(plan, settings),
@@ -206,11 +210,11 @@ def _file_mount(source: str, target: str) -> list[str]:
     return [f"type=bind,source={source},target={target}"] if source else []
 
 
-def _install(commands: Commands, base: BaseImage, packages: list[str]) -> list[str]:
+def _install(commands: Commands, base: BaseImage, packages: list[str], source: str = "") -> list[str]:
     """The distribution's own way to install packages."""
     if not packages:
         return []
-    return commands.apt_install(packages) if system.manager(base) == "apt" else commands.dnf_install(packages)
+    return commands.apt_install(packages, source) if system.manager(base) == "apt" else commands.dnf_install(packages)
 
 
 def _uses_uv(plan: Plan, base: BaseImage, settings: Settings) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import compat.dockerfile.steps as steps
 import compat.dockerfile.system as system
-from compat.dockerfile.commands import BREAK, Commands, by_name
+from compat.dockerfile.commands import BREAK, Commands, by_name, further
 from compat.dockerfile.quoting import shell
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ class PlainCommands(Commands):
         super().__init__(settings, uses_uv=uses_uv, forget_vendor=forget_vendor)
         self._buildkit = False  # no cache mounts: what a manager keeps is deleted, or never written
 
-    def apt_install(self, packages: Sequence[str]) -> list[str]:
+    def apt_install(self, packages: Sequence[str], source: str = "") -> list[str]:
         """Install packages of Debian or Ubuntu, leaving no lists in the layer."""
         forget = "rm -f /etc/apt/sources.list.d/cuda*.list /etc/apt/sources.list.d/nvidia*.list"
         words = ["apt-get install --yes --no-install-recommends", *map(shell, sorted(packages, key=by_name))]
-        lines = [*([forget] if self._forget else []), "apt-get update", *_filled(words)]
+        lines = [*([forget] if self._forget else []), "apt-get update", *further(source), *_filled(words)]
         return [*lines, "rm -rf /var/lib/apt/lists/*"]
 
     def installed(self, words: Sequence[str], *, held: bool) -> str:
@@ -119,7 +119,8 @@ def _system(
     """What the distribution provides, the environment, the user."""
     pip = [] if known["uses_uv"] else system.venv(plan, base)
     if packages := [*known["packages"], *pip]:
-        yield from commands.apt_install(packages) if known["manager"] == "apt" else commands.dnf_install(packages)
+        apt = known["manager"] == "apt"
+        yield from commands.apt_install(packages, known["source"]) if apt else commands.dnf_install(packages)
     if base.python_from == "uv":
         seed = "" if known["uses_uv"] else " --seed"
         yield f"UV_PYTHON_INSTALL_DIR=/opt/python uv venv --no-cache{seed} --python {plan.python} /opt/venv"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,7 +32,15 @@ _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
     "paddlepaddle": {"apt": "libgomp1", "dnf": "libgomp"},
     "paddlepaddle-gpu": {"apt": "libgomp1", "dnf": "libgomp"},
 }
+# Where the key of Intel's repository lies in the image.
+INTEL_KEY: Final = "/etc/apt/keyrings/intel-graphics.asc"
 _SERVERS: Final = frozenset({"vllm", "sglang"})
+_INTEL: Final = ("libze1", "libze-intel-gpu1")
+# The Level Zero loader and the driver behind it, which the wheels for XPUs open and do not carry: Intel's own packages
+# for these Ubuntus, and later Ubuntu's own (PyTorch's .ci/docker/common/install_xpu.sh; Ubuntu's policy for updates of
+# the Intel graphics stack). Debian 13 has the loader without the driver.
+_INTEL_SUITES: Final[Mapping[str, str]] = {"ubuntu22.04": "jammy", "ubuntu24.04": "noble"}
+_INTEL_OWN: Final = ("ubuntu26.04",)
 _VENDOR: Final = re.compile(r"(cuda|libcu|libnv|libnccl|libnpp|tensorrt|nsight).*")
 
 
@@ -65,10 +74,31 @@ def loose(plan: Plan, base: BaseImage, settings: Settings) -> list[str]:
     """Packages that carry no version: libraries the wheels need, a compiler where asked, the person's own."""
     tool = manager(base)
     found = [_LIBRARIES[build.name][tool] for build in plan.builds if tool and build.name in _LIBRARIES]
+    if plan.runtime.startswith("xpu"):
+        found += _INTEL
     if settings.compiler:
         found += {"apt": ["gcc", "libc6-dev"], "dnf": ["gcc"]}.get(tool, [])
         found += _headers(plan, base, tool)
     return sorted({*found, *settings.apt})
+
+
+def vendor_source(plan: Plan, base: BaseImage) -> str:
+    """The line of apt for Intel's repository, where an image for XPUs needs it; its key lies in :data:`INTEL_KEY`.
+
+    Raises:
+        InputError: for a system for which no packages of Intel's compute runtime are known.
+    """
+    if not plan.runtime.startswith("xpu") or base.os in _INTEL_OWN:
+        return ""
+    if base.os not in _INTEL_SUITES:
+        raise InputError(
+            f"no packages of Intel's compute runtime are known for {base.os or 'an unnamed system'}",
+            where="base_image.os",
+            expected=", ".join([*_INTEL_SUITES, *_INTEL_OWN]),
+            hint="without them no Intel GPU is seen; resolve with --os ubuntu24.04",
+        )
+    where = f"https://repositories.intel.com/gpu/ubuntu {_INTEL_SUITES[base.os]} unified"
+    return f"deb [arch=amd64 signed-by={INTEL_KEY}] {where}"
 
 
 def compiles_at_run_time(plan: Plan) -> bool:

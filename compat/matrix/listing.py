@@ -221,7 +221,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
         "Operating systems",
         "system: os, glibc, GLIBCXX: libstdcxx, python3: python, packaged: pythons, manager, image, end of life: eol",
     ),
-    "pythons": _of("pythons", "Pythons for images", "python, standalone build: standalone"),
+    "pythons": _of("pythons", "Pythons for images", "python, standalone build: standalone, early"),
     "commands": _of("commands", "Commands per distribution", "deed, system, commands"),
     "cudnn": _of("cudnn", "cuDNN releases", "version, CUDA: cuda, from: first_cc, driver: driver_linux, date"),
     "nccl": _of("nccl", "NCCL releases", "version, CUDA: cuda"),

@@ -133,7 +133,7 @@ def _other_pythons(search: Search, found: Assignment, bits: int) -> Iterator[str
         if python != found.footing.python:
             is_there = system is not None and python in {system.python, *system.pythons}
             named = f"is not the python3 of {image.os}" if is_there and image else "would be a standalone build"
-            yield f"{python}: {named if image else 'lost to the newest that a distribution has as its own'}"
+            yield f"{python}: {named if image else 'lost to the newest that most packages serve'}"
 
 
 def conditions(
@@ -168,6 +168,8 @@ def conditions(
     yield from _newer_inferred(search, found)
     yield from _newer_forward(search, found)
     image = found.footing.image
+    if image is not None and image.how == "inferred":
+        yield f"the tag {image.image} was not seen: it follows from how its siblings are named"
     if image is not None and image.python_from == "uv":
         lacks = f"{image.os} packages no final release of it"
         yield f"Python {found.footing.python} comes as a standalone build, since {lacks}"

@@ -5,8 +5,8 @@ cuDNN where they need it); wheels that bundle CUDA get a base image, which bring
 their user space and get the plain system; CPU builds get a Python image.
 
 Among images that serve, the order is: still rebuilt; made for this purpose; Python from the image or its
-distribution rather than a standalone build; the familiar distribution; newest Python; newest system; newest CUDA
-patch; the tag.
+distribution rather than a standalone build; a Python that most packages serve; the familiar distribution; newest
+Python; newest system; a tag that was seen; newest CUDA patch; the tag. This order is the same for all vendors.
 
 A plain system is always among the candidates for builds that bring their own libraries. It is what makes a GeForce
 host on an older driver branch solvable: NVIDIA's own images from 12.5 on name no GeForce brand in the condition that
@@ -84,10 +84,12 @@ RANKS: Final = (
     "images that are still rebuilt",
     "an image made for this runtime",
     "the Python of the image or its distribution",
+    "a Python that most packages serve",
     "the familiar distribution",
     "the newest Python",
     "the newest system",
     "the system by name",
+    "a tag that was seen",
     "the newest patch of the runtime",
     "the tag by name",
 )
@@ -142,8 +144,7 @@ class Images:
         if not need.place.startswith("linux"):
             asked = self._target.python
             pythons = [text for text in self._pythons(need) if text == asked or not text.startswith("2.")]
-            settled = [text for text in pythons if text in self._settled]
-            yield from (Footing(python, None, FITS) for python in (settled or pythons)[:1])
+            yield from (Footing(python, None, FITS) for python in sorted(pythons, key=self._is_early)[:1])
             return
         if need not in self._known.standing:
             ranked = sorted(self._candidates(need, self._pythons(need)), key=lambda pair: pair[0])
@@ -192,12 +193,15 @@ class Images:
                 python_from=source,
                 why=why,
                 source=self._known.matrix.cite(row),
+                how=row.how,
             )
             rank = (
                 _STATUS[row.status],
                 purpose,
                 _PYTHON_FROM[source] + self._is_secondary(source, python, system),
+                self._is_early(python),
                 *_os_rank(row.os, python),
+                row.how == "inferred",
                 _newest_first(row.cuda or row.rocm or "0"),
                 reference,
             )
@@ -206,8 +210,8 @@ class Images:
     def _python(self, row: Image, system: System | None, pythons: tuple[str, ...]) -> tuple[str, str]:
         """The Python an image runs, and where it comes from: the image, its distribution, or a standalone build.
 
-        A standalone one is the newest that some distribution has as its own: newer ones lack wheels of much else. Both
-        are empty where the image has none of the Pythons and no standalone build of them is published.
+        A standalone one is the newest that most packages serve. Both are empty where the image has none of the Pythons
+        and no standalone build of them is published.
         """
         if row.python in pythons:
             return row.python, "image"
@@ -218,8 +222,7 @@ class Images:
         if packaged:
             return packaged[0], "distribution"
         alone = [text for text in pythons if self._interpreters.get(text, not self._interpreters)]
-        settled = [text for text in alone if text in self._settled]
-        return next(iter(settled or alone), ""), "uv" if alone else ""
+        return next(iter(sorted(alone, key=self._is_early)), ""), "uv" if alone else ""
 
     def is_ready(self, python: str) -> bool:
         """Whether an image can install into a Python at all; a matrix that lists none is taken at its word."""
@@ -231,9 +234,12 @@ class Images:
         return {row.python: row.standalone for row in self._known.matrix.table("pythons")}
 
     @cached_property
-    def _settled(self) -> frozenset[str]:
-        """Pythons that some distribution has as its own."""
-        return frozenset(self._any_python())
+    def _early(self) -> frozenset[str]:
+        return frozenset(row.python for row in self._known.matrix.table("pythons") if row.early)
+
+    def _is_early(self, python: str) -> bool:
+        """Whether many packages have no wheels for a Python yet."""
+        return python in self._early
 
     @staticmethod
     def _is_secondary(source: str, python: str, system: System | None) -> int:

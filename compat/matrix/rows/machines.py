@@ -81,10 +81,12 @@ class Interpreter(Row):
         python: ``3.11``, free-threaded ``3.13t``.
         standalone: whether uv brings a final release of it to any Linux with glibc, on x86_64 and aarch64; the others
             have to come from an image or its distribution.
+        early: whether fewer than nine in ten packages of the matrix have wheels for it in their newest release.
     """
 
     python: str
     standalone: bool = False
+    early: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
