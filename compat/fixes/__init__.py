@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import applied
 from compat.commands import place_of, suited, typed
-from compat.fixes import containers, libraries, packages, toolkits
+from compat.findings import Fix
+from compat.fixes import containers, drivers, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from compat.facts import Host
-    from compat.findings import Finding, Fix, Report
+    from compat.findings import Finding, Report
     from compat.rules.case import Case
 
 _BLANK: Final = re.compile(r"<[a-z][^<>\n]*>")  # what a person would have to fill in: no command
@@ -29,6 +30,7 @@ _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer 
 _MOST: Final = 3  # findings that get a fix of their own; those below are told with the rule's
 
 _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    **drivers.FIXES,
     **packages.FIXES,
     **libraries.FIXES,
     **toolkits.FIXES,
@@ -46,17 +48,26 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
     """
     said = [one for one in report.findings if one.severity != "info"] or list(report.findings)
     chosen = {id(one) for one in said[:_MOST]}
-    findings = tuple(
-        _mended(one, case, judge) if id(one) in chosen else replace(one, fix=_general(one.fix, case.host))
-        for one in report.findings
-    )
-    return replace(report, findings=findings, questions=questions(report, case))
+    findings: list[Finding] = []
+    later = case  # the machine as it is after the fixes above
+    for one in report.findings:
+        fix = _mended(one, later, judge) if id(one) in chosen else _general(one.fix, later.host)
+        if later is not case and _gone(one, case.host, later.host, judge):
+            fix = Fix("The steps above mend this too.", checked=True)
+        findings.append(replace(one, fix=fix))
+        if fix.checked:
+            later = replace(later, host=applied(later.host, fix.changes) or later.host, derived={})
+    return replace(report, findings=tuple(findings), questions=questions(report, case))
 
 
-def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Finding:
-    """A finding with its fix made exact, written out and tried."""
-    fix = _drafted(finding, case)
-    return replace(finding, fix=_tried(fix, finding, case.host, judge))
+def _gone(finding: Finding, first: Host, later: Host, judge: Callable[[Host], Report]) -> bool:
+    """Whether facts told a finding at first and no longer do."""
+    return finding.code in _codes(judge(first)) and finding.code not in _codes(judge(later))
+
+
+def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Fix:
+    """A finding's fix made exact, written out and tried."""
+    return _tried(_drafted(finding, case), finding, case.host, judge)
 
 
 def _drafted(finding: Finding, case: Case) -> Fix:

@@ -12,7 +12,6 @@ from compat.facts import Fact, Gpu, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
 from compat.fixes.subject import is_dotted
-from compat.joints.driver import floor
 from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
 from compat.rules.remedies import published_for
@@ -130,21 +129,6 @@ def _dropped(target: str, subject: Subject) -> str:
     """The last CUDA that compiles for a target; empty if current ones do."""
     row = subject.matrix.capability(target) if target.startswith("sm_") else None
     return versions.minor(row.last_cuda) if row and row.last_cuda else ""
-
-
-def older_cuda(subject: Subject) -> Fix | None:
-    """A driver that is too old: a newer one, or the build of the same release for the CUDA that it runs."""
-    item, name = subject.framework(), subject.framework_name()
-    if item is None or not item.cuda or not (subject.host.driver or subject.host.driver_cuda):
-        return None
-    known = floor(subject.matrix, item.cuda, subject.host.platform in {"windows", "wsl2"})
-    lowest = known.family or known.exact if known else ""
-    found = plans.moved(name, subject)
-    changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("cuda") else ()
-    if not lowest or not found or not changes:
-        return None
-    text = f"Install {plans.told(found[0], name)}, or upgrade the NVIDIA driver to {lowest} or newer."
-    return Fix(text, changes=changes)
 
 
 def amd_build(subject: Subject) -> Fix | None:
@@ -275,7 +259,6 @@ FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "extension-arch-missing": code_for_gpu,
     "jetson-generic-wheel": gpu_build,
     "rocm-gfx-unsupported": amd_build,
-    "driver-too-old-for-runtime": older_cuda,
     "framework-pair-mismatch": companions,
     "framework-build-tag-mismatch": companions,
     "abi-mismatch": rebuilt,

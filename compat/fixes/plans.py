@@ -16,7 +16,7 @@ from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
 from compat.names import normalise
 from compat.rules.knowledge import is_version
-from compat.rules.stack import plain
+from compat.rules.stack import installed, named, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -144,10 +144,14 @@ def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Ch
 
 
 def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
-    """Whether a package is installed just as the plan has it."""
+    """Whether a package is installed as the plan has it, by release and, as far as that is known, by runtime."""
     there = have.get(build.name, "")
+    if not there or plain(there) != plain(build.version):
+        return False
     stated = (subject.host.builds or {}).get(build.name)
-    return there == build.version and not (stated and build.runtime and stated.runtime not in {"", build.runtime})
+    read = named(installed(subject.host, subject.matrix), build.name)
+    runtime = (read.runtime if read else "") or (stated.runtime if stated else "")
+    return not build.runtime or (runtime or build.runtime) == build.runtime
 
 
 def _package(build: PlannedBuild) -> Package:

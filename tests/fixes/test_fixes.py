@@ -129,21 +129,44 @@ def test_the_fix_is_for_this_machine(facts, code, holds, never):
     assert len(said) <= 207
 
 
+OLD_DRIVER = {"gpus": BLACKWELL, "driver": "470.82.01", "driver_cuda": "11.4", "os": "ubuntu22.04", **LINUX}
+
+
+def test_one_driver_serves_the_gpu_and_the_build_and_the_next_fix_is_for_the_machine_that_has_it():
+    packages = {"torch": "2.9.1+cu128", "xformers": "0.0.20", "numpy": "2.1.0"}
+    first, *others = doctor({"packages": packages, **OLD_DRIVER}).findings
+    fixes = {found.code: found.fix for found in others}
+    assert first.fix.text == "Install NVIDIA driver 570.26 or newer."  # what sm_120 needs, more than CUDA 12.8 does
+    assert first.fix.checked
+    assert fixes["driver-too-old-for-runtime"].text == "The steps above mend this too."
+    assert fixes["framework-pair-mismatch"].commands == ("pip install xformers==0.0.33.post2",)
+    assert fixes["framework-pair-mismatch"].checked
+
+
+def test_a_driver_past_the_gpus_last_branch_is_not_answered_with_a_newer_one():
+    kepler = [{"name": "Tesla K80", "vendor": "nvidia", "target": "sm_37", "driver": "nvidia"}]
+    found = doctor({"gpus": kepler, "driver": "550.54.15", "os": "ubuntu22.04", **LINUX}).findings[0]
+    assert found.code == "driver-gpu-unsupported-by-branch"
+    assert "470" in found.fix.text
+    assert "or newer" not in found.fix.text
+
+
 @pytest.mark.parametrize(("code", "facts"), FAULTY, ids=[f"{n}-{code}" for n, (code, _) in enumerate(FAULTY)])
 def test_a_fix_that_is_called_checked_mends_and_harms_nothing(code, facts):
     held(facts)
 
 
 def held(facts):
-    """Each checked fix, applied again by hand: its finding is gone, and no error came. An unchecked one says so."""
+    """The checked fixes applied one after the other by hand: each finding goes, no error comes. An unchecked one says so."""
     known = host("test", **{name: one for name, one in facts.items() if name not in OPTIONS})
-    before = {item.code for item in judge(known, MATRIX).findings}
     for found in doctor(facts).findings:
+        before = {item.code for item in judge(known, MATRIX).findings}
         assert not any(
             "<" in command and ">" in command.partition("<")[2] and " <" in command for command in found.fix.commands
         )
         if found.fix.checked and not facts.get("error"):
-            report = judge(applied(known, found.fix.changes), MATRIX)
+            known = applied(known, found.fix.changes) or known
+            report = judge(known, MATRIX)
             now = {item.code for item in report.findings if item.severity != "info"}
             errors = {item.code for item in report.findings if item.severity == "error"}
             assert found.code not in now
