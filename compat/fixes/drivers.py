@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def newer(subject: Subject) -> Fix | None:
     """A driver that is new enough, in the words of the place; ``None`` where it is not its age that is wrong."""
     host, least = subject.host, lowest(subject)
-    if not least or (versions.is_release(host.driver) and versions.at_least(host.driver or "", least)):
+    have = host.driver or ""
+    if not least or (versions.is_release(have) and versions.at_least(have, least)):
         return None
     general = install_driver(host, subject.matrix, f"Install NVIDIA driver {least} or newer.")
     commands, _ = typed_here(general, host, subject.matrix)
