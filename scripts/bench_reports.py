@@ -55,7 +55,7 @@ def repeated() -> dict[str, str]:
 
 def different(size: int) -> dict[str, Callable[[random.Random], str]]:
     """Texts of which no two lines are alike, each made of a seeded generator."""
-    labels = sorted({label for program in PROGRAMS.values() for label in program.LABELS})
+    labels = sorted({label for program in PROGRAMS for label in program.vocabulary})
     patterns = [row.pattern for row in matrix.matrix().table("signals")]
     words = sorted({word for pattern in patterns for word in pattern.replace("\\", " ").split() if word.isalpha()})
 

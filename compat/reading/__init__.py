@@ -84,15 +84,15 @@ def read(text: str) -> Reading:
     from compat.reading.page import Page
     from compat.reading.programs import COLUMNS, PROGRAMS
 
-    known = frozenset(label for program in PROGRAMS.values() for label in program.LABELS)
+    known = frozenset(label for program in PROGRAMS for label in program.vocabulary)
     page = Page.of(text)
     found = page.pairs(known, COLUMNS)
-    marks = {program.NAME: tuple(program.recognise(page, found)) for program in PROGRAMS.values()}
+    marks = {program.name: program.recognise(page, found) for program in PROGRAMS}
     claims, unread = _claims(page, found, marks)
     own = _own(page, found, claims)
     host, disputed = merge([*claims, *paths.facts(page)])
     spoke = {claim.program for claim in claims}
-    names = tuple(p.NAME for p in PROGRAMS.values() if marks[p.NAME] or p.NAME in spoke)
+    names = tuple(p.name for p in PROGRAMS if marks[p.name] or p.name in spoke)
     return Reading(host, names, tuple([*unread, *disputed][:MOST_NOTES]), own)
 
 
@@ -124,22 +124,13 @@ def _claims(
     claims: list[Claim] = []
     unread: list[str] = []
     speakers: dict[str, tuple[str, ...]] = {}
-    for program in PROGRAMS.values():
-        for label in program.LABELS:
-            speakers[label] = (*speakers.get(label, ()), program.NAME)
-    for program in PROGRAMS.values():
-        view = View(
-            page,
-            program.NAME,
-            found,
-            marks,
-            speakers,
-            fallback=program is PROGRAMS["hand"],
-            tabular=program is PROGRAMS["openmmlab"],
-        )
-        mine = list(program.facts(view))
+    for program in PROGRAMS:
+        for label in program.vocabulary:
+            speakers[label] = (*speakers.get(label, ()), program.name)
+    for program in PROGRAMS:
+        mine = list(program.facts(View(page, program, found, marks, speakers)))
         claims += mine
-        if marks[program.NAME] and not mine and not _shadowed(program.NAME, marks):
-            line = page.lines[marks[program.NAME][0]].number
-            unread.append(f"{program.NAME} line {line}: recognised, but it states no fact that could be read")
+        if marks[program.name] and not mine and not _shadowed(program.name, marks):
+            line = page.lines[marks[program.name][0]].number
+            unread.append(f"{program.name} line {line}: recognised, but it states no fact that could be read")
     return claims, unread

@@ -19,8 +19,9 @@ from compat.reading.claims import Claim, Weight
 from compat.reading.damage import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from compat.reading.program import Program
     from compat.reading.wraps import Line
 
 _Item = TypeVar("_Item")
@@ -235,29 +236,31 @@ class View:
 
     Attributes:
         page: the page.
-        program: name of the format.
+        program: who reads.
         found: all pairs, by label.
         marks: program -> sorted indexes of the lines that betray it.
         speakers: label -> programs that read it.
-        fallback: whether pairs far from every program fall to this one.
-        tabular: whether this program prints tables without colons.
     """
 
     page: Page
-    program: str
+    program: Program
     found: Mapping[str, list[Pair]]
     marks: Mapping[str, tuple[int, ...]]
     speakers: Mapping[str, tuple[str, ...]]
-    fallback: bool = False
-    tabular: bool = False
 
-    def labelled(self, labels: Mapping[str, Callable[[Pair], Iterable[Claim]]]) -> Iterator[Claim]:
-        """Claims of every pair with one of ``labels`` that belongs to this program."""
-        if not (self.fallback or self.marks.get(self.program)):
+    @property
+    def own(self) -> tuple[int, ...]:
+        """The lines that betray this program, sorted."""
+        return self.marks.get(self.program.name, ())
+
+    def labelled(self) -> Iterator[Claim]:
+        """Claims of every pair that belongs to this program."""
+        if not (self.program.fallback or self.own):
             return
-        for label, reader in labels.items():
-            for pair in ends(self.found.get(label, ()), PAIRS):
-                if self._owns(pair):
+        for label in self.program.vocabulary:
+            reader = self.program.labels.get(label)
+            for pair in ends(self.found.get(label, ()) if reader else (), PAIRS):
+                if reader and self._owns(pair):
                     yield from self.stamp(pair.index, reader(pair))
 
     def lines(self, needle: str) -> Iterator[tuple[int, str]]:
@@ -280,18 +283,18 @@ class View:
         line = self.page.lines[index].number
         last = index == self.page.last
         for claim in claims:
-            yield Claim(claim.fact, claim.value, claim.key, claim.weight, line, self.program, last)
+            yield Claim(claim.fact, claim.value, claim.key, claim.weight, line, self.program.name, last)
 
     def _owns(self, pair: Pair) -> bool:
         """Whether this program is the nearest of those that read the label."""
         if pair.blank:
-            return self.tabular and bool(self.marks[self.program])
+            return bool(self.program.columns and self.own)
         speakers = self.speakers.get(pair.label, ())
         gaps = {name: _gap(self.marks[name], pair.index) for name in speakers if self.marks.get(name)}
         near = {name: gap for name, gap in gaps.items() if gap <= REACH}
         if not near:
-            return self.fallback
-        return min(near, key=near.__getitem__) == self.program
+            return self.program.fallback
+        return min(near, key=near.__getitem__) == self.program.name
 
 
 def ends(items: Sequence[_Item], most: int = READ) -> Sequence[_Item]:
@@ -308,13 +311,3 @@ def _gap(marks: tuple[int, ...], index: int) -> int:
 def hint(claims: Iterable[Claim], weight: Weight = Weight.HINT) -> Iterator[Claim]:
     """The same claims at another weight."""
     return (replace(claim, weight=weight) for claim in claims)
-
-
-def betrayed(
-    page: Page, found: Mapping[str, list[Pair]], labels: Iterable[str], needles: Iterable[str] = ()
-) -> list[int]:
-    """Sorted indexes of the lines that carry one of a program's own labels or phrases."""
-    marks = {pair.index for label in labels for pair in found.get(label, ())}
-    for needle in needles:
-        marks.update(page.find(needle))
-    return sorted(marks)

@@ -6,7 +6,7 @@ from compat.reading import read
 from compat.reading.page import label_of
 from compat.reading.programs import PROGRAMS
 
-TABLES = {name: program.LABELS for name, program in PROGRAMS.items()}
+TABLES = {program.name: program.vocabulary for program in PROGRAMS}
 
 
 @pytest.mark.parametrize("name", TABLES)

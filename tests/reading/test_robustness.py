@@ -13,7 +13,7 @@ from compat.reading.programs import PROGRAMS
 
 HERE = Path(__file__).parent
 TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*/*.txt"))}
-LABELS = sorted({label for program in PROGRAMS.values() for label in program.LABELS})
+LABELS = sorted({label for program in PROGRAMS for label in program.vocabulary})
 FRAGMENTS = sorted({line for text in TEXTS.values() for line in text.splitlines() if len(line) < 200})
 
 

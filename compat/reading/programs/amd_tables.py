@@ -27,15 +27,12 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Gpu
 from compat.reading.claims import Claim
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.reading.page import Page, Pair, View
-
-NAME: Final = "rocm tables"
-
-LABELS: Final[Mapping[str, values.Reader]] = {}
 
 # Columns and keys that name a card, the richest first.
 _NAMES: Final = ("card series", "device name", "card model")
@@ -48,17 +45,15 @@ _KERNEL = re.compile(r"^\s*OS_KERNEL_VERSION:\s*(\d+\.\d+\.\d+\S*)")
 _NUMBER = re.compile(r"(?:0x)?[0-9a-fA-F]+|N/A|")
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """The head of the CSV, the card's opening brace, amd-smi's own key."""
-    del found
-    heads = [at for at in page.find("device,") if page.lines[at].text.lstrip().startswith("device,")]
-    cards = [at for at in page.find(": {") if _CARD.match(page.lines[at].text)]
-    return sorted({*heads, *cards, *page.find("OS_KERNEL_VERSION:")})
+def _heads(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """The head of the CSV, the card's opening brace."""
+    yield from (at for at in page.find("device,") if page.lines[at].text.lstrip().startswith("device,"))
+    yield from (at for at in page.find(": {") if _CARD.match(page.lines[at].text))
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """Rows of the CSV, members of the JSON, lines of the driver block."""
-    for mark in view.marks.get(NAME, ()):
+def _tables(view: View) -> Iterator[Claim]:
+    """Rows of the CSV, members of the JSON, the driver block."""
+    for mark in view.own:
         text = view.page.lines[mark].text
         if text.lstrip().startswith("device,"):
             yield from _rows(view, mark, text)
@@ -107,6 +102,19 @@ def _driver(view: View) -> Iterator[Claim]:
         version = next((found.group(1) for found in below if found), "")
         if _DRIVER_NAME.match(line) and version:
             yield from view.stamp(index + 1, [Claim("amdgpu", version)])
-    for index, line in view.lines("OS_KERNEL_VERSION:"):
-        if found := _KERNEL.match(line):
-            yield from view.stamp(index, values.kernel_claims(found.group(1)))
+
+
+def _kernel(line: str) -> Iterator[Claim]:
+    """The kernel's release in the driver block."""
+    if found := _KERNEL.match(line):
+        yield from values.kernel_claims(found.group(1))
+
+
+PROGRAM: Final = Program(
+    name="rocm tables",
+    phrases=("OS_KERNEL_VERSION:",),
+    marked=_heads,
+    lines={"OS_KERNEL_VERSION:": _kernel},
+    beyond=_tables,
+    alone=True,
+)

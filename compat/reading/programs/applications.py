@@ -22,15 +22,13 @@ import compat.reading.values as values
 from compat import versions
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 from compat.reading.programs.variables import STEERING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from compat.reading.page import Page, Pair, View
-
-NAME: Final = "application log"
 
 _MARKS: Final = (
     "comfyui version", "embedded python", "vram total", "set vram state to", "comfyui startup time",
@@ -59,13 +57,8 @@ _YOLO = re.compile(r"Python-(\d+\.\d+\.\d+)\S* torch-(\d[\w.+]*)(.*)")
 _YOLO_GPU = re.compile(r"CUDA:(\d+) \(([^,()]+), \d+MiB\)")
 _WEBUI = re.compile(r"python: (\d+\.\d+\.\d+).{0,6}torch: (\d[\w.+]*)(?:.{0,6}xformers: (\d[\w.+]*))?")
 _GFX_TYPE = re.compile(r"gpu_type=(gfx[0-9a-f]{3,5})")
-_RUNNING = re.compile(r"You are running torch (\d[\w.+]*)")
 _WARNED = re.compile(r"([^:\"'“‘`>\n]{3,60}?) with CUDA capability (sm_\d{2,3})[af]? is not compatible")
 _CAPABLE = re.compile(r"\[(GPU-[0-9a-f-]{8,36})\] Compute Capability (\d{1,2})\.(\d)\b")
-_LOADED = re.compile(r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)")
-_TESTED = re.compile(r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b")
-_NCCL_DRIVER = re.compile(r"cudaDriverVersion (\d{4,5})\b")
-_NCCL = re.compile(r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d")
 _NUMBERED = re.compile(r"\[(\d{1,2})\] CUDA device name: (.{3,60})$")
 _CHOICE = re.compile(r"\s*\[(\d{1,2})\] : ([A-Za-z][\w ().-]{3,60})$")
 _CHECKED = re.compile(
@@ -108,39 +101,6 @@ def _arch(pair: Pair) -> Iterator[Claim]:
         yield Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "os": _os,
-    "platform": _platform,
-    "python version": values.python,
-    "pytorch version": values.package("torch"),
-    "xformers version": values.package("xformers"),
-    "comfyui version": values.package("comfyui"),
-    "name": _device,
-    "device": _device,
-    "amd arch": _arch,
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Labels and sentences of their own."""
-    marks = betrayed(page, found, _MARKS, _NEEDLES)
-    return sorted({*marks, *(index for index in page.find("torch: ") if _WEBUI.search(page.lines[index].text))})
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Labels, and the one-line summaries."""
-    if not view.marks.get(NAME):
-        return
-    yield from view.labelled(LABELS)
-    for needle, read in _SUMMARIES.items():
-        for index, line in view.lines(needle):
-            yield from view.stamp(index, read(line))
-    for index, line in view.lines("CUDA Driver:"):
-        if line.strip() == "CUDA Driver:" and (found := _PACKED.match(view.page.text_at(index + 1))):
-            yield from view.stamp(index + 1, [Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))))])
-
-
 def _enumerated(line: str) -> Iterator[Claim]:
     """Devices in Ollama's printed list; the compute numbers of AMD cards are hexadecimal parts of their gfx target."""
     for library, name, major, minor, *driver in _ENUMERATED.findall(line)[: devices.MOST]:
@@ -155,12 +115,6 @@ def _using(line: str) -> Iterator[Claim]:
     """llama.cpp's choice: ``using device CUDA0 (NVIDIA GeForce RTX 3060)``."""
     if (found := _USING.search(line)) and (gpu := devices.device(found.group(2))):
         yield Claim("gpus", gpu, key=found.group(1))
-
-
-def _running(line: str) -> Iterator[Claim]:
-    """The web interface's warning, which goes on to name the version it was tested with."""
-    if found := _RUNNING.search(line):
-        yield Claim("packages", values.package_version(found.group(1)), key="torch")
 
 
 def _launcher(line: str) -> Iterator[Claim]:
@@ -184,30 +138,6 @@ def _capable(line: str) -> Iterator[Claim]:
         yield Claim("gpus", Gpu(target=devices.sm(*digits), vendor="nvidia"), key=uuid, weight=Weight.LISTED)
 
 
-def _loaded(line: str) -> Iterator[Claim]:
-    """The driver's library that Ollama loaded, by its file name."""
-    if found := _LOADED.search(line):
-        yield Claim("driver_library", found.group(1), weight=Weight.LISTED)
-
-
-def _tested(line: str) -> Iterator[Claim]:
-    """The web interface's complaint about a Python that it was not tested with."""
-    if found := _TESTED.search(line):
-        yield Claim("python", found.group(1))
-
-
-def _nccl_driver(line: str) -> Iterator[Claim]:
-    """What the driver supports, as NCCL's log has it: a packed number."""
-    if found := _NCCL_DRIVER.search(line):
-        yield Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))), weight=Weight.LISTED)
-
-
-def _nccl(line: str) -> Iterator[Claim]:
-    """NCCL's own version, with the CUDA that it was built for behind it."""
-    if found := _NCCL.search(line):
-        yield Claim("nccl", found.group(1), weight=Weight.LISTED)
-
-
 def _installed(line: str) -> Iterator[Claim]:
     """What an extension of the web interface checked when it started."""
     if found := _CHECKED.match(line):
@@ -224,12 +154,7 @@ def _chosen(line: str) -> Iterator[Claim]:
 def _gfx_type(line: str) -> Iterator[Claim]:
     """The target that Ollama found, in a message about its support."""
     if found := _GFX_TYPE.search(line):
-        yield _bare(found.group(1))
-
-
-def _bare(target: str) -> Claim:
-    """An AMD device that only its target is known of."""
-    return Claim("gpus", Gpu(target=target, vendor="amd"), weight=Weight.LISTED)
+        yield Claim("gpus", Gpu(target=found.group(1), vendor="amd"), weight=Weight.LISTED)
 
 
 def _ollama(line: str) -> Iterator[Claim]:
@@ -300,25 +225,56 @@ def _webui(line: str) -> Iterator[Claim]:
         yield Claim("packages", values.package_version(xformers), key="xformers")
 
 
-# Words that a summary contains -> its reader.
-_SUMMARIES: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
-    "inference compute": _ollama,
-    "using device ": _using,
-    "map[": _mapped,
-    "Description:": _enumerated,
-    "Device ": _llama,
-    "torch-": _yolo,
-    "torch: ": _webui,
-    "You are running torch ": _running,
-    "gpu_type=": _gfx_type,
-    "Python, but you have ": _tested,
-    "NCCL INFO cudaDriverVersion ": _nccl_driver,
-    "NCCL version ": _nccl,
-    "with CUDA capability sm_": _warned,
-    "] Compute Capability ": _capable,
-    'msg="detected GPUs"': _loaded,
-    "] : ": _chosen,
-    "] CUDA device name: ": _chosen,
-    "] ": _launcher,
-    " installed.": _installed,
-}
+def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """The footer of the web interface."""
+    return (index for index in page.find("torch: ") if _WEBUI.search(page.lines[index].text))
+
+
+def _offered(view: View) -> Iterator[Claim]:
+    """A packed CUDA version below its title."""
+    for index, line in view.lines("CUDA Driver:"):
+        if line.strip() == "CUDA Driver:" and (found := _PACKED.match(view.page.text_at(index + 1))):
+            yield from view.stamp(index + 1, [Claim("driver_cuda", versions.unpacked_cuda(int(found.group(1))))])
+
+
+PROGRAM: Final = Program(
+    name="application log",
+    labels={
+        "os": _os,
+        "platform": _platform,
+        "python version": values.python,
+        "pytorch version": values.package("torch"),
+        "xformers version": values.package("xformers"),
+        "comfyui version": values.package("comfyui"),
+        "name": _device,
+        "device": _device,
+        "amd arch": _arch,
+    },
+    marks=_MARKS,
+    phrases=_NEEDLES,
+    marked=_marked,
+    lines={
+        "inference compute": _ollama,
+        "using device ": _using,
+        "map[": _mapped,
+        "Description:": _enumerated,
+        "Device ": _llama,
+        "torch-": _yolo,
+        "torch: ": _webui,
+        "You are running torch ": said("packages", r"You are running torch (\d[\w.+]*)", "torch"),
+        "gpu_type=": _gfx_type,
+        "Python, but you have ": said("python", r"Python, but you have (\d\.\d{1,2}\.\d{1,2})\b"),
+        "NCCL INFO cudaDriverVersion ": said("driver_cuda", r"cudaDriverVersion (\d{4,5})\b", weight=Weight.LISTED),
+        "NCCL version ": said("nccl", r"NCCL version (\d{1,2}\.\d{1,3}\.\d{1,3})\+cuda\d", weight=Weight.LISTED),
+        "with CUDA capability sm_": _warned,
+        "] Compute Capability ": _capable,
+        'msg="detected GPUs"': said(
+            "driver_library", r"\blibrary=\S{0,300}/libcuda\.so\.(\d{3}(?:\.\d+)+)", weight=Weight.LISTED
+        ),
+        "] : ": _chosen,
+        "] CUDA device name: ": _chosen,
+        "] ": _launcher,
+        " installed.": _installed,
+    },
+    beyond=_offered,
+)

@@ -27,19 +27,17 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Gpu
 from compat.reading.claims import Claim
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "numba or cupy"
+    from compat.reading.page import Pair, View
 
 _MARKS: Final = (
     "llvmlite version", "numba version", "cuda device initialized", "os specific version", "cupy version",
     "cupy platform", "cuda build version", "cudnn build version", "nccl build version", "cuda root",
-    "device # compute capability", "cuda detect output", "platform release", "cuda runtime version",
+    "device # compute capability", "cuda detect output", "platform release",
 )  # fmt: skip
 _FOUND = re.compile(r"^\W*id (\d+)\s+b?'([^']+)'")
 _CAPABILITY = re.compile(r"^\W*[Cc]ompute [Cc]apability\s*:\s*(\d+)\.(\d)")
@@ -53,41 +51,39 @@ def _nccl(pair: Pair) -> Iterator[Claim]:
         yield Claim("nccl", f"{value // unit}.{value % unit // 100}.{value % 100}")
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "machine": values.arch(),
-    "platform name": values.platform_string,
-    "platform release": values.kernel,
-    "os": values.platform_string,
-    "os specific version": values.system,
-    "libc version": values.libc,
-    "python version": values.python,
-    "numba version": values.package("numba"),
-    "llvmlite version": values.package("llvmlite"),
-    "cupy version": values.package("cupy"),
-    "numpy version": values.package("numpy"),
-    "scipy version": values.package("scipy"),
-    "cuda driver version": values.packed("driver_cuda"),
-    "cudnn version": values.cudnn_packed,
-    "nccl runtime version": _nccl,
-    "device # name": devices.indexed,
-    "device # compute capability": devices.capabilities,
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Labels that only these two print."""
-    return betrayed(page, found, _MARKS[:-1], ("__CUDA Information__", "__Hardware Information__"))
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Labels, and numba's list of detected devices."""
-    if not view.marks.get(NAME):
-        return
-    yield from view.labelled(LABELS)
+def _detected(view: View) -> Iterator[Claim]:
+    """Numba's list of devices, each with its capability below."""
     for index, line in view.lines("id "):
         if (found := _FOUND.match(line)) and (gpu := devices.device(found.group(2))):
             below = (match for _, text in view.span(index + 1, index + 4) if (match := _CAPABILITY.match(text)))
             target = next((devices.sm(*match.groups()) for match in below), "")
             named = Claim("gpus", Gpu(name=gpu.name, vendor=gpu.vendor, target=target), key=found.group(1))
             yield from view.stamp(index, [named])
+
+
+PROGRAM: Final = Program(
+    name="numba or cupy",
+    labels={
+        "machine": values.arch(),
+        "platform name": values.platform_string,
+        "platform release": values.kernel,
+        "os": values.platform_string,
+        "os specific version": values.system,
+        "libc version": values.libc,
+        "python version": values.python,
+        "numba version": values.package("numba"),
+        "llvmlite version": values.package("llvmlite"),
+        "cupy version": values.package("cupy"),
+        "numpy version": values.package("numpy"),
+        "scipy version": values.package("scipy"),
+        "cuda driver version": values.packed("driver_cuda"),
+        "cuda runtime version": values.silent,
+        "cudnn version": values.cudnn_packed,
+        "nccl runtime version": _nccl,
+        "device # name": devices.indexed,
+        "device # compute capability": devices.capabilities,
+    },
+    marks=_MARKS,
+    phrases=("__CUDA Information__", "__Hardware Information__"),
+    beyond=_detected,
+)

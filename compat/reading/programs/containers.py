@@ -26,7 +26,7 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 from compat.reading.systems import split_architecture
 
 if TYPE_CHECKING:
@@ -34,18 +34,16 @@ if TYPE_CHECKING:
 
     from compat.reading.page import Page, Pair, View
 
-NAME: Final = "container engine"
-
 _MARKS: Final = (
     "server version", "storage driver", "logging driver", "cgroup driver", "default runtime", "docker root dir",
     "ostype", "runtimes", "nvrm version", "device index", "cgroup version", "security options",
 )  # fmt: skip
-_VERSION = re.compile(r"Docker version (\d+\.\d+[\w.+-]*)")
 _ENGINE = re.compile(r"^\s*Version:\s*(\d+\.\d+[\w.+-]*)")
 _CAPABILITY = re.compile(r"\d{1,2}\.\d")
 _INDEX = re.compile(r"Device Index:\s*(\d{1,3})")
-_CLI = re.compile(
-    r"(?:cli-version|nvidia-container-toolkit version|NVIDIA Container Toolkit CLI version):?\s*(\d+\.\d+[\w.]*)"
+_CLI: Final = said(
+    "container_toolkit",
+    r"(?:cli-version|nvidia-container-toolkit version|NVIDIA Container Toolkit CLI version):?\s*(\d+\.\d+[\w.]*)",
 )
 
 
@@ -87,41 +85,45 @@ def _architecture(pair: Pair) -> Iterator[Claim]:
         yield from values.arch()(pair)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "server version": _engine,
-    "runtimes": _runtimes,
-    "cgroup driver": _cgroup,
-    "kernel version": values.kernel,
-    "operating system": _system,
-    "architecture": _architecture,
-    # nvidia-container-cli info
-    "nvrm version": values.first("driver"),
-    "cuda version": values.first("driver_cuda"),
-    "model": devices.named,
-}
+def _listed(_page: Page, found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """The compute capabilities in nvidia-container-cli's list of devices."""
+    return (pair.index for pair in found.get("architecture", ()) if _CAPABILITY.fullmatch(pair.value))
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Fields of ``docker info`` and ``nvidia-container-cli info``, and the sentence of ``docker --version``."""
-    marks = betrayed(page, found, _MARKS, ("Docker version ", "Server: Docker Engine", "cli-version", "Docker Engine"))
-    listed = [pair.index for pair in found.get("architecture", ()) if _CAPABILITY.fullmatch(pair.value)]
-    return sorted({*marks, *listed})
+def _version(line: str) -> Iterator[Claim]:
+    """The sentence of ``docker --version``."""
+    if found := re.search(r"Docker version (\d+\.\d+[\w.+-]*)", line):
+        yield Claim("engine", f"docker {found.group(1).rstrip(',.')}")
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """Labels and version sentences."""
-    if not view.marks.get(NAME):
-        return
-    yield from view.labelled(LABELS)
-    for index, line in view.lines("Docker version "):
-        if found := _VERSION.search(line):
-            yield from view.stamp(index, [Claim("engine", f"docker {found.group(1).rstrip(',.')}")])
+def _server(view: View) -> Iterator[Claim]:
+    """The server's version in ``docker version``."""
     for index, _line in view.lines("Server: Docker Engine"):
         for row, text in view.span(index + 1, index + 5):
             if found := _ENGINE.match(text):
                 yield from view.stamp(row, [Claim("engine", f"docker {found.group(1)}")])
-    for needle in ("cli-version", "Container Toolkit CLI version", "nvidia-container-toolkit version"):
-        for index, line in view.lines(needle):
-            if found := _CLI.search(line):
-                yield from view.stamp(index, [Claim("container_toolkit", found.group(1))])
+
+
+PROGRAM: Final = Program(
+    name="container engine",
+    labels={
+        "server version": _engine,
+        "runtimes": _runtimes,
+        "cgroup driver": _cgroup,
+        "kernel version": values.kernel,
+        "operating system": _system,
+        "architecture": _architecture,
+        # nvidia-container-cli info
+        "nvrm version": values.first("driver"),
+        "cuda version": values.first("driver_cuda"),
+        "model": devices.named,
+    },
+    marks=_MARKS,
+    phrases=("Docker version ", "Server: Docker Engine", "cli-version", "Docker Engine"),
+    marked=_listed,
+    lines={
+        "Docker version ": _version,
+        **dict.fromkeys(("cli-version", "Container Toolkit CLI version", "nvidia-container-toolkit version"), _CLI),
+    },
+    beyond=_server,
+)

@@ -17,25 +17,15 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    import compat.reading.values as values
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "DCGM exporter"
-
-LABELS: Final[Mapping[str, values.Reader]] = {}
+    from compat.reading.page import View
 
 _SAMPLE = re.compile(r"\s*(?:DCGM_FI_\w+|nvidia_\w+)\{([^}]{1,1000})\}")
 _TAG = re.compile(r'(\w+)="([^"]{0,120})"')
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Samples and the comments above them."""
-    return betrayed(page, found, (), ("DCGM_FI_",))
 
 
 def facts(view: View) -> Iterator[Claim]:
@@ -56,3 +46,10 @@ def facts(view: View) -> Iterator[Claim]:
             yield from view.stamp(index, [Claim("gpus", replace(gpu, bus=tags.get("pci_bus_id", "")), key=key)])
         if version := tags.get("DCGM_FI_DRIVER_VERSION"):
             yield from view.stamp(index, [Claim("driver", version, weight=Weight.RUNNING)])
+
+
+PROGRAM: Final = Program(
+    name="DCGM exporter",
+    phrases=("DCGM_FI_",),
+    beyond=facts,
+)

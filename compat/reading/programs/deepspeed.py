@@ -22,22 +22,18 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.values as values
 from compat.facts import Build
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "ds_report"
+    from compat.reading.page import Pair
 
 _MARKS: Final = (
     "torch install path", "torch cuda version", "torch hip version", "deepspeed info", "deepspeed install path",
     "deepspeed wheel compiled w", "nvcc version", "op name", "shared memory size", "async_io", "fused_adam",
     "cpu_adam", "sparse_attn", "transformer_inference", "fused_lamb",
 )  # fmt: skip
-_UNTESTED = re.compile(r"untested triton version \((\d[\w.+]*)\)")
-_DETECTED = re.compile(r"requires a torch version .{0,60}but detected (\d+\.\d+[\w.+]*)")
 _MISMATCH = re.compile(
     r"Installed CUDA version (\d+\.\d+) does not match the version torch was compiled with (\d+\.\d+)"
 )
@@ -65,34 +61,32 @@ def _shm(pair: Pair) -> Iterator[Claim]:
         yield Claim("shm_mib", int(float(found.group(1)) * scale))
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "torch version": values.package("torch"),
-    "torch cuda version": values.runtime("cuda"),
-    "torch hip version": values.hip_build,
-    "nvcc version": values.first("cuda_toolkit"),
-    "deepspeed info": values.package("deepspeed"),
-    "deepspeed wheel compiled w": _wheel,
-    "shared memory size": _shm,
-}
+def _mismatch(line: str) -> Iterator[Claim]:
+    """The toolkit that is there, and the CUDA of torch."""
+    if found := _MISMATCH.search(line):
+        yield Claim("cuda_toolkit", found.group(1), weight=Weight.LISTED)
+        yield from filter(None, [values.build_claim("cuda", found.group(2))])
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Lines with a row of the report or its title."""
-    return betrayed(page, found, _MARKS, ("extension op report", "DeepSpeed general environment info"))
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Rows, and the versions that warnings between them name as found (not the ones they wish for)."""
-    yield from view.labelled(LABELS)
-    for index, line in view.lines("untested triton version"):
-        if found := _UNTESTED.search(line):
-            yield from view.stamp(index, [Claim("packages", found.group(1), key="triton", weight=Weight.HINT)])
-    for index, line in view.lines("the version torch was compiled with"):
-        if found := _MISMATCH.search(line):
-            toolkit = Claim("cuda_toolkit", found.group(1), weight=Weight.LISTED)
-            built = values.build_claim("cuda", found.group(2))
-            yield from view.stamp(index, [toolkit, *([built] if built else [])])
-    for index, line in view.lines("but detected"):
-        if found := _DETECTED.search(line):
-            yield from view.stamp(index, [Claim("packages", found.group(1), key="torch", weight=Weight.HINT)])
+PROGRAM: Final = Program(
+    name="ds_report",
+    labels={
+        "torch version": values.package("torch"),
+        "torch cuda version": values.runtime("cuda"),
+        "torch hip version": values.hip_build,
+        "nvcc version": values.first("cuda_toolkit"),
+        "deepspeed info": values.package("deepspeed"),
+        "deepspeed wheel compiled w": _wheel,
+        "shared memory size": _shm,
+    },
+    marks=_MARKS,
+    phrases=("extension op report", "DeepSpeed general environment info"),
+    lines={
+        "untested triton version": said("packages", r"untested triton version \((\d[\w.+]*)\)", "triton", Weight.HINT),
+        "the version torch was compiled with": _mismatch,
+        "but detected": said(
+            "packages", r"requires a torch version .{0,60}but detected (\d+\.\d+[\w.+]*)", "torch", Weight.HINT
+        ),
+    },
+    alone=True,
+)

@@ -30,15 +30,13 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 from compat.reading.systems import architecture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "extension report"
+    from compat.reading.page import Pair, View
 
 _MARKS: Final = (
     "pytorch.version", "pytorch.cuda", "gpu.compute_capability", "gpu.name", "build.cuda_version", "build.info",
@@ -50,10 +48,11 @@ _NEEDLES: Final = (
     "Highest Compute Capability", "CUDASpecs(", "HIGHEST_COMPUTE_CAPABILITY", "* Packages:", "* Lightning:",
     "xFormers 0", "WARNING[XFORMERS]",
 )  # fmt: skip
-_CAPABILITY = re.compile(r"[Hh]ighest [Cc]ompute [Cc]apability(?: among GPUs detected)?:\s*\(?(\d+)(?:\.|, )(\d)")
-_SPECS = re.compile(r"highest_compute_capability=\((\d+), (\d+)\)")
+_HIGHEST = re.compile(
+    r"(?:[Hh]ighest [Cc]ompute [Cc]apability(?: among GPUs detected)?:\s*\(?|highest_compute_capability=\()"
+    r"(\d+)(?:\.|, )(\d)"
+)
 _PER_GPU = re.compile(r"\['(\d+\.\d)'(?:, '(\d+\.\d)')*\]")
-_OWN = re.compile(r"\b(bitsandbytes|xFormers) v?(\d+\.\d+(?:\.\d+)?[\w.+]*)")
 _FOUND = re.compile(r"^\s*(PyTorch|Python)\s+\d\S* .{0,40}?\(you have (\d[\w.+]*)\)")
 _ENTRIES: Final = frozenset({
     "torch", "torchvision", "torchaudio", "torchmetrics", "lightning", "pytorch-lightning", "lightning-utilities",
@@ -72,67 +71,30 @@ def _built(pair: Pair) -> Iterator[Claim]:
         yield Claim("builds", Build(runtime=runtime), key="xformers")
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "pytorch.version": values.package("torch"),
-    "pytorch_version": values.package("torch"),
-    "pytorch": values.package("torch"),
-    "pytorch version": values.package("torch"),
-    "torch": values.package("torch"),
-    "monai version": values.package("monai"),
-    "numpy version": values.package("numpy"),
-    "gpu.compute_capability": devices.highest,
-    "gpu.name": devices.named,
-    "gpu # name": devices.indexed,
-    "gpu #": devices.indexed,
-    "build.cuda_version": _built,
-    "python": values.python,
-    "platform": values.platform_string,
-    "libc": values.libc,
-    "cuda": values.runtime("cuda"),
-    "torch cuda": values.runtime("cuda"),
-    "torch cudnn": values.cudnn_packed,
-    "nvidia driver": values.first("driver"),
-    "hip": values.runtime("rocm"),
-    "python version": values.python,
-}
+def _highest(line: str) -> Iterator[Claim]:
+    """The highest compute capability of the devices."""
+    if (found := _HIGHEST.search(line)) and (target := devices.sm(*found.groups())):
+        yield _bare(target)
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Titles and labels of their own."""
-    return betrayed(page, found, _MARKS, _NEEDLES)
+def _each(line: str) -> Iterator[Claim]:
+    """The compute capability of each device."""
+    if found := _PER_GPU.search(line):
+        for number, target in enumerate(re.findall(r"\d+\.\d", found.group())[: devices.MOST]):
+            yield _bare(devices.capability(target), str(number))
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """Labels, capabilities without a device's name, and Lightning's nested list."""
-    if not view.marks.get(NAME):
-        return
-    yield from view.labelled(LABELS)
-    for needle, pattern in (("ompute ", _CAPABILITY), ("highest_compute", _SPECS)):
-        for index, line in view.lines(needle):
-            if (found := pattern.search(line)) and (target := devices.sm(*found.groups())):
-                yield from view.stamp(index, [_bare(target)])
-    for index, line in view.lines("['"):
-        if found := _PER_GPU.search(line):
-            targets = re.findall(r"\d+\.\d", found.group())[: devices.MOST]
-            bare = [_bare(devices.capability(target), str(number)) for number, target in enumerate(targets)]
-            yield from view.stamp(index, bare)
-    for needle in ("bitsandbytes v", "xFormers 0"):
-        for index, line in view.lines(needle):
-            if found := _OWN.search(line):
-                yield from view.stamp(index, [Claim("packages", found.group(2), key=found.group(1).lower())])
-    yield from _found(view)
+def _found(line: str) -> Iterator[Claim]:
+    """XFormers' warning names what it was built for, and in parentheses what it found."""
+    if found := _FOUND.match(line):
+        name, version = found.groups()
+        yield Claim("python", version) if name == "Python" else Claim("packages", version, key="torch")
+
+
+def _lists(view: View) -> Iterator[Claim]:
+    """The packages of bitsandbytes, and Lightning's nested list."""
     yield from _related(view)
     yield from _lightning(view)
-
-
-def _found(view: View) -> Iterator[Claim]:
-    """XFormers' warning names what it was built for, and in parentheses what it found."""
-    for index, line in view.lines("(you have "):
-        if found := _FOUND.match(line):
-            name, version = found.groups()
-            claim = Claim("python", version) if name == "Python" else Claim("packages", version, key="torch")
-            yield from view.stamp(index, [claim])
 
 
 def _related(view: View) -> Iterator[Claim]:
@@ -173,3 +135,42 @@ def _lightning(view: View) -> Iterator[Claim]:
             if inside_gpus and ":" not in text and (gpu := devices.device(text)):
                 yield from view.stamp(index, [Claim("gpus", gpu)])
             inside_gpus = text == "GPU:" or (inside_gpus and ":" not in text and bool(text))
+
+
+PROGRAM: Final = Program(
+    name="extension report",
+    labels={
+        "pytorch.version": values.package("torch"),
+        "pytorch_version": values.package("torch"),
+        "pytorch": values.package("torch"),
+        "pytorch version": values.package("torch"),
+        "torch": values.package("torch"),
+        "monai version": values.package("monai"),
+        "numpy version": values.package("numpy"),
+        "gpu.compute_capability": devices.highest,
+        "gpu.name": devices.named,
+        "gpu # name": devices.indexed,
+        "gpu #": devices.indexed,
+        "build.cuda_version": _built,
+        "python": values.python,
+        "platform": values.platform_string,
+        "libc": values.libc,
+        "cuda": values.runtime("cuda"),
+        "torch cuda": values.runtime("cuda"),
+        "torch cudnn": values.cudnn_packed,
+        "nvidia driver": values.first("driver"),
+        "hip": values.runtime("rocm"),
+        "python version": values.python,
+    },
+    marks=_MARKS,
+    phrases=_NEEDLES,
+    lines={
+        "ompute ": _highest,
+        "highest_compute": _highest,
+        "['": _each,
+        "bitsandbytes v": said("packages", r"\bbitsandbytes v(\d+\.\d+(?:\.\d+)?[\w.+]*)", "bitsandbytes"),
+        "xFormers 0": said("packages", r"\bxFormers v?(\d+\.\d+(?:\.\d+)?[\w.+]*)", "xformers"),
+        "(you have ": _found,
+    },
+    beyond=_lists,
+)

@@ -26,14 +26,13 @@ import compat.reading.values as values
 from compat import versions
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import hint, label_of
+from compat.reading.program import Program
 from compat.reading.systems import architecture, platform, spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "issue template"
+    from compat.reading.page import Pair
 
 _COUNT = re.compile(
     r"^\s*(\d{1,2})\s*[x×*]\s*(?=[A-Za-z]|\d{4})|\s*[x×*]\s*(\d{1,2})\s*$|\s*\((\d{1,2})x\)\s*$", re.IGNORECASE
@@ -347,12 +346,8 @@ LABELS: Final[Mapping[str, values.Reader]] = {
 }  # fmt: skip
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """None: what no program owns is read as typed by hand."""
-    del page, found
-    return []
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Every label of the vocabulary that no recognised program claims."""
-    return view.labelled(LABELS)
+PROGRAM: Final = Program(
+    name="issue template",
+    labels=LABELS,
+    fallback=True,
+)

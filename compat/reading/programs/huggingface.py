@@ -23,14 +23,12 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.reading.claims import Claim
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "transformers env"
+    from compat.reading.page import Pair
 
 _LIBRARIES: Final = (
     "transformers", "accelerate", "diffusers", "datasets", "peft", "trl", "safetensors", "deepspeed", "bitsandbytes",
@@ -74,25 +72,18 @@ def _gpus(pair: Pair) -> Iterator[Claim]:
         yield from (replace(claim, key=str(index)) for index in range(count)) if count > 1 else (claim,)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    **{f"{name} version": values.package(name) for name in _LIBRARIES},
-    "huggingface_hub version": values.package("huggingface-hub"),
-    "pytorch version": values.package("torch"),
-    "tensorflow version": values.package("tensorflow"),
-    "numpy version": values.package("numpy"),
-    "platform": _platform,
-    "python version": values.python,
-    "gpu type": _gpus,
-    "accelerator": _accelerator,
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Lines with a label that only this family prints."""
-    return betrayed(page, found, _MARKS)
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Everything these programs print stands behind a label."""
-    return view.labelled(LABELS)
+PROGRAM: Final = Program(
+    name="transformers env",
+    labels={
+        **{f"{name} version": values.package(name) for name in _LIBRARIES},
+        "huggingface_hub version": values.package("huggingface-hub"),
+        "pytorch version": values.package("torch"),
+        "tensorflow version": values.package("tensorflow"),
+        "numpy version": values.package("numpy"),
+        "platform": _platform,
+        "python version": values.python,
+        "gpu type": _gpus,
+        "accelerator": _accelerator,
+    },
+    marks=_MARKS,
+)

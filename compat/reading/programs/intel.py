@@ -20,16 +20,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
-import compat.reading.values as values
 from compat.reading.claims import Claim
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.reading.page import Page, Pair, View
-
-NAME: Final = "intel tools"
 
 _ITEM = re.compile(r"^\W*\*\s+(Intel\S* .{2,60})$")
 _DETECTED = re.compile(r"\[(\d{1,3})\] _XpuDeviceProperties\(name='([^']{2,60})'")
@@ -67,24 +64,29 @@ def above_label(texts: list[str]) -> int:
     return next((at for at, text in enumerate(texts) if "Intel GPU models onboard" in text), len(texts))
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    "intel gpu models onboard": _onboard,
-    "intel gpu models detected": _detected,
-}
+def _rows(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """The rows of sycl-ls."""
+    return (at for at in page.find(":gpu][") if _BACKEND.search(page.lines[at].text))
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Its two labels, the rows of sycl-ls."""
-    rows = [at for at in page.find(":gpu][") if _BACKEND.search(page.lines[at].text)]
-    return sorted({*betrayed(page, found, tuple(LABELS)), *rows})
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Labels, and the devices of one backend: the others list the same cards again."""
-    yield from view.labelled(LABELS)
+def _backends(view: View) -> Iterator[Claim]:
+    """The devices of one backend: the others list the same cards again."""
     rows = [(at, found) for at, line in view.lines(":gpu][") if (found := _BACKEND.search(line))]
     first = next((found.group(1) for _, found in rows), "")
     for index, found in rows:
         gpu = devices.device(found.group(3), vendor="intel")
         if gpu and found.group(1) == first:
             yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(2))])
+
+
+PROGRAM: Final = Program(
+    name="intel tools",
+    labels={
+        "intel gpu models onboard": _onboard,
+        "intel gpu models detected": _detected,
+    },
+    marks=("intel gpu models onboard", "intel gpu models detected"),
+    marked=_rows,
+    beyond=_backends,
+    alone=True,
+)

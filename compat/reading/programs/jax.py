@@ -21,14 +21,12 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.reading.claims import Claim
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "jax environment"
+    from compat.reading.page import Pair
 
 _MARKS: Final = ("jaxlib", "device info", "process_count", "jax.devices", "jax.local_devices")
 _DEVICES = re.compile(r"(.*?)-(\d{1,4}), (\d{1,4}) local devices")
@@ -51,21 +49,14 @@ def _kinds(pair: Pair) -> Iterator[Claim]:
             yield Claim("gpus", gpu)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    **values.packages("jax", "jaxlib", "numpy"),
-    "python": values.python,
-    "device info": _info,
-    "jax.devices": _kinds,
-    "platform": values.platform_string,
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Lines with one of its own labels."""
-    return betrayed(page, found, _MARKS)
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Labels; nvidia-smi's table, which it appends, is read as such."""
-    return view.labelled(LABELS)
+PROGRAM: Final = Program(
+    name="jax environment",
+    labels={
+        **values.packages("jax", "jaxlib", "numpy"),
+        "python": values.python,
+        "device info": _info,
+        "jax.devices": _kinds,
+        "platform": values.platform_string,
+    },
+    marks=_MARKS,
+)

@@ -26,15 +26,13 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 from compat.reading.systems import architecture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "kubernetes"
+    from compat.reading.page import View
 
 _MARKS: Final = ("os image", "osimage", "kubelet version", "kubeletversion", "container runtime version",
                  "containerruntimeversion")  # fmt: skip
@@ -49,24 +47,9 @@ _DASHES = re.compile(r"-(?!(?:SXM\d?|PCIE)\b|(?<=SXM\d-)\d+GB|(?<=PCIE-)\d+GB)")
 # Rows of a table of nodes that are read.
 NODES: Final = 100
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "os image": values.system,
-    "osimage": values.system,
-    "kernel version": values.kernel,
-    "kernelversion": values.kernel,
-    "architecture": values.arch(),
-}
 
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """A node's own fields, labels of nodes, the table's head."""
-    return betrayed(page, found, _MARKS, _NEEDLES)
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Fields of a node, its labels, rows of a table of nodes."""
-    yield from view.labelled(LABELS)
+def _nodes(view: View) -> Iterator[Claim]:
+    """The labels of a node, and rows of a table of nodes."""
     yield from _labels(view)
     for index, line in view.lines("OS-IMAGE "):
         for row, text in view.span(index + 1, index + 1 + NODES):
@@ -132,3 +115,19 @@ def _cards(known: Mapping[str, str]) -> Iterator[Claim]:
     count = known.get("gpu.count", "1") if "-MIG-" not in product else "1"
     for _ in range(min(int(count), devices.MOST) if gpu and count.isdigit() else 0):
         yield Claim("gpus", gpu, weight=Weight.LISTED)
+
+
+PROGRAM: Final = Program(
+    name="kubernetes",
+    labels={
+        "os image": values.system,
+        "osimage": values.system,
+        "kernel version": values.kernel,
+        "kernelversion": values.kernel,
+        "architecture": values.arch(),
+    },
+    marks=_MARKS,
+    phrases=_NEEDLES,
+    beyond=_nodes,
+    alone=True,
+)

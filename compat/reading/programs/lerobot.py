@@ -12,35 +12,18 @@ Its "Cuda version" is torch's own (``torch.version.cuda``), not that of a toolki
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from compat.reading.claims import Claim
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "lerobot-info"
-
-_MARK: Final = "is pytorch built with cuda support?"
-
-LABELS: Final[Mapping[str, values.Reader]] = {
-    _MARK: values.silent,
-    "lerobot version": values.package("lerobot"),
-    "cuda version": values.runtime("cuda"),
-    "gpu model": devices.named,
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """The question that only this program asks of torch."""
-    return betrayed(page, found, (_MARK,))
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """The labels that its relatives do not print."""
-    return view.labelled(LABELS)
+PROGRAM: Final = Program(
+    name="lerobot-info",
+    labels={
+        "lerobot version": values.package("lerobot"),
+        "cuda version": values.runtime("cuda"),
+        "gpu model": devices.named,
+    },
+    marks=("is pytorch built with cuda support?",),
+)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.values as values
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 from compat.reading.systems import spelling
 
 if TYPE_CHECKING:
@@ -27,21 +27,11 @@ if TYPE_CHECKING:
 
     from compat.reading.page import Page, Pair, View
 
-NAME: Final = "system tools"
-
 _UNAME = re.compile(
     r"\bLinux (?!release )\S+ (\d+\.\d+\S*) #?.{0,160}?\b(x86_64|aarch64|ppc64le|armv7l|riscv64|s390x)\b"
 )
 # The greeting of a login, ``(GNU/Linux 5.11.0-41-generic x86_64)``, which people copy with the system's name.
 _GREETING = re.compile(r"\(GNU/Linux (\d+\.\d+\S{0,80}) (x86_64|aarch64|ppc64le|riscv64|s390x)\)")
-# What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
-_JETSON: Final = (
-    ("REVISION: ", re.compile(r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"), "l4t"),
-    ("L4T", re.compile(r"\bL4T:? (\d{2}\.\d+(?:\.\d+)?)"), "l4t"),
-    ("etPack ", re.compile(r"\bJetPack (\d\.\d+(?:\.\d+)?)"), "jetpack"),
-)
-
-_LDD = re.compile(r"\bldd \(.{0,60}\) (\d+\.\d+)")
 _PCI = re.compile(
     r"^\W*(?:[0-9a-f]{4}:)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]) (VGA compatible controller|3D controller|"
     r"Display controller|Processing accelerators)(?: \[\d+\])?: (.*)"
@@ -104,65 +94,23 @@ def _mac(pair: Pair) -> Iterator[Claim]:
         yield from values.system_claims(f"macOS {pair.value}")
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    "productversion": _mac,
-    **dict.fromkeys(_ARCHITECTURE, values.arch(Weight.LISTED)),
-    **dict.fromkeys(_MODEL, values.text("cpu", Weight.LISTED)),
-    "pretty_name": values.system,
-    "description": _described,
-    "name": _name,
-    "operating system": _hostnamectl,
-    "release": _release,
-    "kernel": values.kernel,
-    "kernel version": values.kernel,
-    "flags": _flags,
-}
+def _marked(_page: Page, found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """Labels that are these tools' by their values: under the first other tools print a GPU's compute capability."""
+    yield from (pair.index for label in _ARCHITECTURE for pair in found.get(label, ()) if pair.value[:1].isalpha())
+    yield from (pair.index for pair in found.get("description", ()) if spelling(pair.value))
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """The fields of these tools; uname by its first word."""
-    marks = betrayed(page, found, (*_MODEL, "pretty_name", "productversion"))
-    # Under this word other tools print a GPU's compute capability.
-    marks += [pair.index for label in _ARCHITECTURE for pair in found.get(label, ()) if pair.value[:1].isalpha()]
-    described = [pair.index for pair in found.get("description", ()) if spelling(pair.value)]
-    return sorted(
-        {
-            *marks,
-            *described,
-            *page.find("GNU/Linux"),
-            *page.find("ldd ("),
-            *page.find(" controller"),
-            *page.find("REVISION: "),
-            *page.find("L4T "),
-            *page.find("jetson-stats "),
-            *page.find('NAME="'),
-        }
-    )
+def _uname(line: str) -> Iterator[Claim]:
+    """Kernel and machine of ``uname -a`` or of the greeting."""
+    if found := _UNAME.search(line) or _GREETING.search(line):
+        yield from values.kernel_claims(found.group(1))
+        yield Claim("arch", found.group(2))
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """Labels, uname's line, ldd's, lspci's display controllers."""
-    yield from view.labelled(LABELS)
-    for index, line in view.lines("Linux "):
-        if found := _UNAME.search(line):
-            yield from view.stamp(index, _uname(*found.groups()))
-    for index, line in view.lines("(GNU/Linux "):
-        if found := _GREETING.search(line):
-            yield from view.stamp(index, _uname(*found.groups()))
-    for index, line in view.lines("ldd ("):
-        if found := _LDD.search(line):
-            yield from view.stamp(index, [Claim("glibc", found.group(1)), Claim("libc", "glibc")])
-    for needle, pattern, fact in _JETSON:
-        for index, line in view.lines(needle):
-            if found := pattern.search(line):
-                yield from view.stamp(index, [Claim(fact, ".".join(found.groups()))])
-    yield from _controllers(view)
-
-
-def _uname(kernel: str, arch: str) -> Iterator[Claim]:
-    """Kernel and machine of ``uname -a``."""
-    yield from values.kernel_claims(kernel)
-    yield Claim("arch", arch)
+def _ldd(line: str) -> Iterator[Claim]:
+    """The C library by ``ldd --version``."""
+    if found := re.search(r"\bldd \(.{0,60}\) (\d+\.\d+)", line):
+        yield from (Claim("glibc", found.group(1)), Claim("libc", "glibc"))
 
 
 def _controllers(view: View) -> Iterator[Claim]:
@@ -191,3 +139,34 @@ def _card(bus: str, rest: str, maker: str, below: str) -> Gpu:
         bus=bus,
         driver=driver.group(1) if driver else "",
     )
+
+
+PROGRAM: Final = Program(
+    name="system tools",
+    labels={
+        "productversion": _mac,
+        **dict.fromkeys(_ARCHITECTURE, values.arch(Weight.LISTED)),
+        **dict.fromkeys(_MODEL, values.text("cpu", Weight.LISTED)),
+        "pretty_name": values.system,
+        "description": _described,
+        "name": _name,
+        "operating system": _hostnamectl,
+        "release": _release,
+        "kernel": values.kernel,
+        "kernel version": values.kernel,
+        "flags": _flags,
+    },
+    marks=(*_MODEL, "pretty_name", "productversion"),
+    phrases=("GNU/Linux", "ldd (", " controller", "REVISION: ", "L4T ", "jetson-stats ", 'NAME="'),
+    marked=_marked,
+    lines={
+        "Linux ": _uname,
+        "ldd (": _ldd,
+        # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
+        "REVISION: ": said("l4t", r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"),
+        "L4T": said("l4t", r"\bL4T:? (\d{2}\.\d+(?:\.\d+)?)"),
+        "etPack ": said("jetpack", r"\bJetPack (\d\.\d+(?:\.\d+)?)"),
+    },
+    beyond=_controllers,
+    alone=True,
+)

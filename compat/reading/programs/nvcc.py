@@ -19,17 +19,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import compat.reading.values as values
     from compat.reading.page import Page, Pair, View
-
-NAME: Final = "nvcc"
-
-LABELS: Final[Mapping[str, values.Reader]] = {}
 
 _TOOLS = re.compile(r"compilation tools, release (\d+\.\d+)(?:, V(\d+\.\d+\.\d+))?")
 _TEXT = re.compile(r"^\s*CUDA Version (\d+\.\d+(?:\.\d+)?)\s*$")
@@ -37,23 +32,17 @@ _DEFINE = re.compile(r"#\s*define\s+CUDNN_(MAJOR|MINOR|PATCHLEVEL)\s+(\d{1,4})")
 _NVCC_LABEL = re.compile(r"^\W*NVCC\s*:", re.IGNORECASE)
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Its own sentences."""
-    marks = betrayed(page, found, (), ("Cuda compiler driver", "compilation tools, release", "CUDNN_MAJOR"))
-    texts = [index for index in page.find("CUDA Version ") if _TEXT.match(page.lines[index].text)]
-    return sorted({*texts, *(index for index in marks if not _NVCC_LABEL.match(page.lines[index].text))})
+def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """Its own sentences; mmcv prints them behind a label of its own and is read by its own module."""
+    yield from (index for index in page.find("CUDA Version ") if _TEXT.match(page.lines[index].text))
+    for phrase in ("Cuda compiler driver", "compilation tools, release", "CUDNN_MAJOR"):
+        yield from (index for index in page.find(phrase) if not _NVCC_LABEL.match(page.lines[index].text))
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """The V-number of nvcc, the release of version.txt, cuDNN put together from its three defines."""
-    for index, line in view.lines("compilation tools, release"):
-        # mmcv prints the same sentence behind its own label and is read by its own module.
-        if (found := _TOOLS.search(line)) and not _NVCC_LABEL.match(line):
-            yield from view.stamp(index, [Claim("cuda_toolkit", found.group(2) or found.group(1))])
-    for index, line in view.lines("CUDA Version "):
-        if found := _TEXT.match(line):
-            yield from view.stamp(index, [Claim("cuda_toolkit", found.group(1), weight=Weight.LISTED)])
-    yield from _header(view)
+def _tools(line: str) -> Iterator[Claim]:
+    """The V-number of nvcc, else its release."""
+    if (found := _TOOLS.search(line)) and not _NVCC_LABEL.match(line):
+        yield Claim("cuda_toolkit", found.group(2) or found.group(1))
 
 
 def _header(view: View) -> Iterator[Claim]:
@@ -67,3 +56,15 @@ def _header(view: View) -> Iterator[Claim]:
     if "MAJOR" in parts and "MINOR" in parts:
         numbers = [parts[name] for name in ("MAJOR", "MINOR", "PATCHLEVEL") if name in parts]
         yield from view.stamp(start, [Claim("cudnn", ".".join(numbers))])
+
+
+PROGRAM: Final = Program(
+    name="nvcc",
+    marked=_marked,
+    lines={
+        "compilation tools, release": _tools,
+        "CUDA Version ": said("cuda_toolkit", _TEXT.pattern, weight=Weight.LISTED),
+    },
+    beyond=_header,
+    alone=True,
+)

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed, ends
+from compat.reading.page import ends
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.reading.page import Page, Pair, View
 
-NAME: Final = "nvidia-smi"
-
-_DRIVER = re.compile(r"(?:Driver|KMD) Version\s*:\s*(\d{3}(?:\.\d+)+)")
+_DRIVER: Final = said("driver", r"(?:Driver|KMD) Version\s*:\s*(\d{3}(?:\.\d+)+)")
 _CUDA = re.compile(r"CUDA (?:UMD )?Version\s*:\s*(\d+\.\d+)")
 _ROW = re.compile(
     r"\|?\s*(\d{1,3})\s+(\S.*?)\s+(?:(On|Off|WDDM|TCC|MCDM|N/A|ERR!)\s*)?\|?\s*"
@@ -45,8 +44,6 @@ _SIDE = re.compile(r"\W*Driver Version\s*:\s*\d{3}\.[\d.]{1,9}[\s,|]{1,20}CUDA V
 _FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
 _LIST = re.compile(r"\bGPU (\d{1,3}): (.+?) \(UUID")
 _UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
-_NVRM = re.compile(r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)")
-_NVML_LIBRARY = re.compile(r"NVML library version: (\d{3}(?:\.\d+)*)")
 _FAILURES: Final = {
     "couldn't communicate with the NVIDIA driver": "driver not reachable",
     "Driver/library version mismatch": "Driver/library version mismatch",
@@ -73,36 +70,11 @@ def _driver(pair: Pair) -> Iterator[Claim]:
         yield Claim("driver", version)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    "attached gpus": values.silent,
-    "product name": _query_name,
-    "product brand": values.silent,
-    "driver version": _driver,
-    "cuda version": values.first("driver_cuda"),
-    "nvml version": values.silent,
-    "cuda umd version": values.first("driver_cuda"),
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Its name in capitals, a log's title, or the rows of ``-q`` and ``-L``."""
-    marks = betrayed(
-        page,
-        found,
-        ("attached gpus", "product name", "product brand"),
-        (
-            "NVIDIA-SMI",
-            "NVSMI LOG",
-            "(UUID: GPU-",
-            "driver_version",
-            "Failed to initialize NVML",
-            "NVML library version",
-        ),
-    )
+def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """The rows of the table."""
     rows = {index for needle in ("Off |", "On |", "WDDM", "| 0000") for index in page.find(needle)}
-    marks += [index for index in rows if _ROW.match(page.lines[index].text.strip())]
-    marks += _picked(page)
-    return sorted(set(marks) | set(page.find("NVRM version:")))
+    yield from (index for index in rows if _ROW.match(page.lines[index].text.strip()))
+    yield from _picked(page)
 
 
 def _picked(page: Page) -> Iterator[int]:
@@ -121,41 +93,34 @@ def _picked(page: Page) -> Iterator[int]:
             yield from (other for other, field in zip(near, fields, strict=True) if field)
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """The head line, the device rows, ``-q``'s labels, ``-L`` and failures."""
-    if not view.marks.get(NAME):
-        return
-    yield from view.labelled(LABELS)
+def _tables(view: View) -> Iterator[Claim]:
+    """The head line, the device rows, answers to queries, failures."""
     yield from _heads(view)
     yield from _rows(view)
-    for index, line in view.lines("(UUID"):
-        if (found := _LIST.search(line)) and (gpu := devices.device(found.group(2), vendor="nvidia")):
-            yield from view.stamp(index, [Claim("gpus", gpu, key=found.group(1))])
     yield from _queries(view)
     yield from _failures(view)
 
 
 def _heads(view: View) -> Iterator[Claim]:
-    """The head line of the table, whole or in parts, and the kernel module's own version line."""
-    marks = set(view.marks[NAME])
-    for needle in ("Driver Version", "KMD Version"):
-        for index, line in view.lines(needle):
-            if found := _DRIVER.search(line):
-                yield from view.stamp(index, [Claim("driver", found.group(1))])
+    """The CUDA version in the head of the table, whole or in parts."""
+    marks = set(view.own)
     for needle in ("CUDA Version", "CUDA UMD Version"):
         for index, line in view.lines(needle):
             near = index in marks or "Driver Version" in line or line.strip().startswith("|")
             if near and (found := _CUDA.search(line)):
                 yield from view.stamp(index, [Claim("driver_cuda", found.group(1))])
-    for index, line in view.lines("NVRM version:"):
-        if found := _NVRM.search(line):
-            yield from view.stamp(index, [Claim("driver", found.group(1))])
+
+
+def _unit(line: str) -> Iterator[Claim]:
+    """A device in ``-L``."""
+    if (found := _LIST.search(line)) and (gpu := devices.device(found.group(2), vendor="nvidia")):
+        yield Claim("gpus", gpu, key=found.group(1))
 
 
 def _rows(view: View) -> Iterator[Claim]:
     """Device rows of the table: index, name, persistence mode, PCI address."""
     seen: set[int] = set()
-    for mark in ends(view.marks[NAME]):
+    for mark in ends(view.own):
         for index, line in view.span(mark, mark + 80):
             if index in seen:
                 break
@@ -212,6 +177,34 @@ def _failures(view: View) -> Iterator[Claim]:
     for sentence, answer in _FAILURES.items():
         for index, _line in view.lines(sentence):
             yield from view.stamp(index, [Claim("nvml", answer, weight=Weight.LISTED)])
-    for index, line in view.lines("NVML library version"):
-        if found := _NVML_LIBRARY.search(line):
-            yield from view.stamp(index, [Claim("driver_library", found.group(1))])
+
+
+PROGRAM: Final = Program(
+    name="nvidia-smi",
+    labels={
+        "product name": _query_name,
+        "driver version": _driver,
+        "cuda version": values.first("driver_cuda"),
+        "nvml version": values.silent,
+        "cuda umd version": values.first("driver_cuda"),
+    },
+    marks=("attached gpus", "product name", "product brand"),
+    phrases=(
+        "NVIDIA-SMI",
+        "NVSMI LOG",
+        "(UUID: GPU-",
+        "driver_version",
+        "Failed to initialize NVML",
+        "NVML library version",
+        "NVRM version:",
+    ),
+    marked=_marked,
+    lines={
+        "Driver Version": _DRIVER,
+        "KMD Version": _DRIVER,
+        "NVRM version:": said("driver", r"NVRM version: .{0,80}?Kernel Module\s.{0,30}?(\d{3}(?:\.\d+)+)"),
+        "NVML library version": said("driver_library", r"NVML library version: (\d{3}(?:\.\d+)*)"),
+        "(UUID": _unit,
+    },
+    beyond=_tables,
+)

@@ -32,14 +32,12 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "mmcv collect_env"
+    from compat.reading.page import Pair
 
 _MARKS: Final = (
     "sys.platform", "pytorch compiling details", "mmcv compiler", "mmcv cuda compiler", "detectron2 arch flags",
@@ -58,7 +56,7 @@ _NAMES: Final = {
     "opencv": "opencv-python",
 }  # fmt: skip
 _RELEASE = re.compile(r"release (\d+\.\d+)(?:, V(\d+\.\d+(?:\.\d+)?))?|Build cuda_(\d+\.\d+)|\bV(\d+\.\d+\.\d+)")
-_DETAIL = re.compile(r"(CUDA|HIP) Runtime (\d+(?:\.\d+)*)|CuDNN (\d+(?:\.\d+)+)|MIOpen (\d+(?:\.\d+)+)")
+_DETAIL = re.compile(r"(CUDA|HIP) Runtime (\d+(?:\.\d+)*)|CuDNN (\d+(?:\.\d+)+)")
 
 
 def _nvcc(pair: Pair) -> Iterator[Claim]:
@@ -76,51 +74,18 @@ def _platform(pair: Pair) -> Iterator[Claim]:
         yield Claim("platform", kind, weight=Weight.HINT)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    **{name: values.package(name) for name in _LISTED},
-    **{label: values.package(name) for label, name in _NAMES.items()},
-    "sys.platform": _platform,
-    "python": values.python,
-    "pytorch": values.package("torch"),
-    "nvcc": _nvcc,
-    "hipcc": values.hip_version,
-    "gpu #": devices.indexed,
-    "gpu # compute capability": devices.capabilities,
-    "gcc": values.number("gcc"),
-    "driver version": values.number("driver"),
-    "cuda driver version": values.number("driver"),
-    "rocm driver version": values.number("amdgpu"),
-    "torch_cuda_arch_list": values.env,
-}
-
 # Labels of detectron2's table, which only blanks part from their values.
-COLUMNS: Final = (
+_COLUMNS: Final = (
     "sys.platform", "python", "numpy", "detectron2", "detectron2 arch flags", "detectron2_env_module", "pytorch",
     "pytorch debug build", "gpu available", "gpu #", "driver version", "cuda_home", "torchvision", "pillow",
     "cuda compiler", "compiler", "fvcore", "torch_cuda_arch_list",
 )  # fmt: skip
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Lines with a label of this family; two different ones at least, since each alone is an ordinary word."""
-    marks = betrayed(page, found, _MARKS, ("PyTorch built with",))
-    return marks if sum(label in found for label in _MARKS) + ("PyTorch built with" in page.text) >= 2 else []
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Labels, and the lines of torch's own build configuration (``- CUDA Runtime 11.1``, ``- CuDNN 8.0.5``)."""
-    yield from view.labelled(LABELS)
-    for needle in ("CUDA Runtime ", "HIP Runtime ", "CuDNN ", "MIOpen "):
-        for index, line in view.lines(needle):
-            text = line.strip(" -|")
-            if found := _DETAIL.match(text):
-                yield from view.stamp(index, _detail(found))
-
-
-def _detail(found: re.Match[str]) -> Iterator[Claim]:
-    """One line of torch's build configuration."""
-    kind, version, cudnn, _miopen = found.groups()
+def _detail(line: str) -> Iterator[Claim]:
+    """One line of torch's build configuration: ``- CUDA Runtime 11.1``, ``- CuDNN 8.0.5``."""
+    found = _DETAIL.match(line.strip(" -|"))
+    kind, version, cudnn = found.groups() if found else ("", "", "")
     if kind:
         prefix = "cuda" if kind == "CUDA" else "rocm"
         yield Claim("builds", Build(runtime=prefix + ".".join(version.split(".")[:2])), key="torch")
@@ -136,3 +101,30 @@ def _true_cudnn(printed: str) -> str:
     if parts[0] < 80:
         return printed
     return f"{parts[0] // 10}.{parts[1]}.{parts[2] if len(parts) > 2 else 0}"
+
+
+PROGRAM: Final = Program(
+    name="mmcv collect_env",
+    labels={
+        **{name: values.package(name) for name in _LISTED},
+        **{label: values.package(name) for label, name in _NAMES.items()},
+        "sys.platform": _platform,
+        "python": values.python,
+        "pytorch": values.package("torch"),
+        "nvcc": _nvcc,
+        "hipcc": values.hip_version,
+        "gpu #": devices.indexed,
+        "gpu # compute capability": devices.capabilities,
+        "gcc": values.number("gcc"),
+        "driver version": values.number("driver"),
+        "cuda driver version": values.number("driver"),
+        "rocm driver version": values.number("amdgpu"),
+        "torch_cuda_arch_list": values.env,
+    },
+    marks=_MARKS,
+    phrases=("PyTorch built with",),
+    least=2,
+    lines=dict.fromkeys(("CUDA Runtime ", "HIP Runtime ", "CuDNN "), _detail),
+    alone=True,
+    columns=_COLUMNS,
+)

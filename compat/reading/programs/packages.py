@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.values as values
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed, ends
+from compat.reading.page import ends
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.reading.page import Page, Pair, View
-
-NAME: Final = "package list"
 
 _FROZEN = re.compile(r"^\s*(?:[+*-]\s+)?([A-Za-z][\w.\-]{0,80})==(\d[\w.+!-]*)\s*(?:;.*|#.*)?$")
 _DIRECT = re.compile(r"^\s*([A-Za-z][\w.\-]{0,80}) @ \S*?/\1-(\d[\w.+%]*?)-(?:cp|py)\d", re.IGNORECASE)
@@ -50,13 +49,11 @@ _KNOWN_ROW = re.compile(
 )
 _PIP_HEAD = re.compile(r"^\s*Package\s+Version\b")
 _CONDA_HEAD = re.compile(r"^\s*#\s*Name\s+Version\s+Build\b|^\s*#? ?packages in environment at ")
-_INSTALLED = re.compile(r"Successfully installed (.+)")
 _SATISFIED = re.compile(r"Requirement already satisfied: ([A-Za-z][\w.\-]{0,80})")
 _AT_END = re.compile(r"\((\d[\w.+!]{0,60})\)\s*$")
 _WHEEL = re.compile(r"([A-Za-z][\w.]*(?:-[A-Za-z][\w.]*)*)-(\d[\w.+!]*)")
 _DPKG = re.compile(r"^\s*i[iHU]\s+(\S+?)(?::\w+)?\s+(\S+)\s+(?:amd64|arm64|all|ppc64el|i386)\b")
 _VIRTUAL = re.compile(r"__(cuda|glibc|linux|osx|win)=(\d[\d.]*)")
-_CPYTHON = re.compile(r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)")
 # A branch that ``uv pip tree`` and ``uv tree`` draw, after the lines of a box have become dashes.
 _BRANCH = re.compile(r"^[|\s]{0,60}-{3}\s([A-Za-z][\w.\-]{0,80}) v(\d[\w.+!-]{0,60})(?: \(\*\))?\s*$")
 _JSON = re.compile(r'\{"name": "([A-Za-z][\w.\-]{0,80})", "version": "(\d[\w.+!-]{0,60})"')
@@ -102,64 +99,48 @@ def _conda_platform(pair: Pair) -> Iterator[Claim]:
         yield Claim("arch", arch, weight=Weight.LISTED)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    "virtual packages": _virtual,
-    "conda version": values.silent,
-    "conda-build version": values.silent,
-    "active environment": values.silent,
-    "base environment": values.silent,
-    "platform": _conda_platform,
-    "python version": values.python,
-}
+def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """Heads of lists and rows in a shape of their own; other rows could be anything."""
+    for needle in ("Package ", "# Name", "Name"):
+        yield from (index for index in page.find(needle) if _head(page.lines[index].text))
+    shown = (index + 1 for index in page.find("Name:") if _SHOWN.match(page.lines[index].text))
+    yield from (index for index in shown if _VERSION.match(page.text_at(index)))
+    yield from (index for index in page.find("==") if _FROZEN.match(page.lines[index].text))
+    yield from (index for index in page.find("ii  ") if _DPKG.match(page.lines[index].text))
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Heads of lists and installers' closing lines; the rows alone could be anything."""
-    marks = betrayed(
-        page,
-        found,
-        ("virtual packages", "conda version", "active environment", "base environment"),
-        (
-            "Successfully installed ",
-            "packages in environment at",
-            "Uninstalling ",
-            "Using CPython",
-            "already satisfied: ",
-        ),
-    )
-    heads = [i for needle in ("Package ", "# Name", "Name") for i in page.find(needle) if _head(page.lines[i].text)]
-    shown = [index + 1 for index in page.find("Name:") if _SHOWN.match(page.lines[index].text)]
-    shown = [index for index in shown if _VERSION.match(page.text_at(index))]
-    frozen = [index for index in page.find("==") if _FROZEN.match(page.lines[index].text)]
-    rows = [index for index in page.find("ii  ") if _DPKG.match(page.lines[index].text)]
-    return sorted({*marks, *heads, *shown, *frozen, *rows})
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Every package of every list, as listed."""
-    yield from view.labelled(LABELS)
+def _lists(view: View) -> Iterator[Claim]:
+    """Every package of every list."""
     yield from _frozen(view)
     yield from _tables(view)
     yield from _rows(view)
     yield from _headless(view)
     yield from _shown(view)
-    for index, line in view.lines('{"name": "'):
-        yield from view.stamp(index, (_package(*found) for found in _JSON.findall(line)[:LONGEST]))
-    for index, line in view.lines("Successfully installed "):
-        if found := _INSTALLED.search(line):
-            pairs = [_WHEEL.fullmatch(word) for word in found.group(1).split()[:LONGEST]]
-            yield from view.stamp(index, (_package(*pair.groups()) for pair in pairs if pair))
-    for index, line in view.lines("Requirement already satisfied: "):
-        found, version = _SATISFIED.search(line), _AT_END.match(line, max(0, line.rfind("(")))
-        if found and version:
-            yield from view.stamp(index, [_package(found.group(1), version.group(1))])
-    for index, line in view.lines("Using "):
-        if found := _CPYTHON.search(line):
-            yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])
-    for index, line in view.lines("--- "):
-        if found := _BRANCH.match(line):
-            yield from view.stamp(index, [_package(*found.groups())])
     yield from _debian(view)
+
+
+def _json(line: str) -> Iterator[Claim]:
+    """``pip list --format json``."""
+    return (_package(*found) for found in _JSON.findall(line)[:LONGEST])
+
+
+def _installed(line: str) -> Iterator[Claim]:
+    """What pip says it installed."""
+    words = line.partition("Successfully installed ")[2].split()[:LONGEST]
+    return (_package(*pair.groups()) for word in words if (pair := _WHEEL.fullmatch(word)))
+
+
+def _satisfied(line: str) -> Iterator[Claim]:
+    """What pip found installed, with the version behind who asks for it."""
+    found, version = _SATISFIED.search(line), _AT_END.match(line, max(0, line.rfind("(")))
+    if found and version:
+        yield _package(found.group(1), version.group(1))
+
+
+def _branch(line: str) -> Iterator[Claim]:
+    """A branch of uv's tree."""
+    if found := _BRANCH.match(line):
+        yield _package(*found.groups())
 
 
 def _package(name: str, version: str, fact: str = "packages") -> Claim:
@@ -186,7 +167,7 @@ def _frozen(view: View) -> Iterator[Claim]:
 
 def _tables(view: View) -> Iterator[Claim]:
     """Rows below a head, until lines stop looking like rows."""
-    for mark in ends(view.marks.get(NAME, ())):
+    for mark in ends(view.own):
         text = view.page.lines[mark].text
         if not _head(text):
             continue
@@ -282,3 +263,26 @@ def _debian(view: View) -> Iterator[Claim]:
             yield from view.stamp(index, [Claim("container_toolkit", version.split("-")[0], weight=Weight.LISTED)])
     if drivers:
         yield from view.stamp(place, [Claim("driver_packages", tuple(drivers))])
+
+
+PROGRAM: Final = Program(
+    name="package list",
+    labels={
+        "virtual packages": _virtual,
+        "conda-build version": values.silent,
+        "platform": _conda_platform,
+        "python version": values.python,
+    },
+    marks=("virtual packages", "conda version", "active environment", "base environment"),
+    phrases=_INSTALLERS,
+    marked=_marked,
+    lines={
+        '{"name": "': _json,
+        "Successfully installed ": _installed,
+        "Requirement already satisfied: ": _satisfied,
+        "Using ": said("python", r"\bUsing (?:CPython|Python) (\d\.\d{1,2}(?:\.\d{1,2})?)", weight=Weight.LISTED),
+        "--- ": _branch,
+    },
+    beyond=_lists,
+    alone=True,
+)

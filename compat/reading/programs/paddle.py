@@ -28,21 +28,19 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Pair
 
-NAME: Final = "paddle summary_env"
-
-_MARKS: Final = ("paddle version", "paddle with cuda", "nvidia driver list", "paddle with rocm", "paddlepaddle version")
+# Flags that only Paddle prints; "Paddle version" alone is a template's label too.
+_MARKS: Final = ("paddle with cuda", "nvidia driver list", "paddle with rocm")
 _DEVICE = re.compile(
     r"device: (\d+), (?:GPU|CUDA) (?:Compute )?Capability: (\d+)\.?(\d), Driver (?:API )?Version: (\d+\.\d+)"
     r"(?:, Runtime (?:API )?Version: (\d+\.\d+))?"
 )
-_CUDNN = re.compile(r"device: \d+, cuDNN Version: (\d+\.\d+(?:\.\d+)?)")
 
 
 def _paddle(pair: Pair) -> Iterator[Claim]:
@@ -58,42 +56,39 @@ def _paddle(pair: Pair) -> Iterator[Claim]:
         yield Claim("builds", Build(runtime="cpu"), key="paddlepaddle")
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "paddle version": _paddle,
-    "os": values.system,
-    "gcc version": values.number("gcc"),
-    "clang version": values.number("clang"),
-    "cmake version": values.number("cmake"),
-    "libc version": values.libc,
-    "python version": values.python,
-    "cuda version": values.first("cuda_toolkit"),
-    "cudnn version": values.number("cudnn"),
-    "nvidia driver version": values.number("driver"),
-    "gpu #": devices.indexed,
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """The flags that only Paddle prints; "Paddle version" alone is a template's label too."""
-    return betrayed(page, found, _MARKS[1:4], ("Driver API Version",))
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Labels and log lines."""
-    yield from view.labelled(LABELS)
-    for index, line in view.lines("Capability: "):
-        if found := _DEVICE.search(line):
-            yield from view.stamp(index, _logged(found))
-    for index, line in view.lines("cuDNN Version: "):
-        if found := _CUDNN.search(line):
-            yield from view.stamp(index, [Claim("cudnn", found.group(1))])
-
-
-def _logged(found: re.Match[str]) -> Iterator[Claim]:
+def _logged(line: str) -> Iterator[Claim]:
     """The log line of a device: its capability, and the CUDA of driver and build."""
+    found = _DEVICE.search(line)
+    if found is None:
+        return
     number, major, minor, driver, runtime = found.groups()
     yield Claim("gpus", Gpu(target=devices.sm(major, minor), vendor="nvidia"), key=number)
     yield Claim("driver_cuda", driver)
     if runtime:
         yield Claim("builds", Build(runtime=f"cuda{runtime}"), key="paddlepaddle-gpu", weight=Weight.LISTED)
+
+
+PROGRAM: Final = Program(
+    name="paddle summary_env",
+    labels={
+        "paddle version": _paddle,
+        "paddlepaddle version": values.silent,
+        "os": values.system,
+        "gcc version": values.number("gcc"),
+        "clang version": values.number("clang"),
+        "cmake version": values.number("cmake"),
+        "libc version": values.libc,
+        "python version": values.python,
+        "cuda version": values.first("cuda_toolkit"),
+        "cudnn version": values.number("cudnn"),
+        "nvidia driver version": values.number("driver"),
+        "gpu #": devices.indexed,
+    },
+    marks=_MARKS,
+    phrases=("Driver API Version",),
+    lines={
+        "Capability: ": _logged,
+        "cuDNN Version: ": said("cudnn", r"device: \d+, cuDNN Version: (\d+\.\d+(?:\.\d+)?)"),
+    },
+    alone=True,
+)

@@ -28,19 +28,13 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
+    from compat.reading.page import Pair, View
 
-NAME: Final = "rocm tools"
-
-_MARKS: Final = (
-    "marketing name", "rock module version", "gpu[#] card series", "agent", "market_name", "target_graphics_version",
-    "hip version",
-)  # fmt: skip
 _NEEDLES: Final = (
     "HSA System Attributes", "HSA Agents", "ROCm System Management Interface", "ROCK module", "ROCk module",
     "AMDSMI Tool", "AMD-SMI", "Device Type: ", "amdgcn-amd-amdhsa", "Card series", "Card Series", "Card model", "GPU[",
@@ -48,12 +42,8 @@ _NEEDLES: Final = (
 _FIELD = re.compile(r"\s*(Name|Marketing Name|Device Type|Vendor Name|Uuid)\s*:\s*(.*)")
 _ISA = re.compile(r"Name:\s*amdgcn-amd-amdhsa--(gfx[0-9a-f]+)(?![\w-])")
 _SMI = re.compile(r"GPU\[(\d{1,3})\]\s*:\s*([A-Za-z][\w /]{0,40}?)\s*:\s*(.*)")
-_MODULE = re.compile(r"ROC[Kk] module version (\d+(?:\.\d+)+)")
-_TOOL = re.compile(r"amdgpu version:\s*(\d+(?:\.\d+)+)")
-_ROCM = re.compile(r"ROCm version:\s*(\d+\.\d+(?:\.\d+)?)")
 _DRIVER = re.compile(r"^\W*Driver version:\s*(\d+(?:\.\d+)+)", re.IGNORECASE)
 _AMDSMI_ROW = re.compile(r"\|\s*[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\s+(AMD [^|]+?)\s*\|")
-_HIP = re.compile(r"HIP version:\s*(\d+(?:\.\d+)+)")
 _NAMES: Final = ("card series", "device name", "card model")
 # Lines of one agent of rocminfo at most: pools and ISAs included.
 AGENT: Final = 120
@@ -73,40 +63,21 @@ def _market(pair: Pair) -> Iterator[Claim]:
         yield Claim("gpus", replace(gpu, target=target))
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    "market_name": _market,
-    "board name": _board,
-    "device board name": _board,
-}
+def _smi(line: str) -> Iterator[Claim]:
+    """A row of amd-smi's table."""
+    if (found := _AMDSMI_ROW.search(line)) and (gpu := devices.device(found.group(1), vendor="amd")):
+        yield Claim("gpus", gpu)
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Titles and labels of AMD's tools."""
-    return betrayed(page, found, ("market_name", "board name", "device board name"), _NEEDLES)
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Agents of rocminfo, rows of rocm-smi, lines of amd-smi."""
-    yield from view.labelled(LABELS)
+def _tables(view: View) -> Iterator[Claim]:
+    """Agents of rocminfo, rows of rocm-smi."""
     yield from _agents(view)
     yield from _rows(view)
-    for needle, pattern, fact in (
-        ("module version", _MODULE, "amdgpu"),
-        ("amdgpu version:", _TOOL, "amdgpu"),
-        ("ROCm version:", _ROCM, "rocm"),
-        ("HIP version:", _HIP, "hip"),
-    ):
-        for index, line in view.lines(needle):
-            if found := pattern.search(line):
-                yield from view.stamp(index, [Claim(fact, found.group(1))])
-    if view.marks.get(NAME):
+    if view.own:
         for needle in ("Driver version", "Driver Version"):
             for index, line in view.lines(needle):
                 if (found := _DRIVER.match(line)) and "NVIDIA" not in line:
                     yield from view.stamp(index, [Claim("amdgpu", found.group(1))])
-    for index, line in view.lines("AMD "):
-        if (found := _AMDSMI_ROW.search(line)) and (gpu := devices.device(found.group(1), vendor="amd")):
-            yield from view.stamp(index, [Claim("gpus", gpu)])
 
 
 def _agents(view: View) -> Iterator[Claim]:
@@ -182,4 +153,25 @@ def _rows(view: View) -> Iterator[Claim]:
     for number in targets.keys() - names.keys():
         if targets[number]:
             bare = Gpu(target=targets[number], vendor="amd")
-            yield from view.stamp(view.marks[NAME][0], [Claim("gpus", bare, key=number, weight=Weight.LISTED)])
+            yield from view.stamp(view.own[0], [Claim("gpus", bare, key=number, weight=Weight.LISTED)])
+
+
+PROGRAM: Final = Program(
+    name="rocm tools",
+    labels={
+        "market_name": _market,
+        "board name": _board,
+        "device board name": _board,
+    },
+    marks=("market_name", "board name", "device board name"),
+    phrases=_NEEDLES,
+    lines={
+        "module version": said("amdgpu", r"ROC[Kk] module version (\d+(?:\.\d+)+)"),
+        "amdgpu version:": said("amdgpu", r"amdgpu version:\s*(\d+(?:\.\d+)+)"),
+        "ROCm version:": said("rocm", r"ROCm version:\s*(\d+\.\d+(?:\.\d+)?)"),
+        "HIP version:": said("hip", r"HIP version:\s*(\d+(?:\.\d+)+)"),
+        "AMD ": _smi,
+    },
+    beyond=_tables,
+    alone=True,
+)

@@ -23,19 +23,14 @@ import compat.reading.values as values
 from compat import versions
 from compat.facts import Build
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "sd.next log"
-
-LABELS: Final[Mapping[str, values.Reader]] = {}
+    from compat.reading.page import View
 
 _NEEDLES: Final = ("Starting SD.Next", "Torch backend: ", "Torch detected", "System packages: {")
-_PYTHON = re.compile(r"\bPython: version=(\d\.\d{1,2}\.\d{1,2})\b")
 _VERSION = re.compile(r'version="(\d[\w.+]{2,40})"')
 _RUNTIME = re.compile(r"\b(CUDA|HIP)[ =](\d{1,2}\.\d+)")
 _CUDNN = re.compile(r"\bcuDNN[ =](\d{4,6})\b")
@@ -44,31 +39,6 @@ _TUPLE = re.compile(r"(?:Arch |arch=|capability=)\((\d{1,2}), ?(\d)\)")
 _PACKAGE = re.compile(r"\b([A-Za-z][\w.-]{1,40})'?: '?(\d+\.\d[\w.+]{0,40})")
 # Lines over which the list of packages may go on; an entry that begins a line stands on one of its own by now.
 _BROKEN: Final = 8
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Its name, and what it says of torch."""
-    return betrayed(page, found, (), _NEEDLES)
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Python, torch and its runtime, cuDNN, devices, and the packages that it looks for."""
-    if not view.marks.get(NAME):
-        return
-    for index, line in view.lines("Python: version="):
-        if found := _PYTHON.search(line):
-            yield from view.stamp(index, [Claim("python", found.group(1))])
-    for index, line in view.lines("Torch backend: "):
-        yield from view.stamp(index, _backend(line))
-    for index, line in view.lines("Torch detected"):
-        yield from view.stamp(index, _device(line))
-    for start, _line in view.lines("System packages: {"):
-        for index, line in view.span(start, start + _BROKEN):
-            text = line.partition("System packages: ")[2] if index == start else line
-            listed = list(_packages(text))
-            if not listed:
-                break
-            yield from view.stamp(index, listed)
 
 
 def _backend(line: str) -> Iterator[Claim]:
@@ -98,3 +68,26 @@ def _packages(line: str) -> Iterator[Claim]:
         yield Claim("packages", version, key=name, weight=Weight.LISTED)
         if name == "torch" and "+cpu" in version:
             yield Claim("builds", Build(runtime="cpu"), key="torch", weight=Weight.LISTED)
+
+
+def _listed(view: View) -> Iterator[Claim]:
+    """The packages that it looks for, over several lines."""
+    for start, _line in view.lines("System packages: {"):
+        for index, line in view.span(start, start + _BROKEN):
+            text = line.partition("System packages: ")[2] if index == start else line
+            listed = list(_packages(text))
+            if not listed:
+                break
+            yield from view.stamp(index, listed)
+
+
+PROGRAM: Final = Program(
+    name="sd.next log",
+    phrases=_NEEDLES,
+    lines={
+        "Python: version=": said("python", r"\bPython: version=(\d\.\d{1,2}\.\d{1,2})\b"),
+        "Torch backend: ": _backend,
+        "Torch detected": _device,
+    },
+    beyond=_listed,
+)

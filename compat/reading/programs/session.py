@@ -26,19 +26,15 @@ import compat.reading.values as values
 from compat import versions
 from compat.facts import Build, Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from compat.reading.page import Page, Pair, View
 
-NAME: Final = "session"
-
-LABELS: Final[Mapping[str, values.Reader]] = {}
-
 _BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
-_SYS_VERSION = re.compile(r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:\||\().{10,}\[(?:GCC|Clang|MSC)")
+_SYS_VERSION: Final = r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:\||\().{10,}\[(?:GCC|Clang|MSC)"
 _STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
 _CODE = re.compile(r"\s*(?:import |from \w|print ?\()")
 _BESIDE = re.compile(r"python3? -c .{0,100}\)[\"'\s.:]{1,6}(\d+\.\d[\w.+]*)\s*$")
@@ -122,25 +118,21 @@ _ANSWERS: Final[Mapping[str, Callable[[str], Iterator[Claim]]]] = {
 }  # fmt: skip
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Prompts, Python's banner, version sentences."""
-    marks = betrayed(page, found, (), (">>> ", "__version__", "torch.version.", "torch.cuda.get_device"))
-    banners = [index for index in page.find("Python ") if _BANNER.match(page.lines[index].text)]
-    return sorted({*marks, *banners})
+def _banners(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
+    """Python's banner."""
+    return (index for index in page.find("Python ") if _BANNER.match(page.lines[index].text))
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """Banner, answers below questions, version sentences of compilers."""
-    for index, line in view.lines("Python "):
-        if found := _BANNER.match(line):
-            yield from view.stamp(index, [Claim("python", found.group(1).rstrip("+"), weight=Weight.LISTED)])
-    for index, line in view.lines("["):
-        if found := _SYS_VERSION.match(line):
-            yield from view.stamp(index, [Claim("python", found.group(1), weight=Weight.LISTED)])
-    yield from _questions(view)
-    for index, line in view.lines("("):
-        if line.lstrip().startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
-            yield from view.stamp(index, [Claim("gcc", found.group(1))])
+def _banner(line: str) -> Iterator[Claim]:
+    """Python's release in its banner."""
+    if found := _BANNER.match(line):
+        yield Claim("python", found.group(1).rstrip("+"), weight=Weight.LISTED)
+
+
+def _gcc(line: str) -> Iterator[Claim]:
+    """The version sentence of a compiler."""
+    if line.lstrip().startswith(("gcc ", "g++ ")) and (found := _GCC.match(line)):
+        yield Claim("gcc", found.group(1))
 
 
 def _questions(view: View) -> Iterator[Claim]:
@@ -220,3 +212,17 @@ def _claims(question: Question, answer: str) -> list[Claim]:
     answers = [rest] if len(question.readers) == 1 else [word.strip("(),'\"") for word in rest.split()]
     pairs = zip(question.readers, answers, strict=False)
     return [claim for read, text in pairs if read is not None for claim in read(text)]
+
+
+PROGRAM: Final = Program(
+    name="session",
+    phrases=(">>> ", "__version__", "torch.version.", "torch.cuda.get_device"),
+    marked=_banners,
+    lines={
+        "Python ": _banner,
+        "[": said("python", _SYS_VERSION, weight=Weight.LISTED),
+        "(": _gcc,
+    },
+    beyond=_questions,
+    alone=True,
+)

@@ -19,16 +19,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.values as values
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 from compat.reading.systems import architecture
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from compat.reading.claims import Claim
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "show_versions"
+    from compat.reading.page import Pair
 
 _MARKS: Final = ("python-bits", "os-release", "byteorder", "threadpoolctl", "setuptools")
 _PACKAGES: Final = (
@@ -42,22 +40,16 @@ def _machine(pair: Pair) -> Iterator[Claim]:
     return values.arch()(pair) if architecture(pair.value) else values.platform_claims(pair.value)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    **values.packages(*_PACKAGES),
-    "sklearn": values.package("scikit-learn"),
-    "python": values.python,
-    "machine": _machine,
-    "os-release": values.kernel,
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Labels of theirs; two different ones at least, since each alone is an ordinary word."""
-    marks = betrayed(page, found, _MARKS, ("INSTALLED VERSIONS",))
-    return marks if sum(label in found for label in _MARKS) + ("INSTALLED VERSIONS" in page.text) >= 2 else []
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Everything these functions print stands behind a label."""
-    return view.labelled(LABELS)
+PROGRAM: Final = Program(
+    name="show_versions",
+    labels={
+        **values.packages(*_PACKAGES),
+        "sklearn": values.package("scikit-learn"),
+        "python": values.python,
+        "machine": _machine,
+        "os-release": values.kernel,
+    },
+    marks=_MARKS,
+    phrases=("INSTALLED VERSIONS",),
+    least=2,
+)

@@ -25,18 +25,16 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
-from compat import versions
 from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed, hint
+from compat.reading.page import hint
+from compat.reading.program import Program, said
 from compat.reading.systems import spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "tensorflow"
+    from compat.reading.page import Pair, View
 
 _MARKS: Final = (
     "tf.version.version", "tf.version", "tf.version.git_version", "tf.git_version", "tf.compiler_version",
@@ -50,12 +48,8 @@ _NEEDLES: Final = (
 _CREATED = re.compile(r"device:\s*(\d+), name: ([^,]+), pci bus id: [\w:.]+(?:, compute capability: (\d+)\.(\d)|\))")
 _CAPABILITY = re.compile(r"^\s*major: (\d+) minor: (\d) memoryClockRate")
 _PROPERTIES = re.compile(r"name: (.+?) (?:major: (\d+) minor: (\d)|computeCapability: (\d+)\.(\d))")
-_KERNEL = re.compile(r"kernel (?:version|reported version is):? (\d{3}(?:\.\d+)+)")
-_LIBCUDA = re.compile(r"libcuda reported version is: (\d{3}(?:\.\d+)+)")
-_LOADED = re.compile(r"Loaded (?:runtime CuDNN library: |cuDNN version )(\d[\d.]*)")
 _DISTRIBUTION = re.compile(r"\('([^']*)', '([^']*)'")
 _PRETTY = re.compile(r"'PRETTY_NAME': '([^']{1,80})'")
-_TUPLE = re.compile(r"\((\d), (\d{1,2}), (\d{1,2}), '\w+', \d+\)")
 _CUDART = re.compile(r"(/\S*?/cuda[\w.-]*)/\S*libcudart\.so\.(\d+\.\d+\.\d+)")
 
 
@@ -79,79 +73,34 @@ def _release(pair: Pair) -> Iterator[Claim]:
         yield from values.system_claims(found.group(1))
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "tf.version.version": values.package("tensorflow"),
-    "tf.version": values.package("tensorflow"),
-    "python version": values.python,
-    "os release version": values.kernel,
-    "os platform": _platform,
-    "linux distribution": _distribution,
-    "linux os distribution": _distribution,
-    "freedesktop os release": _release,
-    "uname": values.platform_string,
-    "machine": values.arch(),
-}
+def _created(line: str) -> Iterator[Claim]:
+    """A device that TensorFlow made."""
+    if found := _CREATED.search(line):
+        number, name, *digits = found.groups()
+        target = devices.sm(*digits) if all(digits) else ""
+        if gpu := devices.device(name, target=target, vendor="nvidia"):
+            yield Claim("gpus", gpu, key=number)
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Titles of the script's sections and TensorFlow's source paths in logs."""
-    return betrayed(page, found, _MARKS, _NEEDLES)
+def _capability(line: str) -> Iterator[Claim]:
+    """A device in the oldest logs, which print the name on a line of its own."""
+    if found := _CAPABILITY.match(line):
+        yield Claim("gpus", Gpu(target=devices.sm(*found.groups()), vendor="nvidia"), weight=Weight.LISTED)
 
 
-def facts(view: View) -> Iterator[Claim]:
-    """Labels and log lines."""
-    if not view.marks.get(NAME):
-        return
-    yield from view.labelled(LABELS)
-    yield from _logged(view)
-    yield from _numbers(view)
-    for index, line in view.lines("(3, "):
-        if found := _TUPLE.search(line):
-            yield from view.stamp(index, [Claim("python", ".".join(found.groups()), weight=Weight.LISTED)])
-    for index, line in view.lines("libcudart"):
-        if found := _CUDART.search(line):
-            folder, version = found.groups()
-            yield from view.stamp(index, [Claim("cuda_toolkits", version, key=folder)])
-    yield from _pips(view)
+def _properties(line: str) -> Iterator[Claim]:
+    """A device that the log describes before it is made."""
+    if found := _PROPERTIES.search(line):
+        name, *digits = (part for part in found.groups() if part)
+        if gpu := devices.device(name, target=devices.sm(*digits), vendor="nvidia"):
+            yield Claim("gpus", gpu)
 
 
-def _logged(view: View) -> Iterator[Claim]:
-    """Devices that the log names."""
-    for index, line in view.lines("pci bus id: "):
-        if found := _CREATED.search(line):
-            number, name, *digits = found.groups()
-            target = devices.sm(*digits) if all(digits) else ""
-            if gpu := devices.device(name, target=target, vendor="nvidia"):
-                yield from view.stamp(index, [Claim("gpus", gpu, key=number)])
-    for index, line in view.lines("memoryClockRate"):  # the oldest print the name on a line of its own
-        if found := _CAPABILITY.match(line):
-            bare = Gpu(target=devices.sm(*found.groups()), vendor="nvidia")
-            yield from view.stamp(index, [Claim("gpus", bare, weight=Weight.LISTED)])
-    for index, line in view.lines("name: "):
-        if found := _PROPERTIES.search(line):
-            name, *digits = (part for part in found.groups() if part)
-            if gpu := devices.device(name, target=devices.sm(*digits), vendor="nvidia"):
-                yield from view.stamp(index, [Claim("gpus", gpu)])
-
-
-def _numbers(view: View) -> Iterator[Claim]:
-    """Versions that the log names: of the kernel module, of libcuda, of cuDNN."""
-    for needle, pattern, fact in (
-        ("kernel ", _KERNEL, "driver"),
-        ("libcuda reported", _LIBCUDA, "driver_library"),
-        ("Loaded ", _LOADED, "cudnn"),
-    ):
-        for index, line in view.lines(needle):
-            if (found := pattern.search(line)) and (value := _unpacked(found.group(1).rstrip("."))):
-                yield from view.stamp(index, [Claim(fact, value)])
-
-
-def _unpacked(value: str) -> str:
-    """A packed cuDNN number has four digits or five; one with fewer is cut."""
-    if not value.isdigit():
-        return value
-    return versions.unpacked_cudnn(int(value)) if len(value) >= 4 else ""
+def _cudart(line: str) -> Iterator[Claim]:
+    """A toolkit by its folder and the name of its library."""
+    if found := _CUDART.search(line):
+        folder, version = found.groups()
+        yield Claim("cuda_toolkits", version, key=folder)
 
 
 def _pips(view: View) -> Iterator[Claim]:
@@ -164,3 +113,33 @@ def _pips(view: View) -> Iterator[Claim]:
             if found:
                 claim = Claim("packages", found.group(2), key=found.group(1), weight=Weight.LISTED)
                 yield from view.stamp(index, [claim])
+
+
+PROGRAM: Final = Program(
+    name="tensorflow",
+    labels={
+        "tf.version.version": values.package("tensorflow"),
+        "tf.version": values.package("tensorflow"),
+        "python version": values.python,
+        "os release version": values.kernel,
+        "os platform": _platform,
+        "linux distribution": _distribution,
+        "linux os distribution": _distribution,
+        "freedesktop os release": _release,
+        "uname": values.platform_string,
+        "machine": values.arch(),
+    },
+    marks=_MARKS,
+    phrases=_NEEDLES,
+    lines={
+        "pci bus id: ": _created,
+        "memoryClockRate": _capability,
+        "name: ": _properties,
+        "kernel ": said("driver", r"kernel (?:version|reported version is):? (\d{3}(?:\.\d+)+)"),
+        "libcuda reported": said("driver_library", r"libcuda reported version is: (\d{3}(?:\.\d+)+)"),
+        "Loaded ": said("cudnn", r"Loaded (?:runtime CuDNN library: |cuDNN version )(\d[\d.]*)"),
+        "(3, ": said("python", r"\((\d), (\d{1,2}), (\d{1,2}), '\w+', \d+\)", weight=Weight.LISTED),
+        "libcudart": _cudart,
+    },
+    beyond=_pips,
+)

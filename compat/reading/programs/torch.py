@@ -30,14 +30,12 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build
 from compat.reading.claims import Claim, Weight
-from compat.reading.page import betrayed
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "collect_env"
+    from compat.reading.page import Pair
 
 _MARKS: Final = (
     "is debug build", "cuda used to build pytorch", "rocm used to build pytorch",
@@ -109,53 +107,46 @@ def _driver(pair: Pair) -> Iterator[Claim]:
         yield Claim("driver", version)
 
 
-LABELS: Final[Mapping[str, values.Reader]] = {
-    **dict.fromkeys(_MARKS, values.silent),
-    "pytorch version": _torch,
-    "torch version": _torch,
-    "tensorflow version": values.package("tensorflow"),
-    "vllm version": values.package("vllm"),
-    "cuda used to build pytorch": _built_with_cuda,
-    "rocm used to build pytorch": values.hip_build,
-    "xpu used to build pytorch": _built_with_xpu,
-    "rocm sdk used to build pytorch": values.runtime("rocm"),
-    "hip used to build pytorch": values.hip_version,
-    "rocm version": values.silent,  # vLLM prints HIP's number under this label
-    "hip compiler version": values.silent,
-    "os": values.system,
-    "gcc version": values.number("gcc"),
-    "clang version": values.number("clang"),
-    "cmake version": values.number("cmake"),
-    "libc version": values.libc,
-    "python version": values.python,
-    "python platform": values.platform_string,
-    "cuda runtime version": values.first("cuda_toolkit"),
-    "cuda_module_loading set to": values.env,
-    "gpu models and configuration": devices.named,
-    "gpu #": devices.indexed,
-    "nvidia driver version": _driver,
-    "cudnn version": _cudnn,
-    "hip runtime version": values.hip_version,
-    "intel gpu driver version": values.text("intel_runtime"),
-}
-
-
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """Lines with a label or tag that only this family prints."""
-    return betrayed(page, found, _MARKS, _NEEDLES)
-
-
-def facts(view: View) -> Iterator[Claim]:
-    """Labels, and the libraries that pip and conda listed."""
-    yield from view.labelled(LABELS)
-    for needle in ("[pip", "[conda]"):
-        for index, line in view.lines(needle):
-            if match := _LISTED.search(line):
-                yield from view.stamp(index, _listed(*match.groups()))
-
-
-def _listed(tool: str, name: str, version: str) -> Iterator[Claim]:
+def _listed(line: str) -> Iterator[Claim]:
     """One line of the library lists."""
-    if version[0].isdigit() and (clean := values.package_version(version)):
+    tool, name, version = found.groups() if (found := _LISTED.search(line)) else ("", "", "")
+    if version[:1].isdigit() and (clean := values.package_version(version)):
         fact = "conda_packages" if tool == "conda" else "packages"
         yield Claim(fact, clean, key=name, weight=Weight.LISTED)
+
+
+PROGRAM: Final = Program(
+    name="collect_env",
+    labels={
+        "pytorch version": _torch,
+        "torch version": _torch,
+        "tensorflow version": values.package("tensorflow"),
+        "vllm version": values.package("vllm"),
+        "cuda used to build pytorch": _built_with_cuda,
+        "rocm used to build pytorch": values.hip_build,
+        "xpu used to build pytorch": _built_with_xpu,
+        "rocm sdk used to build pytorch": values.runtime("rocm"),
+        "hip used to build pytorch": values.hip_version,
+        "rocm version": values.silent,  # vLLM prints HIP's number under this label
+        "hip compiler version": values.silent,
+        "os": values.system,
+        "gcc version": values.number("gcc"),
+        "clang version": values.number("clang"),
+        "cmake version": values.number("cmake"),
+        "libc version": values.libc,
+        "python version": values.python,
+        "python platform": values.platform_string,
+        "cuda runtime version": values.first("cuda_toolkit"),
+        "cuda_module_loading set to": values.env,
+        "gpu models and configuration": devices.named,
+        "gpu #": devices.indexed,
+        "nvidia driver version": _driver,
+        "cudnn version": _cudnn,
+        "hip runtime version": values.hip_version,
+        "intel gpu driver version": values.text("intel_runtime"),
+    },
+    marks=_MARKS,
+    phrases=_NEEDLES,
+    lines={"[pip": _listed, "[conda]": _listed},
+    alone=True,
+)

@@ -19,15 +19,12 @@ from typing import TYPE_CHECKING, Final
 import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.reading.claims import Claim
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from compat.reading.page import Page, Pair, View
-
-NAME: Final = "unsloth"
-
-LABELS: Final[Mapping[str, values.Reader]] = {}
+    from compat.reading.page import View
 
 _CARD = re.compile(r"(?:^|\|)\s*(?:GPU: )?([A-Za-z][^|]{2,60}?)\. (?:Num GPUs = (\d{1,3})\. )?Max memory: ")
 _FIELD = re.compile(r"\b([A-Za-z][A-Za-z ]{3,26}?)(?: version)?\s?[:=] (\d[\w+]*(?:\.\w[\w+]*){1,5})")
@@ -39,15 +36,9 @@ _PACKAGES: Final = {
 _REST: Final = 3
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
-    """The drawing's first line."""
-    del found
-    return page.find("==((====))==  Unsloth")
-
-
-def facts(view: View) -> Iterator[Claim]:
+def _banners(view: View) -> Iterator[Claim]:
     """Each banner's lines; the card's is the second."""
-    for start in view.marks.get(NAME, ()):
+    for start in view.own:
         lines = [*view.span(start, start + 2 + _REST)]
         said = {name.strip().lower(): value for _, line in lines for name, value in _FIELD.findall(line)}
         for index, line in lines:
@@ -69,3 +60,10 @@ def _fields(line: str) -> Iterator[Claim]:
             yield Claim("packages", values.package_version(value), key=package)
         elif name == "CUDA Toolkit" and (claim := values.build_claim("cuda", value)):
             yield claim
+
+
+PROGRAM: Final = Program(
+    name="unsloth",
+    phrases=("==((====))==  Unsloth",),
+    beyond=_banners,
+)

@@ -16,16 +16,12 @@ from typing import TYPE_CHECKING, Final
 
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import ends
+from compat.reading.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import compat.reading.values as values
     from compat.reading.page import Page, Pair, View
-
-NAME: Final = "environment"
-
-LABELS: Final[Mapping[str, values.Reader]] = {}
 
 # Beginnings of the variables' names.
 STEERING: Final = (
@@ -43,16 +39,15 @@ _LINE = re.compile(
 )
 
 
-def recognise(page: Page, found: Mapping[str, list[Pair]]) -> list[int]:
+def _marked(page: Page, _found: Mapping[str, list[Pair]]) -> Iterator[int]:
     """Lines that set one of the variables."""
-    del found
     lines = {index for prefix in STEERING for index in page.find(prefix)}
-    return sorted(index for index in lines if any(_set(page.lines[index].text)))
+    return (index for index in lines if any(_set(page.lines[index].text)))
 
 
-def facts(view: View) -> Iterator[Claim]:
+def _variables(view: View) -> Iterator[Claim]:
     """Each variable with a value."""
-    for index in ends(view.marks.get(NAME, ())):
+    for index in ends(view.own):
         settings = _set(view.page.lines[index].text)
         yield from view.stamp(index, (Claim("env", value, key=name, weight=Weight.LISTED) for name, value in settings))
 
@@ -70,3 +65,10 @@ def _set(line: str) -> Iterator[tuple[str, str]]:
     elif "level=" in line:
         pairs = _LOGGED.findall(line)
     return ((name, value.strip("\"'")) for name, value in pairs if value and name.startswith(STEERING))
+
+
+PROGRAM: Final = Program(
+    name="environment",
+    marked=_marked,
+    beyond=_variables,
+)
