@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.reading import page as pages
-from compat.reading.page import Page, betrayed, ends, label_of
+from compat.reading.page import Page, ends, label_of
+from compat.reading.program import Program
 
 LINES = st.lists(st.text("ab :#", max_size=8), min_size=1, max_size=30)
 
@@ -155,7 +156,8 @@ def test_ends_are_all_or_the_first_and_the_last(items, most):
 def test_a_program_is_betrayed_by_its_labels_and_phrases():
     page = Page.of("OS: a\nplain\nnvcc: NVIDIA\nOS: b\nnvcc: again")
     found = page.pairs(frozenset({"os"}), {})
-    assert betrayed(page, found, ("os", "missing"), ("nvcc: NV",)) == [0, 2, 3]
+    program = Program(name="any", marks=("os", "missing"), phrases=("nvcc: NV",))
+    assert program.recognise(page, found) == (0, 2, 3)
 
 
 @given(st.text("ab:()=|# \n0.", max_size=80))
@@ -165,3 +167,10 @@ def test_no_text_breaks_the_parting(text):
         for pair in pairs:
             assert 0 <= pair.index < len(page.lines)
             assert "\n" not in pair.value
+
+
+@pytest.mark.parametrize(("least", "lines"), [(2, (0, 2, 3)), (3, ())])
+def test_words_that_are_ordinary_alone_betray_a_program_together(least, lines):
+    page = Page.of("OS: Linux\nx\nos: Linux\nnvcc: NVIDIA (R) Cuda compiler driver")
+    program = Program(name="any", marks=("os", "missing"), phrases=("nvcc: NV",), least=least)
+    assert program.recognise(page, page.pairs(frozenset({"os"}), {})) == lines
