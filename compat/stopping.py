@@ -16,10 +16,11 @@ import os
 import sys
 from _thread import get_ident, start_new_thread
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Final
 
+TYPE_CHECKING = False  # ``typing`` costs more than the rest of ``--version``; checkers know the name
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Final
 
 _BURST: Final = 1.0  # seconds in which several signals count as one
 _NUMBERS: Final = tuple(getattr(_signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(_signal, name))

@@ -14,7 +14,7 @@ from compat.matrix.rows import Build
 from compat.versions import Line, requirement, same_release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from compat.matrix import Matrix
 
@@ -56,7 +56,7 @@ class Part:
     kind: str
     number: str
     vendor: str
-    lines: dict[str, tuple[Line, ...]]
+    lines: Mapping[str, tuple[Line, ...]]
     has_minors: bool = False
     on_board: bool = False
     off_board: bool = False
@@ -91,8 +91,9 @@ def line(text: str) -> Line:
     return requirement(text) or Line(text, text=text)
 
 
-def lines_of(texts: Iterable[str]) -> dict[str, tuple[Line, ...]]:
-    """Requirement lines by the name of what they require."""
+@lru_cache(maxsize=4096)
+def lines_of(texts: tuple[str, ...]) -> Mapping[str, tuple[Line, ...]]:
+    """Requirement lines by the name of what they require; read once for the dozens of builds that share them."""
     found: dict[str, tuple[Line, ...]] = {}
     for one in map(line, texts):
         found[one.name] = (*found.get(one.name, ()), one)
@@ -128,7 +129,7 @@ def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
         "kind": kind,
         "number": number,
         "vendor": VENDORS.get(kind, kind),
-        "lines": lines_of((*build.requires, *build.pins)),
+        "lines": lines_of(build.requires + build.pins),
         "on_board": bool(build.kernels) and boards.issuperset(build.kernels),
         "off_board": build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels),
     }

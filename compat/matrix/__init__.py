@@ -17,7 +17,7 @@ from compat.names import normalise
 from compat.targets import Families
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 R = TypeVar("R", bound=rows.Row)
@@ -38,6 +38,7 @@ class Matrix:
     def __init__(self, base: Store, *overlays: Store) -> None:
         self._stores = (base, *overlays)
         self._cache: dict[str, tuple[Any, ...]] = {}
+        self._raw: dict[str, list[store.Raw]] = {}
         self._installable: dict[str, tuple[rows.Build, ...]] = {}
         self._releases: dict[tuple[str, str], tuple[rows.Build, ...]] = {}
 
@@ -85,6 +86,14 @@ class Matrix:
             return tuple(row for row in self.table(name) if all(getattr(row, key) == wanted[key] for key in wanted))
         raw = [row for row in self._stores[0].rows(name) if all(row.get(key, "") == wanted[key] for key in wanted)]
         return tuple(self._typed(name, raw))
+
+    def likely(self, name: str, wanted: Callable[[store.Raw], bool]) -> tuple[Any, ...]:
+        """Rows of a table, at least all those whose raw form is ``wanted``: the others are built only if need be."""
+        if len(self._stores) > 1 or name in self._cache:
+            return self.table(name)
+        if name not in self._raw:
+            self._raw[name] = self._stores[0].rows(name)
+        return tuple(self._typed(name, [row for row in self._raw[name] if wanted(row)]))
 
     def _spelled_out(self, name: str, raw: list[store.Raw]) -> list[store.Raw]:
         """Image rows with the condition they name written out: it is long and shared by dozens of tags."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from compat.matrix import Matrix
     from compat.matrix.rows import Product
+    from compat.matrix.store import Raw
 
 _PCI: Final = pattern(r"(?:0x)?([0-9a-f]{4})[:\s-]?(?:0x)?([0-9a-f]{4})")
 _BRACKETS: Final = pattern(r"\[([^\[\]]{1,200})\]")
@@ -20,6 +21,7 @@ _BRACKETS: Final = pattern(r"\[([^\[\]]{1,200})\]")
 _SLICE: Final = pattern(r"\b((?:tpu|v)[0-9][a-z]{0,7})-[0-9]{1,5}\b")
 _TARGET: Final = pattern(r"^(sm|compute)[ -]?(?=[0-9]{2,3}[a-z]?$)")
 _JOINED: Final = pattern(r"(?<=[0-9])(?=[a-z])")  # between a number and what people write right behind it: ``3090ti``
+_NUMBER: Final = pattern(r"[0-9]+")
 _WORD: Final = pattern(r"[a-z0-9+.]+")
 _VENDORS: Final = frozenset(
     {
@@ -50,6 +52,7 @@ _MAKERS: Final = {
 _LONGEST: Final = 200  # no product name comes near; longer input is not a name
 
 
+@lru_cache(maxsize=256)
 def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
     """Every product that ``text`` may mean, the likeliest first; empty if none is known.
 
@@ -58,11 +61,24 @@ def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
     differ in target (``RTX 6000`` is four of them): a caller that needs one target asks for the set of them.
     """
     wanted = spelled(text[:_LONGEST])
-    products: tuple[Product, ...] = matrix.table("gpus")
     if found := _PCI.fullmatch(wanted):
-        return by_pci(products, f"{found[1]}:{found[2]}")
+        pci = f"{found[1]}:{found[2]}"
+        return by_pci(matrix.likely("gpus", lambda row: pci in row.get("pci", "")), pci)
     if target := _target(matrix, wanted):
-        return tuple(product for product in products if product.target == target)
+        return tuple(matrix.select("gpus", target=target))
+    numbers = _NUMBER.findall(" ".join(_words(wanted)))
+    likely = matrix.likely("gpus", lambda row: _has(row, numbers))  # making all rows would cost more than the search
+    return _named(likely, wanted) or _named(matrix.table("gpus"), wanted)
+
+
+def _has(row: Raw, numbers: list[str]) -> bool:
+    """Whether the names of a raw row have all these numbers."""
+    names = f"{row['name']};{row.get('aliases', '')}"
+    return all(number in names for number in numbers)
+
+
+def _named(products: tuple[Product, ...], wanted: str) -> tuple[Product, ...]:
+    """Products by a name, however it is typed."""
     named = _exactly(products, wanted) or _containing(products, wanted) or _run_together(products, wanted)
     return named or _containing(products, _JOINED.sub(" ", wanted))
 
@@ -93,7 +109,6 @@ def names_of(product: Product) -> tuple[str, ...]:
     return (product.name, *(alias.strip() for alias in product.aliases.split(";") if alias.strip()))
 
 
-@lru_cache(maxsize=4096)
 def squeezed(name: str) -> str:
     """A name without the vendor's words, spaces and signs: ``NVIDIA GeForce RTX 4090`` -> ``geforcertx4090``."""
     return "".join(_words(name))
@@ -108,6 +123,7 @@ def _target(matrix: Matrix, text: str) -> str:
     return text.partition(":")[0] if targets.is_gfx(text) else ""
 
 
+@lru_cache(maxsize=4096)
 def _words(name: str) -> tuple[str, ...]:
     """The words that tell products apart: those in brackets where lspci puts the product there; slices are cut off."""
     lowered = name.lower()

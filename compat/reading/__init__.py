@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.excerpts import speaks, telling
 from compat.facts import Host
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 from compat.reading.commands import typed
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ MOST_NOTES: Final = 50
 # Characters of a line in which a sentence is looked for.
 _LONGEST: Final = 400
 
-_LACKS: Final = re.compile(
+_LACKS: Final = pattern(
     r"\W*(?:[\w .`()/-]{1,60}:)?\s*(?:module )?not (?:found|installed|available)\W*$", re.IGNORECASE
 )
 
 # A sentence, in words parted by blanks or in Chinese, Japanese or Korean letters; a Python prompt and what it answers.
-_PROSE: Final = re.compile(
+_PROSE: Final = pattern(
     r"^(?!\s*[=*-]{3}).{0,200}?(?:\b[A-Za-z'’]{1,20}[,;]? ){5}"
     r"|[\u3040-\u9fff\uac00-\ud7af]{6}|^\W*>>> |\bis_available\b|^\s*False\s*$"
 )
