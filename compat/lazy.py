@@ -5,8 +5,8 @@ standard one, but writes and compiles ``__init__`` at the first object; :func:`p
 compiles at the first question. Neither changes what a class or a pattern can do.
 
 What it is worth, in instructions of an installed ``doctor --host FILE --format json`` (valgrind's cachegrind, CPython
-3.11): with the standard decorator a run takes 23 % more of them, with patterns compiled at once another 2 %. Most of
-the first is not the compiling but the making of thousands of rows, which :func:`_new` does ten times as fast.
+3.11): with the standard decorator a run takes 59 % more of them, with patterns compiled at once another 9 %.
+``resolve torch==2.9.1`` takes 56 % and 2 % more. Much of it is the making of rows, which :func:`_new` does fast.
 """
 
 from __future__ import annotations

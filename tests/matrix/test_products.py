@@ -213,3 +213,13 @@ def test_a_peak_is_what_the_matrix_units_of_one_device_can_do_without_sparsity(n
     assert product.fp8_tflops == 0 or product.fp8_tflops == pytest.approx(2 * product.fp16_tflops, rel=0.01)
     assert product.tf32_tflops == 0 or product.tf32_tflops == pytest.approx(product.fp16_tflops / 2, rel=0.01)
     assert product.fp32_tflops <= 0.51 * product.fp16_tflops
+
+
+def test_rows_made_for_the_numbers_alone_answer_as_the_whole_table() -> None:
+    """A search makes rows of the names that have its numbers; a matrix whose table was read already has them all."""
+    few, whole = matrix(), matrix()
+    names = sorted({name for product in whole.table("gpus") for name in (*names_of(product), *product.pci)})
+    for name in names[::5]:
+        for text in (name, name.lower().replace(" ", ""), f"vendor [{name}]"):
+            told = [(row.name, row.target) for row in find_gpu(few, text)]
+            assert told == [(row.name, row.target) for row in find_gpu(whole, text)], text
