@@ -1,7 +1,7 @@
 """A grid of plans as CI systems read it: only cells that resolve, the others beside them with the reason.
 
-Each cell carries its plan, so that a job needs no second resolution: it writes the Dockerfile from the plan, builds,
-and verifies. YAML is written as its JSON subset where values come from people, so nothing can break out of a value.
+A job needs no second resolution: it builds from its cell's plan and verifies. A pipeline is several files, since a plan
+is read and reviewed as a file of its own; what comes from people is quoted, or held to its pattern.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import plan as plans
-from compat.errors import InputError
+from compat import resources
+from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 SCHEMA: Final = "envcheck.ci/1"
 FORMATS: Final = ("json", "github", "workflow", "gitlab", "bake", "bake-hcl")
+# Format of a pipeline -> where its file stands in a repository; the template has the same name.
+PIPELINES: Final = {"workflow": ".github/workflows/gpu-images.yml", "gitlab": "images/gitlab-ci.yml"}
+HEAD: Final = "# Written by `envcheck ci"  # how a pipeline of ours begins
+_PLANS: Final = "images"  # the folder of the plans, as the templates have it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,54 @@ class Cell:
     def needs_gpu(self) -> bool:
         """Whether verifying it fully needs a device."""
         return self.plan.runtime not in {"cpu", plans.NO_CODE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """What the jobs of a pipeline do beside the images.
+
+    Attributes:
+        install: what a job gives to pip to have envcheck: a requirement, a path or an address. Empty takes what the
+            running installation came from (PEP 610), where it says so.
+        registry: name before the tags, ``ghcr.io/team/gpu``, to which verified images of the branch are pushed. Empty
+            pushes none from GitHub, and takes the project's own registry on GitLab.
+        branch: branch whose images are pushed by GitHub; GitLab knows the default branch itself.
+        runner: label of runners with a GPU. Without it, images for GPUs are built and told as not verified.
+        schedule: when GitHub builds anew, in UTC, as cron has it; empty for never. GitLab keeps schedules elsewhere.
+        attest: whether GitHub signs where a pushed image came from, and lists what is in it.
+    """
+
+    install: str = ""
+    registry: str = ""
+    branch: str = "main"
+    runner: str = ""
+    schedule: str = "17 4 * * 1"
+    attest: bool = False
+
+
+_WORDS: Final = {
+    "registry": (r"[a-z0-9][a-z0-9.\-]*(:\d+)?(/[a-z0-9][a-z0-9._\-]*)+", "a name such as ghcr.io/team/gpu"),
+    "branch": (r"[\w.\-/]+", "a branch"),
+    "runner": (r"[\w.\-]+", "a label of runners"),
+    "schedule": (r"[\d*,/\-]+( [\d*,/\-A-Za-z]+){4}", "five fields of cron"),
+}
+
+
+def check(jobs: Jobs, where: str) -> None:
+    """Refuse what a pipeline could not hold as it is.
+
+    Raises:
+        InputErrors: naming each key, which ``where`` stands before.
+    """
+    faults = []
+    for key, (pattern, expected) in _WORDS.items():
+        text = getattr(jobs, key)
+        if text and not re.fullmatch(pattern, text):
+            faults.append(InputError(f"{key} is {text[:80]!r}", where=where, expected=expected))
+    if jobs.attest and not jobs.registry:
+        faults.append(InputError("attest without a registry", where=where, expected="registry, where the proof goes"))
+    if faults:
+        raise InputErrors(faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +121,62 @@ def slug(*words: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")[:100].rstrip("-")
 
 
-def write(grid: Grid, format: str, install: str = "") -> str:  # noqa: A002
-    """The grid in one of :data:`FORMATS`.
-
-    Args:
-        grid: the cells.
-        format: one of :data:`FORMATS`.
-        install: what pip is given in a job that installs envcheck.
+def write(grid: Grid, format: str) -> str:  # noqa: A002
+    """The grid in one of :data:`FORMATS` that is one file.
 
     Raises:
-        InputError: for a format whose jobs install envcheck, where nothing says from where: a name alone may be
-            somebody else's package.
+        InputError: for a pipeline, which :func:`pipeline` writes.
     """
-    writers = {
-        "json": document,
-        "github": github,
-        "gitlab": gitlab,
-        "bake": bake,
-        "bake-hcl": bake_hcl,
-    }
-    if format == "workflow":
-        return workflow(grid, install)
+    writers = {"json": document, "github": github, "bake": bake, "bake-hcl": bake_hcl}
+    if format not in writers:
+        raise InputError(
+            "a pipeline is several files: the plan of each image stands beside it",
+            where=f"--format {format}",
+            expected="--output DIR, the root of the repository, such as --output .",
+        )
     return writers[format](grid)
+
+
+def pipeline(grid: Grid, format: str, jobs: Jobs) -> dict[str, str]:  # noqa: A002
+    """Path in the repository -> text: the pipeline in one of :data:`PIPELINES`, and a plan for each cell.
+
+    Raises:
+        InputError: if what the jobs are to install is not known: a name alone may be somebody else's package.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    if not jobs.install:
+        raise InputError(
+            "where the jobs install envcheck from is not known: this installation came from a folder",
+            where=f"--format {format}",
+            expected='install = "..." under [tool.envcheck.ci], a requirement or an address',
+        )
+    place = PIPELINES[format]
+    # Other marks than usual: both systems' own expressions are full of braces and brackets.
+    environment = Environment(  # noqa: S701 - not HTML; values are quoted or held to their patterns
+        loader=FileSystemLoader(resources.templates_dir()),
+        undefined=StrictUndefined,
+        variable_start_string="<<",
+        variable_end_string=">>",
+        block_start_string="<%",
+        block_end_string="%>",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    install = f"pip install {shlex.quote(jobs.install)}"
+    text = environment.get_template(f"{place.rpartition('/')[2]}.j2").render(
+        jobs=jobs,
+        cells=grid.cells,
+        host=jobs.registry.partition("/")[0],
+        install=json.dumps(_literal(install) if format == "workflow" else install),
+    )
+    return {place: text, **{f"{_PLANS}/{cell.name}.json": _stored(cell) for cell in grid.cells}}
+
+
+def _stored(cell: Cell) -> str:
+    """The plan as it is committed: a line for each value, so that a change is read in a diff."""
+    return json.dumps(plans.dump(plans.Answer(status="plan", plan=cell.plan)), indent=1, ensure_ascii=False) + "\n"
 
 
 def document(grid: Grid) -> str:
@@ -104,44 +191,6 @@ def document(grid: Grid) -> str:
 def github(grid: Grid) -> str:
     """A GitHub Actions matrix on one line, for ``fromJSON`` of a job's output; each cell carries its plan."""
     return json.dumps({"include": [{**_row(cell), "plan": _compact(cell)} for cell in grid.cells]}) + "\n"
-
-
-def workflow(grid: Grid, install: str) -> str:
-    """A whole GitHub Actions workflow: write, build and verify each image, keep the reports.
-
-    Raises:
-        InputError: if what is to be installed is not known.
-    """
-    if not install:
-        raise InputError(
-            "where the jobs install envcheck from is not known: this installation came from a folder",
-            where="--format workflow",
-            expected='install = "..." under [tool.envcheck.ci], a requirement or an address',
-        )
-    rows = (_literal(json.dumps({**_row(cell), "plan": _compact(cell)})) for cell in grid.cells)
-    include = "\n".join(f"          - {row}" for row in rows)
-    return _WORKFLOW.replace("@SOURCE@", _step(install)).replace("@INCLUDE@", include)
-
-
-def _step(install: str) -> str:
-    """The command of the step that installs, as a string of YAML that no runner expands."""
-    return json.dumps(_literal(f"pip install {shlex.quote(install)}"))
-
-
-def gitlab(grid: Grid) -> str:
-    """A GitLab child pipeline: one job per cell."""
-    jobs: dict[str, Any] = {"stages": ["images"]}
-    for cell in grid.cells:
-        script = ['printf "%s" "$ENVCHECK_PLAN" > plan.json', 'envcheck build --plan plan.json --tag "$ENVCHECK_TAG"']
-        script.append('envcheck verify "$ENVCHECK_TAG" --format junit --output verify.xml')
-        jobs[cell.name] = {
-            "stage": "images",
-            "tags": ["gpu" if cell.needs_gpu else "docker"],
-            "variables": {"ENVCHECK_TAG": f"envcheck:{cell.name}", "ENVCHECK_PLAN": _compact(cell)},
-            "script": script,
-            "artifacts": {"when": "always", "reports": {"junit": "verify.xml"}},
-        }
-    return json.dumps(jobs, indent=2, ensure_ascii=False) + "\n"
 
 
 def bake(grid: Grid) -> str:
@@ -235,49 +284,3 @@ def _literal(text: str) -> str:
 def _uninterpolated(dockerfile: str) -> str:
     """Bake interpolates ``${...}`` and ``%{...}`` in its values (HCL templates, JSON files too): doubled marks stay."""
     return dockerfile.replace("${", "$${").replace("%{", "%%{")
-
-
-_WORKFLOW: Final = """\
-# Made by `envcheck ci --format workflow`: each cell was resolved beforehand and carries its plan.
-name: images
-on:
-  push:
-  workflow_dispatch:
-permissions:
-  contents: read
-jobs:
-  image:
-    name: ${{ matrix.name }}
-    runs-on: ${{ matrix.gpu && vars.GPU_RUNNER || 'ubuntu-latest' }}
-    timeout-minutes: 90
-    strategy:
-      fail-fast: false
-      matrix:
-        include:
-@INCLUDE@
-    env:
-      IMAGE: envcheck:${{ matrix.name }}
-      PLAN: ${{ matrix.plan }}
-    steps:
-      - uses: actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2
-      - uses: actions/setup-python@a26af69be951a213d495a4c3e4e4022e16d87065 # v5.6.0
-        with:
-          python-version: '3.12'
-      - run: @SOURCE@
-      - run: printf '%s' "$PLAN" > plan.json
-      - run: envcheck build --plan plan.json --tag "$IMAGE"
-      - name: verify
-        if: ${{ !matrix.gpu || vars.GPU_RUNNER }}
-        run: envcheck verify "$IMAGE" --format junit --output verify.xml
-      - name: not verified
-        if: ${{ matrix.gpu && !vars.GPU_RUNNER }}
-        run: echo '::warning::built and not verified, for the variable GPU_RUNNER names no runner with a GPU'
-      - uses: actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02 # v4.6.2
-        if: always()
-        with:
-          name: report-${{ matrix.name }}
-          path: |
-            plan.json
-            verify.xml
-          if-no-files-found: ignore
-"""

@@ -33,8 +33,10 @@ class Axes:
         frameworks: sets of requirements that share an image.
         runtime: ``cuda12.6``, ``cuda``, ``rocm6.4``, ``cpu``.
         python, os, arch: lists of what the target options take.
-        gpu: GPUs that every image must serve.
+        gpu: GPUs with an image each; names joined by commas share one.
         driver: driver that every image must run on.
+
+    The value ``newest`` of an axis takes the newest that fits.
     """
 
     frameworks: tuple[tuple[str, ...], ...]
@@ -42,7 +44,7 @@ class Axes:
     python: tuple[str, ...] = ("",)
     os: tuple[str, ...] = ("",)
     arch: tuple[str, ...] = ("",)
-    gpu: tuple[str, ...] = ()
+    gpu: tuple[str, ...] = ("",)
     driver: str = ""
 
     def over(self, **given: Any) -> Axes:
@@ -121,13 +123,17 @@ def grid_of(axes: Axes, matrix: Matrix) -> Grid:
     Raises:
         InputError: if the axes multiply to more cells than any CI runs, or a requirement is malformed.
     """
-    combinations = list(dict.fromkeys(product(axes.frameworks, axes.runtime, axes.python, axes.os, axes.arch)))
+    values = [
+        tuple("" if value == "newest" else value for value in axis)
+        for axis in (axes.runtime, axes.python, axes.os, axes.arch, axes.gpu)
+    ]
+    combinations = list(dict.fromkeys(map(_without_gpu, product(axes.frameworks, *values))))
     if len(combinations) > _LIMIT:
         raise InputError(f"the axes give {len(combinations)} cells", expected=f"at most {_LIMIT}")
     used: dict[str, int] = {}
     cells: list[Cell] = []
     excluded: list[Excluded] = []
-    for wishes, target in _targets(combinations, axes):
+    for wishes, target in _targets(combinations, axes.driver):
         name = _name(wishes, target, used, with_arch=any(axes.arch))
         answer = replies(wishes, target, matrix)[0].answer
         if answer.plan and answer.status == "plan":
@@ -166,16 +172,22 @@ def _name(wishes: tuple[str, ...], target: Target, used: dict[str, int], *, with
     """A name for the cell; numbered where another cell has it (``torch>=2`` and ``torch==2`` read alike in a tag)."""
     runtime = [target.cuda and f"cuda{target.cuda}", target.rocm and f"rocm{target.rocm}", "cpu" if target.cpu else ""]
     arch = target.arch if with_arch else ""
-    return _numbered(slug(*wishes, *runtime, target.python and f"py{target.python}", target.os, arch), used)
+    python = target.python and f"py{target.python}"
+    return _numbered(slug(*wishes, *runtime, *target.gpus, python, target.os, arch), used)
 
 
-def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[tuple[str, ...], Target]]:
+def _without_gpu(combination: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A combination, without the GPU where the image is for the CPU: one such image serves all of that axis."""
+    return (*combination[:-1], "") if combination[1] == "cpu" else combination
+
+
+def _targets(combinations: list[tuple[Any, ...]], driver: str) -> Iterator[tuple[tuple[str, ...], Target]]:
     """Wishes with the machine of each combination; a CPU cell has no GPU and no driver.
 
     Raises:
         InputError: for a runtime that is none.
     """
-    for wishes, runtime, python, os, arch in combinations:
+    for wishes, runtime, python, os, arch, gpu in combinations:
         kind = {"cu": "cuda"}.get(runtime.rstrip("0123456789."), runtime.rstrip("0123456789."))
         if kind not in {"", "cpu", "cuda", "rocm"}:
             raise InputError(f"runtime {runtime!r}", where="runtime", expected="cuda12.6, rocm6.4 or cpu")
@@ -183,8 +195,8 @@ def _targets(combinations: list[tuple[Any, ...]], axes: Axes) -> Iterator[tuple[
         yield (
             wishes,
             Target(
-                gpus=() if kind == "cpu" else axes.gpu,
-                driver="" if kind == "cpu" else axes.driver,
+                gpus=tuple(filter(None, map(str.strip, gpu.split(",")))),
+                driver="" if kind == "cpu" else driver,
                 cuda=number if kind == "cuda" else "",
                 rocm=number if kind == "rocm" else "",
                 cpu=kind == "cpu",

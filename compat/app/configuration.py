@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +13,8 @@ from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from compat.ci import Jobs
 
 PROJECT: Final = "pyproject.toml"
 # Tables and what they are about; lint reads its own.
@@ -58,19 +60,14 @@ def table_of(name: str, config: str) -> Any:
 def keys() -> dict[str, tuple[Key, ...]]:
     """Table -> its keys, read from the classes that hold them."""
     from compat.app.ci import Axes
+    from compat.ci import Jobs
     from compat.dockerfile import Settings
 
     return {
         "image": _keys(Settings, Settings()),
         "matrix": _keys(Axes, Axes(frameworks=())),
-        "ci": (Key("install", "string", '""', INSTALL),),
+        "ci": _keys(Jobs, Jobs()),
     }
-
-
-INSTALL: Final = (
-    "What a generated job gives to pip to have envcheck: a requirement, a path or an address. Empty takes what the "
-    "running installation came from (PEP 610), where it says so."
-)
 
 
 def _keys(kind: type[Any], default: Any) -> tuple[Key, ...]:
@@ -167,22 +164,38 @@ def _row(key: Key) -> str:
     return f"| `{key.name}` | {key.kind} | `{key.default}` | {meaning[:1].upper()}{meaning[1:]} |"
 
 
-def install_source(config: str = "") -> str:
-    """What pip is given to have this envcheck; empty where nobody knows, as for a folder on this machine.
+def jobs_of(config: str = "") -> Jobs:
+    """What generated jobs do, by ``[tool.envcheck.ci]``.
 
-    ``[tool.envcheck.ci] install`` wins; else the record of how this installation was made: an address with its commit
-    or hash, or the name with its version where an index had it
+    What they install is taken, where nothing is said, from the record of how this installation was made: an address
+    with its commit or hash, or the name with its version where an index had it
     (https://packaging.python.org/en/latest/specifications/direct-url/).
 
     Raises:
-        InputError: if the table is none, or its one key is no text.
+        InputErrors: naming each key that is unknown, of the wrong kind or that no pipeline could hold.
     """
+    from compat import ci
+
     raw = table_of("ci", config)
     table = {} if raw is None else raw
-    if not isinstance(table, dict) or set(table) - {"install"} or not isinstance(table.get("install", ""), str):
-        where = f"{config or PROJECT}: [tool.envcheck.ci]"
-        raise InputError("holds something else", where=where, expected='install = "envcheck-gpu==1.0"')
-    return table.get("install") or _recorded()
+    where, known = f"{config or PROJECT}: [tool.envcheck.ci]", {item.name: item.default for item in fields(ci.Jobs)}
+    if not isinstance(table, dict):
+        raise InputError("is no table", where=where, expected='install = "envcheck-gpu==1.0"')
+    faults = [
+        InputError(f"{key} = {value!r:.80} cannot be used", where=where, expected=_expected(key, known))
+        for key, value in table.items()
+        if type(value) is not type(known.get(key))
+    ]
+    if faults:
+        raise InputErrors(faults)
+    found = ci.Jobs(**table)
+    ci.check(found, where)
+    return found if found.install else replace(found, install=_recorded())
+
+
+def _expected(key: str, known: Mapping[str, Any]) -> str:
+    """What a key holds; the keys that there are, for another one."""
+    return {str: "a text", bool: "true or false"}[type(known[key])] if key in known else ", ".join(known)
 
 
 def _recorded() -> str:

@@ -14,7 +14,7 @@ from compat.errors import InputError
 from compat.inputs import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 LIMIT: Final = 64 * 1024 * 1024  # bytes; far above any log worth pasting
 _LONGEST_DOCUMENT: Final = 8 * 1024 * 1024  # bytes
@@ -163,6 +163,28 @@ def write_atomically(name: str, text: str) -> None:
         raise InputError(f"cannot be written: {error.strerror}", where=f"--output {name}") from None
     except ValueError:
         raise InputError("is no name of a file", where=f"--output {name!r}") from None
+
+
+def write_tree(folder: str, files: Mapping[str, str], head: str) -> tuple[str, ...]:
+    """Write files below a folder, and make the folders between; the names of what was written.
+
+    Args:
+        folder: a folder that exists.
+        files: path below it -> text.
+        head: how a file of ours begins: another one of the same name is somebody's own, and stays.
+
+    Raises:
+        InputError: if such a file stands there, before anything is written.
+    """
+    for name, text in files.items():
+        path = Path(folder, name)
+        if text.startswith(head) and path.is_file() and not path.read_text("utf-8", "replace").startswith(head):
+            raise InputError("is there already and not of our making", where=str(path), hint="move it away first")
+    for name, text in files.items():
+        path = Path(folder, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(str(path), text)
+    return tuple(files)
 
 
 def _replace(path: Path, text: str) -> None:

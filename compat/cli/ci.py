@@ -1,5 +1,6 @@
 """``envcheck ci``: the valid cells of a matrix of images."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,7 +25,9 @@ def command(
     python: Annotated[Texts, typer.Option(metavar="X.Y", help="Python (repeatable).")] = None,
     os: Annotated[Texts, typer.Option(metavar="OS", help="Base system, ubuntu22.04 (repeatable).")] = None,
     arch: Annotated[Texts, typer.Option(metavar="ARCH", help="x86_64 or aarch64 (repeatable).")] = None,
-    gpu: Annotated[Texts, typer.Option(metavar="NAME", help="GPU that every image must serve (repeatable).")] = None,
+    gpu: Annotated[
+        Texts, typer.Option(metavar="NAME", help="GPU with an image of its own; A100,H100 share one (repeatable).")
+    ] = None,
     driver: Annotated[str, typer.Option(metavar="V", help="Driver that every image must run on.")] = "",
     plan: Annotated[Texts, typer.Option(metavar="FILE", help="Stored plans, a cell each (repeatable).")] = None,
     wishing: WishOptions,
@@ -35,11 +38,14 @@ def command(
 
     Example: envcheck ci torch==2.9.1 jax --runtime cuda12.6 --runtime cpu --python 3.12 --format github
 
+    Example: envcheck ci torch==2.9.1 --gpu A100 --gpu H100 --format workflow --output .
+
     Example: envcheck ci --plan plan.json --format bake-hcl --output docker-bake.hcl
     """
     from compat import ci
     from compat.app.ci import axes_from, axes_of, grid_from, grid_of
-    from compat.app.configuration import install_source
+    from compat.app.configuration import jobs_of
+    from compat.app.files import write_tree
     from compat.app.knowledge import load
     from compat.errors import InputError
 
@@ -63,5 +69,10 @@ def command(
     else:
         for left in grid.excluded:  # a pipeline has no room for what is not in it
             speech.note(f"left out {left.name}: {left.why}")
-        speech.say(ci.write(grid, speech.format, install_source(config) if speech.format == "workflow" else ""))
+        if speech.format in ci.PIPELINES and speech.output and Path(speech.output).is_dir():
+            files = ci.pipeline(grid, speech.format, jobs_of(config))
+            for name in write_tree(speech.output, files, ci.HEAD):
+                speech.note(f"written: {name}")
+        else:
+            speech.say(ci.write(grid, speech.format))
     return 0 if grid.cells else 1

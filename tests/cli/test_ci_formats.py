@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from compat import plan
+from compat import ci, plan
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ["ci", "torch==2.9.1", "jax==0.6.2", "--runtime", "cpu", "--runtime", "cuda12.8", "--python", "3.12"]
@@ -24,20 +26,159 @@ def accepted(path, schema):
     return done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("format_", "name", "schema"),
-    [("workflow", "w.yml", "vendor.github-workflows"), ("gitlab", ".gitlab-ci.yml", "vendor.gitlab-ci")],
-)
-def test_a_whole_pipeline_is_what_its_system_reads(envcheck, tmp_path, monkeypatch, format_, name, schema):
+CONFIGURED = """[tool.envcheck.ci]
+install = "./wheels/envcheck ${{ x }}.whl"
+registry = "registry.example:5000/team/gpu"
+"""
+SCHEMAS = {"workflow": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}
+
+
+@pytest.fixture
+def repository(envcheck, tmp_path, monkeypatch, request):
+    """A folder into which the pipeline of the format that the test names was written."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "pyproject.toml").write_text(CONFIGURED)
+    code, out, said = envcheck(*WORDS, "--format", request.param, "--output", ".")
+    assert (code, out) == (0, "")
+    assert f"written: {ci.PIPELINES[request.param]}" in said
+    return folder
+
+
+@pytest.mark.parametrize("repository", SCHEMAS, indirect=True)
+def test_a_whole_pipeline_is_what_its_system_reads(repository, request):
     pytest.importorskip("check_jsonschema")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "pyproject.toml").write_text('[tool.envcheck.ci]\ninstall = "./wheels/envcheck ${{ x }}.whl"\n')
-    code, out, _ = envcheck(*WORDS, "--format", format_)
-    assert code == 0
-    path = tmp_path / name
-    path.write_text(out)
-    ok, said = accepted(path, schema)
+    format_ = request.node.callspec.params["repository"]
+    ok, said = accepted(repository / ci.PIPELINES[format_], SCHEMAS[format_])
     assert ok, said
+
+
+def steps_of(folder, format_):
+    """The shell steps for the CPU cell of torch, with their variables, as the two systems would run them."""
+    text = (folder / ci.PIPELINES[format_]).read_text()
+    name = next(path.stem for path in (folder / "images").glob("torch*cpu*.json"))
+    document = yaml.safe_load(text)
+    if format_ == "gitlab":
+        job = document[document[name]["extends"]]
+        known = {"CI_JOB_NAME": name, "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
+        own = {key: re.sub(r"\$(\w+)", lambda word: known[word[1]], text) for key, text in job["variables"].items()}
+        return [*job["before_script"], *job["script"]], {**known, **own, "REGISTRY_TOKEN": "t", "REGISTRY_ACCOUNT": "a"}
+    job = document["jobs"]["image"]
+    runs = [step for step in job["steps"] if "run" in step and "${{ matrix.gpu }}" not in step.get("if", "")]
+    variables = {key: text.replace("${{ matrix.name }}", name) for key, text in job["env"].items()}
+    scripts = [step["run"].replace("${{ '${{' }}", "${{") for step in runs]
+    return scripts, {**variables, "ACCOUNT": "a", "TOKEN": "t"}
+
+
+# What stands in for the programs of a runner: each notes how it was called.
+STAND_IN = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+case "$*" in *--password-stdin*) cat > "$CALLS.password" ;; inspect*) echo name@sha256:abc ;; *build*) cat > "$CALLS.file" ;; esac
+"""
+# The real program, up to the engine, which only verify talks to by its socket: that it finds none is what it then says.
+ENVCHECK = """#!/bin/sh
+echo "envcheck $*" >> "$CALLS"
+{python} -m compat "$@"; code=$?
+if [ "$1" = verify ]; then test "$code" = 3; else exit "$code"; fi
+"""
+
+
+@pytest.mark.parametrize("repository", SCHEMAS, indirect=True)
+def test_every_shell_step_of_a_pipeline_runs(repository, request, tmp_path):
+    format_ = request.node.callspec.params["repository"]
+    scripts, variables = steps_of(repository, format_)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("docker", "apt-get", "pip"):
+        (programs / name).write_text(STAND_IN)
+    (programs / "envcheck").write_text(ENVCHECK.format(python=sys.executable))
+    for path in programs.iterdir():
+        path.chmod(0o755)
+    calls, summary, output = (tmp_path / name for name in ("calls", "summary", "output"))
+    environment = {
+        **os.environ,
+        **variables,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "CALLS": str(calls),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_OUTPUT": str(output),
+        "DOCKER_HOST": "unix:///nowhere",
+    }
+    for script in scripts:
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", script], cwd=repository, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, f"{script}: {done.stderr}"
+    told = calls.read_text().splitlines()
+    assert any(line.startswith("pip install ./wheels/envcheck ${{ x }}.whl") for line in told)
+    assert (tmp_path / "calls.password").read_text() == "t\n"
+    image = variables["IMAGE"]
+    assert any(
+        re.match(rf"docker .*build.* --tag {re.escape(image)} .*--cache-from {re.escape(image)}", one) for one in told
+    )
+    assert "FROM python:3.12" in (tmp_path / "calls.file").read_text()
+    assert f"docker push {image}" in told
+    if format_ == "workflow":
+        assert output.read_text() == "digest=sha256:abc\n"
+
+
+@pytest.mark.parametrize("format_", SCHEMAS)
+def test_a_pipeline_without_a_folder_says_what_it_wants(envcheck, format_):
+    code, out, said = envcheck(*WORDS, "--format", format_)
+    assert (code, out) == (2, "")
+    assert "--output ." in said
+
+
+def test_a_file_of_somebody_else_stays(envcheck, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(CONFIGURED)
+    mine = tmp_path / ci.PIPELINES["workflow"]
+    mine.parent.mkdir(parents=True)
+    mine.write_text("name: mine\n")
+    code, _, said = envcheck(*WORDS, "--format", "workflow", "--output", ".")
+    assert code == 2
+    assert str(mine.relative_to(tmp_path)) in said
+    assert mine.read_text() == "name: mine\n"
+    assert not (tmp_path / "images").exists()
+    mine.write_text(f"{ci.HEAD} long ago\n")
+    assert envcheck(*WORDS, "--format", "workflow", "--output", ".")[0] == 0
+    assert "jobs:" in mine.read_text()
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("bogus = 1", "bogus"),
+        ("attest = 'yes'", "true or false"),
+        ("runner = 'a b'", "a label of runners"),
+        ("registry = 3", "a text"),
+    ],
+)
+def test_a_wrong_key_of_the_jobs_is_named(envcheck, tmp_path, monkeypatch, table, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(f"[tool.envcheck.ci]\n{table}\n")
+    code, _, errors = envcheck(*WORDS, "--format", "workflow", "--output", ".")
+    assert code == 2
+    assert said in errors
+
+
+def test_gpus_are_an_axis_and_the_newest_that_fits_a_value(envcheck):
+    words = ["torch==2.9.1", "--runtime", "newest", "--runtime", "cpu", "--gpu", "A100", "--gpu", "P100,H100"]
+    code, out, _ = envcheck("ci", *words, "--format", "json")
+    assert code == 0
+    cells = json.loads(out)["cells"]
+    told = {row["name"]: (row["plan"]["runtime"], [gpu["target"] for gpu in row["plan"]["gpus"]]) for row in cells}
+    assert list(told) == ["torch-2-9-1-a100", "torch-2-9-1-p100-h100", "torch-2-9-1-cpu"]
+    assert told["torch-2-9-1-cpu"] == ("cpu", [])
+    assert [targets for _, targets in told.values()] == [["sm_80"], ["sm_60", "sm_90"], []]
+    newest, shared = (number(told[name][0]) for name in ("torch-2-9-1-a100", "torch-2-9-1-p100-h100"))
+    assert newest > shared  # P100 has no place in the newest CUDA
+
+
+def number(runtime):
+    return [int(part) for part in runtime.removeprefix("cuda").split(".")]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / ".github" / "workflows").glob("*.yml")), ids=lambda path: path.name)
@@ -85,7 +226,7 @@ def test_bake_prints_what_it_would_build_and_the_same_from_both_spellings(envche
     assert len(printed[0]["target"]) >= 3
     # newer releases print what could be read again, with the mark of a variable doubled
     files = [target["dockerfile-inline"].replace("$${", "${") for target in printed[0]["target"].values()]
-    assert all("FROM ${BASE" in file for file in files)
+    assert all("FROM " in file for file in files)
     environment = os.environ | {"IMAGE": "registry.example/team/gpu"}
     named = subprocess.run(
         [*words, "bake", "--print", "-f", str(path)], capture_output=True, text=True, env=environment

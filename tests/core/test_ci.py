@@ -2,6 +2,8 @@
 
 import json
 import re
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 import compat
 from compat import ci, plan
+from compat.errors import InputErrors
 
 HOSTILE = "FROM a:1\nRUN echo \"${X}\" %{Y} 'z' ${{ secrets.T }}\n"
 
@@ -91,14 +94,43 @@ def test_a_github_matrix_is_one_line_whose_cells_carry_stored_plans():
         assert plan.load(json.loads(row["plan"]), "p").plan == made.plan
 
 
-def test_a_workflow_builds_and_verifies_each_cell_from_its_plan():
-    job = yaml.safe_load(ci.workflow(GRID, compat.SOURCE))["jobs"]["image"]
-    rows = job["strategy"]["matrix"]["include"]
-    assert rows == json.loads(ci.github(GRID))["include"]
-    commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert any(command.startswith("envcheck build --plan") for command in commands)
-    assert any(command.startswith("envcheck verify") for command in commands)
-    assert job["env"]["PLAN"] == "${{ matrix.plan }}"  # through the environment: a value cannot become a command
+JOBS = ci.Jobs(install=compat.SOURCE)
+PUSHING = replace(JOBS, registry="ghcr.io/team/gpu", runner="gpu", attest=True)
+
+
+def workflow(jobs=JOBS, grid=GRID):
+    return yaml.safe_load(ci.pipeline(grid, "workflow", jobs)[ci.PIPELINES["workflow"]])
+
+
+def gitlab(jobs=JOBS, grid=GRID):
+    return yaml.safe_load(ci.pipeline(grid, "gitlab", jobs)[ci.PIPELINES["gitlab"]])
+
+
+@pytest.mark.parametrize("format_", ci.PIPELINES)
+def test_a_pipeline_stands_beside_the_plan_of_each_cell(format_):
+    files = ci.pipeline(GRID, format_, JOBS)
+    assert list(files) == [ci.PIPELINES[format_], "images/one.json", "images/two.json"]
+    for made in GRID.cells:
+        text = files[f"images/{made.name}.json"]
+        assert plan.load(json.loads(text), "p").plan == made.plan
+        assert max(map(len, text.splitlines())) < 200  # a diff of it can be read
+    assert files[ci.PIPELINES[format_]].startswith(ci.HEAD)
+    assert len(files[ci.PIPELINES[format_]].splitlines()) < 80
+
+
+def test_what_is_no_word_of_a_pipeline_is_refused_with_its_key():
+    for key, text in (
+        ("registry", "ghcr.io/Team"),
+        ("registry", "a/b; rm"),
+        ("branch", "main'"),
+        ("runner", "gpu }}"),
+        ("schedule", "daily"),
+    ):
+        with pytest.raises(InputErrors, match=key):
+            ci.check(replace(JOBS, **{key: text}), "p")
+    with pytest.raises(InputErrors, match="attest"):
+        ci.check(replace(JOBS, attest=True), "p")
+    ci.check(PUSHING, "p")
 
 
 def evaluated(value):
@@ -128,29 +160,56 @@ def test_no_value_is_evaluated_by_the_service_that_reads_it(name, requirement):
     made = cell(gpus=(device,))
     made = ci.Cell(name="one", requirements=(requirement,), plan=made.plan, dockerfile=HOSTILE)
     grid = ci.Grid((made,))
-    (row,) = map(
-        evaluated, yaml.safe_load(ci.workflow(grid, compat.SOURCE))["jobs"]["image"]["strategy"]["matrix"]["include"]
-    )
-    assert row["requirements"] == requirement
-    stored = json.loads(json.dumps(plan.dump(plan.Answer(status="plan", plan=made.plan))))
-    assert json.loads(row["plan"]) == stored
-    told = json.loads(ci.gitlab(grid))["one"]["variables"]
-    assert "$" not in "".join(told.values())  # GitLab expands each of them once more
-    assert json.loads(told["ENVCHECK_PLAN"]) == stored
+    for format_, place in ci.PIPELINES.items():
+        plain = ci.pipeline(ci.Grid((cell(),)), format_, JOBS)
+        assert ci.pipeline(grid, format_, JOBS)[place] == plain[place]  # nothing that people wrote stands in it
+    jobs = replace(JOBS, install=name or "x")
+    (step,) = [step["run"] for step in workflow(jobs, grid)["jobs"]["image"]["steps"] if "pip" in step.get("run", "")]
+    assert shlex.split(evaluated(step)) == ["pip", "install", jobs.install]
+    assert shlex.split(gitlab(jobs, grid)[".image"]["before_script"][1]) == ["pip", "install", jobs.install]
     assert hcl(ci.bake_hcl(grid)).keys() == {"one"}
 
 
 def test_a_cell_that_nothing_can_verify_says_so():
     """A green job without a word would pass for a proof."""
-    steps = yaml.safe_load(ci.workflow(GRID, compat.SOURCE))["jobs"]["image"]["steps"]
-    verify, skipped = (next(step for step in steps if step.get("name") == name) for name in ("verify", "not verified"))
-    assert verify["if"] == "${{ !matrix.gpu || vars.GPU_RUNNER }}"
-    assert skipped["if"] == "${{ matrix.gpu && !vars.GPU_RUNNER }}"
-    assert "::warning::" in skipped["run"]
+    job = workflow()["jobs"]["image"]
+    verify, skipped = (
+        next(one for one in job["steps"] if one.get("name") == name) for name in ("verify", "not verified")
+    )
+    assert job["runs-on"] == "ubuntu-latest"
+    assert (verify["if"], skipped["if"]) == ("${{ !matrix.gpu }}", "${{ matrix.gpu }}")
+    assert "::warning" in skipped["run"]
+    apart = gitlab()
+    assert [apart[name]["extends"] for name in ("one", "two")] == [".gpu-image", ".image"]
+    assert apart[".gpu-image"]["script"][-1].endswith("exit 3")
+    assert apart[".gpu-image"]["allow_failure"] == {"exit_codes": 3}  # a warning
+
+
+def test_a_runner_with_a_gpu_verifies_the_images_for_one():
+    job = workflow(PUSHING)["jobs"]["image"]
+    assert job["runs-on"] == "${{ matrix.gpu && 'gpu' || 'ubuntu-latest' }}"
+    (verify,) = [step for step in job["steps"] if "verif" in step.get("name", "")]
+    assert "if" not in verify
+    apart = gitlab(PUSHING)[".gpu-image"]
+    assert apart["tags"] == ["gpu"]
+    assert "script" not in apart  # that of all images
+
+
+def test_only_what_is_pushed_is_attested_and_has_the_rights():
+    assert workflow()["permissions"] == {"contents": "read"}
+    assert not any("push" in step.get("run", "") for step in workflow()["jobs"]["image"]["steps"])
+    told = workflow(PUSHING)
+    assert set(told["permissions"]) == {"contents", "packages", "attestations", "id-token"}
+    steps = told["jobs"]["image"]["steps"]
+    place = next(place for place, step in enumerate(steps) if step.get("id") == "push")
+    assert "refs/heads/main" in steps[place]["if"]
+    proofs = [step for step in steps if "attest" in step.get("uses", "") or "sbom" in step.get("uses", "")]
+    assert len(proofs) == 2
+    assert all(steps.index(step) > place and "steps.push.outputs.digest" in step["if"] for step in proofs)
 
 
 def test_a_workflow_installs_this_very_release_and_no_namesake():
-    steps = yaml.safe_load(ci.workflow(GRID, compat.SOURCE))["jobs"]["image"]["steps"]
+    steps = workflow()["jobs"]["image"]["steps"]
     installs = [step["run"] for step in steps if "pip install" in step.get("run", "")]
     assert installs == [f"pip install envcheck-gpu=={compat.__version__}"]
 
@@ -158,16 +217,6 @@ def test_a_workflow_installs_this_very_release_and_no_namesake():
 def test_the_name_that_is_installed_is_the_name_that_is_published():
     project = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
     assert f'\nname = "{compat.DISTRIBUTION}"\n' in project
-
-
-def test_a_gitlab_pipeline_has_a_job_per_cell_on_a_fitting_runner():
-    jobs = json.loads(ci.gitlab(GRID))
-    assert set(jobs) == {"stages", "one", "two"}
-    assert (jobs["one"]["tags"], jobs["two"]["tags"]) == (["gpu"], ["docker"])
-    assert plan.load(json.loads(jobs["one"]["variables"]["ENVCHECK_PLAN"]), "p").plan == GRID.cells[0].plan
-    verbs = [command.split()[1] for command in jobs["one"]["script"] if command.startswith("envcheck")]
-    assert verbs == ["build", "verify"]
-    assert jobs["one"]["artifacts"]["reports"]["junit"] in jobs["one"]["script"][-1]
 
 
 def test_a_bake_file_holds_dockerfiles_that_bake_leaves_as_they_are():
@@ -254,18 +303,19 @@ def test_a_cell_without_a_base_image_says_none():
 
 @pytest.mark.parametrize("format_", ci.FORMATS)
 def test_every_format_names_every_cell(format_):
-    text = ci.write(GRID, format_, compat.SOURCE)
+    pipeline = ci.pipeline(GRID, format_, JOBS)[ci.PIPELINES[format_]] if format_ in ci.PIPELINES else ""
+    text = pipeline or ci.write(GRID, format_)
     assert all(item.name in text for item in GRID.cells)
 
 
 WORKFLOWS = sorted((Path(__file__).parents[2] / ".github" / "workflows").glob("*.yml"))
 
 
-@pytest.mark.parametrize("text", [*(path.read_text("utf-8") for path in WORKFLOWS), ci.workflow(GRID, compat.SOURCE)])
+@pytest.mark.parametrize("text", [*(path.read_text("utf-8") for path in WORKFLOWS), yaml.safe_dump(workflow())])
 def test_an_action_is_a_commit_and_a_job_has_the_least_rights(text):
-    workflow = yaml.safe_load(text)
-    assert workflow["permissions"] in ({}, {"contents": "read"})
-    uses = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
+    told = yaml.safe_load(text)
+    assert told["permissions"] in ({}, {"contents": "read"})
+    uses = [step["uses"] for job in told["jobs"].values() for step in job["steps"] if "uses" in step]
     assert uses
     assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", item) for item in uses)
 
