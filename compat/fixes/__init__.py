@@ -62,7 +62,7 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
 
 def _gone(finding: Finding, first: Host, later: Host, judge: Callable[[Host], Report]) -> bool:
     """Whether facts told a finding at first and no longer do."""
-    return finding.code in _codes(judge(first)) and finding.code not in _codes(judge(later))
+    return _about(finding) in _told(judge(first)) - _told(judge(later))
 
 
 def _mended(finding: Finding, case: Case, judge: Callable[[Host], Report]) -> Fix:
@@ -99,16 +99,21 @@ def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Repor
     if after is None:
         return replace(fix, checked=False, unchecked="it changes what facts do not tell" if fix.changes else "")
     before, now = judge(host), judge(after)
-    if finding.code not in _codes(before):
+    if _about(finding) not in _told(before):
         return replace(fix, checked=False, unchecked="the finding rests on a message, which facts do not tell again")
-    if finding.code in _codes(now):
+    if _about(finding) in _told(now):
         return replace(fix, checked=False, unchecked="by the facts it would still be found")
     if new := {one.code for one in now.findings if one.severity == "error"} - {one.code for one in before.findings}:
         return replace(fix, checked=False, unchecked=f"{', '.join(sorted(new))} would be found then")
     return replace(fix, checked=True)
 
 
-def _codes(report: Report) -> set[str]:
-    """Codes of a report's findings but information, with those told under another."""
+def _about(finding: Finding) -> tuple[str, frozenset[str]]:
+    """What a finding is and what it is about: its code, and the packages and facts it rests on, messages left out."""
+    return finding.code, frozenset(item.fact.rpartition(".")[2] for item in finding.evidence) - {"error"}
+
+
+def _told(report: Report) -> set[tuple[str, frozenset[str]]]:
+    """A report's findings but information, with those told under another."""
     every = (one for root in report.findings for one in (root, *root.consequences))
-    return {one.code for one in every if one.severity != "info"}
+    return {_about(one) for one in every if one.severity != "info"}

@@ -15,6 +15,7 @@ from compat.changes import Install, Package
 from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
 from compat.names import normalise
+from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
 from compat.rules.stack import installed, named, plain
 
@@ -150,8 +151,9 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
         return False
     stated = (subject.host.builds or {}).get(build.name)
     read = named(installed(subject.host, subject.matrix), build.name)
-    runtime = (read.runtime if read else "") or (stated.runtime if stated else "")
-    return not build.runtime or (runtime or build.runtime) == build.runtime
+    runtimes = (runtime_of(there.partition("+")[2]), read.runtime if read else "", stated.runtime if stated else "")
+    runtime = next(filter(None, runtimes), build.runtime)
+    return not build.runtime or runtime == build.runtime
 
 
 def _package(build: PlannedBuild) -> Package:

@@ -250,15 +250,20 @@ def of_runtime(matrix: Matrix, given: Release) -> tuple[Part, ...]:
     """The builds of a release for its runtime, as far as it is known and there are any."""
     found, wanted = builds.release(matrix, given.name, given.version), given.runtime
     if not wanted:
-        return tuple(one for one in found if one.vendor != "cpu") or found
+        return found
     fits = (one for one in found if f"{one.runtime}.".startswith((".", f"{wanted}.")) or one.kind == wanted)
     return tuple(fits) or found
 
 
 def parts(matrix: Matrix, given: Release, world: Environment) -> tuple[Part, ...]:
-    """The builds that a release may be: of its runtime, for the place and the Python, as far as those leave any."""
+    """The builds that a release may be: of its runtime, for the place and the Python, as far as those leave any.
+
+    Where its runtime is not known and the place has GPU builds, it is one of these.
+    """
     found, python = of_runtime(matrix, given), minor_of(world.python)
     found = tuple(one for one in found if is_at(one.build, world.place)) or found
+    if not given.runtime:
+        found = tuple(one for one in found if one.vendor != "cpu") or found
     return tuple(one for one in found if not one.build.python or python in one.build.python) or found
 
 

@@ -143,6 +143,17 @@ def test_one_driver_serves_the_gpu_and_the_build_and_the_next_fix_is_for_the_mac
     assert fixes["framework-pair-mismatch"].checked
 
 
+def test_a_fix_of_one_framework_is_checked_though_another_has_the_same_fault():
+    windows = {"platform": "windows", "arch": "x86_64", "python": "3.12", "gpus": ADA, "driver": "560.94"}
+    packages = {"torch": "2.5.1+cpu", "torchvision": "0.20.1+cpu", "tensorflow": "2.16.1"}
+    found = doctor({"packages": packages, **windows}).findings[0]
+    assert found.code == "cpu-only-build"
+    assert found.fix.commands[0].endswith(
+        "torch==2.5.1+cu124 torchvision==0.20.1+cu124 --index-url https://download.pytorch.org/whl/cu124"
+    )
+    assert found.fix.checked
+
+
 def test_a_driver_past_the_gpus_last_branch_is_not_answered_with_a_newer_one():
     kepler = [{"name": "Tesla K80", "vendor": "nvidia", "target": "sm_37", "driver": "nvidia"}]
     found = doctor({"gpus": kepler, "driver": "550.54.15", "os": "ubuntu22.04", **LINUX}).findings[0]

@@ -276,6 +276,9 @@ FAULTY = [
     ("triton-gpu-too-old", {"gpus": PASCAL, "packages": {"triton": "3.1.0"}}),
     # framework builds and pairs
     ("cpu-only-build", {"gpus": ADA, "packages": {"torch": "2.5.1+cpu"}}),
+    # a plain version is what the default index has for this system
+    ("cpu-only-build", {"gpus": ADA, "packages": {"tensorflow": "2.16.1"}, "platform": "windows", "arch": "x86_64"}),
+    ("cpu-only-build", {"gpus": ADA, "packages": {"torch": "2.6.0"}, "platform": "linux", "arch": "aarch64"}),
     (
         "cpu-only-build",
         {

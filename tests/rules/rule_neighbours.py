@@ -118,6 +118,13 @@ SOUND = [
     ),
     ("vgpu-compute-disabled", {"gpus": [card("GRID T4-16Q", "sm_75")]}),
     ("cpu-only-build", {"gpus": ADA, "packages": {"torch": "2.5.1+cu124"}}),
+    ("cpu-only-build", {"gpus": ADA, "packages": {"torch": "2.6.0"}, "platform": "linux", "arch": "x86_64"}),
+    ("cpu-only-build", {"gpus": ADA, "packages": {"tensorflow": "2.10.1"}, "platform": "windows", "arch": "x86_64"}),
+    (
+        "platform-unsupported",
+        {"gpus": ADA, "packages": {"tensorflow": "2.16.1"}, "platform": "windows", "arch": "x86_64"},
+    ),
+    ("platform-unsupported", {"packages": {"torch": "2.6.0"}, "platform": "linux", "arch": "aarch64"}),
     ("cpu-only-build", {"gpus": [], "packages": {"torch": "2.5.1+cpu"}}),
     ("wrong-vendor-build", {"gpus": [*ADA, *NAVI], "packages": {"torch": "2.5.1+rocm6.2"}}),
     ("framework-pair-mismatch", {"packages": {"torch": "2.1.0", "torchvision": "0.16.0", "torchaudio": "2.1.0"}}),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
 from compat.joints.platform import is_at
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,13 +102,17 @@ class CpuOnlyBuild(Rule):
         ):
             return _overwritten()
         place, cards = world.place if platform else "", usable(gpus or ())
-        cpu = _without_gpu(installed, place, matrix, heard=bool(heard))
-        cpu = cpu or _bare_jax(installed, distributions, heard=bool(heard), listed=packages is not None)
+        listed = packages is not None
+        cpu = _without_gpu(installed, place, matrix, heard=bool(heard), listed=listed)
+        cpu = cpu or _bare_jax(installed, distributions, heard=bool(heard), listed=listed)
         if cpu and (cards or heard):
             gpu = f"{cards[0].name or 'a GPU'} is there, but " if cards else ""
             facts = (*(("gpus",) if cards else ()), *((cpu.fact,) if cpu.fact else ()))
-            detail = " ".join(f"{gpu}{cpu.name} {cpu.version} is a CPU build.".split())
-            return Found(detail=detail, facts=facts)
+            plain = f"{cpu.name} {cpu.version} is a CPU build"
+            if cpu.inferred and not heard:  # somebody may have compiled it, or taken it from elsewhere
+                detail = f"{gpu}{plain} on the default index for {place}."
+                return Found(detail=detail, facts=(*facts, *told(platform=platform)), confidence="likely")
+            return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
         is_open = bool(heard) or (bool(packages or builds) and gpus is None and not no_gpus)
         return self._built(installed, heard, signals, is_open=is_open)
 
@@ -122,12 +126,20 @@ class CpuOnlyBuild(Rule):
         return unsure if is_open and not built else None
 
 
-def _without_gpu(items: tuple[Installed, ...], place: str, matrix: Matrix, *, heard: bool) -> Installed | None:
-    """A CPU build: one that says so, or that a message suspects and whose release has no other for this system."""
+def _without_gpu(
+    items: tuple[Installed, ...], place: str, matrix: Matrix, *, heard: bool, listed: bool
+) -> Installed | None:
+    """A CPU build: one that says so, or that a message suspects and whose release has no other for this system.
+
+    Where pip ``listed`` a plain version, it is what the default index has for this system, as far as anybody knows.
+    """
     stated = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
-    if stated or not heard or not place:
+    if stated or not place:
         return stated
-    for item in items if heard else ():
+    if not heard:
+        likely = (item for item in items if item.runtime == "cpu" and item.fact.startswith("packages."))
+        return next(likely, None) if listed else None
+    for item in items:
         here = [row for row in matrix.builds_of(item.name, item.version) if is_at(row, place)] if item.version else []
         if here and all(row.runtime == "cpu" for row in here):
             return item
