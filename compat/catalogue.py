@@ -165,6 +165,7 @@ class Facts:
     duplicate_packages = _tables("distribution -> versions, where more than one copy is importable")
     builds: Item[Mapping[str, Build]] = Item("builds", "package -> what its build says of itself")
     conda_packages = _table("conda package -> version (and build)")
+    installers = _table("distribution -> who installed it: pip, uv, poetry, conda, system; for those that matter here")
     # containers
     engine = _text("container engine and version: docker 28.3.0, podman 5.2; absent if there is none")
     engine_status = _text("running, stopped, denied, unreachable")

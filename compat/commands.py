@@ -26,30 +26,62 @@ _SET: Final = re.compile(r"^(?:unset|export) (\w+)=?(.*)")
 _LINUX: Final = re.compile(r"\bsudo\b|ldconfig|modprobe|systemctl|/usr/local|\bapt\b|\$\(")
 _HOST: Final = re.compile(r"sudo (?:reboot|modprobe|rmmod|usermod|ubuntu-drivers|apt-mark|nvidia-modprobe|dkms)\b")
 _START: Final = re.compile(r"(?:docker|podman) run\b")
+_USES: Final = {
+    "uv": re.compile(r"uv (?:pip|add|sync|run|venv)\b"),
+    "poetry": re.compile(r"poetry (?:add|install|run)\b"),
+}
+# Distributions whose conda package has another name.
+_FROM_CONDA: Final = {"pytorch": "torch"}
+_TO_CONDA: Final = {"torch": "pytorch"}
+# What the channel "pytorch" of conda had, to its last release, 2.5.1 (https://pytorch.org/get-started/previous-versions).
+_CHANNEL: Final = ("torch", "torchvision", "torchaudio")
+_LAST: Final = (2, 5, 1)
+_MUTEX: Final = (1, 13)  # the first release whose CUDA is asked for by pytorch-cuda, and no longer by cudatoolkit
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a command is typed: ``platform`` as in the facts, ``manager`` pip, uv or poetry.
+    """Where a command is typed, and what owns the packages there.
 
-    ``dialect`` is ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
+    Attributes:
+        platform: as in the facts.
+        manager: what installs packages: ``pip``, ``uv``, ``poetry``; ``venv`` where the system owns its Python, so that
+            an environment has to be made first.
+        conda: distributions that conda installed, by the names of the Python index.
+        dialect: ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
     """
 
     platform: str = "linux"
     manager: str = "pip"
+    conda: tuple[str, ...] = ()
     dialect: str = ""
 
 
-def place_of(machine: Host) -> Place:
-    """The place that facts tell; Linux and pip where they do not."""
+def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
+    """The place that facts tell, or the commands that were typed there; Linux and pip where nothing does."""
     kind = machine.python_environment or ""
-    return Place(platform=machine.platform or "linux", manager=kind if kind in {"uv", "poetry"} else "pip")
+    owners = {name for name in (machine.installers or {}).values() if name != "conda"}
+    manager = kind if kind in {"uv", "poetry"} else "pip"
+    if manager == "pip" and len(owners) == 1:
+        manager = {"uv": "uv", "poetry": "poetry", "system": "venv"}.get(owners.pop(), "pip")
+    elif manager == "pip":
+        manager = next((name for name in ("uv", "poetry") if any(map(_USES[name].match, commands))), "pip")
+    return Place(platform=machine.platform or "linux", manager=manager, conda=_by_conda(machine))
+
+
+def _by_conda(machine: Host) -> tuple[str, ...]:
+    """Distributions that conda installed; a copy that pip installed over one counts as pip's."""
+    told = {name for name, owner in (machine.installers or {}).items() if owner == "conda"}
+    listed = {_FROM_CONDA.get(name, name) for name in machine.conda_packages or {}} - set(machine.installers or {})
+    return tuple(sorted(told | listed))
 
 
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     """The lines to type, in order; a change that has no line of its own (a driver, a toolkit) has none here."""
-    return tuple(line for change in changes for line in _lines(change, place))
+    new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), len(changes))
+    places = (place if number < new else replace(place, manager="uv", conda=()) for number in range(len(changes)))
+    return tuple(line for change, here in zip(changes, places, strict=True) for line in _lines(change, here))
 
 
 def suited(lines: Sequence[str], machine: Host) -> tuple[str, ...]:
@@ -71,9 +103,12 @@ def _lines(change: Change, place: Place) -> tuple[str, ...]:
     """The lines of one change."""
     match change:
         case Install():
-            return (_install(change, place),)
+            return _installs(change, place)
         case Uninstall(names):
-            return (f"{_pip(place)} uninstall{'' if place.manager == 'uv' else ' -y'} {' '.join(names)}",)
+            ours = [name for name in names if name in place.conda]
+            rest = [name for name in names if name not in place.conda]
+            pip = f"{_pip(place)} uninstall{'' if place.manager == 'uv' else ' -y'} {' '.join(rest)}"
+            return (*([_removed(ours)] if ours else []), *([pip] if rest else []))
         case Variable(name, value):
             return (_variable(name, value, place),)
         case Python(version):
@@ -85,7 +120,48 @@ def _lines(change: Change, place: Place) -> tuple[str, ...]:
 
 
 def _pip(place: Place) -> str:
-    return {"uv": "uv pip", "poetry": "poetry run pip"}.get(place.manager, "pip")
+    return {"uv": "uv pip", "poetry": "poetry run pip", "venv": ".venv/bin/pip"}.get(place.manager, "pip")
+
+
+def _removed(names: Sequence[str]) -> str:
+    """Packages taken out of a conda environment, and nothing that needs them."""
+    return f"conda remove --force -y {' '.join(_TO_CONDA.get(name, name) for name in names)}"
+
+
+def _installs(change: Install, place: Place) -> tuple[str, ...]:
+    """The lines of an installation: by the tool that owns the packages, or by pip once they are out of its hands."""
+    ours = [package.name for package in change.packages if package.name in place.conda]
+    if not ours or change.compile:
+        first = ["python3 -m venv .venv"] if place.manager == "venv" else []
+        return (*first, _install(change, place))
+    if line := _conda(change):
+        return (line,)
+    return _removed(ours), _install(change, place)
+
+
+def _conda(change: Install) -> str:
+    """PyTorch or NumPy by conda's own command; empty where no channel is known to have the release.
+
+    The channel ``pytorch`` names the CUDA by ``pytorch-cuda`` from 1.13 on, by ``cudatoolkit`` before.
+    """
+    first = change.packages[0]
+    if [package.name for package in change.packages] == ["numpy"]:
+        return f"conda install {_quoted(first)}"
+    numbers = tuple(map(int, re.findall(r"\d+", first.version.partition("+")[0])))
+    family = all(package.name in _CHANNEL and package.version for package in change.packages)
+    if not family or first.name != "torch" or numbers > _LAST or not first.runtime.startswith("cuda"):
+        return ""
+    names = [f"{_TO_CONDA.get(one.name, one.name)}={one.version.partition('+')[0]}" for one in change.packages]
+    cuda = first.runtime.removeprefix("cuda")
+    new = numbers >= _MUTEX
+    return " ".join(
+        [
+            "conda install",
+            *names,
+            f"{'pytorch-cuda' if new else 'cudatoolkit'}={cuda} -c pytorch -c",
+            "nvidia" if new else "conda-forge",
+        ]
+    )
 
 
 def _install(change: Install, place: Place) -> str:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 # Facts that belong to an image; all others are the host's.
 OWN: Final = (
     "os", "os_name", "libc", "glibc", "libstdcxx", "python", "python_path", "python_environment", "packages",
-    "package_requires", "duplicate_packages", "builds", "conda_packages", "libraries", "cudnn", "nccl", "tensorrt",
+    "package_requires", "duplicate_packages", "builds", "conda_packages", "installers",
+    "libraries", "cudnn", "nccl", "tensorrt",
     "cuda_toolkit", "cuda_toolkits", "rocm", "rocm_installs", "driver_packages", "env",
 )  # fmt: skip
 

@@ -34,6 +34,7 @@ FACTS: Final = (
     "package_requires",
     "duplicate_packages",
     "conda_packages",
+    "installers",
 )
 SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "site-packages"
@@ -95,6 +96,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         "package_requires": Fact(_requires(machine, found), where),
         "duplicate_packages": Fact(found.copies, where),
         "conda_packages": _conda(machine, chosen),
+        "installers": Fact(_installers(machine, found), where),
     }
 
 
@@ -162,6 +164,21 @@ def _requires(machine: Machine, found: Installed) -> dict[str, tuple[str, ...]]:
             if kept := tuple(line for line in lines if "extra ==" not in line):
                 required[name] = kept[:_MOST_LINES]
     return required
+
+
+def _installers(machine: Machine, found: Installed) -> dict[str, str]:
+    """Who installed each distribution of the stack, by its INSTALLER file (PEP 376).
+
+    Debian's packages have none and lie below ``/usr/lib``; those of RPM say ``rpm``.
+    """
+    told = {}
+    for name, folder in found.folders.items():
+        if _STACK.fullmatch(name):
+            said = machine.text(f"{folder}/INSTALLER", 64).strip().lower().partition(" ")[0]
+            system = said in {"rpm", "debian"} or (not said and folder.startswith("/usr/lib"))
+            if owner := "system" if system else said:
+                told[name] = owner
+    return told
 
 
 def _arch(machine: Machine, chosen: Environment) -> Reading:

@@ -76,7 +76,7 @@ def _drafted(finding: Finding, case: Case) -> Fix:
     fix = prescribe(Subject(finding, case)) if prescribe else None
     if fix is None:
         return _general(finding.fix, case.host)
-    commands = (*typed(fix.changes, place_of(case.host)), *fix.commands)
+    commands = (*typed(fix.changes, place_of(case.host, case.commands)), *fix.commands)
     return replace(fix, text=_shortened(fix.text, commands), commands=commands)
 
 

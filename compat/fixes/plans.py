@@ -96,18 +96,27 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     Args:
         name: the framework.
         subject: the finding.
-        keep: whether the release that is installed is tried first.
+        keep: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
         extra: further packages to bring along.
     """
     machine, matrix = target(subject), subject.matrix
     have = plain(subject.packages.get(name, ""))
     beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
-    for version in _nearest(name, have, matrix, keep=keep):
+    same = [_exact(name, subject)] if extra and keep else []
+    for version in (*filter(None, same), *_nearest(name, have, matrix, keep=keep)):
         wish = f"{name}=={version}" if version else name
         for companions in dict.fromkeys((beside, tuple(extra))):
-            if plan := planned([wish, *companions], machine, matrix):
+            plan = planned([wish, *companions], machine, matrix)
+            if plan and all(gpu.kernels != "ptx" for gpu in plan.gpus):
                 return plan, version
     return None
+
+
+def _exact(name: str, subject: Subject) -> str:
+    """The build that is installed, with its local tag; empty where it is one for the CPU, or not published."""
+    have = subject.packages.get(name, "")
+    rows = (row for row in subject.matrix.builds(name) if row.full_version == have)
+    return have if "+" in have and any(row.runtime != "cpu" for row in rows) else ""
 
 
 def _nearest(name: str, have: str, matrix: Matrix, *, keep: bool) -> Iterator[str]:
@@ -150,6 +159,8 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
     if not there or plain(there) != plain(build.version):
         return False
     stated = (subject.host.builds or {}).get(build.name)
+    if "cpu" in (subject.host.conda_packages or {}).get(build.name, "") and build.runtime != "cpu":
+        return False
     read = named(installed(subject.host, subject.matrix), build.name)
     runtimes = (runtime_of(there.partition("+")[2]), read.runtime if read else "", stated.runtime if stated else "")
     runtime = next(filter(None, runtimes), build.runtime)

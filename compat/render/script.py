@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from compat.commands import Place, typed
+from compat.commands import place_of, typed
 from compat.render.ink import one_line
 
 if TYPE_CHECKING:
@@ -19,20 +20,20 @@ def script(found: Report, host: Host) -> str:
     """
     windows = host.platform == "windows"
     head = ["$ErrorActionPreference = 'Stop'"] if windows else ["#!/bin/sh", "set -eu"]
-    steps = [line for finding in found.findings for line in _step(finding, windows=windows)]
+    steps = [line for finding in found.findings for line in _step(finding, host, windows=windows)]
     return "\n".join(
         [*head, "# Read it before you run it: each step was tried on the facts, not on the machine.", *steps]
     )
 
 
-def _step(finding: Finding, *, windows: bool) -> list[str]:
+def _step(finding: Finding, host: Host, *, windows: bool) -> list[str]:
     """The commands of one finding, under what is wrong and what they do."""
     fix = finding.fix
     if finding.severity == "info" or not fix.text:
         return []
     commands = list(fix.commands)
     if windows and fix.changes:
-        commands = list(typed(fix.changes, Place(platform="windows", dialect="powershell")))
+        commands = list(typed(fix.changes, replace(place_of(host), dialect="powershell")))
     told = ["", f"# {one_line(finding.title)}: {one_line(finding.detail)}", f"# {one_line(fix.text)}"]
     if fix.checked:
         return [*told, *map(one_line, commands)]

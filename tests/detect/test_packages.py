@@ -51,6 +51,16 @@ def test_requirements_agree_with_importlib_metadata(here, recorded):
     assert list(host.package_requires["torch"]) == expected
 
 
+@pytest.mark.parametrize(
+    ("said", "owner"),
+    [("pip\n", "pip"), ("uv", "uv"), ("conda\n", "conda"), ("Poetry 1.8.2", "poetry"), ("rpm", "system")],
+)
+def test_who_installed_a_package_is_told_by_its_file(recorded, said, owner):
+    files = {"torch-2.0.dist-info/METADATA": "Name: torch\n", "torch-2.0.dist-info/INSTALLER": said}
+    host = recorded(site({}, **files, **{"requests-2.0.dist-info/INSTALLER": "pip"}), python="/venv")
+    assert host.installers == {"torch": owner}
+
+
 def test_version_of_a_venv_comes_from_its_own_file(tmp_path, recorded):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     machine = Machine(Root(), run, time.monotonic() + 10)

@@ -110,6 +110,55 @@ CASES = [
         "JetPack",
         "download.pytorch.org",
     ),
+    (
+        {
+            "packages": {"torch": "2.2.2", "torchvision": "0.17.2"},
+            "conda_packages": {"pytorch": "2.2.2 py3.10_cpu_0", "torchvision": "0.17.2 py310_cpu"},
+            "builds": {"torch": {"runtime": "cpu"}},
+            "gpus": ADA,
+            **LINUX,
+            "python": "3.10",
+        },
+        "cpu-only-build",
+        "conda install pytorch=2.2.2 torchvision=0.17.2 pytorch-cuda=12.1 -c pytorch -c nvidia",
+        "pip",
+    ),
+    (
+        {
+            "packages": {"torch": "2.9.1"},
+            "conda_packages": {"pytorch": "2.9.1 cpu_generic_py311_0"},
+            "builds": {"torch": {"runtime": "cpu"}},
+            "gpus": ADA,
+            **LINUX,
+        },
+        "cpu-only-build",
+        "conda remove --force -y pytorch\npip install",
+        "uninstall",
+    ),
+    (
+        {"packages": {"torch": "2.5.1+cpu"}, "installers": {"torch": "uv"}, "gpus": ADA, **LINUX},
+        "cpu-only-build",
+        "uv pip install --reinstall torch==2.5.1",
+        "force",
+    ),
+    (
+        {"packages": {"torch": "2.5.1+cpu"}, "installers": {"torch": "system"}, "gpus": ADA, **LINUX},
+        "cpu-only-build",
+        "python3 -m venv .venv\n.venv/bin/pip install",
+        "sudo",
+    ),
+    (
+        {"packages": {"torch": "2.4.0+cu121", "torchvision": "0.20.1+cu124"}, **LINUX},
+        "framework-pair-mismatch",
+        "pip install torchvision==0.19.0",
+        "torch==",
+    ),
+    (
+        {"packages": {"torch": "1.8.1"}, "platform": "linux", "arch": "x86_64", "python": "3.12"},
+        "python-unsupported",
+        "uv venv --python 3.9\nuv pip install",
+        "sudo",
+    ),
 ]
 
 
