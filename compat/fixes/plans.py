@@ -102,12 +102,13 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
     machine, matrix = target(subject), subject.matrix
     have = plain(subject.packages.get(name, ""))
     beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
+    kernels = subject.finding.code.startswith("arch-")  # machine code is what is missing
     same = [_exact(name, subject)] if extra and keep else []
     for version in (*filter(None, same), *_nearest(name, have, matrix, keep=keep)):
         wish = f"{name}=={version}" if version else name
         for companions in dict.fromkeys((beside, tuple(extra))):
             plan = planned([wish, *companions], machine, matrix)
-            if plan and all(gpu.kernels != "ptx" for gpu in plan.gpus):
+            if plan and not (kernels and any(gpu.kernels == "ptx" for gpu in plan.gpus)):
                 return plan, version
     return None
 
