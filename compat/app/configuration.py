@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from compat.ci import Jobs
 
 PROJECT: Final = "pyproject.toml"
-# Tables and what they are about; lint reads its own.
+# Tables and what they are about.
 TABLES: Final[Mapping[str, str]] = {
     "image": "the images of `dockerfile` and `build`; options of the command line win",
     "matrix": "the axes of `ci`, a cell for each combination that can work",
     "ci": "what generated CI does beside the images",
-    "lint": "what `lint` looks for",
+    "lint": "what `lint` looks for, and the machine that the files are meant for; options of the command line win",
 }
 
 
@@ -59,6 +59,7 @@ def table_of(name: str, config: str) -> Any:
 
 def keys() -> dict[str, tuple[Key, ...]]:
     """Table -> its keys, read from the classes that hold them."""
+    from compat.app import lint
     from compat.app.ci import Axes
     from compat.ci import Jobs
     from compat.dockerfile import Settings
@@ -66,8 +67,12 @@ def keys() -> dict[str, tuple[Key, ...]]:
     return {
         "image": _keys(Settings, Settings()),
         "matrix": _keys(Axes, Axes(frameworks=())),
+        "lint": _keys(lint.Settings, lint.Settings()),
         "ci": _keys(Jobs, Jobs()),
     }
+
+
+_OBJECTS: Final = frozenset({"env", "labels", "files", "per_file"})
 
 
 def _keys(kind: type[Any], default: Any) -> tuple[Key, ...]:
@@ -77,7 +82,7 @@ def _keys(kind: type[Any], default: Any) -> tuple[Key, ...]:
         Key(
             item.name,
             _kind(item.name, getattr(default, item.name)),
-            "{}" if item.name == "files" else _toml(getattr(default, item.name)),
+            "{}" if item.name in _OBJECTS else _toml(getattr(default, item.name)),
             told.get(item.name, ""),
         )
         for item in fields(kind)
@@ -96,7 +101,7 @@ def _meanings(text: str) -> dict[str, str]:
 
 def _kind(name: str, default: Any) -> str:
     """The kind of a value as a JSON Schema has it."""
-    if name in {"env", "labels", "files"}:
+    if name in _OBJECTS:
         return "object"
     if isinstance(default, bool):
         return "boolean"
@@ -139,7 +144,7 @@ def schema() -> dict[str, Any]:
         "title": "[tool.envcheck] of pyproject.toml",
         "type": "object",
         "additionalProperties": False,
-        "properties": {**body, "lint": {"type": "object", "description": TABLES["lint"]}},
+        "properties": body,
     }
 
 

@@ -137,6 +137,23 @@ def _toml(text: str, name: str) -> Any:
 _IN_PLACE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
 
 
+def demand_ours(name: str, mark: str) -> None:
+    """Refuse to put what we write in the place of a file that a person wrote.
+
+    Args:
+        name: the file that is to be written; it need not exist, and ``-`` or nothing is no file.
+        mark: words that stand in the head of every file of ours.
+
+    Raises:
+        InputError: if the file is there without the mark.
+    """
+    if name in {"", "-"} or not Path(name).is_file():
+        return
+    if mark not in read_text(name)[:2000]:
+        hint = "remove or rename it first, or name another file"
+        raise InputError("is there already, and envcheck did not write it", where=f"--output {name}", hint=hint)
+
+
 def write_atomically(name: str, text: str) -> None:
     """Write a file so that it is whole or not there: to a temporary neighbour, then renamed over it.
 

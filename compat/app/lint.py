@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from dataclasses import field, fields, replace
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Final
 
 from compat import sources
+from compat.app.configuration import PROJECT, table_of
 from compat.app.files import only_once, read_text, shown
+from compat.app.folders import expanded
 from compat.app.plans import Target, machines_of
-from compat.findings import Report, ranked
+from compat.errors import InputError, InputErrors
+from compat.findings import Report, Unchecked, ranked
+from compat.lazy import dataclass
 from compat.sources import environment, requirements
 from compat.sources.files import edited
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from compat.lint.repairs import Edit
     from compat.matrix import Matrix
@@ -25,6 +30,76 @@ _DEPTH: Final = 5
 ANY: Final = Target()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """``[tool.envcheck.lint]``.
+
+    Attributes:
+        select: codes to look for, or their beginnings; empty for all.
+        ignore: codes to leave out, likewise.
+        per_file: pattern of a path, such as ``"tests/*"`` -> codes to leave out there, between commas.
+        gpu: GPUs that the files are meant for.
+        driver: driver that they will run on.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file: Mapping[str, str] = field(default_factory=dict)
+    gpu: tuple[str, ...] = ()
+    driver: str = ""
+
+    @property
+    def exceptions(self) -> dict[str, tuple[str, ...]]:
+        """Pattern of a path -> the codes that are left out there."""
+        return {
+            path: tuple(part.strip() for part in text.split(",") if part.strip())
+            for path, text in self.per_file.items()
+        }
+
+    def left_out(self, file: str) -> tuple[str, ...]:
+        """The codes that are left out of a file."""
+        path = PurePath(file).as_posix().removeprefix("./")
+        return tuple(code for wanted, given in self.exceptions.items() if fnmatchcase(path, wanted) for code in given)
+
+
+def settings_of(config: str = "") -> Settings:
+    """The settings of the ``pyproject.toml`` here.
+
+    Raises:
+        InputErrors: naming each key that is unknown or holds something else.
+    """
+    raw = table_of("lint", config)
+    where = f"{config or PROJECT}: [tool.envcheck.lint]"
+    if raw is None:
+        return Settings()
+    if not isinstance(raw, dict):
+        raise InputError("is no table", where=where)
+    shapes = {item.name: getattr(Settings(), item.name) for item in fields(Settings)}
+    unknown = sorted(set(raw) - set(shapes))
+    faults = [InputError(f"unknown key {key!r}", where=where, expected=", ".join(shapes)) for key in unknown]
+    faults += [
+        InputError(f"{key} holds something else", where=where, expected=_KINDS[type(shapes[key])])
+        for key, value in raw.items()
+        if key in shapes and not _is_alike(value, shapes[key])
+    ]
+    if faults:
+        raise InputErrors(faults)
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+    return Settings(**given)
+
+
+_KINDS: Final[dict[type[Any], str]] = {tuple: "a list of texts", dict: "a table of texts", str: "a text"}
+
+
+def _is_alike(value: object, default: object) -> bool:
+    """Whether a value of a TOML file may stand for a default: a text, a list of texts or a table of texts."""
+    if isinstance(value, dict):
+        return isinstance(default, dict) and all(isinstance(one, str) for one in value.values())
+    if isinstance(value, list):
+        return isinstance(default, tuple) and all(isinstance(one, str) for one in value)
+    return isinstance(value, str) and isinstance(default, str)
+
+
 def lint_files(
     names: Sequence[str],
     matrix: Matrix,
@@ -32,18 +107,21 @@ def lint_files(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     target: Target = ANY,
+    settings: Settings | None = None,
 ) -> Report:
     """Findings of all files together, worst first.
 
     Args:
-        names: the files; ``-`` is standard input.
+        names: the files, and folders of files; ``-`` is standard input.
         matrix: what is true.
         select: codes to keep, or their beginnings; empty for all.
         ignore: codes to leave out, likewise.
         target: the machines that the files are meant for. A processor alone says which wheels are taken where a file
             does not say it; GPUs, drivers and host files are weighed too.
+        settings: what the project leaves out of single files.
 
     Raises:
+        CannotCheckError: if a folder holds no file that is known.
         InputError: if a file cannot be read, its kind cannot be told, a code to select or ignore is none, or the target
             holds something unknown.
     """
@@ -51,10 +129,12 @@ def lint_files(
     from compat.lint import RULES, lint
     from compat.rules import RULES as OTHERS
 
+    known = {**RULES, **OTHERS}
     only_once(names)
-    for prefixes in (select, ignore):
-        codes(prefixes, {**RULES, **OTHERS})
-    asks = _asks(names)
+    settings = settings or Settings()
+    for prefixes in (select, ignore, *settings.exceptions.values()):
+        codes(prefixes, known)
+    asks, unread = _asks(*expanded(names))
     machines = machines_of(target, matrix) if target.described or target.hosts else ()
     named = bool(target.hosts or target.gpus or target.driver)
     reports = [
@@ -63,7 +143,7 @@ def lint_files(
             matrix,
             on=machine if named else None,
             select=select,
-            ignore=ignore,
+            ignore=(*ignore, *settings.left_out(ask.file)),
         )
         for machine in machines or (None,)
         for ask in asks
@@ -71,7 +151,7 @@ def lint_files(
     return Report(
         ranked({(each.code, each.place, each.detail): each for report in reports for each in report.findings}.values()),
         (),
-        tuple(dict.fromkeys(item for report in reports for item in report.unchecked)),
+        tuple(dict.fromkeys((*unread, *(item for report in reports for item in report.unchecked)))),
         judged=any(map(_is_read, asks)),
     )
 
@@ -83,16 +163,28 @@ def _is_read(ask: Ask) -> bool:
     return asked + len(ask.services) + len(ask.files) + bool(ask.python) > len(ask.unread)
 
 
-def _asks(names: Sequence[str]) -> list[Ask]:
-    """What the files ask for, and those that they build from (a devcontainer's Dockerfile), each file once."""
-    asks = [ask_of(name) for name in names]
+def _asks(names: Sequence[str], walked: Collection[str]) -> tuple[list[Ask], list[Unchecked]]:
+    """What the files ask for, and those that they build from (a devcontainer's Dockerfile), each file once.
+
+    A file that nobody named is left out with the reason where it cannot be read.
+    """
+    given: dict[str, Ask] = {}
+    unread = []
+    for name in names:
+        try:
+            given[name] = ask_of(name)
+        except InputError as error:
+            if name not in walked:
+                raise
+            unread.append(Unchecked(name, str(error).removeprefix(f"{name}: ")))
+    asks = list(given.values())
     seen = {Path(name).resolve() for name in names}
-    for name, ask in zip(names, tuple(asks), strict=True):
+    for name, ask in given.items():
         for path in (_built_from(file, Path(name).resolve().parent) for file in ask.files):
             if path is not None and path not in seen:
                 seen.add(path)
                 asks.append(ask_of(_as_given(path, name)))
-    return asks
+    return asks, unread
 
 
 def _built_from(file: str, folder: Path) -> Path | None:
@@ -122,7 +214,7 @@ def fix_files(names: Sequence[str], matrix: Matrix) -> str:
     from compat.lint.repairs import repairs
 
     changes: list[str] = []
-    for name in names:
+    for name in expanded(names)[0]:
         before = read_text(name, limit=_LIMIT)
         after = before
         for edit in sorted(repairs(ask_of(name), matrix), key=lambda edit: -edit.line):

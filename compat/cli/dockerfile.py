@@ -33,7 +33,7 @@ def command(
     Example: envcheck dockerfile jax --cpu --platform linux/amd64,linux/arm64
     """
     from compat import dockerfile
-    from compat.app.files import write_atomically
+    from compat.app.files import demand_ours, write_atomically
     from compat.app.images import settings
     from compat.app.knowledge import load
     from compat.app.plans import outdated
@@ -44,6 +44,7 @@ def command(
     wanted = settings(image.given(wishes.beside), config=image.config)
     asked = target.target("dockerfile", image, speech, knowledge)
     plan = planned_for(platforms.names(), wishes.known, asked, matrix)
+    demand_ours(speech.output, "Written by envcheck")
     speech.say(dockerfile.write(plan, wanted))
     if ignore_file:
         write_atomically(ignore_file, dockerfile.ignore_file(wanted))

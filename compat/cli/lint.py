@@ -11,9 +11,12 @@ from compat.render import REPORT_FORMATS
 
 def command(
     files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Dockerfile, requirements, conda, compose, pyproject or lock."),
-    ],
+        Texts,
+        typer.Argument(
+            metavar="FILE",
+            help="Dockerfile, requirements, conda, compose, pyproject or lock; or a folder of them (the one here).",
+        ),
+    ] = None,
     *,
     select: Annotated[
         Texts,
@@ -44,20 +47,32 @@ def command(
 ) -> int:
     """Find conflicts in an existing Dockerfile, requirements, environment, compose, project or lock file.
 
+    Example: envcheck lint
+
     Example: envcheck lint Dockerfile requirements.txt --format github
 
     Example: envcheck lint Dockerfile --gpu "RTX 5090" --driver 570.26
     """
     from compat import facts, render
     from compat.app.knowledge import load
-    from compat.app.lint import fix_files, lint_files
+    from compat.app.lint import fix_files, lint_files, settings_of
     from compat.app.plans import Target
 
     threshold, matrix = level(fail_on), load(knowledge.matrix)
+    names, settings = files or ["."], settings_of()
     if fix:
-        typer.echo(fix_files(files, matrix), nl=False, err=True)
+        typer.echo(fix_files(names, matrix), nl=False, err=True)
+    if not (gpu or driver or host):  # the machine is told in one place
+        gpu, driver = list(settings.gpu), settings.driver
     target = Target(hosts=tuple(host or ()), gpus=tuple(gpu or ()), driver=driver, arch=arch)
-    found = lint_files(files, matrix, select=_parts(select), ignore=_parts(ignore), target=target)
+    found = lint_files(
+        names,
+        matrix,
+        select=_parts(select) or settings.select,
+        ignore=_parts(ignore) or settings.ignore,
+        target=target,
+        settings=settings,
+    )
     speech.say(
         render.report(
             found,
