@@ -37,6 +37,11 @@ def _project(count: int) -> str:
 CASES: Final[dict[str, tuple[list[str], str, Any]]] = {
     "requirements": (["lint"], "requirements.txt", _requirements),
     "repeated pins": (["lint"], "requirements.txt", lambda count: "torch==2.9.1\n" * count),
+    "companions": (
+        ["lint"],
+        "requirements.txt",
+        lambda count: "".join(f"torch==2.9.{number}\ntorchvision\nxformers\n" for number in range(count // 4)),
+    ),
     "stages": (
         ["lint"],
         "Dockerfile",
@@ -44,6 +49,12 @@ CASES: Final[dict[str, tuple[list[str], str, Any]]] = {
     ),
     "steps": (["lint"], "Dockerfile", lambda count: "FROM ubuntu:22.04\n" + "RUN pip install x\n" * count),
     "here-document": (["lint"], "Dockerfile", lambda count: "FROM a\nRUN <<EOF\n" + "echo x\n" * count + "EOF\n"),
+    "documents": (["lint"], "Dockerfile", lambda count: "FROM a\n" + "RUN <<EOF\npip install x\nEOF\n" * count),
+    "script": (
+        ["lint"],
+        "Dockerfile",
+        lambda count: "FROM a\nRUN <<EOF\n" + "".join(f"pip install x{number}\n" for number in range(count)) + "EOF\n",
+    ),
     "chain": (["lint"], "Dockerfile", lambda count: "FROM ubuntu:22.04\nRUN true" + " && echo x" * count + "\n"),
     "services": (
         ["lint"],
@@ -74,7 +85,7 @@ def counted(case: str, length: int) -> int:
 
         def step(_frame: Any, event: str, _argument: Any) -> Any:
             nonlocal total
-            total += event == "line"
+            total += event != "exception"
             return step
 
         def enter(frame: Any, _event: str, _argument: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -32,9 +33,10 @@ def pairs(scene: Scene) -> Iterator[Finding]:
     """
     there = {id(item) for item in scene.env}
     by_name: dict[str, list[Taken]] = {}
-    for item in (*scene.taken, *(item for item in scene.env if item.by)):
+    taken = _distinct(scene.taken)
+    for item in (*taken, *(item for item in scene.env if item.by)):
         by_name.setdefault(item.request.name, []).append(item)
-    for item in scene.taken:
+    for item in taken:
         if not item.version or item.outcome.why == "kept" or _unbound(item, scene):
             continue
         for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
@@ -44,6 +46,14 @@ def pairs(scene: Scene) -> Iterator[Finding]:
                     continue  # an installer goes back to a release that fits
                 if (joint or {id(item), id(other)} <= there) and _clash(item, other, specs, scene):
                     yield _mismatch(item, other, min(specs), scene)
+
+
+def _distinct(items: Iterable[Taken]) -> list[Taken]:
+    """Requests without those that only say an earlier line of their step once more."""
+    first: dict[object, Taken] = {}
+    for item in items:
+        first.setdefault((id(item.step), replace(item.request, line=0)), item)
+    return list(first.values())
 
 
 def _solved_together(item: Taken, other: Taken, scene: Scene) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
@@ -33,9 +34,9 @@ _BUILT_HERE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What lint knows of one environment.
+    """What lint knows of one environment; what follows from it is found once, as rules ask for it at every request.
 
     Attributes:
         ask: the file; ``stage`` the stage judged (the last of ``chain``).
@@ -77,7 +78,7 @@ class Scene:
     machine: Host | None = None
     device: str = ""
 
-    @property
+    @cached_property
     def platform(self) -> str:
         """The platform whose wheels are installed here."""
         if self.base is None and self.machine is not None and self.machine.platform:
@@ -85,13 +86,13 @@ class Scene:
         windows = self.base and re.search(r"(^|/)windows(/|$)|windowsservercore|nanoserver", self.base.reference)
         return "win_amd64" if windows else f"linux_{self.arch}"
 
-    @property
+    @cached_property
     def builds(self) -> tuple[Taken, ...]:
         """What is there in the end and of which the build is known, one per package; the base's own left out."""
         latest = {item.request.name: item for item in self.env if item.build and not item.base}
         return tuple(latest.values())
 
-    @property
+    @cached_property
     def shipped(self) -> tuple[Taken, ...]:
         """What this stage's steps put into the environment and leave there, and what came along with it."""
         there = {id(item) for item in self.env}
@@ -99,7 +100,7 @@ class Scene:
             item for item in self.env if item.by and item.mine
         )
 
-    @property
+    @cached_property
     def compiles(self) -> bool:
         """Whether something may be compiled here, or use a compiler at run time; of a script that is not known."""
         sources = [item.request.name for item in self.taken if not item.request.url.endswith(".whl")]
@@ -108,7 +109,7 @@ class Scene:
         linked = any(item.build and item.build.cuda_from == "system" for item in self.env)
         return built or scripts or linked or any(_COMPILERS.search(command.text) for command in self.commands)
 
-    @property
+    @cached_property
     def gpu(self) -> str:
         """What the image is meant for: ``cuda``, ``rocm``, ``jetson``, or empty if nothing tells."""
         if self.base and self.base.kind in {"cuda", "rocm", "jetson"}:
@@ -117,7 +118,7 @@ class Scene:
             return ""
         return self.device or ("cuda" if self.ask.gpu and self.base else "")
 
-    @property
+    @cached_property
     def pythons(self) -> frozenset[str]:
         """Pythons that the environment can have; empty if nothing limits them."""
         if self.python:
@@ -126,7 +127,7 @@ class Scene:
         untouched = self.base is not None and not self.conda and not others and not brings_pythons(self.commands)
         return bases.pythons_of(self.base, self.matrix) if self.base and untouched else frozenset()
 
-    @property
+    @cached_property
     def rocm(self) -> str:
         """ROCm of the image, its base's or what AMD's installer brought; empty if not known."""
         if self.base and self.base.rocm:
@@ -136,7 +137,7 @@ class Scene:
         ]
         return next((each[1] or each[2] for each in reversed(found) if each), "")
 
-    @property
+    @cached_property
     def applications(self) -> tuple[tuple[Request, Application], ...]:
         """Requests for packages that bring a framework, pip's and uv's, without those whose extra is not asked for."""
         known = self.matrix.applications

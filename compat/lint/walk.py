@@ -100,7 +100,9 @@ class Walk:
     env: list[Taken] = field(default_factory=list)
     replaced: list[tuple[Taken, Taken]] = field(default_factory=list)
     built: list[tuple[Taken, Taken]] = field(default_factory=list)
-    _named: dict[str, list[Taken]] = field(default_factory=dict)  # ``env`` by name: a file may have thousands of lines
+    # A file may have thousands of lines: ``env`` by name, and what was found for requests that are alike.
+    _named: dict[str, list[Taken]] = field(default_factory=dict)
+    _outcomes: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
 
     def begin(self, items: Iterable[Taken]) -> None:
         """Put in what is there before any step: of the base, of another stage."""
@@ -116,7 +118,9 @@ class Walk:
             self._named = {name: there for name, there in self._named.items() if name not in gone or step.branch}
             return
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
-        items = [self._take(request, replace(step, requests=tuple(requests)), step, python) for request in requests]
+        demands = self._demands(requests) if not LOOSE & {*step.options} else {}
+        pinned = frozenset(request.name for request in requests if request.exact)
+        items = [self._take(request, step, python, demands, pinned) for request in requests]
         items = items if mine else [replace(item, mine=False) for item in items]
         self.taken += items
         self.own += items if mine else []
@@ -129,41 +133,42 @@ class Walk:
             self._bring_along(item)
             self._compile(item)
 
-    def _take(self, request: Request, narrowed: Install, step: Install, python: str) -> Taken:
+    def _take(
+        self, request: Request, step: Install, python: str, demands: dict[str, list[str]], pinned: frozenset[str]
+    ) -> Taken:
         """A request with the build that it takes; one that is met already takes none."""
         place = origins.Place(step.python or python, self.platform, self.glibc)
-        spec = self._bounded(request, narrowed)
-        asked = replace(request, spec=spec)
+        spec = _bounded(request, demands.get(request.name, []))
         there = self._there(request.name, step)
         if there is not None and not self.at_once and _satisfied(request, step, there):
             found = origins.Outcome("unknown", why="kept")
-        elif spec == request.spec and self._led(request, narrowed):
+        elif spec == request.spec and self._led(request, pinned):
             found = origins.Outcome("unknown", why="led")
         else:
-            found = origins.outcome(asked, step, self.matrix, place)
+            found = self._outcome(replace(request, spec=spec), step, place)
         return Taken(request, step, found, origins.origins(step, self.matrix, request.name), place.python, spec)
 
-    def _bounded(self, request: Request, step: Install) -> str:
-        """The specifiers of a request with what the pins of its step require of it; alone if these exclude it."""
-        if request.exact or request.url or step.manager == "conda" or LOOSE & {*step.options}:
-            return request.spec
-        found = [request.spec] if request.spec else []
-        for other in step.requests:
-            if other.exact and other.name != request.name:
-                lines = needs(other, None, self.matrix, self.worlds).get(request.name, set())
-                found += lines if len(lines) == 1 and all(line.startswith("==") for line in lines) else ()
-        whole = ",".join(dict.fromkeys(found))
-        return request.spec if versions.is_void(tuple(found)) else whole
+    def _outcome(self, request: Request, step: Install, place: origins.Place) -> Outcome:
+        """What the installer takes, found once for requests that differ in their lines alone."""
+        where = (step.manager, step.index, step.extra_indexes, step.find_links, step.options, place)
+        key = (request.name, request.spec, request.extras, request.url, *where)
+        if key not in self._outcomes:
+            self._outcomes[key] = origins.outcome(request, step, self.matrix, place)
+        return self._outcomes[key]
 
-    def _led(self, request: Request, step: Install) -> bool:
+    def _demands(self, requests: Iterable[Request]) -> dict[str, list[str]]:
+        """The versions that the pins among requests require of other packages, by name, each once."""
+        found: dict[str, dict[str, None]] = {}
+        for pin in {(one.name, one.spec, one.marker): one for one in requests if one.exact}.values():
+            for name, specs in needs(pin, None, self.matrix, self.worlds).items():
+                if name != pin.name and len(specs) == 1:
+                    found.setdefault(name, {}).update((spec, None) for spec in specs if spec.startswith("=="))
+        return {name: list(specs) for name, specs in found.items()}
+
+    def _led(self, request: Request, pinned: frozenset[str]) -> bool:
         """Whether a companion without a version stands beside its framework with one, which decides what it gets."""
         package = self.matrix.package(request.name)
-        return (
-            package is not None
-            and bool(package.follows)
-            and not request.spec
-            and any(other.name == package.follows and other.exact for other in step.requests)
-        )
+        return package is not None and not request.spec and package.follows in pinned
 
     def _there(self, name: str, step: Install) -> Taken | None:
         """What is there of a package, in the environment that a step works in."""
@@ -207,6 +212,14 @@ class Walk:
         framework = self._there(package.follows, item.step)
         if framework is not None:
             self.built.append((item, framework))
+
+
+def _bounded(request: Request, demands: list[str]) -> str:
+    """The specifiers of a request with what the pins of its step require of it; alone if these exclude it."""
+    if request.exact or request.url or not demands:
+        return request.spec
+    found = dict.fromkeys([request.spec, *demands] if request.spec else demands)
+    return request.spec if versions.is_void(tuple(found)) else ",".join(found)
 
 
 def alike(one: Install, two: Install) -> bool:

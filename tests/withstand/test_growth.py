@@ -16,6 +16,8 @@ def growth():
     return module
 
 
-@pytest.mark.parametrize("case", ["requirements", "stages", "here-document", "chain", "GPUs", "log"])
+@pytest.mark.parametrize(
+    "case", ["requirements", "companions", "stages", "here-document", "documents", "script", "chain", "GPUs", "log"]
+)
 def test_twice_the_file_is_at_most_twice_the_work(growth, case):
     assert growth.exponent(case) <= 1.2
