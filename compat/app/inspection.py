@@ -100,10 +100,15 @@ def _with_driver(verdict: Verdict, matrix: Matrix) -> Verdict:
     """The verdict with the driver that its PTX needs, where it runs by PTX."""
     from dataclasses import replace
 
-    from compat.matrix.drivers import ptx_floor
+    from compat.joints.driver import ptx_floor
 
     if not verdict.isa:
         return verdict
     floor = ptx_floor(matrix, verdict.isa)
-    need = f"driver {floor.exact} or newer on Linux (CUDA {floor.cuda})" if floor.exact else f"unknown, {floor.why}"
+    if floor is None:
+        need = f"a driver that is not known: the matrix has no CUDA release with PTX {verdict.isa}"
+    elif floor.exact:
+        need = f"driver {floor.exact} or newer on Linux (CUDA {floor.row.cuda})"
+    else:
+        need = f"a driver that is not known: NVIDIA's table gives none for CUDA {floor.row.cuda}"
     return replace(verdict, why=f"{verdict.why}; PTX {verdict.isa} needs {need}")

@@ -52,7 +52,7 @@ def show(
     Example: envcheck matrix show torch==2.9.1 --sources
     """
     from compat.app.knowledge import load
-    from compat.matrix.showing import show as tables_of
+    from compat.app.showing import show as tables_of
 
     _say(tables_of(load(knowledge.matrix), " ".join(subject)), speech, sources=sources)
     return 0

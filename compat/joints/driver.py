@@ -53,6 +53,15 @@ def floor(matrix: Matrix, cuda: str, windows: bool = False) -> Floor | None:
     return Floor(getattr(row, f"driver_{system}"), getattr(row, f"family_{system}"), row) if row else None
 
 
+def ptx_floor(matrix: Matrix, isa: str, windows: bool = False) -> Floor | None:
+    """The floor of the first CUDA release whose PTX is at least of an ISA version (``7.8``: that of CUDA 11.8).
+
+    Compiling PTX knows no minor-version compatibility: ``exact`` counts. ``None`` if no release has such PTX.
+    """
+    fitting = [row.cuda for row in matrix.table("cuda") if row.ptx and versions.at_least(row.ptx, isa)]
+    return floor(matrix, min(fitting, key=versions.release), windows) if fitting else None
+
+
 @lru_cache(maxsize=16384)
 def compiles(matrix: Matrix, cuda: str, driver: str, windows: bool = False) -> bool:
     """Whether a driver compiles the PTX of a CUDA release: it must be as new; by branch where no floor is known."""
@@ -62,7 +71,7 @@ def compiles(matrix: Matrix, cuda: str, driver: str, windows: bool = False) -> b
     if least.exact:
         return versions.at_least(driver, least.exact)
     reported = drivers.driver_cuda(matrix, driver, _system(windows))
-    return bool(reported) and versions.at_least(reported, cuda)
+    return bool(reported) and versions.at_least(reported, versions.minor(cuda))
 
 
 @lru_cache(maxsize=16384)

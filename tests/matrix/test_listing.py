@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.app.showing import show
 from compat.errors import InputError
 from compat.matrix import Matrix, matrix, store
 from compat.matrix.diff import diff
 from compat.matrix.listing import by_release, list_table, plain, subjects
 from compat.matrix.rows import Build
-from compat.matrix.showing import show
 
 MATRIX = matrix()
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from compat.app.showing import show
 from compat.errors import InputErrors
 from compat.matrix import matrix
 from compat.matrix.check import check
 from compat.matrix.diff import diff
 from compat.matrix.listing import list_table
 from compat.matrix.overlays import load, user_files
-from compat.matrix.showing import show
 
 HEAD = 'schema = "envcheck.matrix/1"\n\n'
 TAIL = '\n[sources]\nus = "Our pipeline"\n'

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from compat.app.showing import show
 from compat.errors import InputError
 from compat.matrix import matrix
 from compat.matrix.listing import plain
-from compat.matrix.showing import show
 
 
 def shown(text):

@@ -9,8 +9,8 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from compat.app.showing import show
 from compat.matrix import matrix
-from compat.matrix.showing import show
 
 SCRIPTS = str(Path(__file__).parents[2] / "scripts")
 

@@ -22,7 +22,6 @@ from compat.app.plans import Target, replies
 from compat.errors import InputError
 from compat.facts import load as load_host
 from compat.matrix import Matrix, matrix
-from compat.matrix.drivers import serves
 from compat.resolve.target import from_options
 from compat.rules import judge
 from compat.targets import Sm, kernels_for, sm
@@ -291,8 +290,14 @@ def _of_forward(host: Host, plan: Plan) -> Iterator[str]:
     yield from (f"forward compatibility fails in {name}" for name, holds in checks.items() if not holds)
     for gpu in host.gpus:
         segments = {row.segment for row in real().table("gpus") if row.name == gpu.name}
-        if segments != {"datacenter"} or not serves(real(), host.driver, gpu.target):
+        if segments != {"datacenter"} or not _is_served(gpu.target, host.driver):
             yield f"forward compatibility is not for {gpu.name}"
+
+
+def _is_served(target: str, driver: str) -> bool:
+    row = real().capability(target)
+    last = row.last_driver.removeprefix("R") if row else "0"
+    return not last or int(driver.partition(".")[0]) <= int(last)
 
 
 def _of_image(plan: Plan, rows: list[Build]) -> Iterator[str]:

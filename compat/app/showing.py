@@ -6,11 +6,13 @@ import re
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.driver as joint
 import compat.matrix.drivers as drivers
 import compat.matrix.products as products
 import compat.matrix.require as require
 from compat import targets, versions
 from compat.errors import InputError
+from compat.joints.verdict import Clash, Fits
 from compat.lazy import pattern
 from compat.matrix.listing import Table, by_release, cell, line, subjects, table
 from compat.matrix.variants import requirements, variants
@@ -19,6 +21,7 @@ from compat.names import normalise
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.matrix.rows import Build, CudaRelease, Image, Row
 
@@ -28,12 +31,6 @@ _BRANCH: Final = pattern(r"(?:driver\s{0,3}|R)(\d{3})(?:\.[\d.]{1,20})?", re.IGN
 _DRIVER: Final = pattern(r"(?:driver\s{0,3})?(\d{3}\.\d{1,3}(?:\.\d{1,3})?)", re.IGNORECASE)
 _PREVIEW: Final = pattern(r"\d(?:a|b|rc|\.dev)\d")
 _NEAR: Final = 4  # releases that are named on either side of one that is not there
-_RUNS: Final = {
-    "full": "yes",
-    "minor": "by minor-version compatibility, without compiling its PTX",
-    "none": "no",
-    "unknown": "not known",
-}
 _LAST: Final = ("inferred", "note", "exempt", "origin")
 _HEADINGS: Final = {"origin": "file"}
 
@@ -119,11 +116,18 @@ def _driver(matrix: Matrix, wanted: str) -> Iterator[Table]:
         return
     yield detail(matrix, f"NVIDIA driver {found[1]} ({platform}) is of branch {branch.branch}", branch)
     lines = [
-        line(row, row.cuda, _RUNS[drivers.support(matrix, row.cuda, found[1], "linux" if linux else "windows")])
+        line(row, row.cuda, _runs(joint.verdict(matrix, row.cuda, found[1], windows=linux is None)))
         for row in sorted(matrix.table("cuda"), key=_by_cuda, reverse=True)
         if row.toolkit and not row.preview
     ]
     yield table(matrix, "CUDA that it runs", ("cuda", "runs"), lines)
+
+
+def _runs(verdict: Verdict) -> str:
+    """A verdict as a cell."""
+    if verdict == joint.MINOR:
+        return f"{joint.MINOR.note}, without compiling its PTX"
+    return "yes" if isinstance(verdict, Fits) else "no" if isinstance(verdict, Clash) else "not known"
 
 
 def _by_cuda(row: CudaRelease) -> tuple[int, ...]:
