@@ -218,7 +218,7 @@ def test_inspect_says_when_no_known_driver_compiles_the_ptx(envcheck, tmp_path):
     ptx = tmp_path / "kernel.ptx"
     ptx.write_text(".version 99.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }\n")
     _, answer, _ = document(envcheck, "inspect", str(ptx), "--gpu", "RTX 4090")
-    assert "unknown, the matrix has no CUDA release with PTX 99.0" in answer["verdicts"][0]["why"]
+    assert "not known: the matrix has no CUDA release with PTX 99.0" in answer["verdicts"][0]["why"]
 
 
 def test_matrix_shows_sources_on_demand(envcheck):
