@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import sources
 from compat.errors import InputError, InputErrors
+from compat.joints.platform import is_at
 from compat.lint import lint
 from compat.resolve import resolve
 from compat.rules import judge
@@ -119,7 +120,7 @@ def _by_findings(question: Question, report: Report) -> Verdict:
         word = "clashes" if any(one.confidence != "possible" for one in faults) else "unknown"
         return Verdict(word, _cited(sure), "; ".join(f"{one.code}: {one.detail}" for one in sure))
     main = JOINTS[question.joint].main
-    unchecked = [one for one in report.unchecked if main & {*one.names} or _is_about(one, question)]
+    unchecked = [one for one in report.unchecked if main & {*one.names} or one.what in main or _is_about(one, question)]
     if unchecked:
         return Verdict("unknown", said="; ".join(f"{one.what}: {one.why}" for one in unchecked)[:300])
     return Verdict("fits")
@@ -153,7 +154,8 @@ def resolved(question: Question, *without: str) -> Verdict:
     if answer.status == "unknown" and not (answer.plan and question.joint != "kernels"):  # GPU code is not its matter
         return Verdict("unknown", said="; ".join(answer.conditions))
     if answer.plan and answer.plan.driver.package:
-        return Verdict("clashes", said=f"with {answer.plan.driver.package}")
+        cited = frozenset(one for one in known if one in answer.plan.driver.source)
+        return Verdict("clashes", cited, f"with {answer.plan.driver.package}")
     return Verdict("fits")
 
 
@@ -193,6 +195,7 @@ def _fair(one: Question) -> Question | None:
         missing = [brought for brought in plan.builds if brought.name not in {each.package for each in builds}]
         for brought in missing:
             rows = [row for row in told_apart(brought.name) if row.full_version == brought.version]
+            rows = [row for row in rows if is_at(row, one.place)]
             if not any(row.runtime == brought.runtime for row in rows):
                 return None
             builds.append(next(row for row in rows if row.runtime == brought.runtime))

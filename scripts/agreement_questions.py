@@ -66,8 +66,8 @@ JOINTS: Final = {
     "amdgpu": _joint("amdgpu", "", "rocm-version-mismatch rocm-no-driver"),
     "kernels": _joint(
         "gpus",
-        "arch-too-new-for-build arch-too-old-for-build rocm-gfx-unsupported",
-        "extension-arch-missing arch-integrated-vs-discrete arch-specific-target wrong-vendor-build cudnn-drops-gpu "
+        "arch-too-new-for-build arch-too-old-for-build rocm-gfx-unsupported extension-arch-missing",
+        "arch-integrated-vs-discrete arch-specific-target wrong-vendor-build cudnn-drops-gpu "
         "triton-gpu-too-old platform-unsupported jetson-generic-wheel driver-gpu-unsupported-by-branch",
     ),
     "python": _joint("python", "python-unsupported", "python-tag-mismatch version-does-not-exist"),
@@ -100,6 +100,12 @@ class Question:
     def pins(self) -> list[str]:
         """What is asked of resolve."""
         return [*map(pin_of, self.builds), *(f"{name}=={version}" for name, version in self.plain)]
+
+    @property
+    def place(self) -> str:
+        """Where it is installed: ``linux_x86_64``."""
+        machine = dict(self.machine)
+        return versions.place_of(machine.get("platform", ""), machine.get("arch", ""))
 
     def host(self, *without: str, **more: Any) -> Host:
         """The machine; each fact's source is its own name, by which resolve's members are told apart."""

@@ -251,8 +251,8 @@ def of_runtime(matrix: Matrix, given: Release) -> tuple[Part, ...]:
     found, wanted = builds.release(matrix, given.name, given.version), given.runtime
     if not wanted:
         return found
-    fits = (one for one in found if f"{one.runtime}.".startswith((".", f"{wanted}.")) or one.kind == wanted)
-    return tuple(fits) or found
+    fits = tuple(one for one in found if f"{one.runtime}.".startswith(f"{wanted}.") or one.kind == wanted)
+    return fits or tuple(one for one in found if not one.runtime) or found
 
 
 def parts(matrix: Matrix, given: Release, world: Environment) -> tuple[Part, ...]:

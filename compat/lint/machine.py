@@ -13,6 +13,7 @@ import compat.lint.requests as requests
 import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
+from compat.joints.build import vendor_of
 from compat.lint.finding import finding
 from compat.lint.scene import RUNTIMES
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
+    from compat.matrix import rows
 
 # What a container finds of the machine that it runs on; everything else it brings itself.
 DEVICES: Final = (
@@ -31,6 +33,8 @@ DEVICES: Final = (
 )
 # What a file that is installed into the machine itself finds of it.
 INTERPRETER: Final = ("python", "glibc", "libc")
+# A GPU that the driver does not serve runs nothing of what is installed.
+_DRIVEN: Final = frozenset({"gpus", "driver"})
 _OURS: Final = frozenset({"builds", "packages", "image", "image_env", "rocm"})
 
 
@@ -61,18 +65,29 @@ def _unbuilt(scene: Scene) -> Iterator[Taken]:
 
 
 def not_judged(scene: Scene) -> Iterator[Unchecked]:
-    """Frameworks of which it is not known what they install here, or which GPUs that has code for."""
+    """What it is not known of what it installs here, or which GPUs that has code for.
+
+    A package beside the framework leaves the GPUs to the builds whose code is known.
+    """
     if scene.machine is None or not scene.final:
         return
+    telling = any(item.build and item.build.kernels not in {(), ("-",)} for item in scene.taken)
     for item in scene.taken:
         what = f"{item.request.text} ({scene.ask.file}:{item.request.line}) on the machine it is meant for"
         package = scene.matrix.package(item.request.name)
-        if package is None or package.kind != "framework" or item.outcome.why == "kept":
+        if package is None or item.outcome.why == "kept":
             continue
+        is_framework = package.kind == "framework"
         if item.build is None or not _is_sure(item):
-            yield Unchecked(what, "which build it gets here is not known")
-        elif not item.build.kernels and item.build.runtime != "cpu":
+            if is_framework:
+                yield Unchecked(what, "which build it gets here is not known")
+        elif _is_unread(item.build) and (is_framework or not telling):
             yield Unchecked(what, "which GPUs that build has code for is not known")
+
+
+def _is_unread(build: rows.Build) -> bool:
+    """Whether a build is for GPUs, and nobody wrote down for which."""
+    return not build.kernels and vendor_of(build.runtime) not in {"", "cpu"}
 
 
 def _is_sure(item: Taken) -> bool:
@@ -96,6 +111,7 @@ def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
             f"{item.request.text} is a {runtime} build, which {', '.join(others)} cannot use.",
             severity="warning",
             evidence=(Evidence("gpus", ", ".join(others), scene.machine.source("gpus")),),
+            sources=(scene.matrix.cite(item.build),),
         )
 
 
@@ -134,7 +150,7 @@ def _by_the_doctor(machine: Host, stated: dict[str, facts.Reading], place: Place
     report = rules.judge(Host({**machine.readings, **stated}), scene.matrix)
     for one in report.findings:
         rests = {item.fact.partition(".")[0] for item in one.evidence}
-        if rests & _OURS & set(stated) and rests & set(machine.readings):
+        if (rests & _OURS & set(stated) and rests & set(machine.readings)) or rests == _DRIVEN:
             yield replace(one, place=place, fix=Fix(one.fix.text), consequences=())
 
 

@@ -26,7 +26,8 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             package = scene.matrix.package(item.request.name)
             # a base of the other vendor may be there for its Python alone
             level: Severity = "error" if package and package.kind == "framework" else "warning"
-            yield _vendor(scene, item.request.line, f"{item.request.text} is a {item.build.runtime} build", level)
+            what = f"{item.request.text} is a {item.build.runtime} build"
+            yield _vendor(scene, item.request.line, what, level, sources=(scene.matrix.cite(item.build),))
     yield from _vendor_words(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
         yield finding(
@@ -63,7 +64,7 @@ def _vendor_words(scene: Scene) -> Iterator[Finding]:
             yield _vendor(scene, line, f"{name} names {found.group()}")
 
 
-def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error") -> Finding:
+def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error", sources: tuple[str, ...] = ()) -> Finding:
     """A build for another vendor's GPUs than the base is made for, or than the machine has."""
     based = scene.base is not None and scene.base.kind == scene.gpu
     base = scene.base.reference if scene.base else ""
@@ -71,7 +72,8 @@ def _vendor(scene: Scene, line: int, what: str, severity: Severity = "error") ->
     evidence = (
         () if based or scene.machine is None else (Evidence("gpus", devices(scene), scene.machine.source("gpus")),)
     )
-    return finding("wrong-vendor-build", scene, line, f"{what}, {where}.", severity=severity, evidence=evidence)
+    detail = f"{what}, {where}."
+    return finding("wrong-vendor-build", scene, line, detail, severity=severity, evidence=evidence, sources=sources)
 
 
 def devices(scene: Scene) -> str:

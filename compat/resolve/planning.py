@@ -163,6 +163,8 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
     row = next(row for row in known.matrix.table("forward") if row.cuda == versions.minor(cuda))
     floor = cuda_floor(known.matrix, cuda)
     own = floor.exact if floor else ""
+    sources = [f"forward {row.cuda} ({known.matrix.cite(row)})"]
+    sources += [f"cuda {floor.row.cuda} ({known.matrix.cite(floor.row)})"] if floor else []
     package = forward_package(chosen)
     machines = [machine for machine in search.target.machines if machine.number]
     spans = [
@@ -178,7 +180,7 @@ def _forward_need(search: Search, chosen: Sequence[Weighed], place: str) -> Driv
         minimum=max((lowest, *filter(None, spans)), key=versions.release),
         comfortable=own,
         note=note,
-        source=f"forward {row.cuda} ({known.matrix.cite(row)})",
+        source="; ".join(sources),
         package=package,
     )
 

@@ -154,7 +154,7 @@ def _one(name: str, raw: str, packages: dict[str, str], build: Build, host: Host
     full = packages.get("jaxlib", packages.get("jax", "")) if name == "jax" else packages.get(raw, "")
     tag = runtime_of(full.partition("+")[2].lower())
     runtime = tag or build.runtime or ("cpu" if raw == "tensorflow-cpu" else "") or _by_companions(name, packages)
-    row = row_of(matrix, name, plain(full), runtime, host)
+    row = row_of(matrix, name, full, runtime, host)
     inferred = not runtime and row is not None
     exact = row if row is not None and (not runtime or _same_runtime(row.runtime, runtime)) else None
     return Installed(
@@ -198,8 +198,10 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     """The matrix row of a build: of that runtime, or where it is unknown of the default index for this platform."""
     if not version:
         return None
-    fits = matrix.builds_of(name, version)
+    release, _, local = version.partition("+")
+    fits = matrix.builds_of(name, release)
     here = [row for row in fits if on_platform(row, host)] or fits
+    here = [row for row in here if row.local == local] or here
     if runtime:
         return next((row for row in here if _same_runtime(row.runtime, runtime)), None)
     named = packages_of(host)  # tensorflow 2.0.0 is a CPU build: that release's GPU build is a distribution of its own

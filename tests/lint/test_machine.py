@@ -82,7 +82,7 @@ def test_a_companion_is_judged_by_its_own_kernels(tmp_path):
     text = SLIM + "RUN pip install xformers==0.0.35\n"
     assert faults(tmp_path, text, gpus=("Tesla K80",)) == [("extension-arch-missing", 3)]
     assert faults(tmp_path, text, gpus=("A100",)) == []
-    assert faults(tmp_path, text, gpus=("Intel Arc A770",)) == []  # other vendors' rules judge that
+    assert faults(tmp_path, text, gpus=("Intel Arc A770",)) == [("wrong-vendor-build", 3)]
 
 
 @pytest.mark.parametrize(

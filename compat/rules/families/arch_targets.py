@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from compat.findings import Fix
 from compat.joints import kernels
-from compat.joints.verdict import any_of
+from compat.joints.build import vendor_of
+from compat.joints.verdict import Clash, Unknown, any_of
 from compat.rules.families.arch_age import nvidia_cards
 from compat.rules.families.arch_cover import may_be_another, span, uncovered_by
-from compat.rules.knowledge import cuda_of_driver, is_version
-from compat.rules.rule import Found, Outcome, Rule, family, told
-from compat.rules.stack import FRAMEWORKS, canonical
-from compat.rules.together import clashing
+from compat.rules.knowledge import cite, cuda_of_driver, is_version
+from compat.rules.rule import Found, Outcome, Rule, Unsure, family, told
+from compat.rules.stack import canonical
 from compat.targets import kernels_for, sm
 from compat.versions import minor, release
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Build, Gpu
-    from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.rules.stack import Installed
@@ -65,7 +64,7 @@ class PtxJitTooNewForDriver(Rule):
                 if newer and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
                     detail = f"{item.label} has only PTX for {device}; the driver knows that of CUDA {have} at most."
                     facts = (*told(driver=driver, driver_cuda=driver_cuda), "gpus", item.fact)
-                    return Found(detail=detail, facts=facts)
+                    return Found(detail=detail, facts=facts, sources=cite(matrix, item.row))
         return None
 
 
@@ -90,32 +89,54 @@ class ExtensionArchMissing(Rule):
     )
 
     def check(
-        self, here: tuple[Here, ...], gpus: tuple[Gpu, ...], matrix: Matrix, builds: Mapping[str, Build] | None = None
+        self,
+        here: tuple[Here, ...],
+        installed: tuple[Installed, ...],
+        gpus: tuple[Gpu, ...],
+        matrix: Matrix,
+        builds: Mapping[str, Build] | None = None,
     ) -> Outcome:
         """A package beside the framework holds machine code, and none of it runs on the device."""
-        own = {name: build.kernels for name, build in (builds or {}).items() if build.kernels}
-        read = ((name, code, gpu.target) for name, code in own.items() for gpu in gpus if gpu.target)
-        for name, code, target in read:
-            if name not in FRAMEWORKS and canonical(name) == name and kernels.runs(matrix, target, code) == "none":
-                device = sm(target)
-                arch = device.capability if device else target
-                command = f'TORCH_CUDA_ARCH_LIST="{arch}" pip install --no-build-isolation --force-reinstall {name}'
+        settled = {item.name for item in installed if item.kernels}  # by the rules on frameworks
+        read = {name: one.kernels for name, one in (builds or {}).items() if one.kernels}
+        own = {name: code for name, code in read.items() if canonical(name) not in settled}
+        cards = [gpu for gpu in gpus if gpu.target]
+
+        def judge(item: Here) -> Verdict:
+            code = own.get(item.release.name)
+            rows = [replace(part.build, kernels=code) if code else part.build for part in item.parts]
+            pairs = ((gpu, row) for row in rows for gpu in cards if gpu.vendor == vendor_of(row.runtime))
+            return any_of(kernels.verdict(matrix, gpu.vendor, gpu.target, row) for gpu, row in pairs)
+
+        judged = {
+            item.release.name: (item, judge(item)) for item in here if canonical(item.release.name) not in settled
+        }
+        for name, (item, found) in judged.items():
+            if isinstance(found, Clash):
+                targets = " ".join(dict.fromkeys(gpu.target for gpu in cards))
                 return Found(
-                    detail=f"{name} carries {span(code)}, none of which runs on {target}.",
-                    facts=(f"builds.{name}", "gpus"),
-                    fix=Fix(f"Reinstall {name} compiled for {arch}.", (command,)),
+                    detail=f"{found.why}; the GPU is {targets}.",
+                    facts=("gpus", f"builds.{name}" if name in own else item.fact),
+                    sources=cite(matrix, *found.rows),
+                    severity=None if name in own else "warning",  # nobody says that it is in use
+                    fix=_compiled(name, cards[0].target) if name in own else None,
                 )
+        for name, code in own.items():
+            gpu = next((one for one in cards if kernels.runs(matrix, one.target, code) == "none"), None)
+            if name not in judged and gpu:
+                detail = f"{name} carries {span(code)}, none of which runs on {gpu.target}."
+                return Found(detail=detail, facts=(f"builds.{name}", "gpus"), fix=_compiled(name, gpu.target))
+        unknown = next((one.why for _, one in judged.values() if isinstance(one, Unknown) and one.rows), "")
+        telling = any(part.build.kernels not in {(), ("-",)} for item in here for part in item.parts)
+        return Unsure(unknown) if unknown and not telling else None
 
-        def judge(part: Part) -> Verdict:
-            cards = [gpu for gpu in gpus if gpu.vendor == part.vendor and gpu.target]
-            return any_of(kernels.verdict(matrix, gpu.vendor, gpu.target, part.build) for gpu in cards)
 
-        rest = [
-            item for item in here if item.release.name not in own and canonical(item.release.name) not in FRAMEWORKS
-        ]
-        this = f"the GPU is {' '.join(dict.fromkeys(gpu.target for gpu in gpus if gpu.target))}"
-        found = clashing(rest, judge, matrix, this=this, facts=("gpus",))
-        return replace(found, severity="warning") if found else None  # nobody says that it is in use
+def _compiled(name: str, target: str) -> Fix:
+    """An extension, compiled anew for a GPU."""
+    device = sm(target)
+    arch = device.capability if device else target
+    command = f'TORCH_CUDA_ARCH_LIST="{arch}" pip install --no-build-isolation --force-reinstall {name}'
+    return Fix(f"Reinstall {name} compiled for {arch}.", (command,))
 
 
 class ArchPtxOnly(Rule):
@@ -172,6 +193,7 @@ class ArchSpecificTarget(Rule):
                 return Found(
                     detail=f"{item.label} has {span(tuple(bound))} only, which {gpu.target} does not run.",
                     facts=("gpus", item.fact),
+                    sources=cite(matrix, item.row),
                 )
         return None
 
@@ -205,6 +227,7 @@ class ArchIntegratedVsDiscrete(Rule):
                 return Found(
                     detail=f"{gpu.target} and {', '.join(sorted(kin))} are of different classes.",
                     facts=("gpus", item.fact),
+                    sources=cite(matrix, item.row),
                 )
         return None
 

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.kernels as joint
 from compat.findings import Fix
 from compat.joints.platform import is_at
+from compat.joints.verdict import FITS, any_of
+from compat.rules.knowledge import cite
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family, told
+from compat.rules.stack import FRAMEWORKS, canonical
+from compat.rules.together import clashing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Build, Gpu
+    from compat.joints.build import Part
+    from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.reading.messages import Heard, Hearing
     from compat.rules.stack import Installed
+    from compat.rules.together import Here
     from compat.versions import Environment
 
 
@@ -200,6 +209,8 @@ class WrongVendorBuild(Rule):
     def check(
         self,
         installed: tuple[Installed, ...],
+        here: tuple[Here, ...],
+        matrix: Matrix,
         vendors: frozenset[str],
         signals: Hearing,
         device_free: bool,
@@ -219,13 +230,26 @@ class WrongVendorBuild(Rule):
             if speaks and makers and speaks not in makers and (not item.inferred or self._blind(signals)):
                 shown = cards[0].name or cards[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
-                return Found(detail=detail, facts=("gpus", item.fact))
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, item.row))
             if speaks == "amd" and not makers and signals.get(*_SILENT) and not (rocm or amdgpu or hip):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
             if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and driver)):
-                return Fits("")
-        return self._by_message(cards, vendors, driver, signals)
+                return self._beside(here, cards, matrix) or Fits("")
+        return self._beside(here, cards, matrix) or self._by_message(cards, vendors, driver, signals)
+
+    @staticmethod
+    def _beside(here: tuple[Here, ...], cards: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+        """A package beside the framework, all of whose builds are for GPUs of another vendor; it may be unused."""
+
+        def judge(part: Part) -> Verdict:
+            strange = part.vendor in _GPU_VENDORS and cards
+            return any_of(joint.verdict(matrix, gpu.vendor, "", part.build) for gpu in cards) if strange else FITS
+
+        shown = f"the GPU is {cards[0].name or cards[0].vendor}" if cards else ""
+        rest = (item for item in here if canonical(item.release.name) not in FRAMEWORKS)
+        found = clashing(rest, judge, matrix, this=shown, facts=("gpus",))
+        return replace(found, severity="warning") if found else None
 
     @staticmethod
     def _by_message(cards: tuple[Gpu, ...], vendors: frozenset[str], driver: str | None, signals: Hearing) -> Outcome:
