@@ -113,7 +113,7 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
             **limits,
         )
     except APIError as error:
-        raise CannotCheckError(f"the engine refused the container: {error.explanation or error}") from None
+        raise CannotCheckError(f"the engine refused the container: {_words(error)}") from None
     except OSError as error:  # the SDK passes its transport's errors on, which are all OSErrors
         raise _silent(error) from None
 
@@ -148,7 +148,7 @@ def _refused(container: Any) -> tuple[Ended | None] | None:
             return (None,)
         if FOREIGN in str(error).lower():  # runc's releases differ in who tells it: the engine, or the container
             return (Ended(1, said=FOREIGN),)
-        raise CannotCheckError(refusal(str(error)), hint="see `envcheck doctor`") from None
+        raise CannotCheckError(refusal(_words(error)), hint="see `envcheck doctor`") from None
     return None
 
 
@@ -263,9 +263,14 @@ def _process(number: int) -> str:
 
 def _silent(error: Exception, container: Any = None) -> CannotCheckError:
     """An engine that was lost on the way, and what may have been left behind."""
-    text = " ".join(str(error).split())[:300]
+    text = _words(error)[:300]
     left = f"once it answers again, remove what is left: docker rm --force {container.short_id}" if container else ""
     return CannotCheckError(f"the engine stopped answering: {text}", hint=left or "see its log: journalctl -u docker")
+
+
+def _words(error: Exception) -> str:
+    """What the engine itself said, without the address and the code of HTTP that the SDK puts before it."""
+    return " ".join(str(getattr(error, "explanation", "") or error).split())
 
 
 def is_absent(text: str) -> bool:

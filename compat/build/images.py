@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +16,7 @@ from compat.errors import CannotCheckError, InputError
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from compat.run import Outcome
 
@@ -116,12 +119,26 @@ def build_image(
     words += ["--progress=plain"] if builder == "buildkit" else ["--force-rm"]
     words += (["--push"] if push else ["--load"]) if buildx else []
     began = time.monotonic()
-    switch = {"DOCKER_BUILDKIT": "1" if builder == "buildkit" else "0"}
-    outcome = runner.stream(
-        [*words, str(context)], _patient(hear), text=dockerfile, timeout=timeout, env=switch, folder="."
-    )
+    with _scratch(words[0]) as scratch:
+        switch = {"DOCKER_BUILDKIT": "1" if builder == "buildkit" else "0", **scratch}
+        outcome = runner.stream(
+            [*words, str(context)], _patient(hear), text=dockerfile, timeout=timeout, env=switch, folder="."
+        )
     built = _built(outcome, tag, time.monotonic() - began)
     return _pushed(built, words[0], hear, timeout) if built.ok and push and not buildx else built
+
+
+@contextmanager
+def _scratch(docker: str) -> Iterator[dict[str, str]]:
+    """A folder for the client's temporary files, as a variable: it leaves the Dockerfile there when a build fails.
+
+    A client that runs in a snap has a ``/tmp`` of its own and would not find the folder.
+    """
+    if "/snap" in os.path.realpath(docker):
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="envcheck-", ignore_cleanup_errors=True) as folder:
+        yield {"TMPDIR": folder}
 
 
 def _demand(tag: str, context: Path) -> None:

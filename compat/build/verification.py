@@ -17,7 +17,7 @@ from compat import run as runner
 from compat.build.heard import explained
 from compat.build.outcome import Probe, Verification, findings, is_begun, is_complete, noted, read
 from compat.build.peaks import weighed
-from compat.errors import InputError
+from compat.errors import CannotCheckError, InputError
 from compat.plan import NO_CODE
 
 if TYPE_CHECKING:
@@ -139,18 +139,30 @@ def probe(
 
 
 def planned(labels: Mapping[str, str], arch: str = "") -> Plan | None:
-    """The plan that an image's label holds, or what its labels tell of it; ``None`` if there is none to read.
+    """The plan that an image's label holds, or what its labels tell of it; ``None`` if it has none of ours.
 
     Args:
         labels: of the image.
         arch: its processor as engines name it, ``amd64``; the versions alone do not tell it.
+
+    Raises:
+        CannotCheckError: if the label of the plan cannot be read, and no other one tells what was planned.
     """
     from compat.plan import load
 
+    told = _told(labels, _MACHINES.get(arch, arch))
+    if not (text := labels.get(PLAN_LABEL, "")):
+        return told
     try:
-        return load(json.loads(labels.get(PLAN_LABEL, "")), PLAN_LABEL).plan
-    except (ValueError, RecursionError, InputError):
-        return _told(labels, _MACHINES.get(arch, arch))
+        found, why = load(json.loads(text), PLAN_LABEL).plan, "it is an answer without one"
+    except InputError as fault:
+        found, why = None, str(fault)
+    except (ValueError, RecursionError):
+        found, why = None, "it is not valid JSON"
+    if not (found or told):
+        hint = "build the image again, or name its plan: --plan FILE"
+        raise CannotCheckError(f"the label {PLAN_LABEL} of the image holds no plan: {why}", hint=hint)
+    return found or told
 
 
 def _told(labels: Mapping[str, str], arch: str) -> Plan | None:

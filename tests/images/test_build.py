@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import subprocess
+import sys
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
 from compat import run as runner
-from compat.build import build_image, verify
+from compat.build import build_image, images, verify
 from compat.build.clients import client
 from compat.build.engine import _nodes, confinement, devices
 from compat.build.images import failing_step, failure
@@ -342,12 +347,44 @@ def test_confinement_leaves_nothing_open():
     assert limits["mem_limit"] == limits["memswap_limit"] == 1024**3
 
 
-@pytest.mark.parametrize("label", ["", "x", "[]", '{"runtime": 1}', "[" * 100_000])
-def test_labels_that_hold_no_plan_give_none(label):
-    assert planned({"dev.envcheck.plan": label}) is None
-
-
 def test_a_label_gives_its_plan_back():
     plan = planned({"dev.envcheck.plan": json.dumps({"runtime": "cpu", "python": "3.11"})})
     assert plan is not None
     assert plan.runtime == "cpu"
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_a_client_leaves_in_its_temporary_folder_is_removed(path, tmp_path, code):
+    """Docker's client leaves the Dockerfile that it read from standard input, where the build fails."""
+    path(
+        "28.2.2", buildx=True, build=f'echo x > "$TMPDIR/dockerfile123"; echo "$TMPDIR" > {tmp_path}/where; exit {code}'
+    )
+    assert build_image("FROM x\n", tag="a:1", context=tmp_path).ok == (code == 0)
+    where = Path((tmp_path / "where").read_text().strip())
+    assert where != Path(tempfile.gettempdir())
+    assert not where.exists()
+
+
+def test_nor_does_an_interrupted_build_leave_anything(path, tmp_path):
+    docker = path(
+        "28.2.2",
+        buildx=True,
+        build=f'echo x > "$TMPDIR/d"; echo "$TMPDIR" > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/where; sleep 60',
+    )
+    environment = os.environ | {"PATH": f"{Path(docker).parent}:{os.environ['PATH']}"}
+    words = [sys.executable, "-m", "compat", "build", "jax==0.6.2", "--cpu", "--tag", "a:1"]
+    process = subprocess.Popen(words, env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "where").is_file():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.terminate()
+    assert process.wait(60) == 143
+    assert not Path((tmp_path / "where").read_text().strip()).exists()
+
+
+def test_a_client_in_a_snap_keeps_its_own_folder(tmp_path):
+    program = tmp_path / "snap" / "bin" / "docker"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    with images._scratch(str(program)) as variables:
+        assert variables == {}

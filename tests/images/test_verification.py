@@ -1,9 +1,12 @@
 """What an image's container ended with, and what that means; nothing here needs an engine."""
 
 import pytest
+import requests
+from docker.errors import APIError
 
 from compat.build import container, verification
 from compat.build.outcome import Probe
+from compat.errors import CannotCheckError
 from compat.plan import Plan, PlannedBuild
 
 PASS = '{"event": "probe", "name": "driver.load", "status": "pass"}'
@@ -87,10 +90,36 @@ def test_the_commonest_refusal_is_told_in_plain_words():
     assert len(other) < 450
 
 
-@pytest.mark.parametrize("label", ["", "{", "[]", "null", '{"status": "plan"}', "[" * 100_000, '{"runtime": "cpu"}'])
-def test_a_label_that_is_no_plan_is_none(label):
-    assert verification.planned({verification.PLAN_LABEL: label}) is None
+@pytest.mark.parametrize("label", ["{", "[]", "null", '{"status": "plan"}', "[" * 100_000, '{"runtime": "cpu"}'])
+def test_a_label_that_is_no_plan_is_said_so(label):
+    """Nothing can be proved then: the word that there is no GPU would be about another fault."""
+    with pytest.raises(CannotCheckError, match="holds no plan") as told:
+        verification.planned({verification.PLAN_LABEL: label})
+    assert "--plan" in told.value.hint
+    plain = {verification.RUNTIME_LABEL: "cpu", verification.VERSIONS_LABEL: "python==3.12 jax==0.6.2"}
+    found = verification.planned({verification.PLAN_LABEL: label, **plain})  # the other labels tell it, too
+    assert (found.runtime, found.versions()) == ("cpu", {"jax": "0.6.2"})
+
+
+def test_an_image_of_somebody_else_has_no_plan():
     assert verification.planned({}) is None
+    assert verification.planned({verification.PLAN_LABEL: ""}) is None
+
+
+class Refused:
+    """A container that the engine makes and does not start."""
+
+    def start(self):
+        answer = requests.Response()
+        answer.status_code, answer.reason, answer.url = 500, "Internal Server Error", "http+docker://localhost/x"
+        raise APIError("500 Server Error", answer, "unable to find user nosuchuser: no matching entries in passwd file")
+
+
+def test_a_refusal_is_told_in_the_words_of_the_engine():
+    with pytest.raises(CannotCheckError) as told:
+        container._refused(Refused())
+    assert "could not start the container: unable to find user nosuchuser: no matching" in str(told.value)
+    assert "http" not in str(told.value)
 
 
 @pytest.mark.parametrize("code", ["probe-failed", "", "shm-too-small"])
