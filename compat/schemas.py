@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
-from compat import ci, facts, findings, kernels, plan
+from compat import ci, facts, findings, kernels, plan, survey
 from compat.plan import is_published
 from compat.render import explanation
 
@@ -35,6 +35,7 @@ def schemas() -> dict[str, Schema]:
         "envcheck.host/1": host(),
         "envcheck.doctor/1": doctor(),
         "envcheck.resolve/1": _document(shape(plan.Answer), "status"),
+        "envcheck.fleet/1": fleet(),
         "envcheck.inspect/1": inspect(),
         "envcheck.verify/1": verify(),
         "envcheck.ci/1": grid(),
@@ -116,6 +117,26 @@ def doctor() -> Schema:
     required = [name for name in body if name != "questions"]
     body |= dict.fromkeys(("node", "checked_at", "version", "matrix"), _TEXT)
     return {"type": "object", "properties": body, "required": required, "$defs": {"finding": finding()}}
+
+
+def fleet() -> Schema:
+    """Many machines: a verdict for each, groups of alike ones, the plans that cover them, records that are broken.
+
+    ``differs`` has, for each fact, its value here and in the largest group that has the same GPUs.
+    """
+    group = shape(survey.Alike, skip=("differs",))
+    group["properties"]["differs"] = _KINDS["tables"]
+    covered = _object_of({"nodes": _TEXTS, "plan": shape(plan.Plan)})
+    upgrade = _object_of({"driver": _TEXT, **covered["properties"]})
+    body: dict[str, Schema] = {
+        "nodes": {"type": "array", "items": shape(survey.Member)},
+        "groups": {"type": "array", "items": group},
+        "plans": {"type": "array", "items": covered},
+        "upgrade": {"anyOf": [upgrade, {"type": "null"}]},
+        "errors": {"type": "array", "items": shape(survey.Broken)},
+        **dict.fromkeys(("checked_at", "version", "matrix"), _TEXT),
+    }
+    return _object_of(body, "nodes", "groups", "plans", "errors")
 
 
 def inspect() -> Schema:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "doctor": "compat.cli.doctor",
     "host": "compat.cli.host",
+    "fleet": "compat.cli.fleet",
     "resolve": "compat.cli.resolve",
     "dockerfile": "compat.cli.dockerfile",
     "build": "compat.cli.build",

@@ -68,6 +68,14 @@ def _row(head: str, text: str) -> Iterator[Claim]:
             yield from values.kernel_claims(row["KERNEL-VERSION"])
 
 
+def stated(labels: Mapping[str, str]) -> Iterator[Claim]:
+    """What the labels of one node state, by their full names."""
+    found = (_LABEL.fullmatch(f"{name}={value}") for name, value in labels.items())
+    known = {one[1] or one[2] or one[3]: one[4] for one in found if one}
+    for _, claims in _told(known):
+        yield from claims
+
+
 def _labels(view: View) -> Iterator[Claim]:
     """What the labels say, those with one value on the whole page."""
     said: dict[str, set[str]] = {}
@@ -79,17 +87,18 @@ def _labels(view: View) -> Iterator[Claim]:
                 said.setdefault(name, set()).add(value)
                 first.setdefault(name, index)
     known = {name: min(found) for name, found in said.items() if len(found) == 1}
-    for names, claims in (
-        (("arch",), _arch(known)),
-        (
-            ("cuda.driver-version.full", "cuda.driver.major"),
-            _number("driver", known, "cuda.driver", ("rev", "revision")),
-        ),
-        (("cuda.runtime-version.full", "cuda.runtime.major"), _number("driver_cuda", known, "cuda.runtime", ())),
-        (("gpu.product", "gke-accelerator"), _cards(known)),
-    ):
+    for names, claims in _told(known):
         index = next((first[name] for name in names if name in first), 0)
         yield from view.stamp(index, claims)
+
+
+def _told(known: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], Iterator[Claim]]]:
+    """What labels state, each with the labels that it may come from."""
+    yield ("arch",), _arch(known)
+    driver = _number("driver", known, "cuda.driver", ("rev", "revision"))
+    yield ("cuda.driver-version.full", "cuda.driver.major"), driver
+    yield ("cuda.runtime-version.full", "cuda.runtime.major"), _number("driver_cuda", known, "cuda.runtime", ())
+    yield ("gpu.product", "gke-accelerator"), _cards(known)
 
 
 def _arch(known: Mapping[str, str]) -> Iterator[Claim]:

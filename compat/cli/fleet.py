@@ -1,0 +1,63 @@
+"""``envcheck fleet``: what many machines have in common, and what they cannot run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from compat.cli.options import Formats, Knowledge, Speech, Texts, WishOptions
+
+if TYPE_CHECKING:
+    from compat.matrix import Matrix
+
+
+def command(
+    words: Annotated[
+        Texts,
+        typer.Argument(metavar="[SOURCE|REQ]...", help="Files, folders or - with what nodes report; requirements."),
+    ] = None,
+    *,
+    wishing: WishOptions,
+    speech: Annotated[Speech, Formats("text", "json", "markdown", "prometheus")],
+    knowledge: Knowledge,
+) -> int:
+    """Tell groups of alike machines, what is wrong on which, and what cannot run where.
+
+    Reads JSON lines of `doctor` and `host`, host files, `kubectl get nodes -o json`, `scontrol show node --json`,
+    results of Prometheus, facts of Ansible.
+
+    Example: clush -L -w n[1-4] envcheck doctor -f jsonl | envcheck fleet - torch
+
+    Example: envcheck fleet nodes.json torch==2.9.1 --format json
+    """
+    from compat.app.fleet import survey
+    from compat.app.knowledge import load, stamp
+    from compat.errors import InputError
+
+    matrix = load(knowledge.matrix)
+    sources = [word for word in words or () if _is_source(word, matrix)]
+    wishes = wishing.wanted([word for word in words or () if word not in sources], matrix)
+    if not sources:
+        raise InputError("no source", expected="a file, a folder or -", hint="kubectl get nodes -o json > nodes.json")
+    if wishes.beside:
+        speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
+    found = survey(sources, wishes.known, matrix)
+    if speech.format == "json":
+        from compat.render import document
+        from compat.survey import dump
+
+        body = dump(found)
+        speech.say(document.encode({"schema": body.pop("schema"), **stamp(matrix).plain(), **body}))
+    else:
+        from compat.render import fleet, ink
+
+        pen = ink.ink(colored=speech.colored)
+        speech.say(fleet.told(found, wishes.known, speech.format, stamp=stamp(matrix), pen=pen))
+    return found.exit_code
+
+
+def _is_source(word: str, matrix: "Matrix") -> bool:
+    """Whether a word names a file or folder; a package of that name is a requirement, its file is ``./NAME``."""
+    if word == "-" or "/" in word or word.endswith((".json", ".jsonl", ".toml", ".prom")):
+        return True
+    return Path(word).exists() and matrix.package(word) is None

@@ -1,0 +1,97 @@
+"""Texts into documents, documents to the reader that knows their shape."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import tomls
+from compat.fleet import ansible, kubernetes, metrics, own, slurm
+from compat.survey import Broken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from compat.fleet.records import Record
+
+    Reader = Callable[[Mapping[str, Any], str, str], Iterator[Record]]
+
+# The name before a line, as clush -L, pdsh and srun --label print it.
+_PREFIXED: Final = re.compile(r"([\w.-]{1,253}): (?=\{)")
+
+
+def read(text: str, place: str) -> Iterator[Record]:
+    """The nodes of one text: JSON, JSON lines, Prometheus' text format, or a host file in TOML.
+
+    Args:
+        text: the whole text.
+        place: what to call it in messages; the stem of its name stands for a node that has no other name.
+    """
+    stem = PurePath(place).stem
+    start = text.lstrip()[:300]
+    if start[:1] in {"{", "["} and (document := _json(text)) is not None:
+        for item in document if isinstance(document, list) else [document]:
+            yield from _document(item, stem, place)
+    elif start[:1] == "{" or _PREFIXED.match(start):
+        yield from _lines(text, stem, place)
+    elif metrics.betrayed(start):
+        yield from metrics.exposition(text, stem, place)
+    else:
+        yield from _toml(text, stem, place)
+
+
+def _json(text: str) -> Any:
+    """The one JSON document that a text is; ``None`` if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lines(text: str, stem: str, place: str) -> Iterator[Record]:
+    """JSON lines, each with or without the node's name before it."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        found = _PREFIXED.match(line)
+        document = _json(line[found.end() :] if found else line)
+        if document is None:
+            yield Broken(f"{place}:{number}", "not one JSON object")
+        else:
+            yield from _document(document, found[1] if found else f"{stem}:{number}", f"{place}:{number}")
+
+
+def _toml(text: str, stem: str, place: str) -> Iterator[Record]:
+    try:
+        facts = tomls.loads(text)
+    except (ValueError, RecursionError) as error:
+        yield Broken(place, f"neither JSON, JSON lines, Prometheus' text format nor a host file in TOML: {error}")
+    else:
+        yield from own.report(facts, stem, place)
+
+
+# A key that only this kind of document has -> its reader.
+_READERS: Final[Mapping[str, Reader]] = {
+    "nodes": slurm.nodes,
+    "items": kubernetes.nodes,
+    "metadata": kubernetes.node,
+    "data": metrics.answer,
+    "ansible_facts": ansible.setup,
+    "plays": ansible.plays,
+}
+
+
+def _document(document: Any, name: str, place: str) -> Iterator[Record]:
+    """The nodes of one document; a shape that its reader does not know makes one broken record."""
+    if not isinstance(document, dict):
+        yield Broken(place, "not a JSON object")
+        return
+    reader: Reader = own.report
+    if "schema" not in document:
+        reader = next((one for key, one in _READERS.items() if key in document), own.report)
+    try:
+        yield from reader(document, name, place)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        yield Broken(place, f"not what it looks like: {type(error).__name__} {error}"[:200])

@@ -1,0 +1,30 @@
+"""What ``envcheck doctor`` and ``envcheck host`` print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from compat.fleet.records import Node, Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from compat.fleet.records import Record
+
+
+def report(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]:
+    """``envcheck.doctor/1``: the facts, and what was found with them on the node; else a host document, maybe a part.
+
+    Raises:
+        ValueError: for a document of another schema.
+    """
+    schema = document.get("schema", "envcheck.host/1")
+    if schema == "envcheck.host/1":
+        yield Node(name=name, place=place, facts=document)
+        return
+    if schema != "envcheck.doctor/1":
+        raise ValueError(f"schema {schema!r:.60}, expected envcheck.doctor/1 or envcheck.host/1")
+    found = tuple(Seen(item["code"], item["severity"], item["detail"]) for item in document["findings"])
+    checked = document["summary"]["ok"] is not None
+    name = str(document.get("node", name))
+    yield Node(name=name, place=place, facts=document["facts"], findings=found, checked=checked)

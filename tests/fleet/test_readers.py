@@ -1,0 +1,190 @@
+"""What engines of clusters print, in the shapes that their documentation gives, read as facts of nodes."""
+
+import json
+
+import pytest
+
+from compat.fleet import Node, Seen, read
+from compat.survey import Broken
+
+
+def nodes(text, place="source.json"):
+    found = list(read(text if isinstance(text, str) else json.dumps(text), place))
+    assert all(isinstance(one, Node) for one in found), found
+    return {one.name: one for one in found}
+
+
+def kubernetes(labels, capacity=(), info=()):
+    info = {"osImage": "Ubuntu 22.04.4 LTS", "kernelVersion": "5.15.0-105-generic", **dict(info)}
+    status = {"capacity": dict(capacity), "nodeInfo": info}
+    return {"kind": "Node", "metadata": {"name": "n1", "labels": labels}, "status": status}
+
+
+GFD = {
+    "kubernetes.io/arch": "amd64",
+    "nvidia.com/cuda.driver.major": "550",
+    "nvidia.com/cuda.driver.minor": "144",
+    "nvidia.com/cuda.driver.rev": "03",
+    "nvidia.com/gpu.count": "2",
+    "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+    "nvidia.com/gpu.compute.major": "9",
+    "nvidia.com/gpu.compute.minor": "0",
+    "nvidia.com/gfd.timestamp": "1700000000",
+}
+H100 = {"name": "NVIDIA H100 80GB HBM3", "vendor": "nvidia", "target": "sm_90"}
+GKE = {"cloud.google.com/gke-accelerator": "nvidia-tesla-t4", "kubernetes.io/arch": "amd64"}
+KARPENTER = {"karpenter.k8s.aws/instance-gpu-name": "a10g", "karpenter.k8s.aws/instance-gpu-count": "4"}
+AMD = {"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM", "amd.com/gpu.device-id": "74a1"}
+MI300X = {"name": "AMD Instinct MI300X OAM", "vendor": "amd", "pci": "1002:74a1"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "capacity", "facts"),
+    [
+        (GFD, {"nvidia.com/gpu": "20"}, {"gpus": [H100] * 2, "driver": "550.144.03", "arch": "x86_64"}),
+        (GKE, {"nvidia.com/gpu": "4"}, {"gpus": [{"name": "nvidia tesla t4", "vendor": "nvidia"}] * 4}),
+        (KARPENTER, {}, {"gpus": [{"name": "a10g", "vendor": "nvidia"}] * 4}),
+        (
+            {**AMD, "amd.com/gpu.driver-version": "6.8.5"},
+            {"amd.com/gpu": "8"},
+            {"gpus": [MI300X] * 8, "amdgpu": "6.8.5"},
+        ),
+        ({"kubernetes.azure.com/accelerator": "nvidia"}, {"nvidia.com/gpu": "1"}, {"os": "ubuntu22.04"}),
+    ],
+)
+def test_a_node_of_kubernetes(labels, capacity, facts):
+    node = nodes({"items": [kubernetes(labels, capacity)]})["n1"]
+    assert facts.items() <= node.facts.items()
+    assert node.facts["kernel"] == "5.15.0-105-generic"
+    assert ("gpus" in node.facts) is ("gpus" in facts)  # a card that no label names stays unknown
+    assert node.findings is None
+
+
+def test_what_is_no_node_is_named_and_the_rest_is_read():
+    items = [{"kind": "Pod", "metadata": {}}, kubernetes(GFD), [], {"kind": "Node"}]
+    found = list(read(json.dumps({"items": items}), "k.json"))
+    assert [one.record for one in found if isinstance(one, Broken)] == [f"k.json items[{n}]" for n in (0, 2, 3)]
+    assert [one.name for one in found if isinstance(one, Node)] == ["n1"]
+
+
+@pytest.mark.parametrize(
+    ("gres", "gpus"),
+    [
+        ("gpu:h100:8(S:0-1)", [{"name": "h100"}] * 8),
+        ("gpu:nvidia_a100-sxm4-80gb:1,nvme:2", [{"name": "nvidia a100-sxm4-80gb"}]),
+        ("gpu:a100:1(S:0),gpu:v100:1(S:1)", [{"name": "a100"}, {"name": "v100"}]),
+        ("gpu:4", None),  # no type: nobody knows which
+        ("", []),
+    ],
+)
+def test_a_node_of_slurm(gres, gpus):
+    item = {"name": "n1", "architecture": "x86_64", "operating_system": "Linux 6.1.0-26-amd64 #1 SMP", "gres": gres}
+    facts = nodes({"meta": {}, "nodes": [item]})["n1"].facts
+    assert facts.get("gpus") == gpus
+    assert (facts["arch"], facts["kernel"]) == ("x86_64", "6.1.0-26-amd64")
+
+
+DCGM = """\
+# HELP DCGM_FI_DEV_GPU_TEMP GPU temperature (in C).
+# TYPE DCGM_FI_DEV_GPU_TEMP gauge
+DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-a",modelName="Tesla T4",Hostname="n1",DCGM_FI_DRIVER_VERSION="550.144.03"} 45
+DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-a",modelName="Tesla T4",Hostname="n1",DCGM_FI_DRIVER_VERSION="550.144.03"} 9
+DCGM_FI_DEV_GPU_TEMP{gpu="1",UUID="GPU-b",modelName="Tesla T4",Hostname="n1",DCGM_FI_DRIVER_VERSION="550.144.03"} 46
+DCGM_FI_DEV_GPU_TEMP{gpu="0",UUID="GPU-c",modelName="Tesla T4",Hostname="n2"} 41
+"""
+
+
+def test_series_of_dcgm_count_each_card_once():
+    found = nodes(DCGM, "dcgm.prom")
+    card = {"name": "Tesla T4", "vendor": "nvidia"}
+    assert found["n1"].facts == {"driver": "550.144.03", "gpus": [card, card]}
+    assert found["n2"].facts == {"gpus": [card]}
+
+
+def test_a_query_of_prometheus():
+    metric = {"__name__": "DCGM_FI_DEV_GPU_TEMP", "instance": "10.0.0.7:9400", "modelName": "Tesla T4", "gpu": "0"}
+    answer = {"status": "success", "data": {"resultType": "vector", "result": [{"metric": metric, "value": [1, "45"]}]}}
+    assert nodes(answer)["10.0.0.7"].facts == {"gpus": [{"name": "Tesla T4", "vendor": "nvidia"}]}
+
+
+def test_our_own_series():
+    text = """\
+envcheck_ok{node="n1"} 0
+envcheck_finding{code="no-driver",severity="error",confidence="certain",node="n1"} 1
+envcheck_gpus{name="Tesla T4",target="sm_75",node="n1"} 2
+envcheck_host_info{os="debian12",driver="535.54.03",node="n1"} 1
+envcheck_checked{node="n2"} 0
+envcheck_ok{node="n2"} 0
+"""
+    found = nodes(text)
+    assert found["n1"].findings == (Seen("no-driver", "error"),)
+    card = {"name": "Tesla T4", "target": "sm_75"}
+    assert found["n1"].facts == {"os": "debian12", "driver": "535.54.03", "gpus": [card, card]}
+    assert (found["n2"].findings, found["n2"].checked) == ((), False)
+
+
+SETUP = {
+    "ansible_distribution": "Ubuntu",
+    "ansible_distribution_version": "22.04",
+    "ansible_kernel": "5.15.0-105-generic",
+    "ansible_architecture": "x86_64",
+    "ansible_system": "Linux",
+}
+
+
+def test_facts_of_ansible_are_named_by_their_file():
+    node = nodes({"ansible_facts": SETUP, "changed": False}, "facts/n1")["n1"]
+    told = {"os": "ubuntu22.04", "kernel": "5.15.0-105-generic", "arch": "x86_64", "platform": "linux"}
+    assert node.facts == told
+    local = {"ansible_local": {"envcheck": {"schema": "envcheck.host/1", "driver": "535.54.03"}}}
+    assert nodes({"ansible_facts": SETUP | local}, "n1")["n1"].facts["driver"] == "535.54.03"
+
+
+DOCTOR = {
+    "schema": "envcheck.doctor/1",
+    "summary": {"errors": 1, "warnings": 0, "ok": False},
+    "findings": [{"code": "no-driver", "severity": "error", "detail": "There is none."}],
+    "facts": {"os": "debian12"},
+}
+
+
+def test_results_of_a_play():
+    tasks = [
+        {"hosts": {"n1": {"stdout": json.dumps(DOCTOR)}, "n2": {"ansible_facts": SETUP}}},
+        {"hosts": {"n1": {"changed": True}}},
+    ]
+    found = nodes({"plays": [{"tasks": tasks}], "stats": {}})
+    assert found["n1"].findings == (Seen("no-driver", "error", "There is none."),)
+    assert found["n2"].facts["os"] == "ubuntu22.04"
+
+
+def test_lines_with_a_name_before_them_and_a_line_that_was_cut():
+    line = json.dumps(DOCTOR)
+    text = f"n1: {line}\n\nn2: {line[:40]}\nn3: {json.dumps({**DOCTOR, 'node': 'other'})}\n"
+    found = list(read(text, "all.jsonl"))
+    assert [one.name for one in found if isinstance(one, Node)] == ["n1", "other"]
+    assert [one.record for one in found if isinstance(one, Broken)] == ["all.jsonl:3"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"nodes": 7}',
+        '{"items": [7]}',
+        '{"data": {}}',
+        '{"ansible_facts": 3}',
+        '{"plays": [{}]}',
+        '{"schema": "envcheck.doctor/1"}',
+        '{"schema": "other/1"}',
+        "[1]",
+        "{",
+        "n1: {",
+        "neither = = nor",
+        '{"metadata": {"labels": [1]}}',
+        "[" * 10_000,
+    ],
+)
+def test_no_document_breaks_the_reader(text):
+    found = list(read(text, "x.json"))
+    assert found
+    assert all(isinstance(one, Broken) for one in found)
