@@ -1,7 +1,8 @@
-"""Writes the matrix rows of a release from what was measured of it, ready to be looked over and pasted.
+"""Writes the matrix rows of a release from what was measured of it, ready to be looked over.
 
     python scripts/refresh.py --kernels torch
-    python scripts/suggest_rows.py torch 2.16.0
+    python scripts/suggest_rows.py torch 2.16.0             # prints them
+    python scripts/suggest_rows.py --write torch 2.16.0     # into matrix/builds.torch.toml
     python scripts/suggest_rows.py accelerate --since 1.0   # all releases from there on, alike ones in one row
 
 It knows only what the wheels say: the default index, one row per platform and set of requirements. Builds of other
@@ -27,9 +28,10 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 import wheel_runtime  # noqa: E402
 from crosscheck import ENVIRONMENTS, expand  # noqa: E402
+from simple_index import write_whole  # noqa: E402
 from wheel_facts import python_key, spell  # noqa: E402
 
-from compat.matrix import canonical, matrix  # noqa: E402 - found through the line above
+from compat.matrix import canonical, matrix, store  # noqa: E402 - found through the line above
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,6 +56,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("version", nargs="?", default="")
     parser.add_argument("--since", type=Version, default=FIRST, help="without a version: the first release to take")
     parser.add_argument("--observed", type=Path, default=ROOT / "matrix" / "observed")
+    parser.add_argument("--matrix", type=Path, default=ROOT / "matrix", help="folder that --write writes to")
+    parser.add_argument("--write", action="store_true", help="lay the rows into the file of the package")
     options = parser.parse_args(argv)
     path = options.observed / f"{canonicalize_name(options.package)}.json"
     releases = json.loads(path.read_text("utf-8"))["releases"] if path.is_file() else {}
@@ -64,9 +68,20 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     builds = matrix().builds(options.package)
     found = [rows(version, releases[version], usual(builds), oldest(builds)) for version in wanted]
+    if options.write:
+        lay(options.matrix / f"builds.{options.package}.toml", options.package, joined(found))
+        return 0
     for row in joined(found):
         print(f"  {canonical.row_text(f'builds.{options.package}', row)},")
     return 0
+
+
+def lay(path: Path, package: str, found: list[dict[str, Any]]) -> None:
+    """Write rows behind those that a file has of a package, in canonical spelling."""
+    text = path.read_text("utf-8") if path.is_file() else ""
+    document = store.parse_toml(text, str(path)) or {"schema": canonical.SCHEMA}
+    document.setdefault("builds", {}).setdefault(package, []).extend(found)
+    write_whole(path, canonical.dump(document, canonical.layout(text).comments).encode())
 
 
 def _since(releases: dict[str, Any], first: Version) -> list[str]:

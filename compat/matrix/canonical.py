@@ -1,6 +1,7 @@
 """The one spelling of a matrix file: load it, dump it, and the bytes are equal.
 
-A row stays on one line, keys stand in the order of :mod:`compat.matrix.rows`, what equals its default is left out, and
+A row stays on one line where it is short. A table with a long row is written in groups: what neighbouring rows share
+is said once, above them. Keys stand in the order of :mod:`compat.matrix.rows`, what equals its default is left out, and
 ``[sources]`` comes last. Comments are kept above the table, the row or the source that they stood above (or beside).
 So a diff of two files is a diff of facts, and a machine may rewrite a file that a person wrote.
 """
@@ -32,6 +33,10 @@ _TOKEN: Final = pattern(
     re.DOTALL,
 )
 _BARE: Final = pattern(r"[A-Za-z0-9_-]+")
+_WIDEST: Final = 236
+"""Characters of a row on one line; a longer one makes its table one of groups."""
+_WIDE: Final = 116
+"""Characters of a key and its value within a group; a longer list is wrapped."""
 _LAST: Final = ("source", "how", "inferred", "exempt", "note")
 
 
@@ -109,7 +114,10 @@ class _Reader:
     def _name(self, key: str) -> None:
         """A key is complete: it names a source, the schema, or a table whose rows follow."""
         self._key, self._array = [], ""
-        if self._header == "sources" or key.startswith("sources."):
+        if key == "rows" and self._is_array_of_tables() and self._header:
+            self._array = self._header
+            self._rows[self._header] -= 1  # the group is no row of its own
+        elif self._header == "sources" or key.startswith("sources."):
             self._anchor(("source", key.removeprefix("sources.")))
         elif key == "schema":
             self._anchor(("schema",))
@@ -147,10 +155,16 @@ def canonical(text: str) -> str:
 
 
 def dump(document: Mapping[str, Any], comments: Mapping[Anchor, list[str]] | None = None) -> str:
-    """The text of a parsed file: schema, tables in the order given, sources by id."""
+    """The text of a parsed file: schema, tables in the order given, those in groups behind, sources by id."""
     notes = comments or {}
     parts = ["\n".join([*notes.get(("schema",), []), f"schema = {_text(document.get('schema', SCHEMA))}"])]
-    parts += ["\n".join(_table(name, content, notes)) for name, content in store.tables_of(document).items()]
+    tables = store.tables_of(document)
+    grouped = [name for name, content in tables.items() if is_grouped(name, content)]
+    if grouped:
+        tables = {name: tables[name] for name in sorted(tables, key=lambda name: name.startswith("builds."))}
+        grouped.sort(key=lambda name: name.startswith("builds."))
+    parts += ["\n".join(_table(name, content, notes)) for name, content in tables.items() if name not in grouped]
+    parts += [part for name in grouped for part in groups(name, tables[name], notes)]  # TOML has these last
     sources = document.get("sources", {})
     parts.append("\n".join(["[sources]", *_sources(sources, notes)]) if sources else "")
     parts.append("\n".join(notes.get(("end",), [])))
@@ -167,20 +181,110 @@ def _table(name: str, content: Iterable[store.Raw], notes: Mapping[Anchor, list[
     yield "]"
 
 
+def is_grouped(name: str, content: Iterable[Any]) -> bool:
+    """Whether a table is written in groups: one of its rows is long. A message stays on its line, with its example."""
+    whole = all(isinstance(row, dict) for row in content)
+    return whole and name != "signals" and any(len(row_text(name, row)) > _WIDEST for row in content)
+
+
+def groups(name: str, content: list[store.Raw], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
+    """A table in groups, each a text of several lines."""
+    cells = [_cells(name, row) for row in content]
+    number = 0
+    heading = f"[[{'.'.join(map(_key, name.split('.', 1)))}]]"
+    while number < len(cells):
+        run, shared = _run(
+            cells, number, ("requires",) if name.startswith("builds.") else ("source", "how", "inferred")
+        )
+        lines = [*notes.get(("table", name), [])] if number == 0 else []
+        lines += [*notes.get(("row", name, number), []), heading]
+        lines += [_wrapped(key, value, _shape(name).words) for key, value in shared.items()]
+        if run > 1:
+            lines.append("rows = [")
+            for at in range(number, number + run):
+                lines += [f"  {line}" for line in notes.get(("row", name, at), []) if at > number]
+                lines.append(f"  {_inline({key: item for key, item in cells[at].items() if key not in shared})},")
+            lines.append("]")
+        yield "\n".join(lines)
+        number += run
+
+
+def _run(cells: list[store.Raw], start: int, by: tuple[str, ...]) -> tuple[int, store.Raw]:
+    """How many rows from ``start`` on make a group, and what they share.
+
+    They are alike in the keys ``by``, and what is left of each fits a line.
+    """
+    first = shared = cells[start]
+    run = 1
+    for row in cells[start + 1 :]:
+        if any(row.get(key) != first.get(key) for key in by):
+            break
+        common = {key: value for key, value in shared.items() if key in row and row[key] == value}
+        members = [row] if len(common) == len(shared) else [*cells[start : start + run], row]
+        if any(len(_inline({k: v for k, v in one.items() if k not in common})) > _WIDEST for one in members):
+            break
+        run, shared = run + 1, common
+    return run, shared
+
+
+def _wrapped(key: str, value: Any, words: frozenset[str]) -> str:
+    """A key and its value on a line; a long list on several."""
+    line = f"{_key(key)} = {_text(value)}"
+    items = value.split() if key in words and isinstance(value, str) else value
+    if len(line) > _WIDEST and isinstance(items, str):
+        return _sentence(line)
+    if len(line) <= _WIDE or not isinstance(items, list) or not items:
+        return line
+    lines = _filled([f"{_text(item)}," for item in items])
+    return "\n".join([f"{_key(key)} = [", *(f"  {one}" for one in lines), "]"])
+
+
+def _sentence(line: str) -> str:
+    """A key and a long basic text: its lines end with a backslash, which TOML drops with the line's end.
+
+    A text that has no words to part, or that backslashes would change, stays on one line.
+    """
+    key, _, text = line.partition(" = ")
+    words = text[1:-1].split(" ")
+    if text[0] != '"' or "\\" in text or "" in words or len(words) == 1:
+        return line
+    return f'{key} = """\\\n' + " \\\n".join(f"  {one}" for one in _filled(words)) + '"""'
+
+
+def _filled(words: Iterable[str]) -> list[str]:
+    """Words in lines that are no wider than they should be."""
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word) > _WIDE - 4 and lines[-1]:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
+
+
 def _sources(sources: Mapping[str, str], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
     """The lines of the sources, sorted: their order says nothing."""
     for key in sorted(sources):
         yield from notes.get(("source", key), [])
-        yield f"{_key(key)} = {_text(sources[key])}"
+        yield _wrapped(key, sources[key], frozenset())
 
 
 def row_text(table: str, row: Mapping[str, Any]) -> str:
     """One row as an inline table, without ``origin`` and without what equals its default."""
+    return _inline(_cells(table, row))
+
+
+def _cells(table: str, row: Mapping[str, Any]) -> store.Raw:
+    """What a row states, in order and in plain spelling."""
     shape = _shape(table)
     cells = {key: _plain(key, value, shape) for key, value in row.items() if key != "origin"}
     kept = {key: value for key, value in cells.items() if value != shape.defaults.get(key, MISSING)}
     order = [key for key in shape.defaults if key in kept] + [key for key in kept if key not in shape.defaults]
-    return "{ " + ", ".join(f"{_key(key)} = {_text(kept[key])}" for key in order) + " }"
+    return {key: kept[key] for key in order}
+
+
+def _inline(cells: Mapping[str, Any]) -> str:
+    """Cells as an inline table."""
+    return "{ " + ", ".join(f"{_key(key)} = {_text(value)}" for key, value in cells.items()) + " }"
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ class _Book:
     placed: list[Placed] = field(default_factory=list)
     citations: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     cited: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)  # files with a row that has no shape
 
     def add(self, file: str, line: int, what: str, expected: str = "", hint: str = "") -> None:
         """Note a fault at a line of a file; line 0 means the file as a whole."""
@@ -113,7 +114,9 @@ def _read(path: Path, book: _Book, *, spelling: bool = True) -> None:
     _check_head(str(path), document, layout, book)
     for table, content in store.tables_of(document).items():
         _read_table(str(path), table, content, layout, book)
-    if spelling and len(book.faults) == known:  # what has no shape has no spelling
+    if len(book.faults) > known:
+        book.unread.add(str(path))
+    elif spelling:  # what has no shape has no spelling
         _check_spelling(str(path), text, canonical.dump(document, layout.comments), book)
 
 
@@ -206,14 +209,13 @@ def _check_laws(book: _Book, beneath: list[Placed]) -> None:
 
     What a file with a malformed row seems to lack a use for may be used by that very row: nothing is said of it.
     """
-    unread = {file for file, line, _ in book.faults if line}
     own = {key_of(item.row): item for item in book.placed}
     replaced = {(item.table, key) for key, item in own.items()}
     view = View([*(item for item in beneath if (item.table, key_of(item.row)) not in replaced), *book.placed])
     files = {item.file for item in book.placed}
     told: set[tuple[str, int, str]] = set()
     for law, breach in laws.breaches(view):
-        if law == "reachable" and breach.placed.file in unread:
+        if law == "reachable" and breach.placed.file in book.unread:
             continue
         text = _told(law, breach)
         place = (breach.placed.file, breach.placed.line, text)

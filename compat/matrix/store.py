@@ -1,6 +1,7 @@
 """Where rows come from: live TOML in a checkout, compiled JSON in a wheel; both give the same tables.
 
-A TOML file holds ``[sources]`` (id -> citation) and tables of rows. Compiling splits all files into one JSON per table,
+A TOML file holds ``[sources]`` (id -> citation) and tables of rows. A row with ``rows`` in it is a group: what it says
+is true of each row within. Compiling splits all files into one JSON per table,
 so that a command pays only for the tables it asks for. The compile step uses the standard library alone, because
 it also runs inside the isolated build of the wheel.
 """
@@ -52,15 +53,32 @@ def read_text(path: Path) -> str:
 
 
 def parse_toml(text: str, where: str) -> Raw:
-    """Parse the text of one TOML file; ``where`` names it in errors.
+    """Parse the text of one TOML file, each row whole; ``where`` names it in errors.
 
     Raises:
         InputError: naming file and place, if it is not TOML.
     """
     try:
-        return tomls.loads(text)
+        document = tomls.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: bad TOML, or a number with thousands of digits
         raise InputError(f"not valid TOML: {error}", where=where) from None
+    for tables in (document, document.get("builds")):
+        if isinstance(tables, dict):
+            tables.update({name: _each(rows) for name, rows in tables.items() if isinstance(rows, list)})
+    return document
+
+
+def _each(table: list[Any]) -> list[Any]:
+    """The rows of a table, those of a group with what it says once for all of them."""
+    found: list[Any] = []
+    for row in table:
+        members = row.get("rows") if isinstance(row, dict) else None
+        if isinstance(members, list) and members and all(isinstance(one, dict) for one in members):
+            shared = {key: value for key, value in row.items() if key != "rows"}
+            found += [{**shared, **one} for one in members]
+        else:
+            found.append(row)
+    return found
 
 
 def tables_of(document: Mapping[str, Any]) -> dict[str, list[Raw]]:
@@ -189,13 +207,13 @@ def _state(path: Path) -> tuple[Path, int, int]:
     return path, found.st_mtime_ns, found.st_size
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _text(path: Path, _changed: int, _size: int) -> str:
     """The text of a file in a given state."""
     return read_text(path)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _parsed(path: Path, changed: int, size: int) -> Raw:
     """The parsed file in a given state; callers leave it as it is."""
     return parse_toml(_text(path, changed, size), str(path))
@@ -206,8 +224,17 @@ _HEADING: Final = re.compile(
     r"^[\s\[]{0,8}(?:\"?builds\"?\.)?[\"']?([^\s\"'=\[\]]{1,200})[\"']?[\s\]]{0,8}(?:=|$)", re.MULTILINE
 )
 
+_LISTED: Final = re.compile(r"^\[\[(?:builds\.)?\"?([^\s\"\]]{1,200})\"?\]\]", re.MULTILINE)
+_GROUP_OF_TABLES: Final = re.compile(r"^[ \t]*\[[ \t]*(?!\[|sources[ \t]*\])", re.MULTILINE)
 
-@lru_cache(maxsize=64)
+
+@lru_cache(maxsize=256)
 def _headings(path: Path, changed: int, size: int) -> frozenset[str]:
-    """Names of the tables that a file may hold, found without parsing it."""
-    return frozenset(_HEADING.findall(_text(path, changed, size)))
+    """Names of the tables that a file may hold, found without parsing it.
+
+    Keys of a group, which begin their lines too, are no tables: ``requires`` of a build, ``cuda`` of an image.
+    """
+    text = _text(path, changed, size)
+    head, _, rest = text.partition("\n[[")
+    plain = head if not _GROUP_OF_TABLES.search(rest) else text
+    return frozenset(_HEADING.findall(plain)) | frozenset(_LISTED.findall(text))

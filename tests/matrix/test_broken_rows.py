@@ -6,14 +6,16 @@ that do not touch, so that each must be told by itself.
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 
 from compat import resources, versions
-from compat.matrix import check, matrix
+from compat.matrix import canonical, check, matrix, store
 from compat.matrix.laws import LAWS
 
 if TYPE_CHECKING:
@@ -24,9 +26,19 @@ MATRIX = matrix()
 FOLDER = resources.matrix_dir()
 
 
+@cache
+def flat(name: str) -> list[str]:
+    """The lines of a file with each row whole, on a line of its own."""
+    document = store.read_toml(FOLDER / name)
+    lines = [f'schema = "{canonical.SCHEMA}"']
+    for table, rows in store.tables_of(document).items():
+        lines += [f"{table} = [", *(f"  {canonical.row_text(table, row)}," for row in rows), "]"]
+    return [*lines, "[sources]", *(f"{key} = {json.dumps(text)}" for key, text in document.get("sources", {}).items())]
+
+
 def lines_of(name: str, *parts: str) -> list[int]:
     """Numbers of the lines of a file that hold a row with all these parts, which is exempt from no law."""
-    lines = (FOLDER / name).read_text("utf-8").splitlines()
+    lines = flat(name)
     rows = [number for number, line in enumerate(lines, 1) if line[:4] == "  { " and "exempt = " not in line]
     return [number for number in rows if all(part in lines[number - 1] for part in parts)]
 
@@ -120,43 +132,43 @@ BREAKS: dict[str, tuple[str, tuple[str, ...], str, Callable[[str], str]]] = {
         lambda line: with_value(line, "date", "2001-01-01"),
     ),
     "kernels-possible": (
-        "compat.toml",
+        "builds.torch.toml",
         ('runtime = "cuda11.8"', "kernels = ", "sm_90"),
         "kernels",
         lambda line: line.replace("sm_90", "sm_90 sm_121", 1),
     ),
     "kernels-read": (
-        "companions.toml",
+        "builds.torchaudio.toml",
         ('runtime = "cuda', 'kernels = "sm_', 'platforms = "linux', ' gpu-code"', 'how = "measured"'),
         "kernels",
         lambda line: with_value(line, "kernels", "-").replace(' gpu-code"', '"'),
     ),
     "python-dropped": (
-        "compat.toml",
+        "builds.torch.toml",
         ('versions = "2.14', 'runtime = "cuda', "torch-test-infra"),
         "python",
         lambda line: with_value(line, "python", "3.6 " + value_of(line, "python")),
     ),
     "companions": (
-        "companions.toml",
+        "builds.torchvision.toml",
         ('"torch==2.', "torch-test-infra"),
         "requires",
         lambda line: re.sub(r'"torch==2[^";]*', '"torch==2.0.77', line, count=1),
     ),
     "followed": (
-        "companions.toml",
+        "builds.torchvision.toml",
         ('runtime = "cuda12.1"', '"torch==2.4', 'variant = "cu121"'),
         "runtime",
         lambda line: line.replace("cuda12.1", "cuda12.9", 1),
     ),
     "paired": (
-        "compat.toml",
+        "builds.torch.toml",
         ('versions = "2.3.', 'runtime = "cuda11.8"', 'index = "pytorch"'),
         "runtime",
         lambda line: line.replace("cuda11.8", "cuda12.2", 1),
     ),
     "build-dates": (
-        "compat.toml",
+        "builds.torch.toml",
         ('versions = "2.4.1"', "date = ", 'index = "pytorch"'),
         "date",
         lambda line: with_value(line, "date", "2001-01-01"),
@@ -172,7 +184,7 @@ def test_every_law_is_broken_here():
 def broken_copy(folder: Path, chosen: dict[str, int]) -> None:
     """The shipped files with the chosen line of each law broken."""
     for path in FOLDER.glob("*.toml"):
-        lines = path.read_text("utf-8").splitlines()
+        lines = [*flat(path.name)]
         for law, number in chosen.items():
             if BREAKS[law][0] == path.name:
                 lines[number - 1] = BREAKS[law][3](lines[number - 1])

@@ -94,7 +94,31 @@ def test_shipped_files_are_their_own_spelling_and_every_row_has_its_line(path):
     lines, layout = text.splitlines(), canonical.layout(text)
     for name, items in store.tables_of(store.parse_toml(text, "text")).items():
         for number in range(len(items)):
-            assert lines[layout.lines["row", name, number] - 1].lstrip().startswith("{ ")
+            assert lines[layout.lines["row", name, number] - 1].lstrip().startswith(("{ ", f"[[{name}]]"))
+    assert path.name.startswith("signals") or max(map(len, lines)) <= 240
+
+
+def test_a_table_with_a_long_row_says_once_what_neighbours_share():
+    shared = {"requires": [f"package-{number}==1.{number}" for number in range(12)], "source": "s", "how": "measured"}
+    rows_ = [{"versions": "1.0", "runtime": runtime, **shared} for runtime in ("cpu", "cuda12.6")]
+    rows_.append({"versions": "1.1", "runtime": "cpu", "source": "s", "how": "measured", "note": "word " * 60 + "end"})
+    notes = {("row", "builds.demo", 0): ["# first"], ("row", "builds.demo", 1): ["# second"]}
+    text = canonical.dump({"builds": {"demo": rows_}, "sources": {"s": "t"}}, notes)
+    assert text.count("package-7==1.7") == 1
+    assert max(map(len, text.splitlines())) <= 120
+    above = {line.strip(): below.strip() for line, below in pairwise(text.splitlines())}
+    assert (above["# first"], above["# second"]) == ("[[builds.demo]]", '{ runtime = "cuda12.6" },')
+    assert store.parse_toml(text, "t")["builds"]["demo"] == rows_
+    assert canonical.canonical(text) == text
+    lines, layout = text.splitlines(), canonical.layout(text).lines
+    told = [lines[layout["row", "builds.demo", number] - 1].strip() for number in range(3)]
+    assert told == ['{ runtime = "cpu" },', '{ runtime = "cuda12.6" },', "[[builds.demo]]"]
+
+
+def test_rows_may_say_otherwise_than_their_group():
+    text = '[[gpus]]\nvendor = "amd"\nrows = [\n  { name = "a" },\n  { name = "b", vendor = "intel" },\n]\n'
+    found = store.parse_toml(text, "t")["gpus"]
+    assert found == [{"vendor": "amd", "name": "a"}, {"vendor": "intel", "name": "b"}]
 
 
 texts = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=20)

@@ -182,5 +182,5 @@ def test_a_table_that_is_merged_from_files_says_for_each_row_which(tmp_path):
     path = overlay(tmp_path, "builds.torch", row)
     lines = text(show(load([path], {}), "torch==2.9.1")[:1]).splitlines()
     assert [line for line in lines if line.endswith(str(path))] == [line for line in lines if "corp1" in line] != []
-    assert all(line.endswith("compat.toml") for line in lines if "2.9.1+cu126" in line)
-    assert "compat.toml" not in text(show(matrix(), "torch==2.9.1")[:1])
+    assert all(line.endswith("builds.torch.toml") for line in lines if "2.9.1+cu126" in line)
+    assert "builds.torch.toml" not in text(show(matrix(), "torch==2.9.1")[:1])
