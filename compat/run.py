@@ -6,6 +6,7 @@ in a neutral folder: the current one may be a stranger's repository, whose files
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -40,12 +41,14 @@ class Outcome:
             bytes replaced.
         err: its standard error, likewise.
         why: the reason in words when the program could not be run to its end, else empty.
+        lacking: whether this process may start no program at all now, for want of memory, files or processes.
     """
 
     code: int
     out: str = ""
     err: str = ""
     why: str = ""
+    lacking: bool = False
 
     @property
     def ok(self) -> bool:
@@ -141,7 +144,7 @@ def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | N
             cwd=NEUTRAL,
         )
     except OSError as error:
-        return Outcome(127, why=f"{argv[0]} could not be started: {error.strerror}")
+        return _not_started(argv[0], error)
     out, err = bytearray(), bytearray()
     why = ""
     try:
@@ -155,6 +158,11 @@ def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | N
     if why and why != _LEFT:
         return Outcome(124, _text(out), _text(err), f"{argv[0]} {why}")
     return Outcome(process.returncode, _text(out), _text(err))
+
+
+def _not_started(program: str, error: OSError) -> Outcome:
+    why = f"{program} could not be started: {error.strerror}"
+    return Outcome(127, why=why, lacking=error.errno in {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
 
 
 def _environment(env: Mapping[str, str] | None) -> dict[str, str]:
@@ -242,7 +250,7 @@ def stream(
                 cwd=folder,
             )
         except OSError as error:
-            return Outcome(127, why=f"{argv[0]} could not be started: {error.strerror}")
+            return _not_started(argv[0], error)
         return _heard(process, argv[0], hear, timeout)
 
 

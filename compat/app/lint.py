@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from compat.sources.values import Ask, Install
 
 _LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
-_DEPTH: Final = 5
+_FILES: Final = 100  # requirement files that are followed from one step
 ANY: Final = Target()
 
 
@@ -266,28 +266,28 @@ def ask_of(name: str) -> Ask:
     ask = sources.read(read_text(name, limit=_LIMIT), shown(name))
     folder = Path(name).resolve().parent
     stages = tuple(
-        replace(stage, installs=tuple(_followed(step, folder, _DEPTH) for step in stage.installs))
+        replace(stage, installs=tuple(_followed(step, folder, {Path(name).resolve()}) for step in stage.installs))
         for stage in ask.stages
     )
     return replace(ask, stages=stages)
 
 
-def _followed(step: Install, folder: Path, depth: int) -> Install:
-    """The step with the requests of the files that it names; they keep the step's line."""
-    for file in step.files:
-        inner = _named(file, folder) if depth else None
-        if inner is None:
+def _followed(step: Install, folder: Path, read: set[Path]) -> Install:
+    """The step with the requests of the files that it names, each ``read`` once; they keep the step's line."""
+    requests, extra_indexes, find_links = [*step.requests], [*step.extra_indexes], [*step.find_links]
+    for file in dict.fromkeys(step.files):
+        inner = _named(file, folder) if len(read) < _FILES else None
+        if inner is None or inner in read:
             continue
+        read.add(inner)
         scripts = tuple(script for name, script in step.edits if name == file)
-        found = _followed(_listed(inner, step, scripts), folder, depth - 1)
-        step = replace(
-            step,
-            requests=(*step.requests, *(replace(request, line=step.line) for request in found.requests)),
-            index=step.index or found.index,
-            extra_indexes=(*step.extra_indexes, *found.extra_indexes),
-            find_links=(*step.find_links, *found.find_links),
-        )
-    limits = [_named(file, folder) for file in step.constraints]
+        found = _followed(_listed(inner, step, scripts), folder, read)
+        requests += (replace(request, line=step.line) for request in found.requests)
+        extra_indexes += found.extra_indexes
+        find_links += found.find_links
+        step = replace(step, index=step.index or found.index)
+    step = replace(step, requests=tuple(requests), extra_indexes=tuple(extra_indexes), find_links=tuple(find_links))
+    limits = dict.fromkeys(_named(file, folder) for file in dict.fromkeys(step.constraints))
     bounds = [request for path in limits if path for request in _listed(path, replace(step, manager="pip")).requests]
     return replace(step, requests=tuple(requirements.constrained(step.requests, bounds))) if bounds else step
 

@@ -124,6 +124,7 @@ def probe(
 
     Raises:
         InputError: if the level or the interpreter cannot be used.
+        CannotCheckError: if no program can be started here.
     """
     _demand(level)
     interpreter = _full(python) if python else sys.executable
@@ -133,6 +134,8 @@ def probe(
     limit = timeout + seconds * (level == "stress")
     lines: list[str] = []
     outcome = runner.stream([interpreter, str(parcel.FOLDER / "run.py"), *words], lines.append, timeout=limit)
+    if outcome.lacking:
+        raise CannotCheckError(outcome.why)
     if outcome.code in container.MISSING and not lines:
         raise InputError(outcome.why or "cannot be started", where=interpreter, expected="a Python interpreter")
     return _verification("", level, tuple(map(_outside, _concluded(lines, outcome.code, limit))), "this machine")
@@ -206,6 +209,8 @@ def _demand_python(path: str, program: str, timeout: float) -> None:
     """
     outcome = runner.run([program, "-c", _ASK], timeout=min(_ANSWER, timeout))
     answer = re.search(r"^(\d{1,2})\.(\d{1,3})$", outcome.out.strip().rpartition("\n")[2])
+    if outcome.lacking:
+        raise CannotCheckError(outcome.why)
     expected = "a Python interpreter, {}.{} or newer".format(*_OLDEST)
     if not outcome.ok or answer is None:
         why = outcome.why.removeprefix(f"{program} ")

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.sources import files, heredocs, installers, requirements, settings, shell
 from compat.sources.values import Ask, Command, Install, Stage
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from compat.sources.heredocs import Document, Written
 
+# Source: Moby, layer/layer_store.go, "maxLayerDepth represents the maximum number of layers which can be chained".
+_DEEPEST: Final = 125
 _FLAG: Final = re.compile(r"--([a-z-]+)=(\S+)\s*")
 _PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
 
@@ -53,6 +56,7 @@ class _Draft:
     line: int
     platform: str
     args: dict[str, str]
+    depth: int = 0  # how many stages it stands upon
     env: dict[str, str] = field(default_factory=dict)
     env_lines: dict[str, int] = field(default_factory=dict)
     installs: list[Install] = field(default_factory=list)
@@ -90,14 +94,18 @@ class _Draft:
 
 
 def read(text: str, file: str) -> Ask:
-    """What a Dockerfile asks for."""
+    """What a Dockerfile asks for.
+
+    Raises:
+        InputError: if more stages stand upon each other than can be built.
+    """
     outer: dict[str, str] = {}
     drafts: list[_Draft] = []
     named: dict[str, int] = {}
     unread: list[str] = []
     for item in instructions(text):
         if item.keyword == "FROM":
-            drafts.append(_from(item, outer, drafts, named))
+            drafts.append(_from(item, outer, drafts, named, file))
             named[drafts[-1].name.lower()] = len(drafts) - 1
         elif not drafts:
             outer.update(_pairs(item.rest, outer) if item.keyword == "ARG" else {})
@@ -150,7 +158,9 @@ def _skipped(lines: list[str], start: int) -> int:
     return 0
 
 
-def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft], named: Mapping[str, int]) -> _Draft:
+def _from(
+    item: Instruction, outer: dict[str, str], drafts: list[_Draft], named: Mapping[str, int], file: str
+) -> _Draft:
     """A new stage; one that starts from another (the last of its name) inherits its variables, settings and files.
 
     Source: the Dockerfile reference: ``FROM [--platform=...] IMAGE [AS NAME]``, with ``ARG`` values from before the
@@ -162,8 +172,15 @@ def _from(item: Instruction, outer: dict[str, str], drafts: list[_Draft], named:
     base = shell.fill(written, outer)
     name = words[2] if len(words) > 2 and words[1].lower() == "as" else ""
     parent = named.get(base.lower(), -1) if base else -1
+    depth = drafts[parent].depth + 1 if parent >= 0 else 0
+    if depth > _DEEPEST:
+        raise InputError(
+            "more stages stand upon each other than an image has layers",
+            where=f"{file}:{item.line}",
+            expected=f"at most {_DEEPEST}",
+        )
     arg = next(iter(re.findall(r"\$\{?(\w+)", written)), "")
-    draft = _Draft(name, base, written, arg, parent, item.line, flags.get("platform", ""), {})
+    draft = _Draft(name, base, written, arg, parent, item.line, flags.get("platform", ""), {}, depth=depth)
     if parent >= 0:
         draft.written_files = {name: list(files) for name, files in drafts[parent].written_files.items()}
         draft.env = dict(drafts[parent].env)

@@ -21,3 +21,20 @@ def growth():
 )
 def test_twice_the_file_is_at_most_twice_the_work(growth, case):
     assert growth.exponent(case) <= 1.2
+
+
+def test_files_that_name_each_other_are_read_once(envcheck):
+    for name, pin in (("requirements.txt", ""), ("b.txt", "torch==2.0.9\n")):
+        (envcheck.folder / name).write_text("-r requirements.txt\n-r b.txt\n" * 2000 + pin)
+    code, out, _ = envcheck("lint", "requirements.txt", timeout=100)
+    assert (code, out.count("version-does-not-exist ")) == (1, 1)
+
+
+def test_stages_that_no_engine_could_build_upon_each_other_are_refused(envcheck):
+    stages = "".join(f"FROM s{number} AS s{number + 1}\nRUN true\n" for number in range(20_000))
+    (envcheck.folder / "Dockerfile").write_text(f"FROM ubuntu:22.04 AS s0\n{stages}")
+    code, _, err = envcheck("lint", "Dockerfile", timeout=100)
+    assert (code, err.partition(";")[0]) == (
+        2,
+        "envcheck: Dockerfile:252: more stages stand upon each other than an image has layers",
+    )
