@@ -96,6 +96,8 @@ def command(
     plan = planned_for(names, wishes.known, asked, matrix)
     if changed := outdated(plan, matrix):
         speech.note(f"note: {changed}")
+    for lacking in dockerfile.notes(plan, wanted):
+        speech.note(f"note: {lacking}")
     text = dockerfile.write(plan, wanted)
     places = names or foreign(plan)
     done = build.build_image(

@@ -48,6 +48,6 @@ def command(
     speech.say(dockerfile.write(plan, wanted))
     if ignore_file:
         write_atomically(ignore_file, dockerfile.ignore_file(wanted))
-    for condition in (*plan.conditions, *filter(None, [outdated(plan, matrix)])):
+    for condition in (*plan.conditions, *filter(None, [outdated(plan, matrix)]), *dockerfile.notes(plan, wanted)):
         speech.note(f"note: {condition}")
     return 0

@@ -242,6 +242,9 @@ class ImageOptions:
     installer: Annotated[str, typer.Option(metavar="TOOL", help="pip, uv or auto.")] = ""
     requirement: Annotated[Texts, typer.Option(metavar="REQ", help="Further requirement (repeatable).")] = None
     apt: Annotated[Texts, typer.Option(metavar="PACKAGE", help="Further system package (repeatable).")] = None
+    compiler: Annotated[
+        bool, typer.Option("--compiler", help="A C compiler and Python's headers, for torch.compile and Triton.")
+    ] = False
     digest: Annotated[str, typer.Option(metavar="SHA256", help="Digest of the base image.")] = ""
     lock: Annotated[str, typer.Option(metavar="FILE", help="Requirements with hashes, in the build context.")] = ""
 
@@ -270,6 +273,7 @@ class ImageOptions:
             "installer": self.installer,
             "requirements": (*(self.requirement or ()), *beside),
             "apt": tuple(self.apt or ()),
+            "compiler": self.compiler or None,
             "digest": self.digest,
             "lock": self.lock,
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import compat.dockerfile.system as system
 from compat import resources
 from compat.dockerfile.image import PLAN_LABEL, context, label_of
 from compat.dockerfile.settings import Settings, check
@@ -14,7 +15,10 @@ from compat.dockerfile.settings import Settings, check
 if TYPE_CHECKING:
     from compat.plan import Plan
 
-__all__ = ["Settings", "ignore_file", "labels", "write"]
+# What says how the image runs stands in one paragraph.
+_RUNNING = frozenset({"USER", "WORKDIR", "EXPOSE", "VOLUME", "HEALTHCHECK", "ENTRYPOINT", "CMD"})
+
+__all__ = ["Settings", "ignore_file", "labels", "notes", "write"]
 
 
 def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - frozen
@@ -36,6 +40,12 @@ def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - f
 def labels(plan: Plan) -> dict[str, str]:
     """What a builder that has the plan writes into the image, whose plain Dockerfile holds a digest of it alone."""
     return {PLAN_LABEL: label_of(plan)}
+
+
+def notes(plan: Plan, settings: Settings) -> tuple[str, ...]:
+    """What the image cannot do and its reader may expect, with the option that changes it."""
+    lacking = "torch.compile finds no compiler in this image: --compiler adds one"
+    return (lacking,) if system.lacks_compiler(plan, settings) else ()
 
 
 def ignore_file(settings: Settings) -> str:
@@ -86,6 +96,7 @@ def _tidy(text: str) -> str:
             notes = [] if not before else notes
         else:
             keyword = line.split(" ", 1)[0]
+            keyword = "how it runs" if keyword in _RUNNING else keyword
             lines += [""] if before and (keyword != before or notes) else []
             lines += [*notes, line]
             before, notes = keyword, []

@@ -119,7 +119,7 @@ class Commands:
             f"{pip} wheel{cache} --no-deps --no-build-isolation --wheel-dir /opt/wheels",
             *map(shell, requirements),
         ]
-        return [f"{pip} install{cache} ninja setuptools wheel", BREAK.join(wheel)]
+        return [f"{pip} install{cache} ninja packaging psutil setuptools wheel", BREAK.join(wheel)]
 
     def install_wheels(self) -> list[str]:
         """Install the compiled wheels; what they require comes from the default index, within the constraints."""

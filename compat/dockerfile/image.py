@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.dockerfile.extensions as extensions
+import compat.dockerfile.servers as servers
 import compat.dockerfile.steps as steps
 import compat.dockerfile.system as system
 from compat import resources, versions
@@ -14,11 +16,11 @@ from compat.dockerfile.plain import plain, served
 from compat.dockerfile.settings import SECRETS, demand, demand_requirement
 from compat.errors import InputError, InputErrors
 from compat.plan import Answer, digest, dump
-from compat.targets import sm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from compat.dockerfile.servers import Server
     from compat.dockerfile.settings import Settings
     from compat.plan import BaseImage, Plan
 
@@ -82,7 +84,13 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
     faults = list(_faults(plan, base, settings))
     if faults:
         raise InputErrors(faults)
-    known = {**_facts(plan, base, settings), **_packages(plan, base, settings), **_program(plan, base, settings)}
+    server = servers.server_of(plan, settings)
+    settings = servers.serving(settings, server) if server else settings
+    known = {
+        **_facts(plan, base, settings, server),
+        **_packages(plan, base, settings),
+        **_program(plan, base, settings, server),
+    }
     known |= {"form": "factory" if settings.form == "factory" or settings.compile else "plain"}
     return {
         **known,
@@ -91,18 +99,20 @@ def context(plan: Plan, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _facts(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
+def _facts(plan: Plan, base: BaseImage, settings: Settings, server: Server | None) -> dict[str, Any]:
     """What comments, arguments and labels say."""
     return {
         "plan": plan,
         "base": base,
         "settings": settings,
-        "run_options": _RUN[family(plan)],
+        "server": server,
+        "models": servers.MODELS,
+        "run_options": " ".join([_RUN[family(plan)], *([servers.run_options(server)] if server else [])]),
         "env_reason": _ENV_REASONS.get(family(plan), ""),
         "served": served(plan, dict(_KERNELS)),
         "title": _title(plan),
         "image": f"{base.image.partition('@')[0]}@{settings.digest}" if settings.digest else base.image,
-        "devel": _devel(base, settings),
+        "devel": extensions.devel_image(base, settings),
         "platform": ",".join(plan.platforms),
         "several": bool(plan.also),
         "python": plan.python,
@@ -141,7 +151,7 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
     }
 
 
-def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
+def _program(plan: Plan, base: BaseImage, settings: Settings, server: Server | None) -> dict[str, Any]:
     """Commands, mounts and reasons of the ``RUN`` steps."""
     uses_uv = _uses_uv(plan, base, settings)
     loose = system.loose(plan, base, settings)
@@ -160,7 +170,7 @@ def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
         ),
         "compile_packages": (compilers := system.compilers(plan, base)),
         "install_compilers": _install(commands, base, compilers),
-        "arch_lists": _arch_lists(plan, settings),
+        "arch_lists": extensions.arguments(plan, settings),
         "default_index": "UV_DEFAULT_INDEX" if uses_uv else "PIP_INDEX_URL",
         "check": commands.check(_check_lines(), expected),
         "trim": commands.trim(steps.gpu_targets(plan)) if settings.trim and family(plan) == "rocm" else [],
@@ -168,7 +178,7 @@ def _program(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]:
         "add_user": [
             f"groupadd --gid {uid} app",
             f"useradd --no-log-init --uid {uid} --gid {uid} --home-dir /app --no-create-home app",
-            "install --directory --owner=app --group=app /app",
+            f"install --directory --owner=app --group=app /app{' ' + servers.MODELS if server else ''}",
         ],
     }
 
@@ -228,25 +238,6 @@ def _uses_uv(plan: Plan, base: BaseImage, settings: Settings) -> bool:
     if not versions.at_least(plan.python.rstrip("t"), "3.7"):
         return True
     return settings.installer == "uv" or (settings.installer == "auto" and base.python_from == "uv")
-
-
-def _arch_lists(plan: Plan, settings: Settings) -> dict[str, str]:
-    """What torch's extension builder reads: ``TORCH_CUDA_ARCH_LIST=8.0;9.0``, ``PYTORCH_ROCM_ARCH=gfx90a;gfx942``.
-
-    Without them it asks the devices of the building machine, which a build does not have
-    (torch/utils/cpp_extension.py, ``_get_cuda_arch_flags`` and ``_get_rocm_arch_flags``).
-
-    Raises:
-        InputError: if something is to be compiled and the plan names no device.
-    """
-    if not settings.compile:
-        return {}
-    targets = steps.gpu_targets(plan)
-    if not targets:
-        raise InputError("the plan names no GPU to compile for", where="compile", hint="resolve with --gpu NAME")
-    if family(plan) == "rocm":
-        return {"PYTORCH_ROCM_ARCH": ";".join(targets)}
-    return {"TORCH_CUDA_ARCH_LIST": ";".join(found.capability for text in targets if (found := sm(text)))}
 
 
 def _forgets_vendor(base: BaseImage, loose: list[str]) -> bool:
@@ -323,36 +314,6 @@ def _interpreter(plan: Plan, base: BaseImage) -> str:
     """
     places = {"image": "python3", "uv": f'"$(readlink -f /opt/python/bin/python{plan.python})"'}
     return places.get(base.python_from, f"python{plan.python}")
-
-
-def _devel(base: BaseImage, settings: Settings) -> str:
-    """The image with compilers: what was asked for, or the ``devel`` sibling of an NVIDIA tag.
-
-    NVIDIA publishes every tag in the flavours base, runtime and devel of one toolkit release
-    (https://hub.docker.com/r/nvidia/cuda, "Overview of Images").
-
-    Raises:
-        InputError: if something is to be compiled and there is no such sibling.
-    """
-    if not settings.compile:
-        return ""
-    if base.python_from == "image":
-        raise InputError(
-            "nothing can be compiled beside a base that brings its own Python",
-            where="compile",
-            hint="resolve for a system whose Python the distribution or uv provides",
-        )
-    if settings.devel_image:
-        return settings.devel_image
-    sibling = base.image.replace("-runtime-", "-devel-").replace("-base-", "-devel-")
-    if base.image.startswith("nvidia/cuda:") and "-devel-" in sibling:
-        return sibling
-    raise InputError(
-        f"no image with compilers is known beside {base.image}",
-        where="compile",
-        expected="a devel image of the same toolkit",
-        hint="name one as devel_image in [tool.envcheck.image]",
-    )
 
 
 def _check_lines() -> list[str]:

@@ -128,6 +128,8 @@ def _system(
         yield f"python{plan.python} -m venv{' --without-pip' if known['uses_uv'] else ''} /opt/venv"
     uid = settings.user
     yield f"useradd --no-log-init --user-group --uid {uid} --home-dir /app --create-home app"
+    if known["server"]:
+        yield f"install --directory --owner=app --group=app {known['models']}"
 
 
 def _installs(commands: PlainCommands, plan: Plan, settings: Settings, known: dict[str, Any]) -> Iterator[str]:

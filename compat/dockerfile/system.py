@@ -77,7 +77,9 @@ def loose(plan: Plan, base: BaseImage, settings: Settings) -> list[str]:
     if plan.runtime.startswith("xpu"):
         found += _INTEL
     if settings.compiler:
-        found += {"apt": ["gcc", "libc6-dev"], "dnf": ["gcc"]}.get(tool, [])
+        # a processor's code of torch.compile is C++, a GPU's launcher is C (torch's inductor; triton/runtime/build.py)
+        cpu = plan.runtime == "cpu"
+        found += {"apt": ["g++"] if cpu else ["gcc", "libc6-dev"], "dnf": ["gcc-c++" if cpu else "gcc"]}.get(tool, [])
         found += _headers(plan, base, tool)
     return sorted({*found, *settings.apt})
 
@@ -108,6 +110,14 @@ def compiles_at_run_time(plan: Plan) -> bool:
     compiler: https://github.com/vllm-project/vllm/issues/2997, https://github.com/sgl-project/sglang/issues/1067.
     """
     return any(build.name in _SERVERS for build in plan.builds)
+
+
+def lacks_compiler(plan: Plan, settings: Settings) -> bool:
+    """Whether ``torch.compile``, which torch has from 2.0 on, would find no compiler in the image."""
+    has = settings.compiler or compiles_at_run_time(plan)
+    return not has and any(
+        build.module == "torch" and versions.at_least(build.version.partition("+")[0], "2.0") for build in plan.builds
+    )
 
 
 def _headers(plan: Plan, base: BaseImage, tool: str) -> list[str]:
