@@ -12,15 +12,16 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command, Driver, Install, Python, Toolkit, Uninstall, Variable
+from compat.changes import Command, Driver, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.lazy import dataclass
+from compat.versions import requirement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from compat.changes import Change, Package
+    from compat.changes import Change
     from compat.facts import Host
-    from compat.plan import Answer, Ask, Remedy
+    from compat.plan import Answer, Ask, PlannedBuild, Remedy
 
 _SET: Final = re.compile(r"^(?:unset|export) (\w+)=?(.*)")
 _LINUX: Final = re.compile(r"\bsudo\b|ldconfig|modprobe|systemctl|/usr/local|\bapt\b|\$\(")
@@ -37,6 +38,10 @@ _TO_CONDA: Final = {"torch": "pytorch"}
 _CHANNEL: Final = ("torch", "torchvision", "torchaudio")
 _LAST: Final = (2, 5, 1)
 _MUTEX: Final = (1, 13)  # the first release whose CUDA is asked for by pytorch-cuda, and no longer by cudatoolkit
+# What compiles an extension against the framework that is installed, where pip makes no build environment of its own.
+_TOOLS: Final = ("ninja", "packaging", "setuptools", "wheel")
+_BUILD_TOOLS: Final = Install(packages=tuple(Package(name=name) for name in _TOOLS))
+_DEFAULT: Final = (False, True, "", False)  # the group of the default index: wheels, after those of other indexes
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 
@@ -48,12 +53,14 @@ class Place:
         platform: as in the facts.
         manager: what installs packages: ``pip``, ``uv``, ``poetry``; ``venv`` where the system owns its Python, so that
             an environment has to be made first.
+        fresh: whether the environment was just made, and has no packages.
         conda: distributions that conda installed, by the names of the Python index.
         dialect: ``powershell`` where that is meant; else it is the platform's usual one, ``sh`` or Windows' ``cmd``.
     """
 
     platform: str = "linux"
     manager: str = "pip"
+    fresh: bool = False
     conda: tuple[str, ...] = ()
     dialect: str = ""
 
@@ -80,8 +87,39 @@ def _by_conda(machine: Host) -> tuple[str, ...]:
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
     """The lines to type, in order; a change that has no line of its own (a driver, a toolkit) has none here."""
     new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), len(changes))
-    places = (place if number < new else replace(place, manager="uv", conda=()) for number in range(len(changes)))
+    made = replace(place, manager="uv", conda=(), fresh=True)
+    places = (place if number < new else made for number in range(len(changes)))
     return tuple(line for change, here in zip(changes, places, strict=True) for line in _lines(change, here))
+
+
+def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) -> tuple[Install, ...]:
+    """The builds of a plan as changes: one for each index, as two in one command mix their builds; sources last.
+
+    Args:
+        builds: what is to be installed.
+        constraints: requirements that keep shared dependencies within all builds, from the default index.
+    """
+    groups: dict[tuple[bool, bool, str, bool], list[Package]] = {_DEFAULT: []} if constraints else {}
+    for build in builds:
+        key = (build.compile, not build.index, build.index, build.links)
+        groups.setdefault(key, []).extend((_package(build), *map(_pinned, build.pins)))
+    if constraints:
+        groups[_DEFAULT] += map(_pinned, constraints)
+    return tuple(
+        Install(packages=tuple(groups[key]), index=key[2], links=key[3], compile=key[0]) for key in sorted(groups)
+    )
+
+
+def _package(build: PlannedBuild) -> Package:
+    return Package(name=build.name, version=build.version, extras=build.extras, runtime=build.runtime)
+
+
+def _pinned(text: str) -> Package:
+    """A requirement of a plan, which has no marker."""
+    line = requirement(text)
+    assert line is not None  # the laws of the matrix vouch for its grammar
+    exact = line.spec.removeprefix("==") if re.fullmatch(r"==[^,*]+", line.spec) else ""
+    return Package(name=line.name, version=exact, spec=line.spec, extras=tuple(line.extras))
 
 
 def suited(lines: Sequence[str], machine: Host) -> tuple[str, ...]:
@@ -133,7 +171,8 @@ def _installs(change: Install, place: Place) -> tuple[str, ...]:
     ours = [package.name for package in change.packages if package.name in place.conda]
     if not ours or change.compile:
         first = ["python3 -m venv .venv"] if place.manager == "venv" else []
-        return (*first, _install(change, place))
+        tools = [_install(_BUILD_TOOLS, place)] if change.compile and (place.fresh or not change.again) else []
+        return (*first, *tools, _install(change, place))
     if line := _conda(change):
         return (line,)
     return _removed(ours), _install(change, place)
@@ -166,12 +205,13 @@ def _conda(change: Install) -> str:
 
 def _install(change: Install, place: Place) -> str:
     """One command that installs all packages of a change."""
-    options = []
-    if change.compile:
-        options += ["--no-build-isolation", "--no-deps"]
-    if change.again:
+    again = change.again and not place.fresh
+    options = ["--no-build-isolation"] if change.compile else []
+    if change.compile and again:
+        options.append("--no-deps")
+    if again:
         options.append({"uv": "--reinstall"}.get(place.manager, "--force-reinstall"))
-    if change.compile:
+    if change.compile and again:
         options.append({"uv": "--no-cache"}.get(place.manager, "--no-cache-dir"))
     names = [_quoted(package) for package in change.packages]
     where = [f"{'--find-links' if change.links else '--index-url'} {change.index}"] if change.index else []

@@ -28,22 +28,6 @@ def requirements(plan: Plan) -> str:
     return "\n".join([*lines, *plan.constraints]) + "\n"
 
 
-def commands(plan: Plan) -> tuple[str, ...]:
-    """What to type to install the plan with pip: one call for each index, as two in one call mix their builds."""
-    import shlex
-
-    found = []
-    indexes = list(dict.fromkeys(build.index for build in plan.builds))
-    for index in sorted(indexes, key=lambda url: not url):
-        mine = [build for build in plan.builds if build.index == index]
-        source = [] if not index else ["--find-links" if mine[0].links else "--index-url", index]
-        pins = [text for build in mine for text in (build.requirement, *build.pins)]
-        found.append(
-            shlex.join(["pip", "install", *source, *pins, *(plan.constraints if index == indexes[-1] else ())])
-        )
-    return tuple(found)
-
-
 def uv(plan: Plan) -> str:
     """A ``pyproject.toml`` fragment for uv: dependencies, indexes, and which package comes from which.
 

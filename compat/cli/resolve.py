@@ -79,12 +79,13 @@ def told(given: "tuple[Reply, ...]", format_: str, *, explain: bool = False, col
 
 def _install(answer: "Answer", pen: "Ink") -> str:
     """The commands that install a plan, behind its text; nothing where there is no plan."""
-    from compat import lock
+    from compat.commands import Place, installs, typed
 
     if answer.plan is None or answer.status != "plan":
         return ""
+    lines = typed(installs(answer.plan.builds, answer.plan.constraints), Place())
     head = pen("bold", f"Install it with Python {answer.plan.python}")
-    return "\n".join(["", "", head, *(pen("cyan", f"  $ {text}") for text in lock.commands(answer.plan))])
+    return "\n".join(["", "", head, *(pen("cyan", f"  $ {text}") for text in lines)])
 
 
 def locked(given: "tuple[Reply, ...]", format_: str) -> str:

@@ -223,7 +223,7 @@ def python(subject: Subject) -> Fix | None:
     rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
     minors = sorted({one for row in rows for one in row.python if not one.endswith("t")}, key=versions.release)
     for minor in reversed(minors):
-        if plan := plans.planned([f"{name}=={have}"], plans.target(subject, python=minor), subject.matrix):
+        if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return None

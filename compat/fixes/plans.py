@@ -7,11 +7,12 @@ installed and the requirement tables tie to it move along in the same command.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.changes import Install, Package
+from compat.commands import installs
 from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
 from compat.names import normalise
@@ -22,7 +23,7 @@ from compat.rules.stack import installed, named, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from compat.changes import Change
+    from compat.changes import Change, Install
     from compat.fixes.subject import Subject
     from compat.matrix import Matrix
     from compat.plan import Plan, PlannedBuild
@@ -99,18 +100,40 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
         keep: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
         extra: further packages to bring along.
     """
-    machine, matrix = target(subject), subject.matrix
-    have = plain(subject.packages.get(name, ""))
+    machine, have = target(subject), plain(subject.packages.get(name, ""))
+    same = [_exact(name, subject)] if extra and keep else []
+    for version in (*filter(None, same), *_nearest(name, have, subject.matrix, keep=keep)):
+        wish = f"{name}=={version}" if version else name
+        if plan := with_ties(wish, name, subject, machine, extra=extra):
+            return plan, version
+    return None
+
+
+def with_ties(wish: str, name: str, subject: Subject, machine: Host, *, extra: Sequence[str] = ()) -> Plan | None:
+    """The plan for a framework with what is installed beside it, or without where that has no plan.
+
+    What need not move stays: each companion's installed release is taken where it fits as well.
+    """
     beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
     kernels = subject.finding.code.startswith("arch-")  # machine code is what is missing
-    same = [_exact(name, subject)] if extra and keep else []
-    for version in (*filter(None, same), *_nearest(name, have, matrix, keep=keep)):
-        wish = f"{name}=={version}" if version else name
-        for companions in dict.fromkeys((beside, tuple(extra))):
-            plan = planned([wish, *companions], machine, matrix)
-            if plan and not (kernels and any(gpu.kernels == "ptx" for gpu in plan.gpus)):
-                return plan, version
+    for companions in dict.fromkeys((beside, tuple(extra))):
+        plan = planned([wish, *companions], machine, subject.matrix)
+        if plan and not (kernels and any(gpu.kernels == "ptx" for gpu in plan.gpus)):
+            return _keeping(plan, [wish, *companions], subject, machine)
     return None
+
+
+def _keeping(plan: Plan, wishes: list[str], subject: Subject, machine: Host) -> Plan:
+    """The same plan with the installed releases of those companions that it fits."""
+    for name in wishes[1:]:
+        have = plain(subject.packages.get(name, ""))
+        taken = next((plain(build.version) for build in plan.builds if build.name == name), have)
+        if not is_version(have) or have == taken:
+            continue
+        pinned = [f"{name}=={have}" if wish == name else wish for wish in wishes]
+        if kept := planned(pinned, machine, subject.matrix):
+            plan, wishes = kept, pinned
+    return plan
 
 
 def _exact(name: str, subject: Subject) -> str:
@@ -144,14 +167,11 @@ def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Ch
     """
     have = subject.packages
     new = [build for build in plan.builds if whole or not _stays(build, have, subject)]
-    groups: dict[tuple[str, bool], list[PlannedBuild]] = {}
-    for build in new:
-        groups.setdefault((build.index, build.links), []).append(build)
-    again = any(plain(have.get(build.name, "")) == plain(build.version) for build in new)
-    return tuple(
-        Install(packages=tuple(_package(build) for build in builds), index=index, links=links, again=again)
-        for (index, links), builds in groups.items()
-    )
+
+    def again(one: Install) -> bool:
+        return any(plain(have.get(package.name, "")) == plain(package.version) for package in one.packages)
+
+    return tuple(replace(one, again=again(one)) for one in installs(new))
 
 
 def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
@@ -166,10 +186,6 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
     runtimes = (runtime_of(there.partition("+")[2]), read.runtime if read else "", stated.runtime if stated else "")
     runtime = next(filter(None, runtimes), build.runtime)
     return not build.runtime or runtime == build.runtime
-
-
-def _package(build: PlannedBuild) -> Package:
-    return Package(name=build.name, version=build.version, extras=build.extras, runtime=build.runtime)
 
 
 def is_older(version: str, have: str) -> bool:

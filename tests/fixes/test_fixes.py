@@ -249,3 +249,28 @@ def test_fixes_in_random_worlds(gpu, torch, vision, driver, dice):
     python = random.Random(0).choice([one for one in torch.python if not one.endswith("t")] or ["3.11"])
     facts = {"platform": "linux", "arch": "x86_64", "python": python, "gpus": [card], "packages": packages}
     held({**facts, **({"driver": driver} if vendor == "nvidia" else {})})
+
+
+def commands(facts, code):
+    found = next(item for item in doctor(facts).findings if item.code == code)
+    return list(found.fix.commands)
+
+
+def test_a_new_python_gets_what_is_installed_beside_the_framework_by_the_tool_that_made_it():
+    packages = {"torch": "2.4.0", "vllm": "0.6.0", "flash-attn": "2.5.8"}
+    facts = {"packages": packages, "gpus": ADA, "driver": "535.183.01", **LINUX, "python": "3.13.1"}
+    assert commands(facts, "python-unsupported") == [
+        "uv venv --python 3.12",
+        "uv pip install torch==2.4.0 vllm==0.6.0",
+        "uv pip install ninja packaging setuptools wheel",  # flash-attn is published as source
+        "uv pip install --no-build-isolation flash-attn==2.5.8",
+    ]
+
+
+def test_a_companion_that_fits_the_new_build_stays():
+    pascal = [{"name": "Tesla P100-PCIE-16GB", "vendor": "nvidia", "target": "sm_60", "driver": "nvidia"}]
+    packages = {"torch": "2.9.0+cu128", "bitsandbytes": "0.48.0"}
+    facts = {"packages": packages, "gpus": pascal, "driver": "550.144.03", **LINUX}
+    assert commands(facts, "arch-too-old-for-build") == [
+        "pip install --force-reinstall torch==2.9.0+cu126 --index-url https://download.pytorch.org/whl/cu126"
+    ]

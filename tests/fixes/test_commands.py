@@ -1,0 +1,43 @@
+"""How a plan is installed: the lines that are printed, read back by a shell's own rules."""
+
+import shlex
+
+import pytest
+
+from compat.commands import Place, installs, typed
+from compat.plan import PlannedBuild
+
+TORCH = PlannedBuild(name="torch", version="2.4.0+cu124", runtime="cuda12.4", index="https://torch.example/cu124")
+PLUGIN = "jax-cuda12-plugin[with-cuda]==0.4.30"
+JAX = PlannedBuild(name="jax", version="0.4.30", extras=("cuda12",), pins=(PLUGIN, "jaxlib==0.4.30"))
+JAXLIB = PlannedBuild(name="jaxlib", version="0.3.0+cuda11", index="https://jax.example/releases.html", links=True)
+FLASH = PlannedBuild(name="flash-attn", version="2.5.8", compile=True)
+
+
+def words(builds, constraints=(), place=None):
+    return [shlex.split(line) for line in typed(installs(builds, constraints), place or Place())]
+
+
+def test_each_index_has_a_command_of_its_own_the_default_one_last():
+    assert words([JAX, TORCH, JAXLIB], ("numpy<2",)) == [
+        ["pip", "install", "jaxlib==0.3.0+cuda11", "--find-links", "https://jax.example/releases.html"],
+        ["pip", "install", "torch==2.4.0+cu124", "--index-url", "https://torch.example/cu124"],
+        ["pip", "install", "jax[cuda12]==0.4.30", PLUGIN, "jaxlib==0.4.30", "numpy<2"],
+    ]
+
+
+def test_what_is_compiled_comes_last_against_what_was_installed_and_after_its_tools():
+    assert words([FLASH, TORCH], ("numpy<2",)) == [
+        ["pip", "install", "torch==2.4.0+cu124", "--index-url", "https://torch.example/cu124"],
+        ["pip", "install", "numpy<2"],  # no other index is bound to have it
+        ["pip", "install", "ninja", "packaging", "setuptools", "wheel"],
+        ["pip", "install", "--no-build-isolation", "flash-attn==2.5.8"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("manager", "program"), [("pip", ["pip"]), ("uv", ["uv", "pip"]), ("poetry", ["poetry", "run", "pip"])]
+)
+def test_the_tool_of_the_place_installs(manager, program):
+    (line,) = words([TORCH], place=Place(manager=manager))
+    assert line[: len(program) + 1] == [*program, "install"]
