@@ -1,0 +1,140 @@
+"""What is shipped for Kubernetes, Prometheus, Ansible and ClusterShell: checked by their own tools, run where it can be."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "scripts" / "deploy"
+ENVCHECK = [sys.executable, "-m", "compat"]
+HEALTHY = {
+    "arch": "x86_64",
+    "driver": "550.144.03",
+    "gpus": [{"name": "NVIDIA H100 80GB HBM3", "vendor": "nvidia", "target": "sm_90"}],
+}
+BROKEN = {**HEALTHY, "driver": "470.82.01"}
+MANIFESTS = ["kubernetes/base/namespace.yaml", "kubernetes/base/daemonset.yaml", "kubernetes/preflight.yaml"]
+
+
+@pytest.fixture
+def host_file(tmp_path):
+    def write(facts, name="host"):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(facts))
+        return str(path)
+
+    return write
+
+
+def ran(*words, **more):
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, env=env, **more)
+
+
+@pytest.mark.parametrize("release", ["1.32", "1.33", "1.34"])
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_manifest_is_what_the_schema_of_kubernetes_says(name, release):
+    checker = pytest.importorskip("kubernetes_validate")
+    checker.validate(yaml.safe_load((DEPLOY / name).read_text()), release, strict=True)
+
+
+def test_the_base_names_every_file_and_its_image_is_set_in_one_place():
+    base = DEPLOY / "kubernetes" / "base"
+    kustomization = yaml.safe_load((base / "kustomization.yaml").read_text())
+    assert {path.name for path in base.iterdir()} == {"kustomization.yaml", *kustomization["resources"]}
+    pod = yaml.safe_load((base / "daemonset.yaml").read_text())["spec"]["template"]["spec"]
+    assert [one["image"] for one in pod["containers"]] == [image["name"] for image in kustomization["images"]]
+
+
+@pytest.mark.parametrize("name", MANIFESTS[1:])
+def test_containers_hold_no_token_no_capability_and_write_only_what_is_mounted(name):
+    document = yaml.safe_load((DEPLOY / name).read_text())
+    pod = document["spec"]["template"]["spec"] if document["kind"] == "DaemonSet" else document["spec"]
+    assert pod["automountServiceAccountToken"] is False
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+    for one in (*pod.get("initContainers", ()), *pod["containers"]):
+        context = one["securityContext"]
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
+        assert "privileged" not in context
+
+
+def test_the_preflight_blocks_with_the_reason_in_the_termination_message(host_file, tmp_path):
+    pod = yaml.safe_load((DEPLOY / "kubernetes" / "preflight.yaml").read_text())["spec"]
+    log = tmp_path / "termination-log"
+    log.touch()
+    words = [word.replace("/dev/termination-log", str(log)) for word in pod["initContainers"][0]["command"][1:]]
+    for facts, code, said in (
+        (HEALTHY, 0, "ok: "),
+        (BROKEN, 1, "driver-gpu-unsupported-by-branch: "),
+        ({}, 3, "unchecked: "),
+    ):
+        done = ran(*ENVCHECK, *words, "--host", host_file(facts))
+        assert (done.returncode, done.stdout) == (code, ""), done.stderr
+        assert log.read_text().startswith(said)
+
+
+def test_a_loop_of_the_daemon_set_writes_both_files(host_file, tmp_path):
+    pod = yaml.safe_load((DEPLOY / "kubernetes" / "base" / "daemonset.yaml").read_text())["spec"]["template"]["spec"]
+    script = pod["containers"][0]["args"][0]
+    for folder in ("features", "textfile"):
+        (tmp_path / folder).mkdir()
+        script = script.replace(f"/{folder}/", f"{tmp_path}/{folder}/")
+    command = f"{sys.executable} -m compat doctor --host {host_file(BROKEN)}"
+    script = script.replace("envcheck doctor", command).replace("sleep 600 & wait", "exit 7")
+    done = ran("sh", "-c", f"NODE_NAME=n1; {script}")
+    assert (done.returncode, done.stderr) == (7, "")
+    assert "envcheck.ok=false" in (tmp_path / "features" / "envcheck").read_text()
+    assert 'envcheck_ok{node="n1"} 0' in (tmp_path / "textfile" / "envcheck.prom").read_text()
+
+
+@pytest.mark.parametrize(("facts", "code"), [(HEALTHY, 0), (BROKEN, 1), ({}, 3)])
+def test_the_node_problem_detector_gets_its_codes_and_its_80_characters(host_file, facts, code):
+    config = json.loads((DEPLOY / "kubernetes" / "node-problem-detector.json").read_text())
+    (rule,) = config["rules"]
+    assert rule["condition"] in {one["type"] for one in config["conditions"]}
+    done = ran(*ENVCHECK, *rule["args"], "--host", host_file(facts))
+    assert (done.returncode, done.stderr) == (code, "")
+    assert len(done.stdout.strip()) <= config["pluginConfig"]["max_output_length"]
+
+
+@pytest.mark.skipif(not which("promtool"), reason="promtool is not installed (Debian: prometheus)")
+@pytest.mark.parametrize(
+    "words", [("check", "rules", "alerts.yml"), ("test", "rules", "alerts.test.yml")], ids=" ".join
+)
+def test_alerts_fire_as_they_should(words):
+    done = ran("promtool", *words, cwd=DEPLOY / "prometheus")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_role_of_ansible_keeps_results_and_stops_where_something_does_not_fit(host_file, tmp_path):
+    pytest.importorskip("ansible")
+    host_file(HEALTHY, "n1"), host_file(BROKEN, "n2")
+    given = {
+        "envcheck_command": ENVCHECK,
+        "envcheck_options": ["--host", f"{tmp_path}/{{{{ inventory_hostname }}}}.json"],
+        "envcheck_results": str(tmp_path / "results"),
+        "ansible_python_interpreter": sys.executable,
+    }
+    play = [sys.executable, "-m", "ansible", "playbook", "-i", "n1,n2,", "-c", "local", "-e", json.dumps(given)]
+    done = ran(*play, DEPLOY / "ansible" / "site.yml")
+    assert done.returncode == 2, done.stdout + done.stderr  # Ansible's code for hosts that failed
+    assert "driver-gpu-unsupported-by-branch" in done.stdout
+    fleet = json.loads(ran(*ENVCHECK, "fleet", tmp_path / "results", "--format", "json").stdout)
+    assert {node["name"]: node["verdict"] for node in fleet["nodes"]} == {"n1": "fits", "n2": "clashes"}
+
+
+@pytest.mark.skipif(not which("clush"), reason="clush is not installed (Debian: clustershell)")
+def test_clush_feeds_the_fleet(host_file, tmp_path):
+    host_file(HEALTHY, "n1"), host_file(BROKEN, "n2")
+    asked = f"{' '.join(ENVCHECK)} doctor -f jsonl --host {tmp_path}/%h.json"
+    lines = ran("clush", "-L", "-w", "n[1-2]", "-R", "exec", asked)
+    done = ran(*ENVCHECK, "fleet", "-", "torch==2.9.1", "--format", "json", input=lines.stdout)
+    fleet = json.loads(done.stdout)
+    assert {node["name"]: node["verdict"] for node in fleet["nodes"]} == {"n1": "fits", "n2": "clashes"}, lines.stderr
