@@ -5,7 +5,16 @@ from typing import Annotated
 import typer
 
 from compat.cli import completion
-from compat.cli.options import ImageOptions, Knowledge, PlatformOptions, Speech, TargetOptions, Texts, WishOptions
+from compat.cli.options import (
+    Formats,
+    ImageOptions,
+    Knowledge,
+    PlatformOptions,
+    Speech,
+    TargetOptions,
+    Texts,
+    WishOptions,
+)
 
 
 def command(
@@ -23,7 +32,7 @@ def command(
     target: TargetOptions,
     platforms: PlatformOptions,
     image: ImageOptions,
-    speech: Speech,
+    speech: Annotated[Speech, Formats("text", "compose", "devcontainer", "apptainer")],
     knowledge: Knowledge,
 ) -> int:
     """Write a Dockerfile that fits: the base that the build needs, Python, exact pins from the right index.
@@ -31,6 +40,8 @@ def command(
     Example: envcheck dockerfile torch==2.0.1 --gpu A100 --output Dockerfile
 
     Example: envcheck dockerfile jax --cpu --platform linux/amd64,linux/arm64
+
+    Example: envcheck dockerfile torch --gpu MI300X --format apptainer --output image.def
     """
     from compat import dockerfile
     from compat.app.files import demand_ours, write_atomically
@@ -44,8 +55,13 @@ def command(
     wanted = settings(image.given(wishes.beside), config=image.config)
     asked = target.target("dockerfile", image, speech, knowledge)
     plan = planned_for(platforms.names(), wishes.known, asked, matrix)
-    demand_ours(speech.output, "Written by envcheck")
-    speech.say(dockerfile.write(plan, wanted))
+    if speech.format == "text":
+        demand_ours(speech.output, "Written by envcheck")
+        speech.say(dockerfile.write(plan, wanted))
+    else:
+        from compat.dockerfile.elsewhere import WRITERS
+
+        speech.say(WRITERS[speech.format](plan, wanted))
     if ignore_file:
         write_atomically(ignore_file, dockerfile.ignore_file(wanted))
     for condition in (*plan.conditions, *filter(None, [outdated(plan, matrix)]), *dockerfile.notes(plan, wanted)):

@@ -33,7 +33,7 @@ def write(plan: Plan, settings: Settings = Settings()) -> str:  # noqa: B008 - f
     """
     check(settings)
     values = context(plan, settings)
-    text = _environment().get_template(f"{values['form']}.Dockerfile.j2").render(values)
+    text = templates().get_template(f"{values['form']}.Dockerfile.j2").render(values)
     return _tidy(text)
 
 
@@ -56,7 +56,7 @@ def ignore_file(settings: Settings) -> str:
     return "\n".join([head, "*", *(f"!{path.rstrip('/')}" for path in dict.fromkeys(used))]) + "\n"
 
 
-def _environment() -> Any:
+def templates() -> Any:
     """Templates that fail on a name they do not know, with the quoting that each place needs."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 

@@ -148,6 +148,7 @@ def _packages(plan: Plan, base: BaseImage, settings: Settings) -> dict[str, Any]
         "forget_vendor": _forgets_vendor(base, loose),
         "source": system.vendor_source(plan, base),
         "key": system.INTEL_KEY,
+        "key_url": system.INTEL_KEY_URL,
     }
 
 

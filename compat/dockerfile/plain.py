@@ -97,6 +97,7 @@ def plain(plan: Plan, base: BaseImage, settings: Settings, known: dict[str, Any]
         "system_mounts": base.python_from == "uv" and known["buildkit"],
         "apart": apart,
         "environment": _environment(plan, base, settings, apart=apart, uses_uv=uses_uv),
+        "files": copied,
         "copied": [] if known["buildkit"] else copied,
         "install": [*_installs(commands, plan, settings, known), *known["trim"], *_check(plan, settings)],
         "install_mounts": [*secrets, *known["lock_mounts"], *known["requirements_mounts"]],

@@ -34,6 +34,7 @@ _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 # Where the key of Intel's repository lies in the image.
 INTEL_KEY: Final = "/etc/apt/keyrings/intel-graphics.asc"
+INTEL_KEY_URL: Final = "https://repositories.intel.com/gpu/intel-graphics.key"
 _SERVERS: Final = frozenset({"vllm", "sglang"})
 _INTEL: Final = ("libze1", "libze-intel-gpu1")
 # The Level Zero loader and the driver behind it, which the wheels for XPUs open and do not carry: Intel's own packages
