@@ -1,10 +1,14 @@
 """The command's door: the version without importing anything, everything else through the command line."""
 
-from __future__ import annotations
+import _signal  # type: ignore[import-not-found]  # the built-in half of ``signal``, there from the start
+import sys
+
+# Until the handlers stand, Ctrl-C ends the command at once and without a traceback, as the shell expects (130).
+if sys.argv[0].endswith("envcheck") and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 import errno
 import gc
-import sys
 
 from compat import stopping
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from compat import facts
 from compat.app.files import document_of, read_text, shown
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
+
+GPUS: Final = 1024  # no machine has as many: Linux has 256 minor numbers for the devices of NVIDIA's driver
 
 
 def read(name: str, matrix: Matrix) -> Host:
@@ -76,6 +78,9 @@ def _products(host: Host, matrix: Matrix, text: str, where: str) -> Iterator[Inp
 
     reading = host.reading("gpus")
     gpus: tuple[Gpu, ...] = (reading.value or ()) if isinstance(reading, Fact) else ()
+    if len(gpus) > GPUS:
+        yield InputError(f"gpus holds {len(gpus)}", where=where, expected=f"those of one machine, at most {GPUS}")
+        return
     for number, gpu in enumerate(gpus):
         if gpu.target and not gpu.vendor and not is_target(gpu.target):
             line = line_of(text, gpu.target)

@@ -52,7 +52,7 @@ _MAKERS: Final = {
 _LONGEST: Final = 200  # no product name comes near; longer input is not a name
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def find_gpu(matrix: Matrix, text: str) -> tuple[Product, ...]:
     """Every product that ``text`` may mean, the likeliest first; empty if none is known.
 
@@ -106,7 +106,12 @@ def nearest_gpus(matrix: Matrix, text: str, *, limit: int = 3) -> tuple[str, ...
 
 def names_of(product: Product) -> tuple[str, ...]:
     """The product's name and its aliases."""
-    return (product.name, *(alias.strip() for alias in product.aliases.split(";") if alias.strip()))
+    return _split(product.name, product.aliases)
+
+
+@lru_cache(maxsize=8192)
+def _split(name: str, aliases: str) -> tuple[str, ...]:
+    return (name, *(alias.strip() for alias in aliases.split(";") if alias.strip()))
 
 
 def squeezed(name: str) -> str:
@@ -123,7 +128,7 @@ def _target(matrix: Matrix, text: str) -> str:
     return text.partition(":")[0] if targets.is_gfx(text) else ""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _words(name: str) -> tuple[str, ...]:
     """The words that tell products apart: those in brackets where lspci puts the product there; slices are cut off."""
     lowered = name.lower()
@@ -157,7 +162,7 @@ def _run_together(products: Iterable[Product], wanted: str) -> tuple[Product, ..
     return tuple(dict.fromkeys(found)) if key else ()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _shortened(name: str) -> str:
     """A name without the words of vendor and family, and without spaces."""
     return "".join(word for word in _words(name) if word not in _FAMILIES)
@@ -169,7 +174,7 @@ def _left_over(product: Product, asked: frozenset[str]) -> int | None:
     return min(counts, default=None)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _word_sets(names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
     """The words of each name."""
     return tuple(frozenset(_words(name)) for name in names)

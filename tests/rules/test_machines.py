@@ -17,6 +17,7 @@ BROKEN = {
     "container-without-gpu": "container-no-gpu",
     "denied-nodes": "device-permission",
     "dgx-fabric-stopped": "fabric-manager-down",
+    "driver-hangs": "driver-hangs",
     "driver-library-mismatch": "driver-library-mismatch",
     "forward-compat-container": "forward-compat-conflict",
     "garbage-driver": "driver-library-faulty",

@@ -38,3 +38,11 @@ def test_stages_that_no_engine_could_build_upon_each_other_are_refused(envcheck)
         2,
         "envcheck: Dockerfile:252: more stages stand upon each other than an image has layers",
     )
+
+
+def test_more_gpus_than_a_machine_has_are_refused(envcheck):
+    gpus = "".join(f'[[gpus]]\nname = "RTX {number}"\ntarget = "sm_86"\n' for number in range(60_000))
+    (envcheck.folder / "host.toml").write_text(gpus)
+    for words in (["doctor"], ["resolve", "torch"]):
+        code, _, err = envcheck(*words, "--host", "host.toml", timeout=100)
+        assert (code, err.partition(";")[0]) == (2, "envcheck: host.toml: gpus holds 60000")

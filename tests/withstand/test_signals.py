@@ -63,10 +63,13 @@ def test_two_signals_at_once_are_one_and_a_pipe_that_nobody_reads_holds_up_nothi
     assert until(lambda: len(hanging()) >= 1)
     process.send_signal(signal.SIGTERM)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) in {130, 143}
-    assert until(lambda: not any(map(alive, hanging())))
-    os.close(reader)
-    os.close(writer)
+    try:
+        assert process.wait(timeout=30) in {130, 143}
+        assert until(lambda: not any(map(alive, hanging())))
+    finally:
+        os.close(reader)  # else a process that is stuck on the pipe stays so
+        os.close(writer)
+        process.kill()
 
 
 def test_a_background_job_keeps_its_ignored_signals(envcheck, hanging):
@@ -102,6 +105,28 @@ def test_while_modules_are_loaded(number, code, nth, words):
     script = AT_IMPORT.format(nth=nth, number=int(number), words=words)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (code, "envcheck: interrupted\n")
+
+
+# The same before ``main``: while the door itself is loaded.
+AT_DOOR = """
+import sys, os
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            os.kill(os.getpid(), 2)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["/usr/bin/envcheck", "matrix", "list"]
+from compat.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("name", ["compat.stopping", "compat.cli"])
+def test_ctrl_c_before_the_handlers_stand_prints_nothing(name):
+    script = AT_DOOR.format(name=name)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    expected = (-2, "") if name == "compat.stopping" else (130, "envcheck: interrupted\n")
+    assert (done.returncode, done.stderr) == expected
 
 
 AT_WRITE = """
