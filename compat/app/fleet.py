@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,7 @@ from compat.lazy import dataclass
 from compat.survey import Alike, Broken, Covered, Fleet, Member, Upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from compat.matrix import Matrix
     from compat.plan import Answer
@@ -40,6 +41,7 @@ _SUFFIXES: Final = frozenset({".json", ".jsonl", ".toml", ".prom", ""})
 
 if TYPE_CHECKING:
     Judgement = tuple[Verdict, str]  # and why
+    _Kind = tuple[Host, tuple[Seen, ...], Judgement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +54,37 @@ class _Known:
     verdict: Judgement
 
 
-def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix) -> Fleet:
+def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix, *, image: str = "") -> Fleet:
     """Read all sources, and judge what they tell; of a node that is told of twice the last record counts.
 
+    Args:
+        sources: files, folders, ``-``.
+        wishes: requirements that should run on the nodes.
+        matrix: what is true.
+        image: container image that should run on them.
+
     Raises:
-        InputError: for a source that cannot be opened, or a requirement that is none.
+        InputError: for a source that cannot be opened, a requirement that is none, or an image beside requirements.
+        CannotCheckError: for an image that is no file and that no engine has.
     """
+    if image and wishes:
+        raise InputError("an image brings its own software", where="--image", expected="no requirement beside it")
+    brought = cache(lambda arch: hosts.brought(image, arch))
     records = list(_records(sources))
     last = {record.name: record for record in records if isinstance(record, Node)}
     broken = [record for record in records if isinstance(record, Broken)]
     known: list[_Known] = []
-    kinds: dict[str, tuple[Host, tuple[Seen, ...], Judgement] | str] = {}
+    kinds: dict[str, _Kind | str] = {}
     for node in last.values():
-        kind = json.dumps([node.facts, node.findings is None], sort_keys=True, default=str)
+        asked = bool(image) or node.findings is None
+        kind = json.dumps([node.facts, asked], sort_keys=True, default=str)
         if kind not in kinds:
-            kinds[kind] = _judged(node, matrix)
+            kinds[kind] = _judged(node, matrix, brought if image else None) if asked else _read(node, matrix)
         match kinds[kind]:
             case str() as why:
                 broken.append(Broken(f"{node.place} ({node.name})", why))
             case machine, found, verdict:
-                known.append(_Known(node.name, machine, *_own(node, found, verdict)))
+                known.append(_Known(node.name, machine, *((found, verdict) if asked else _own(node))))
     return _fleet(known, wishes, matrix, tuple(broken))
 
 
@@ -87,24 +100,39 @@ def _records(sources: Sequence[str]) -> Iterator[Node | Broken]:
             yield from read(read_text(name, limit=LIMIT), shown(name))
 
 
-def _judged(node: Node, matrix: Matrix) -> tuple[Host, tuple[Seen, ...], Judgement] | str:
-    """The facts of a node, and what the rules find where the node was not asked; or why it cannot be read."""
+def _read(node: Node, matrix: Matrix) -> _Kind | str:
+    """The facts of a node, or why they cannot be read; the node judged itself."""
     try:
-        machine = hosts.named(facts.load(node.facts, node.place), matrix)
+        return hosts.named(facts.load(node.facts, node.place), matrix), (), ("unknown", "")
     except (InputError, InputErrors) as error:
         return str(error)
-    if node.findings is not None:
-        return machine, (), ("unknown", "")
-    found = judged(machine, matrix)
+
+
+def _judged(node: Node, matrix: Matrix, brought: Callable[[str], Host] | None) -> _Kind | str:
+    """The facts of a node, and what the rules find there or in a container of the image that it is given."""
+    known = _read(node, matrix)
+    if isinstance(known, str):
+        return known
+    machine = known[0]
+    found = judged(hosts.inside(machine, brought(machine.arch or "")) if brought else machine, matrix)
     seen = tuple(Seen(one.code, one.severity, one.detail) for one in found.findings)
-    return machine, seen, _in_order(seen, checked=found.checked)
+    verdict = _in_order(seen, checked=found.checked)
+    if brought and verdict[0] == "fits" and (wanting := _wanting(machine)):
+        verdict = "unknown", f"{wanting} is unknown"
+    return machine, seen, verdict
 
 
-def _own(node: Node, found: tuple[Seen, ...], verdict: Judgement) -> tuple[tuple[Seen, ...], Judgement]:
-    """What was found: by the doctor on the node where it ran there, else by the rules here."""
-    if node.findings is None:
-        return found, verdict
-    return node.findings, _in_order(node.findings, checked=node.checked)
+def _wanting(machine: Host) -> str:
+    """The fact without which nobody knows whether a machine runs GPU code; empty if none is wanting."""
+    if not machine.known("gpus"):
+        return "gpus"
+    return "driver" if machine.gpus and not (machine.known("driver") or machine.known("amdgpu")) else ""
+
+
+def _own(node: Node) -> tuple[tuple[Seen, ...], Judgement]:
+    """What the doctor found on the node itself."""
+    found = node.findings or ()
+    return found, _in_order(found, checked=node.checked)
 
 
 def _in_order(found: Sequence[Seen], *, checked: bool) -> Judgement:
@@ -203,14 +231,17 @@ def _covered(
     for places, answer in resolve.resolve_many(wishes, machines, matrix):
         for place in places:
             verdicts[place] = _verdict(machines[place], answer)
-        if answer.plan and all(verdicts[place][0] == "fits" for place in places):
-            plans.append(Covered(tuple(name for place in places for name in groups[place].nodes), answer.plan))
+        fitting = [place for place in places if verdicts[place][0] == "fits"]
+        if answer.plan and fitting:
+            plans.append(Covered(tuple(name for place in fitting for name in groups[place].nodes), answer.plan))
     return tuple(plans), verdicts
 
 
 def _verdict(host: Host, answer: Answer) -> Judgement:
     """What an answer says of one of its machines; a plan that rests on facts that nobody knows proves nothing."""
-    if answer.status == "plan":
+    if answer.plan and answer.status == "plan":
+        if answer.plan.driver.minimum and _wanting(host) == "driver":
+            return "unknown", f"driver is unknown, and the plan needs {answer.plan.driver.minimum} or later"
         if host.gpus and host.known("arch"):
             return "fits", ""
         return ("unknown", "; ".join(answer.conditions)) if answer.conditions else ("fits", "")

@@ -102,12 +102,27 @@ def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -
         InputError: if the archive or the host file cannot be read.
         CannotCheckError: if it is no file, and no engine has it.
     """
+    machine = from_file(host, matrix) if host else this_machine(matrix, timeout=timeout)
+    return inside(machine, brought(image, machine.arch or ""))
+
+
+def brought(image: str, arch: str) -> Host:
+    """The facts of an image by itself, for a machine of that architecture.
+
+    Raises:
+        InputError: if the archive cannot be read.
+        CannotCheckError: if it is no file, and no engine has it.
+    """
     from compat.detect import image as images
 
-    machine = from_file(host, matrix) if host else this_machine(matrix, timeout=timeout)
-    found = _image(image, machine.arch or "")
-    kept = {name: machine.reading(name) for name in machine if name not in images.OWN}
-    return Host({**kept, **images.facts(found, image).readings})
+    return images.facts(_image(image, arch), image)
+
+
+def inside(machine: Host, image: Host) -> Host:
+    """A machine as a container finds it: its software is that of the image."""
+    from compat.detect.image import OWN
+
+    return Host({**{name: machine.reading(name) for name in machine if name not in OWN}, **image.readings})
 
 
 def _image(name: str, arch: str) -> Image:

@@ -17,6 +17,9 @@ def command(
         typer.Argument(metavar="[SOURCE|REQ]...", help="Files, folders or - with what nodes report; requirements."),
     ] = None,
     *,
+    image: Annotated[
+        str, typer.Option(metavar="IMAGE", help="Will this image (of the engine, or an archive) run there?")
+    ] = "",
     wishing: WishOptions,
     speech: Annotated[Speech, Formats("text", "json", "markdown", "prometheus")],
     knowledge: Knowledge,
@@ -29,6 +32,8 @@ def command(
     Example: clush -L -w n[1-4] envcheck doctor -f jsonl | envcheck fleet - torch
 
     Example: envcheck fleet nodes.json torch==2.9.1 --format json
+
+    Example: envcheck fleet nodes.json --image image.tar
     """
     from compat.app.fleet import survey
     from compat.app.knowledge import load, stamp
@@ -41,7 +46,7 @@ def command(
         raise InputError("no source", expected="a file, a folder or -", hint="kubectl get nodes -o json > nodes.json")
     if wishes.beside:
         speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
-    found = survey(sources, wishes.known, matrix)
+    found = survey(sources, wishes.known, matrix, image=image)
     if speech.format == "json":
         from compat.render import document
         from compat.survey import dump
@@ -52,7 +57,9 @@ def command(
         from compat.render import fleet, ink
 
         pen = ink.ink(colored=speech.colored)
-        speech.say(fleet.told(found, wishes.known, speech.format, stamp=stamp(matrix), pen=pen))
+        speech.say(
+            fleet.told(found, wishes.known or (image,) * bool(image), speech.format, stamp=stamp(matrix), pen=pen)
+        )
     return found.exit_code
 
 

@@ -1,8 +1,10 @@
 """Many machines: groups, odd ones out, verdicts that the resolver gives for each alone, and the driver that unifies."""
 
+import io
 import json
 import re
 import subprocess
+import tarfile
 from shutil import which
 
 import pytest
@@ -145,6 +147,59 @@ def test_nodes_that_are_alike_are_judged_once(tmp_path, monkeypatch):
     found = fleet.survey([str(path)], (), load())
     assert (len(found.nodes), len(asked), len(found.groups)) == (500, 2, 2)
     assert found.groups[0].facts["gpus"] == "8 x t4"
+
+
+def test_a_plan_that_needs_a_driver_proves_nothing_where_nobody_knows_the_driver(folder):
+    bare = {key: value for key, value in machine(H100, "").items() if key != "driver"}
+    found = fleet.survey([folder(a=bare, b=machine(H100, "550.144.03"))], ("torch==2.9.1",), load())
+    assert [node.verdict for node in found.nodes] == ["unknown", "fits"]
+    assert "driver is unknown" in found.nodes[0].why
+    assert [item.nodes for item in found.plans] == [("b",)]
+
+
+@pytest.fixture
+def image(tmp_path):
+    """An archive of ``docker save`` with torch 2.9.1 for CUDA 12.8 in a virtual environment."""
+    site = "opt/venv/lib/python3.10/site-packages"
+    files = {
+        "usr/lib/os-release": 'ID=ubuntu\nVERSION_ID="22.04"\n',
+        "opt/venv/pyvenv.cfg": "home = /usr/bin\nversion = 3.10.12\n",
+        "opt/venv/bin/python3": "",
+        f"{site}/torch-2.9.1.dist-info/METADATA": "Name: torch\nVersion: 2.9.1\n",
+        f"{site}/torch/version.py": "__version__ = '2.9.1+cu128'\ncuda: str = '12.8'\nhip = None\n",
+    }
+    config = {"architecture": "amd64", "config": {"Env": ["PATH=/opt/venv/bin:/usr/bin", "VIRTUAL_ENV=/opt/venv"]}}
+    manifest = [{"Config": "config.json", "Layers": ["l/layer.tar"]}]
+    documents = {"config.json": json.dumps(config), "manifest.json": json.dumps(manifest)}
+    path = tmp_path / "image.tar"
+    path.write_bytes(archived({**documents, "l/layer.tar": archived(files)}))
+    return str(path)
+
+
+def archived(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            body = data if isinstance(data, bytes) else data.encode()
+            info.size = len(body)
+            tar.addfile(info, io.BytesIO(body))
+    return out.getvalue()
+
+
+def test_whether_an_image_runs_is_known_before_a_node_pulls_it(folder, envcheck, image):
+    bare = {key: value for key, value in machine(H100, "").items() if key != "driver"}
+    source = folder(new=machine(H100, "550.144.03"), old=machine(T4, "450.80.02"), bare=bare)
+    code, out, _ = envcheck(source, "--image", image, "--format", "json")
+    nodes = {node["name"]: node for node in json.loads(out)["nodes"]}
+    assert code == 1
+    assert {name: node["verdict"] for name, node in nodes.items()} == {
+        "new": "fits",
+        "old": "clashes",
+        "bare": "unknown",
+    }
+    assert "450.80.02" in nodes["old"]["why"]
+    assert envcheck(source, "torch", "--image", image)[0] == 2
 
 
 def test_of_two_records_of_a_node_the_last_counts(tmp_path):
