@@ -74,7 +74,9 @@ def _fence(lines: list[str]) -> str:
     return "`" * max(3, *(len(run) + 1 for line in lines for run in re.findall("`+", line)), 3)
 
 
-_MARKS: Final = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]#"} | {mark: f"&#{ord(mark)};" for mark in "<>|@"})
+_MARKS: Final = str.maketrans(
+    {mark: f"\\{mark}" for mark in "\\`*_[]#~"} | {mark: f"&#{ord(mark)};" for mark in "<>|@"}
+)
 _ADDRESS: Final = re.compile(r"(https?://[A-Za-z0-9._~:/?#%&=+,-]*[A-Za-z0-9/])")
 
 

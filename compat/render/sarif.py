@@ -5,11 +5,13 @@ Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from compat import __version__
 from compat.render.gitlab import fingerprint
+from compat.render.ink import printable
 
 if TYPE_CHECKING:
     from compat.findings import Finding, Report
@@ -29,7 +31,7 @@ def report(found: Report) -> dict[str, Any]:
         "name": "envcheck",
         "version": __version__,
         "rules": [
-            {"id": code, "shortDescription": {"text": one.title}, "help": {"text": f"envcheck explain {code}"}}
+            {"id": code, "shortDescription": {"text": _plain(one.title)}, "help": {"text": f"envcheck explain {code}"}}
             for code, one in rules.items()
         ],
     }
@@ -45,7 +47,7 @@ def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": order.index(finding.code),
         "level": _LEVELS[finding.severity],
-        "message": {"text": text},
+        "message": {"text": _plain(text)},
         "partialFingerprints": {"envcheck/1": fingerprint(finding)},
     }
     if finding.place:
@@ -54,3 +56,9 @@ def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
             place["region"] = {"startLine": finding.place.line}
         result["locations"] = [{"physicalLocation": place}]
     return result
+
+
+def _plain(text: str) -> str:
+    """A text in which no reader finds a placeholder (section 3.11.5) or a link (3.11.6) that a value wrote."""
+    doubled = re.sub(r"\{(\d+)\}", r"{{\1}}", printable(text))
+    return re.sub(r"[\[\]]", r"\\\g<0>", doubled) if "](" in doubled else doubled
