@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.plans as plans
 from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
-from compat.facts import Fact, Gpu, Host
+from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
 from compat.fixes.subject import is_dotted
+from compat.joints import driver
+from compat.joints import python as wheel
+from compat.joints.verdict import FITS, Clash
 from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
-from compat.rules.remedies import published_for
 from compat.rules.stack import canonical, plain
 from compat.targets import kernels_for
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
+    from compat.matrix.rows import Build
 
 _OWN: Final = re.compile(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
@@ -59,12 +62,7 @@ def _replaced(name: str, subject: Subject) -> tuple[Change, ...]:
 
 def _jetson(name: str, subject: Subject) -> Fix | None:
     """NVIDIA's build for the JetPack that is there, and the Python that it is made for."""
-    integrated = subject.matrix.families.integrated
-    board = (Gpu(vendor="nvidia", target=min(integrated)),)
-    machine = Host({**subject.host.readings, "gpus": Fact(board, "its L4T")})
-    rows = [
-        row for row in published_for(machine, subject.matrix, name) if {*row.kernels} and {*row.kernels} <= integrated
-    ]
+    rows = _for_board(name, subject)
     if not rows:
         return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
     same = [row for row in rows if row.version == plain(subject.packages.get(name, ""))]
@@ -76,6 +74,18 @@ def _jetson(name: str, subject: Subject) -> Fix | None:
     changes = (Python(best.python[-1]), install) if other else (install,)
     made = f", made for Python {best.python[-1]}" if other else ""
     return Fix(f"Install NVIDIA's {name} {best.version} for this JetPack{made}.", changes=changes)
+
+
+def _for_board(name: str, subject: Subject) -> list[Build]:
+    """NVIDIA's builds for Jetson boards whose CUDA the system brings, oldest first; for its Python where there are."""
+    matrix, host = subject.matrix, subject.host
+    rows = [
+        row
+        for row in matrix.builds(name)
+        if row.index and row.kernels and matrix.families.integrated.issuperset(row.kernels)
+        if not isinstance(driver.board(matrix, row.runtime.removeprefix("cuda"), host.l4t or ""), Clash)
+    ]
+    return [row for row in rows if is_version(host.python) and wheel.verdict(row, host.python or "") == FITS] or rows
 
 
 def _elsewhere(name: str, subject: Subject) -> Fix | None:

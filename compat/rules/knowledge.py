@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat import versions
+from compat.joints import toolkit
+from compat.joints.verdict import Clash, Fits
 from compat.matrix.drivers import driver_cuda
 from compat.targets import sm
 
@@ -48,15 +50,10 @@ def recent(matrix: Matrix, target: str) -> bool:
 
 def knows(matrix: Matrix, cuda: str, target: str) -> str:
     """How a CUDA release stands to a device: ``known``, ``too new`` (the device is), ``too old``; empty if unknown."""
-    device = sm(target)
-    row = matrix.capability(device.capability) if device else None
-    if row is None or not is_version(cuda) or "." not in cuda:
-        return ""
-    if row.first_cuda and versions.release(cuda) < versions.release(versions.minor(row.first_cuda)):
-        return "too new"
-    if row.last_cuda and versions.release(versions.minor(cuda)) > versions.release(versions.minor(row.last_cuda)):
-        return "too old"
-    return "known"
+    found = toolkit.verdict(matrix, cuda, target)
+    if isinstance(found, Clash):
+        return "too new" if found.wants.startswith(">") else "too old"
+    return "known" if isinstance(found, Fits) else ""
 
 
 def cite(matrix: Matrix, *found: rows.Row | None) -> tuple[str, ...]:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import compat.joints.driver as joint
 from compat.findings import Fix
-from compat.joints.verdict import Clash
-from compat.matrix.drivers import board_cudas
-from compat.rules.knowledge import is_version
-from compat.rules.stack import on_platform
 from compat.targets import sm
-from compat.versions import minor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.matrix.rows import Build, Command
+    from compat.matrix.rows import Command
 
 # Distribution -> those that are built from it and take its commands (``ID`` and ``ID_LIKE`` of os-release(5)).
 _KIN: Final = {
@@ -45,11 +39,6 @@ FAMILIES: Final = {
     "arch": "Arch",
     "alpine3.20": "Alpine",
 }
-
-
-def distribution(host: Host) -> str:
-    """``ubuntu``, ``debian``, ``rhel``, ... without its release; empty if unknown."""
-    return _parted(host.os or "")[0]
 
 
 def _parted(system: str) -> tuple[str, str]:
@@ -152,47 +141,6 @@ def last_branch(host: Host, matrix: Matrix) -> str:
 def branch(host: Host) -> str:
     """Number of the driver's branch, ``550``; empty if unknown."""
     return (host.driver or host.driver_library or "").partition(".")[0]
-
-
-def published_for(host: Host, matrix: Matrix, name: str) -> list[Build]:
-    """Builds of a package on other indexes than the default one that suit the machine, oldest first.
-
-    A Jetson gets builds for the CUDA that its system brings, any other machine none that are for Jetsons alone. Those
-    for its system, its Python and its driver are taken, each as far as there are any.
-    """
-    integrated = matrix.families.integrated
-    board = any(gpu.target in integrated for gpu in host.gpus or ())
-    cudas = board_cudas(matrix, host.l4t or "")
-    found = [
-        build
-        for build in matrix.builds(name)
-        if build.index
-        and (bool(build.kernels) and integrated.issuperset(build.kernels)) == board
-        and (not board or not cudas or build.runtime.removeprefix("cuda") in cudas)
-    ]
-    for suits in (_for_system, _for_python, _for_driver):
-        found = [build for build in found if suits(build, host, matrix)] or found
-    return found
-
-
-def _for_system(build: Build, host: Host, matrix: Matrix) -> bool:  # noqa: ARG001 - the shape of its siblings
-    return on_platform(build, host)
-
-
-def _for_python(build: Build, host: Host, matrix: Matrix) -> bool:  # noqa: ARG001
-    """Whether a build has a wheel for this interpreter, as far as both are known."""
-    python = host.python or ""
-    return not build.python or not is_version(python) or minor(python) in build.python
-
-
-def _for_driver(build: Build, host: Host, matrix: Matrix) -> bool:
-    """Whether the driver that is loaded runs the build's CUDA: a remedy must not call for the next one."""
-    cuda = build.runtime.removeprefix("cuda")
-    return (
-        cuda == build.runtime
-        or not (is_version(host.driver) and is_version(cuda))
-        or not isinstance(joint.verdict(matrix, cuda, host.driver or "", host.platform in {"windows", "wsl2"}), Clash)
-    )
 
 
 def run_with_gpu(host: Host) -> tuple[str, ...]:

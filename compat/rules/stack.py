@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.facts import Build
+from compat.joints.platform import is_at
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.reading.message_facts import cudnn_version, runtime_of
@@ -200,7 +201,7 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
         return None
     release, _, local = version.partition("+")
     fits = matrix.builds_of(name, release)
-    here = [row for row in fits if on_platform(row, host)] or fits
+    here = [row for row in fits if is_at(row, platform_tag(host) or "linux_x86_64")] or fits
     here = [row for row in here if row.local == local] or here
     if runtime:
         return next((row for row in here if _same_runtime(row.runtime, runtime)), None)
@@ -217,12 +218,6 @@ def platform_tag(host: Host) -> str:
 def world(host: Host) -> Environment:
     """Where a requirement of an installed package counts: the host's own platform and Python, as far as known."""
     return Environment(platform_tag(host), host.python or "")
-
-
-def on_platform(row: rows.Build, host: Host) -> bool:
-    """Whether a build exists for the host's platform, as far as that is known (unknown counts as Linux on x86_64)."""
-    tag = platform_tag(host) or "linux_x86_64"
-    return not row.platforms or any(item == "any" or item.startswith(tag) for item in row.platforms)
 
 
 def found_cudnn(host: Host) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from compat.findings import SURENESS, Fix
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
-from compat.rules.stack import plain
 from compat.versions import release
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ class FrameworkPairMismatch(Rule):
                 facts=tuple(cited[one.name] for one in (left, right)),
                 confidence=found.confidence,
                 sources=cite(matrix, *found.clash.rows),
-                fix=_numpy(found.clash.wants) if right.name == "numpy" and found.clash.wants else None,
             )
         open_ = next((pair.open for pair in tied if pair.open), "")
         if not tied or signals.pointing("framework-pair-mismatch"):
@@ -62,11 +60,6 @@ class FrameworkPairMismatch(Rule):
         names = list(dict.fromkeys(pair.left.name for pair in tied if matrix.package(pair.right.name)))
         several = "" if len(names) > 1 else "s"
         return Fits(f"{', '.join(names[:4])} belong{several} to the framework installed" if names else "")
-
-
-def _numpy(wants: str) -> Fix:
-    """The NumPy that a framework was compiled against."""
-    return Fix(f"Install numpy{wants}.", (f'pip install "numpy{wants}"',))
 
 
 class FrameworkBuildTagMismatch(Rule):
@@ -91,13 +84,8 @@ class FrameworkBuildTagMismatch(Rule):
         for name in ("torchvision", "torchaudio"):
             tag = packages.get(name, "").partition("+")[2]
             if own and tag and tag != own:
-                index = f"https://download.pytorch.org/whl/{own}"
-                command = f"pip install --force-reinstall --no-deps {name}=={plain(packages[name])} --index-url {index}"
-                return Found(
-                    detail=f"torch is +{own}, {name} is +{tag}.",
-                    facts=("packages.torch", f"packages.{name}"),
-                    fix=Fix(f"Reinstall {name} from the index of torch.", (command,)),
-                )
+                detail = f"torch is +{own}, {name} is +{tag}."
+                return Found(detail=detail, facts=("packages.torch", f"packages.{name}"))
         return None
 
 

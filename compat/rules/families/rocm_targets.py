@@ -84,7 +84,6 @@ class RocmGfxUnsupported(Rule):
                     return Found(
                         detail=detail,
                         facts=("gpus", item.fact),
-                        fix=self._fix(gpu, matrix),
                         sources=cite(matrix, item.row),
                         severity="warning" if mild else None,
                     )
@@ -98,14 +97,6 @@ class RocmGfxUnsupported(Rule):
         plain = tuple(kernel for kernel in kernels if kernel.startswith("gfx"))
         return kernels_for(as_if, plain, matrix.families) == "native"
 
-    @staticmethod
-    def _fix(gpu: Gpu, matrix: Matrix) -> Fix | None:
-        """The override that lets a card run a near sibling's code, where the matrix knows one that works."""
-        row = matrix.gfx(gpu.target)
-        if row and row.override:
-            return Fix(f"As a stopgap, run it as {row.borrows}.", (f"export HSA_OVERRIDE_GFX_VERSION={row.override}",))
-        return None
-
     def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
         """A message names a missing code object: which card it is, and whether ROCm serves that one officially."""
         heard = signals.get(*_CODE)
@@ -114,11 +105,9 @@ class RocmGfxUnsupported(Rule):
         target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
         row = matrix.gfx(target)
         official = " It is officially supported by ROCm." if row and row.first_rocm and not row.last_rocm else ""
-        gpu = next((card for card in cards if card.target == target), cards[0])
         return Found(
             detail=f"{heard.signal.meaning} The GPU is {target}.{official}",
             facts=("gpus",),
-            fix=self._fix(gpu, matrix),
             sources=cite(matrix, row),
         )
 
@@ -134,7 +123,6 @@ class RocmGfxUnsupported(Rule):
                 return Found(
                     detail=detail,
                     facts=("gpus",),
-                    fix=self._fix(gpu, matrix),
                     sources=cite(matrix, row),
                     confidence="likely",
                     severity="warning",

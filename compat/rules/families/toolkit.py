@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.toolkit as joint
 import compat.reading.commands as told
 from compat import versions
 from compat.findings import Fix
+from compat.joints.verdict import Clash
 from compat.rules.families.arch_floors import dropped
-from compat.rules.knowledge import cite, is_version, knows
+from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import named
 from compat.targets import sm
@@ -123,19 +125,13 @@ class ToolkitTooOldForArch(Rule):
         named = [signals.value("arch"), *re.split(r"[\s;,]+", (env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
         asked = {str(device).replace("compute", "sm") for text in named if (device := sm(text))}
         for target in (*asked, *(gpu.target for gpu in gpus if gpu.target)):
-            stand = knows(matrix, cuda_toolkit, target)
-            if stand in {"too new", "too old"}:
-                device = sm(target)
-                row = matrix.capability(device.capability) if device else None
-                verb = (
-                    f"first compiled by CUDA {row.first_cuda}"
-                    if row and stand == "too new"
-                    else f"last compiled by CUDA {row.last_cuda if row else ''}"
-                )
-                detail = f"CUDA toolkit {cuda_toolkit} has no target {target}, which is {verb}."
-                facts = ("cuda_toolkit", *(("gpus",) if gpus else ()))
+            found = joint.verdict(matrix, cuda_toolkit, target)
+            if isinstance(found, Clash):
                 return Found(
-                    detail=detail, facts=facts, sources=cite(matrix, row), severity=None if at_work else "info"
+                    detail=f"{found.why}; the toolkit here is {cuda_toolkit}.",
+                    facts=("cuda_toolkit", *(("gpus",) if gpus else ())),
+                    sources=cite(matrix, *found.rows),
+                    severity=None if at_work else "info",
                 )
         return None
 
