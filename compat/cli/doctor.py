@@ -8,7 +8,7 @@ import typer
 from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
 from compat.lazy import dataclass
-from compat.render import NODE_FORMATS, REPORT_FORMATS
+from compat.render import NODE_FORMATS, REPORT_FORMATS, STAMPED
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def command(
             colored=speech.colored,
             verbose=detail.verbose,
             quiet=speech.quiet,
-            stamp=stamp(matrix, node),
+            stamp=stamp(matrix, node) if speech.format in STAMPED else None,
         )
     )
     return found.exit_code(threshold)

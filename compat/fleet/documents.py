@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat import tomls
 from compat.fleet import ansible, kubernetes, metrics, own, slurm
+from compat.fleet.records import Node
 from compat.survey import Broken
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def read(text: str, place: str) -> Iterator[Record]:
     elif start[:1] == "{" or _PREFIXED.match(start):
         yield from _lines(text, stem, place)
     elif metrics.betrayed(start):
-        yield from metrics.exposition(text, stem, place)
+        yield from _whole(metrics.exposition(text, stem, place), place)
     else:
         yield from _toml(text, stem, place)
 
@@ -91,7 +92,16 @@ def _document(document: Any, name: str, place: str) -> Iterator[Record]:
     reader: Reader = own.report
     if "schema" not in document:
         reader = next((one for key, one in _READERS.items() if key in document), own.report)
+    yield from _whole(reader(document, name, place), place)
+
+
+def _whole(records: Iterator[Record], place: str) -> Iterator[Record]:
+    """The records, until their reader meets what it cannot read: then one that is broken."""
     try:
-        yield from reader(document, name, place)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        for record in records:
+            if isinstance(record, Node) and not (isinstance(record.facts, dict) and isinstance(record.name, str)):
+                yield Broken(record.place, "a name that is no text, or facts that are no object")
+            else:
+                yield record
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         yield Broken(place, f"not what it looks like: {type(error).__name__} {error}"[:200])

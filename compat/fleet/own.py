@@ -24,7 +24,8 @@ def report(document: Mapping[str, Any], name: str, place: str) -> Iterator[Recor
         return
     if schema != "envcheck.doctor/1":
         raise ValueError(f"schema {schema!r:.60}, expected envcheck.doctor/1 or envcheck.host/1")
-    found = tuple(Seen(item["code"], item["severity"], item["detail"]) for item in document["findings"])
+    told = (tuple(str(item[key]) for key in ("code", "severity", "detail")) for item in document["findings"])
+    found = tuple(Seen(*one) for one in told)
     checked = document["summary"]["ok"] is not None
     name = str(document.get("node", name))
     yield Node(name=name, place=place, facts=document["facts"], findings=found, checked=checked)

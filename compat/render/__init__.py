@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 REPORT_FORMATS: Final = ("text", "json", "markdown", "sarif", "junit", "html", "github", "gitlab")
 # Formats of a report about a machine, for the engines of a cluster.
 NODE_FORMATS: Final = ("jsonl", "line", "prometheus", "nfd")
+# Formats that say who answers, from which matrix, and when.
+STAMPED: Final = ("json", "jsonl", "prometheus")
 
 
 def report(

@@ -15,13 +15,18 @@ from compat import cli, resolve
 from compat.app import fleet
 from compat.app.hosts import from_file
 from compat.app.knowledge import load
-from compat.render.fleet import folded
+from compat.findings import Stamp
+from compat.render.fleet import folded, told
+from compat.render.ink import Ink
 from compat.schemas import schemas
 from compat.survey import dump
 
 H100 = [{"name": "NVIDIA H100 80GB HBM3", "vendor": "nvidia", "target": "sm_90"}]
 T4 = [{"name": "Tesla T4", "vendor": "nvidia", "target": "sm_75"}]
 B200 = [{"name": "NVIDIA B200", "vendor": "nvidia", "target": "sm_100"}]
+
+
+STAMP = Stamp(version="1", matrix="", seconds=0)
 
 
 def machine(gpus, driver, **more):
@@ -297,3 +302,43 @@ def unfolded(text):
 @given(some.lists(some.from_regex(r"[a-z]{1,2}-?(?:0?[0-9]{1,3})?[a-z]?", fullmatch=True), unique=True, max_size=30))
 def test_folded_names_are_the_same_names(names):
     assert sorted(unfolded(folded(names))) == sorted(names)
+
+
+SHAPES = [
+    {"schema": "envcheck.doctor/1", "summary": {"ok": True}, "findings": [{"code": "a", "severity": "error", "detail": "b"}], "facts": {"driver": "550.1"}},
+    {"items": [{"metadata": {"name": "n", "labels": {"nvidia.com/gpu.product": "Tesla-T4"}}, "status": {"capacity": {"nvidia.com/gpu": "2"}, "nodeInfo": {"osImage": "Ubuntu 22.04"}}}]},
+    {"nodes": [{"name": "n", "gres": "gpu:t4:2", "operating_system": "Linux 6.1.0", "architecture": "x86_64"}]},
+    {"data": {"result": [{"metric": {"__name__": "envcheck_gpus", "name": "Tesla T4", "node": "n"}, "value": [1, "2"]}]}},
+    {"ansible_facts": {"ansible_distribution": "Ubuntu", "ansible_local": {"envcheck": {"driver": "550.1"}}}},
+    {"plays": [{"tasks": [{"hosts": {"n": {"stdout": '{"driver": "550.1"}'}}}]}]},
+]  # fmt: skip
+JSON = some.recursive(
+    some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False) | some.text(max_size=8),
+    lambda inner: some.lists(inner, max_size=3) | some.dictionaries(some.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def places(document, path=()):
+    """Every place in a document."""
+    yield path
+    parts = (
+        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    )
+    for key, value in parts:
+        yield from places(value, (*path, key))
+
+
+@given(some.sampled_from(SHAPES), some.data())
+def test_a_damaged_record_is_named_whatever_the_damage(tmp_path_factory, document, data):
+    damaged = json.loads(json.dumps(document))
+    path = data.draw(some.sampled_from([one for one in places(damaged) if one]))
+    target = damaged
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = data.draw(JSON)
+    source = tmp_path_factory.mktemp("fleet") / "all.json"
+    source.write_text(json.dumps([damaged, {"driver": "550.144.03"}]))
+    found = fleet.survey([str(source)], (), load())
+    assert dump(found)["nodes"]
+    told(found, (), "text", stamp=STAMP, pen=Ink())
