@@ -55,10 +55,11 @@ def main(argv: list[str] | None = None) -> int:
         text = path.read_text("utf-8")
         document, comments = store.parse_toml(text, path.name), canonical.layout(text).comments
         for package in sorted(left & set(document.get("builds", {}))):
-            rows, moved = lay(document["builds"][package], package, options)
             table = f"builds.{package}"
+            before = [canonical.cells(table, row) for row in document["builds"][package]]
+            rows, moved = lay(before, package, options)
             comments = {_moved(anchor, table, moved): lines for anchor, lines in comments.items()}
-            told = sum(row not in document["builds"][package] for row in rows)
+            told = sum(row not in before for row in rows)
             print(f"{package}: {told} of {len(rows)} rows say more than before")
             document["builds"][package] = rows
             left.discard(package)

@@ -189,12 +189,12 @@ def is_grouped(name: str, content: Iterable[Any]) -> bool:
 
 def groups(name: str, content: list[store.Raw], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
     """A table in groups, each a text of several lines."""
-    cells = [_cells(name, row) for row in content]
+    stated = [cells(name, row) for row in content]
     number = 0
     heading = f"[[{'.'.join(map(_key, name.split('.', 1)))}]]"
-    while number < len(cells):
+    while number < len(stated):
         run, shared = _run(
-            cells, number, ("requires",) if name.startswith("builds.") else ("source", "how", "inferred")
+            stated, number, ("requires",) if name.startswith("builds.") else ("source", "how", "inferred")
         )
         lines = [*notes.get(("table", name), [])] if number == 0 else []
         lines += [*notes.get(("row", name, number), []), heading]
@@ -203,7 +203,7 @@ def groups(name: str, content: list[store.Raw], notes: Mapping[Anchor, list[str]
             lines.append("rows = [")
             for at in range(number, number + run):
                 lines += [f"  {line}" for line in notes.get(("row", name, at), []) if at > number]
-                lines.append(f"  {_inline({key: item for key, item in cells[at].items() if key not in shared})},")
+                lines.append(f"  {_inline({key: item for key, item in stated[at].items() if key not in shared})},")
             lines.append("]")
         yield "\n".join(lines)
         number += run
@@ -270,10 +270,10 @@ def _sources(sources: Mapping[str, str], notes: Mapping[Anchor, list[str]]) -> I
 
 def row_text(table: str, row: Mapping[str, Any]) -> str:
     """One row as an inline table, without ``origin`` and without what equals its default."""
-    return _inline(_cells(table, row))
+    return _inline(cells(table, row))
 
 
-def _cells(table: str, row: Mapping[str, Any]) -> store.Raw:
+def cells(table: str, row: Mapping[str, Any]) -> store.Raw:
     """What a row states, in order and in plain spelling."""
     shape = _shape(table)
     cells = {key: _plain(key, value, shape) for key, value in row.items() if key != "origin"}

@@ -23,7 +23,7 @@ from compat.resolve.knowledge import knowledge
 from compat.resolve.options import ANY_PYTHON
 from compat.resolve.preference import SURE, order
 from compat.resolve.read_situation import situation
-from compat.resolve.request import is_beyond, read
+from compat.resolve.request import is_beyond, read, unseen_variant
 from compat.resolve.search import Search
 from compat.resolve.situation import may_share
 from compat.versions import Environment, holds
@@ -145,10 +145,12 @@ def _akin(search: Search, found: Assignment) -> Assignment | None:
 
 
 def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
-    """Wishes about releases older than the matrix reaches: no verdict on those."""
+    """Wishes about releases older than the matrix reaches, or variants that may be there: no verdict on those."""
     told = []
     for wish in wishes:
-        if not wish.shared and is_beyond(wish, known):
+        if not wish.shared and (unseen := unseen_variant(wish, known)):
+            told.append(unseen)
+        elif not wish.shared and is_beyond(wish, known):
             oldest = (known.packages.versions(wish.package) or ("no release",))[-1]
             told.append(f"{wish.text}: the matrix knows {wish.package} from {oldest} on, so nothing is said about it")
     return told

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.names import normalise
-from compat.versions import is_void, meets, read_requirement, same_release
+from compat.versions import is_void, meets, read_requirement, release, same_release
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,6 +54,9 @@ class Wish:
             return False
         return meets(self.spec, option.full) or (option.build.published != "" and meets(self.spec, option.version))
 
+
+# Releases that a refusal shows.
+_SHOWN = 12
 
 # Characters of one requirement that are read; real ones stay far below it.
 _LONGEST = 500
@@ -141,10 +144,10 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
     """Refuse a version that does not exist; a version older than the matrix reaches is left to the answer *unknown*.
 
     The releases shown are those that the person most likely meant: other builds of the same release if the local tag is
-    wrong, else the newest.
+    wrong, those next to where a pinned one would stand, else the newest.
     """
     options = known.packages.options(wish.package)
-    if known.named(wish.package, (wish,)) or is_beyond(wish, known):
+    if known.named(wish.package, (wish,)) or is_beyond(wish, known) or unseen_variant(wish, known):
         return
     if is_void((wish.spec,)):
         raise InputError(
@@ -152,14 +155,47 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
         )
     pinned = wish.spec[2:] if wish.spec.startswith("==") else ""
     releases = sorted({option.full for option in options if pinned and same_release(pinned, option.version)})
-    shown = releases or list(dict.fromkeys(option.version for option in options))[:12]
-    more = "" if releases else " and older" if len(known.packages.versions(wish.package)) > len(shown) else ""
+    shown = releases or (_nearest(pinned, known.packages.versions(wish.package)) if pinned else [])
+    shown = shown or list(dict.fromkeys(option.version for option in options))[:_SHOWN]
+    more = "" if releases or pinned else " and older" if len(known.packages.versions(wish.package)) > _SHOWN else ""
     raise InputError(
         f"no {wish.package} {wish.spec} exists, as far as the matrix knows",
         where=f"argument {wish.text!r}",
         expected=f"{', '.join(shown)}{more}",
         hint=f"`envcheck matrix show {wish.package}` lists them",
     )
+
+
+def _nearest(pinned: str, versions: Sequence[str]) -> list[str]:
+    """The releases next to where one would stand, and the newest of all.
+
+    Args:
+        pinned: a release that does not exist.
+        versions: those that do, newest first.
+    """
+    place = sum(meets(f">{pinned.partition('+')[0]}", version) for version in versions)
+    near = versions[max(place - _SHOWN // 4, 0) : place + _SHOWN // 4]
+    return list(dict.fromkeys([*near, *versions[:1]]))
+
+
+def unseen_variant(wish: Wish, known: Knowledge) -> str:
+    """Why nothing is said about a variant that is pinned by its local tag, ``torch==2.9.1+cu129``; empty otherwise.
+
+    That no row names it is no proof where its index has the variant for an earlier and for a later release, and nobody
+    saw all of them in a document.
+    """
+    pinned, _, local = wish.spec.removeprefix("==").partition("+")
+    if not local or not wish.spec.startswith("=="):
+        return ""
+    options = known.packages.options(wish.package)
+    alike = [one.build for one in options if one.build.local == local and one.build.index]
+    found = sorted(release(build.version) for build in alike)
+    exists = any(same_release(pinned, one.version) for one in options)
+    between = found and found[0] < release(pinned) < found[-1] and release(pinned) not in found
+    if not exists or not between or all(build.how != "inferred" for build in alike):
+        return ""
+    why = f"no row names {local} of {wish.package} {pinned}, but its index has it for releases before and after"
+    return f"{wish.text}: {why}, and not all of these were seen"
 
 
 def is_beyond(wish: Wish, known: Knowledge) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from worlds import Question, Rows, build, common_tables, package
 
@@ -115,6 +117,38 @@ def test_a_release_older_than_the_matrix_is_unknown() -> None:
     answer = resolve(["torch==1.4.0"], Host(), matrix())
     assert answer.status == "unknown"
     assert "from 1.13.1 on" in answer.conditions[0]
+
+
+@pytest.mark.parametrize("how", ["documented", "inferred"])
+@pytest.mark.parametrize("held", list(product([True, False], repeat=3)))
+def test_a_variant_is_called_nonexistent_only_where_every_row_of_it_was_seen(held: tuple[bool, ...], how: str) -> None:
+    """``held``: whether the index has the variant for the release before, the one pinned, and the one after."""
+    releases = ("1.0.0", "2.0.0", "3.0.0")
+    plain = build(" ".join(releases), "cpu", local="cpu", index="other")
+    cu = [
+        build(name, "cuda11.8", local="cu118", index="other", how=how)
+        for name, has in zip(releases, held, strict=True)
+        if has
+    ]
+    indexes = [{"name": "other", "url": "https://wheels.example.org/", "source": "made-up", "how": "documented"}]
+    own = {"indexes": indexes, "packages": [package("torch")], "builds.torch": [plain, *cu]}
+    world = Matrix(Rows({**tables(), **own}))
+    before, pinned, after = held
+    may_be = before and after and not pinned and how == "inferred"
+    if pinned or may_be:
+        answer = resolve(["torch==2.0.0+cu118"], Host(), world)
+        assert (answer.status == "unknown") == may_be
+        assert not may_be or "releases before and after" in answer.conditions[0]
+    else:
+        with pytest.raises(InputError, match="no torch"):
+            resolve(["torch==2.0.0+cu118"], Host(), world)
+
+
+def test_a_refused_release_is_told_with_those_next_to_where_it_would_stand() -> None:
+    world = Matrix(Rows({**tables(), "builds.torch": [build(f"1.{n}.0", "cpu") for n in range(30)]}))
+    with pytest.raises(InputError) as caught:
+        resolve(["torch==1.7.5"], Host(), world)
+    assert caught.value.expected == "1.10.0, 1.9.0, 1.8.0, 1.7.0, 1.6.0, 1.5.0, 1.29.0"
 
 
 def test_a_withdrawn_release_only_if_named() -> None:
