@@ -27,6 +27,8 @@ def no_gpu(subject: Subject) -> Fix | None:
     if podman and signals.get("cdi-name-as-path"):
         text = "Upgrade podman to 4.1 or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
+    if signals.get("cli-nvml-library") and not subject.host.driver:
+        return _no_driver(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
     typed = next((line for line in subject.case.commands if _RUN.search(line) and "--gpus" not in line), "")
@@ -37,6 +39,21 @@ def no_gpu(subject: Subject) -> Fix | None:
         mended = _RUN.sub(lambda found: f"{found['engine']}{found['middle']} {option}", typed, count=1)
         return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
     return None
+
+
+def _no_driver(subject: Subject) -> Fix:
+    """The toolkit works and finds no driver library where the engine runs."""
+    windows = subject.host.platform in {"windows", "wsl2"} or subject.host.engine_flavour == "desktop"
+    if windows:
+        steps = (Command("wsl --update"), Command("wsl --shutdown"))
+        return Fix(
+            "Install the NVIDIA driver of Windows, which WSL and Docker Desktop take theirs from.", changes=steps
+        )
+    text = (
+        "Install the NVIDIA driver on the host, where nvidia-smi has to answer first; with Docker Desktop, on Windows."
+    )
+    install, _ = typed_here(Fix("", ("@driver",)), _outside(subject.host), subject.matrix)
+    return Fix(text, changes=tuple(Command(line) for line in install))
 
 
 def _toolkit(subject: Subject) -> Fix | None:

@@ -13,6 +13,7 @@ from compat.fixes.subject import series
 from compat.reading.message_facts import cudnn_version
 from compat.rules.knowledge import is_version
 from compat.rules.stack import canonical, plain
+from compat.targets import kernels_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build, Soname
 
+# Windows' loader on a library of a package whose own dependencies it does not find.
+_OWN_DLL: Final = re.compile(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = re.compile(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -28,6 +31,8 @@ _AMD: Final = re.compile(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 def missing(subject: Subject) -> Fix | None:
     """A library that the loader does not find: a build for what is there, its own package, or its place on the path."""
     names = _missing(subject)
+    if _on_windows(subject) and (fix := _windows(subject)) is not None:
+        return fix
     if not names:
         named = subject.framework_name() in {"tensorflow", "jax"}
         return _for_system(subject) or (gpu_build(subject) if named else None)
@@ -39,6 +44,26 @@ def missing(subject: Subject) -> Fix | None:
     if rows := _rows(name, subject):
         return _packaged(name, rows[-1], subject)
     return _unpackaged(name, subject)
+
+
+def _on_windows(subject: Subject) -> bool:
+    """Whether the machine runs Windows, by its facts or by the library that it misses."""
+    return subject.host.platform == "windows" or any(name.endswith(".dll") for name in _missing(subject))
+
+
+def _windows(subject: Subject) -> Fix | None:
+    """A DLL that Windows does not find: it looks into the folders of PATH, and into no other package's."""
+    if subject.program == "bitsandbytes":
+        change = Install(packages=(Package(name="bitsandbytes", settles=_missing(subject)),), again=True)
+        return Fix("Install the newest bitsandbytes: the older ones have no library for Windows.", changes=(change,))
+    if own := _OWN_DLL.search(subject.text[:50_000]):
+        text = f"Install Microsoft's Visual C++ runtime, which {own[1]}'s libraries need; else take another release."
+        return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
+    if taken := _taker(subject):
+        return _for_system(subject) or _wanted(*taken, subject)
+    if subject.program != "onnxruntime":
+        return None
+    return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
 
 
 def _own(name: str, subject: Subject) -> Fix | None:
@@ -71,7 +96,7 @@ def _rows(name: str, subject: Subject) -> list[Soname]:
 def _cuda(subject: Subject) -> str:
     """CUDA of the framework, else of the toolkit; empty if unknown."""
     item = subject.framework()
-    return (item.cuda if item else "") or subject.host.cuda_toolkit or ""
+    return subject.case.signals.value("ort_cuda") or (item.cuda if item else "") or subject.host.cuda_toolkit or ""
 
 
 def _torn(name: str, subject: Subject) -> Fix | None:
@@ -163,9 +188,7 @@ def _for_system(subject: Subject) -> Fix | None:
     if taken is None:
         return None
     name, row = taken
-    parts = (re.fullmatch(r"([a-z]+)([\d.]+)", part) for part in row.system)
-    wants = {found[1]: found[2] for found in parts if found}
-    wanted = {"cuda": row.runtime.removeprefix("cuda"), "cudnn": row.cudnn, **wants}
+    wanted = _asked(row)
     have = {"cuda": subject.host.cuda_toolkit or "", "cudnn": subject.host.cudnn or ""}
     if not any(_is_other(have[one], wanted.get(one, ""), one) for one in have):
         return None
@@ -179,8 +202,20 @@ def _for_system(subject: Subject) -> Fix | None:
         )
         text += f" and cuDNN {series(have['cudnn'])}." if have["cudnn"] else "."
         return Fix(text, changes=(Install(packages=(item,), index=index),))
+    return _wanted(name, row, subject)
+
+
+def _asked(row: Build) -> dict[str, str]:
+    """The CUDA and cuDNN that a build takes from the system."""
+    parts = (re.fullmatch(r"([a-z]+)([\d.]+)", part) for part in row.system)
+    return {"cuda": row.runtime.removeprefix("cuda"), "cudnn": row.cudnn, **{one[1]: one[2] for one in parts if one}}
+
+
+def _wanted(name: str, row: Build, subject: Subject) -> Fix:
+    """What a build takes from the system, to be installed, and where the loader looks for it."""
+    wanted = _asked(row)
     told = f"CUDA {wanted['cuda']}" + (f" and cuDNN {series(wanted['cudnn'])}" if wanted.get("cudnn") else "")
-    first = "put it first on PATH" if subject.host.platform == "windows" else "put its lib64 on the loader's path"
+    first = "put it first on PATH" if _on_windows(subject) else "put its lib64 on the loader's path"
     return Fix(
         f"Install {told}, which {name} {row.version} was built for, and {first}.", changes=(Toolkit(wanted["cuda"]),)
     )
@@ -213,6 +248,8 @@ def _release_for(name: str, row: Build, have: Mapping[str, str], subject: Subjec
         if other.yanked or not other.runtime.startswith("cuda") or not is_version(other.version):
             continue
         later = versions.release(other.version) > versions.release(row.version)
+        if any(kernels_for(gpu.target, other.kernels, subject.matrix.families) == "none" for gpu in subject.gpus):
+            continue
         suits = not _is_other(have["cuda"], other.runtime.removeprefix("cuda"), "cuda")
         suits = suits and not _is_other(have["cudnn"], other.cudnn, "cudnn") and bool(other.cudnn or not have["cudnn"])
         python = not is_version(machine) or not other.python or versions.minor(machine) in other.python

@@ -21,12 +21,15 @@ from compat.rules.stack import canonical, plain
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
 
+# pip's own words: the releases that an index has for this Python and platform.
+_LISTED: Final = re.compile(r"\(from versions: (\d[^)\n]{1,4000})\)")
+_PLACES: Final = ("linux_x86_64", "win_amd64")
 _OWN: Final = re.compile(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
@@ -231,12 +234,36 @@ def python(subject: Subject) -> Fix | None:
     name = subject.framework_name() or _wished_name(subject)
     have = plain(subject.packages.get(name, "")) or _wished(name, subject)
     rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
-    minors = sorted({one for row in rows for one in row.python if not one.endswith("t")}, key=versions.release)
+    if subject.host.platform == "darwin" and rows:
+        return _last_listed(subject)
+    minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
     for minor in reversed(minors):
         if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return None
+
+
+def _last_listed(subject: Subject) -> Fix | None:
+    """The last release that pip lists for a Mac."""
+    name, listed = _wished_name(subject), _LISTED.search(subject.text[:50_000])
+    if not name or not listed:
+        return None
+    last = listed[1].rpartition(",")[2].strip()
+    text = (
+        f"{name} {_wished(name, subject)} is not made for this Mac's processor or Python: {last} is the last that is."
+    )
+    return Fix(text.replace("  ", " "), changes=(Install(packages=(Package(name=name, version=last),)),))
+
+
+def _pythons(rows: Sequence[Build], platform: str) -> set[str]:
+    """Minor versions that a release has builds for; on an unknown platform those that Linux and Windows both have."""
+    known = [(row.platforms, {one for one in row.python if not one.endswith("t")}) for row in rows]
+    every = {one for _, pythons in known for one in pythons}
+    if platform:
+        return every
+    both = [{one for places, pythons in known if place in places for one in pythons} for place in _PLACES]
+    return set.intersection(*both) or every
 
 
 def _wished(name: str, subject: Subject) -> str:
@@ -258,7 +285,7 @@ def metal(subject: Subject) -> Fix | None:
         return None
     if "mps-macos" in subject.case.signals:
         return Fix("Update macOS to the newest release, or install an older torch.")
-    return Fix("Take the last release that was published for this macOS and processor.")
+    return _last_listed(subject) or Fix("Take the last release that was published for this macOS and processor.")
 
 
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {

@@ -18,7 +18,7 @@ from compat.facts import Fact, Gpu, Host
 from compat.names import normalise
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
-from compat.rules.stack import installed, named, plain
+from compat.rules.stack import FRAMEWORKS, installed, named, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -166,7 +166,8 @@ def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Ch
     Packages that stay as they are are left out, but for a ``whole`` plan, which is for another environment.
     """
     have = subject.packages
-    new = [build for build in plan.builds if whole or not _stays(build, have, subject)]
+    moves = any(build.name in FRAMEWORKS and not _stays(build, have, subject) for build in plan.builds)
+    new = [build for build in plan.builds if whole or not _stays(build, have, subject, moves=moves)]
 
     def again(one: Install) -> bool:
         return any(plain(have.get(package.name, "")) == plain(package.version) for package in one.packages)
@@ -174,8 +175,11 @@ def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Ch
     return tuple(replace(one, again=again(one)) for one in installs(new))
 
 
-def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
-    """Whether a package is installed as the plan has it, by release and, as far as that is known, by runtime."""
+def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves: bool = False) -> bool:
+    """Whether a package is installed as the plan has it, by release and, as far as that is known, by runtime.
+
+    One whose runtime nobody states goes where the framework ``moves``.
+    """
     there = have.get(build.name, "")
     if not there or plain(there) != plain(build.version):
         return False
@@ -184,7 +188,7 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject) -> bool:
         return False
     read = named(installed(subject.host, subject.matrix), build.name)
     runtimes = (runtime_of(there.partition("+")[2]), read.runtime if read else "", stated.runtime if stated else "")
-    runtime = next(filter(None, runtimes), build.runtime)
+    runtime = next(filter(None, runtimes), "" if moves else build.runtime)
     return not build.runtime or runtime == build.runtime
 
 

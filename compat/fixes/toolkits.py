@@ -75,6 +75,22 @@ def matching(subject: Subject) -> Fix | None:
     return _take(minor, f"Install CUDA toolkit {minor}, that of {item.name}", subject)
 
 
+def missing(subject: Subject) -> Fix | None:
+    """No nvcc is there: the toolkit of the framework's CUDA; none where the framework is built for ROCm."""
+    item = subject.framework()
+    runtimes = [item.runtime if item else "", *(build.runtime for build in (subject.host.builds or {}).values())]
+    if rocm := next((one for one in runtimes if one.startswith("rocm")), ""):
+        text = (
+            f"The framework is built for ROCm {rocm[4:]}, whose compiler is hipcc: install this package's ROCm build."
+        )
+        return Fix(text, changes=(Variable("ROCM_HOME", "/opt/rocm"),))
+    if (fix := matching(subject)) is not None or subject.host.container:
+        return fix
+    windows = subject.host.platform == "windows"
+    path = "let CUDA_PATH name it" if windows else "put it first on PATH"
+    return Fix(f"Install the CUDA toolkit of torch's CUDA release, and {path}: its nvcc compiles the package.")
+
+
 def compiler(subject: Subject) -> Fix | None:
     """The newest gcc that the toolkit accepts."""
     most = subject.case.signals.value("gcc_max") or _accepted(subject)
@@ -109,6 +125,7 @@ def no_driver(subject: Subject) -> Fix | None:
 
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "toolkit-too-old-for-arch": newer,
+    "toolkit-missing": missing,
     "toolkit-mismatch-extension": matching,
     "host-compiler-unsupported": compiler,
     "no-driver": no_driver,

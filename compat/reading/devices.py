@@ -24,7 +24,7 @@ _TAIL = re.compile(
 _HEAD = re.compile(r"^\d+ ?Mi?B \| ")
 _ARCH = re.compile(r"\s*\((?:arch=|[sS][mM][_ ]?|compute capability:? ?)(\d+)\.?(\d+)[^)]*\)")
 _GFX = re.compile(r"\b(gfx[0-9a-f]{3,5})\b")
-_GFX_ASIDE = re.compile(r"\s*\(gfx[^)]*\)?\s*$")
+_GFX_ASIDE = re.compile(r"\s*\((?:amdgcn-amd-amdhsa--)?gfx[^)]*\)?\s*$")
 _BYTES = re.compile(r"^b'([^']*)'?")  # Python's bytes; their last quote may be trimmed already
 _LETTER = re.compile(r"[A-Za-z]{2}|\d{3}")
 _NOT_A_NAME = re.compile(

@@ -45,11 +45,16 @@ _MARKS: Final = tuple(
     for fact, pattern, value in (
         ("platform", r"microsoft-standard(?:-WSL2)?\b|/usr/lib/wsl/|(?<![\w.:])/mnt/c/", "wsl2"),
         ("platform", r"(?<![\w/])[A-Za-z]:\\{1,2}(?:[\w.() -]{1,60}\\{1,2}|[\w.-]+>)|\.cp3\d{1,2}-win", "windows"),
-        ("platform", r"(?<![\w.:])/Users/[\w.-]+/|(?<![\w.:])/opt/homebrew/|-darwin\.so\b", "darwin"),
+        (
+            "platform",
+            r"(?<![\w.:])/Users/[\w.-]+/|(?<![\w.:])/opt/homebrew/|/Python\.framework/|-darwin\.so\b",
+            "darwin",
+        ),
         ("platform", r"(?<![\w.:~])/(?:home/[\w.-]+|root|usr/(?:local/)?lib\w*|opt/conda)/|-linux-gnu\.so", "linux"),
         ("arch", r"-(x86_64|aarch64)-linux-gnu\.so", "{}"),
         ("arch", r"-win_(amd64)\b", "x86_64"),
         ("python", r"[/\\]lib[/\\]python(3\.\d{1,2})[/\\]", "{}"),
+        ("python", r"/Python\.framework/Versions/(3\.\d{1,2})/", "{}"),
         ("python", r"(?:\.cpython-|[/\\]Python|\.cp)3(\d{1,2})(?=[-/\\])", "3.{}"),
         (
             "python_environment",

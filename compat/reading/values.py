@@ -212,9 +212,10 @@ def uname_claims(value: str) -> Iterator[Claim]:
 
 
 def libc(pair: Pair) -> Iterator[Claim]:
-    """``glibc-2.35`` or paddle's ``glibc 2.27``."""
+    """``glibc-2.35`` or paddle's ``glibc 2.27``; 2.9 is what Pythons before 3.8 say of any (CPython's bpo-26544)."""
     if found := _GLIBC.search(pair.value):
-        yield Claim("glibc", found.group(1))
+        if found.group(1) != "2.9":
+            yield Claim("glibc", found.group(1))
         yield Claim("libc", "glibc")
     elif "musl" in pair.value.lower():
         yield Claim("libc", "musl")

@@ -21,6 +21,11 @@ BLACKWELL = [{"name": "NVIDIA GeForce RTX 5090", "vendor": "nvidia", "target": "
 LINUX = {"platform": "linux", "arch": "x86_64", "python": "3.11"}
 OPTIONS = ("error", "wishes", "commands")
 MISSING = "{}: cannot open shared object file: No such file or directory"
+DLL = "Could not load dynamic library '{0}'; dlerror: {0} not found"
+NO_NVCC = (
+    "UserWarning: flash_attn was requested, but nvcc was not found. OSError: CUDA_HOME environment variable is not set."
+)
+NONE = "ERROR: Could not find a version that satisfies the requirement {}"
 SYMBOL = "undefined symbol: _ZN3c104cuda9SetDeviceEi"
 
 # What is known -> code of the first finding, what its fix holds, and what it must never hold.
@@ -158,6 +163,81 @@ CASES = [
         "python-unsupported",
         "uv venv --python 3.9\nuv pip install",
         "sudo",
+    ),
+    (
+        {"platform": "windows", "packages": {"tensorflow": "2.9.1"}, "error": DLL.format("cudart64_110.dll")},
+        "library-missing",
+        "Install CUDA 11.2 and cuDNN 8, which tensorflow 2.9.1 was built for, and put it first on PATH.",
+        "nvidia-",
+    ),
+    (
+        {"packages": {"tensorflow-gpu": "2.2.0"}, "error": DLL.format("cudart64_101.dll")},
+        "library-missing",
+        "CUDA 10.1 and cuDNN 7",
+        "lib64",
+    ),
+    (
+        {
+            "platform": "windows",
+            "packages": {"torch": "2.4.0+cu121"},
+            "error": "OSError: [WinError 126] The specified module could not be found. Error loading "
+            '"D:\\\\kit\\\\venv\\\\lib\\\\site-packages\\\\torch\\\\lib\\\\shm.dll" or one of its dependencies.',
+        },
+        "library-missing",
+        "winget install Microsoft.VCRedist.2015+.x64",
+        "sudo",
+    ),
+    (
+        {
+            "packages": {"torch": "2.7.0+rocm6.3"},
+            "builds": {"torch": {"runtime": "rocm6.3"}},
+            "error": NO_NVCC,
+            **LINUX,
+        },
+        "toolkit-missing",
+        "hipcc",
+        "CUDA toolkit",
+    ),
+    ({"platform": "windows", "error": NO_NVCC}, "toolkit-missing", "let CUDA_PATH name it", "devel"),
+    (
+        {
+            "platform": "wsl2",
+            "error": "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open",
+        },
+        "container-no-gpu",
+        "wsl --update",
+        "nvidia-ctk",
+    ),
+    (
+        {"error": f"{NONE.format('torch==1.13.1')} (from versions: 2.0.0, 2.0.1, 2.4.1)"},
+        "python-unsupported",
+        "uv venv --python 3.10",
+        "3.11",
+    ),
+    (
+        {
+            "platform": "darwin",
+            "python": "3.11",
+            "error": f"{NONE.format('torch==2.6.0')} (from versions: 2.0.0, 2.2.1, 2.2.2)",
+        },
+        "platform-unsupported",
+        "pip install torch==2.2.2",
+        "uv venv",
+    ),
+    (
+        {"gpus": BLACKWELL, "packages": {"torch": "2.6.0+cu126"}, "platform": "windows", "python": "3.12"},
+        "arch-too-new-for-build",
+        "torch==2.7.0+cu128",
+        "cu118",
+    ),
+    (
+        {
+            "error": f"Failed to load library libonnxruntime_providers_cuda.so with error: {MISSING.format('libcudnn.so.9')}"
+            "\nFailed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*."
+        },
+        "library-missing",
+        "nvidia-cudnn-cu12",
+        "cu13",
     ),
 ]
 

@@ -61,6 +61,7 @@ _CEILING = re.compile(r"\s*\|?\s*CUDA Version: \d{1,2}\.\d{1,2}\s*\|?\s*")
 _HEAD: Final = frozenset({"nvidia-smi", "driver version"})
 _CUDNN = re.compile(r"\bcudnn(?: version)?\s*[:=]?\s*v?(\d{1,2}(?:\.\d+){1,3})", re.IGNORECASE)
 _BOTH = re.compile(r"^\W*v?(\d{1,2}\.\d+(?:\.\d+)?)\s*(?:/|,|and|&|;|\s)\s*v?(\d{1,2}\.\d+(?:\.\d+){0,2})\W*$")
+_BOUND = re.compile(r"\W*[<>]=? ?\d")  # what is asked for, not what is there
 _KIND = re.compile(r"^(?:GPU|显卡)?\s*(?:型号|model)\s*:?\s*", re.IGNORECASE)
 # What people add to the system's name in its own field.
 _BESIDE: Final = (
@@ -104,7 +105,7 @@ def _driver(pair: Pair) -> Iterator[Claim]:
 def _cuda(pair: Pair) -> Iterator[Claim]:
     """CUDA and cuDNN often share a field: ``CUDA 11.0, cuDNN 8.0.5``, ``8.0/6.0``."""
     value = _answer(pair)
-    if values.empty(value):
+    if values.empty(value) or _BOUND.match(value):
         return
     if _is_ceiling(pair):
         yield from _smi(value)
@@ -174,6 +175,8 @@ def _kernel(pair: Pair) -> Iterator[Claim]:
 
 def _cudnn(pair: Pair) -> Iterator[Claim]:
     """A cuDNN version, or torch's packed number; archives name up to four parts."""
+    if _BOUND.match(_answer(pair)):
+        return
     if packed := re.fullmatch(r"([5-9]\d{3}|9\d{4})", _answer(pair)):
         yield Claim("cudnn", versions.unpacked_cudnn(int(packed.group(1))), weight=Weight.HAND)
     elif found := re.search(r"(?<![\d.])v?(\d{1,2}(?:\.\d+){1,3})", _answer(pair)):

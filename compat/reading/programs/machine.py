@@ -141,6 +141,11 @@ def _card(bus: str, rest: str, maker: str, below: str) -> Gpu:
     )
 
 
+def _wsl(_: str) -> Iterator[Claim]:
+    """The first line of ``wsl --version``."""
+    yield Claim("platform", "wsl2")
+
+
 PROGRAM: Final = Program(
     name="system tools",
     labels={
@@ -157,14 +162,15 @@ PROGRAM: Final = Program(
         "flags": _flags,
     },
     marks=(*_MODEL, "pretty_name", "productversion"),
-    phrases=("GNU/Linux", "ldd (", " controller", "REVISION: ", "L4T ", "jetson-stats ", 'NAME="'),
+    phrases=("GNU/Linux", "ldd (", " controller", "REVISION: ", "L4T ", "WSL version: ", "jetson-stats ", 'NAME="'),
     marked=_marked,
     lines={
         "Linux ": _uname,
         "ldd (": _ldd,
         # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
+        "WSL version: ": _wsl,
         "REVISION: ": said("l4t", r"# R(\d+) \(release\), REVISION: (\d+(?:\.\d+)?)"),
-        "L4T": said("l4t", r"\bL4T:? (\d{2}\.\d+(?:\.\d+)?)"),
+        "L4T": said("l4t", r"\bL4T(?: Release)?:?\W{0,4}R?(\d{2}\.\d+(?:\.\d+)?)"),
         "etPack ": said("jetpack", r"\bJetPack (\d\.\d+(?:\.\d+)?)"),
     },
     beyond=_controllers,

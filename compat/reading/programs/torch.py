@@ -30,7 +30,7 @@ import compat.reading.devices as devices
 import compat.reading.values as values
 from compat.facts import Build
 from compat.reading.claims import Claim, Weight
-from compat.reading.program import Program
+from compat.reading.program import Program, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +101,12 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
         yield Claim("cudnn", None, key=", ".join(sorted(found)))
 
 
+def _starts(line: str) -> Iterator[Claim]:
+    """That CUDA started in torch's own process; that it did not has many reasons."""
+    if re.search(r"CUDA available\s*: (?:True|Yes)", line):
+        yield Claim("cuda_init", "ok")
+
+
 def _driver(pair: Pair) -> Iterator[Claim]:
     """The driver as nvidia-smi told the script."""
     if not values.empty(pair.value) and (version := values.dotted(pair.value)):
@@ -147,6 +153,12 @@ PROGRAM: Final = Program(
     },
     marks=_MARKS,
     phrases=_NEEDLES,
-    lines={"[pip": _listed, "[conda]": _listed},
+    lines={
+        "[pip": _listed,
+        "[conda]": _listed,
+        "CUDA available": _starts,
+        # What build scripts print first.
+        "torch.__version__": said("packages", r"^\s*torch\.__version__ {1,4}= {1,4}(\d[\w.+]{2,40})\s*$", key="torch"),
+    },
     alone=True,
 )
