@@ -178,7 +178,7 @@ def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Ch
 def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves: bool = False) -> bool:
     """Whether a package is installed as the plan has it, by release and, as far as that is known, by runtime.
 
-    One whose runtime nobody states goes where the framework ``moves``.
+    One whose runtime nobody states goes where the framework ``moves``, if it has a build for each runtime.
     """
     there = have.get(build.name, "")
     if not there or plain(there) != plain(build.version):
@@ -188,7 +188,7 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves
         return False
     read = named(installed(subject.host, subject.matrix), build.name)
     runtimes = (runtime_of(there.partition("+")[2]), read.runtime if read else "", stated.runtime if stated else "")
-    runtime = next(filter(None, runtimes), "" if moves else build.runtime)
+    runtime = next(filter(None, runtimes), "" if moves and "+" in build.version else build.runtime)
     return not build.runtime or runtime == build.runtime
 
 
