@@ -101,12 +101,6 @@ def _cudnn(pair: Pair) -> Iterator[Claim]:
         yield Claim("cudnn", None, key=", ".join(sorted(found)))
 
 
-def _starts(line: str) -> Iterator[Claim]:
-    """That CUDA started in torch's own process; that it did not has many reasons."""
-    if re.search(r"CUDA available\s*: (?:True|Yes)", line):
-        yield Claim("cuda_init", "ok")
-
-
 def _driver(pair: Pair) -> Iterator[Claim]:
     """The driver as nvidia-smi told the script."""
     if not values.empty(pair.value) and (version := values.dotted(pair.value)):
@@ -156,7 +150,6 @@ PROGRAM: Final = Program(
     lines={
         "[pip": _listed,
         "[conda]": _listed,
-        "CUDA available": _starts,
         # What build scripts print first.
         "torch.__version__": said("packages", r"^\s*torch\.__version__ {1,4}= {1,4}(\d[\w.+]{2,40})\s*$", key="torch"),
     },

@@ -110,7 +110,6 @@ class DriverTooOldForRuntime(Rule):
         driver: str | None = None,
         driver_cuda: str | None = None,
         cuda_toolkit: str | None = None,
-        cuda_init: str | None = None,
     ) -> Outcome:
         """The driver is below the lowest version on which programs of that CUDA release start.
 
@@ -118,7 +117,7 @@ class DriverTooOldForRuntime(Rule):
         """
         if no_driver or platform == "darwin" or _has_newer_libcuda(libraries or ()):
             return None
-        builds = [item for item in installed if item.cuda and not (item.name == "torch" and cuda_init == "ok")]
+        builds = [item for item in installed if item.cuda]
         windows = platform in {"windows", "wsl2"}
         cited = told(driver=driver, driver_cuda=driver_cuda)
         supports = driver_cuda or cuda_of_driver(matrix, driver or "")
@@ -126,7 +125,7 @@ class DriverTooOldForRuntime(Rule):
             next(
                 (found for item in builds if (found := _build(item, driver, driver_cuda, windows, matrix, cited))), None
             )
-            or (_published(here, driver or "", windows, matrix) if is_version(driver) and cuda_init != "ok" else None)
+            or (_published(here, driver or "", windows, matrix) if is_version(driver) else None)
             or self._jit(signals, driver, supports, cuda_toolkit, distributions)
             or self._lacks(signals, builds, supports)
             or (None if builds else self._toolkit(signals, driver, cuda_toolkit, windows, matrix))
