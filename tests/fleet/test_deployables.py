@@ -2,8 +2,12 @@
 
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 from shutil import which
 
@@ -138,3 +142,37 @@ def test_clush_feeds_the_fleet(host_file, tmp_path):
     done = ran(*ENVCHECK, "fleet", "-", "torch==2.9.1", "--format", "json", input=lines.stdout)
     fleet = json.loads(done.stdout)
     assert {node["name"]: node["verdict"] for node in fleet["nodes"]} == {"n1": "fits", "n2": "clashes"}, lines.stderr
+
+
+EXPORTER = which("prometheus-node-exporter") or which("node_exporter")
+
+
+@pytest.mark.skipif(not EXPORTER, reason="node_exporter is not installed (Debian: prometheus-node-exporter)")
+def test_a_scrape_of_node_exporter_has_our_series(host_file, tmp_path):
+    target = tmp_path / "envcheck.prom"
+    words = ("--node", "n1", "--format", "prometheus", "--output", target, "--host", host_file(BROKEN))
+    assert ran(*ENVCHECK, "doctor", *words).returncode == 1
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{one.getsockname()[1]}"
+    options = ["--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={tmp_path}"]
+    exporter = subprocess.Popen([EXPORTER, *options, f"--web.listen-address={address}"], stderr=subprocess.DEVNULL)
+    try:
+        text = scraped(f"http://{address}/metrics")
+    finally:
+        exporter.terminate()
+        exporter.wait(20)
+    assert re.search(r'envcheck_finding\{code="driver-gpu-unsupported-by-branch",.*severity="error"\} 1', text)
+    assert "node_textfile_scrape_error 0" in text
+
+
+def scraped(address):
+    """What an exporter answers, once it does."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(address, timeout=10) as answer:
+                return answer.read().decode()
+        except OSError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
