@@ -103,8 +103,9 @@ def judged(
     if not found.findings and (found.checked or not error):
         return found
     from compat import fixes
+    from compat.app.typeable import typeable
 
-    return fixes.prescribed(found, case, lambda after: weighed(RULES, case_of(after, matrix)))
+    return typeable(fixes.prescribed(found, case, lambda after: weighed(RULES, case_of(after, matrix))), host)
 
 
 def _with_gaps(found: Report, length: int) -> Report:

@@ -6,6 +6,7 @@ The oracles are not ours: markdown-it reads the Markdown, the standard library t
 import json
 import re
 import string
+import subprocess
 
 import pytest
 from hypothesis import given, settings
@@ -94,3 +95,52 @@ def test_what_a_terminal_or_a_runner_reads_obeys_no_value(form, text):
         if line.lstrip().startswith(("::", "##["))
     ]
     assert len(commands) == (form == "github")
+
+
+def laid(value, payload):
+    """A fact with a payload behind every text in it, those of its keys too."""
+    if isinstance(value, dict):
+        return {key + payload: laid(each, payload) for key, each in value.items()}, {
+            key: laid(each, payload)[-1] for key, each in value.items()
+        }
+    if isinstance(value, list):
+        return ([laid(each, payload)[-1] for each in value],)
+    return (value + payload,) if isinstance(value, str) else (value,)
+
+
+def commands(findings):
+    for finding in findings:
+        yield from finding.fix.commands
+        yield from commands(finding.consequences)
+
+
+@pytest.mark.parametrize("payload", ["$(>RUN)", "`>RUN`", ";>RUN;", "\";>RUN;'", "\n>RUN\n"])
+def test_no_printed_command_runs_what_a_machine_says_of_itself(payload, tmp_path):
+    from rule_cases import FAULTY
+
+    from compat.app.doctor import judged
+    from compat.errors import InputError
+    from compat.matrix import matrix
+
+    told = set()
+    for _, stated in FAULTY:
+        for key, value in stated.items():
+            for hostile_value in laid(value, payload):
+                try:
+                    host = facts.load({**stated, key: hostile_value}, "host.json")
+                except InputError:
+                    continue
+                told.update(line for line in commands(judged(host, matrix()).findings) if "RUN" in line)
+    for line in told:  # no program is found; a shell that opens a file for writing has obeyed the value
+        subprocess.run(["bash", "--norc", "-c", line], cwd=tmp_path, env={"PATH": "/none"}, capture_output=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("inert", ["cu128", "/usr/lib/x86_64-linux-gnu", "$LD_LIBRARY_PATH:/opt/x", "${HOME}/lib"])
+def test_a_command_is_kept_whatever_harmless_text_a_machine_has(inert):
+    from compat.app.doctor import judged
+    from compat.matrix import matrix
+
+    stated = {"gpus": [], "packages": {"torch": "2.9.1"}, "builds": {"torch": {"runtime": "cuda12.8"}}}
+    host = facts.load({**stated, "env": {"LD_LIBRARY_PATH": inert}}, "host.json")
+    assert "envcheck resolve torch==2.9.1 --cpu" in commands(judged(host, matrix()).findings)
