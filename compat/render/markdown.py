@@ -77,7 +77,7 @@ def _fence(lines: list[str]) -> str:
 _MARKS: Final = str.maketrans(
     {mark: f"\\{mark}" for mark in "\\`*_[]#~"} | {mark: f"&#{ord(mark)};" for mark in "<>|@"}
 )
-_ADDRESS: Final = re.compile(r"(https?://[A-Za-z0-9._~:/?#%&=+,-]*[A-Za-z0-9/])")
+_ADDRESS: Final = re.compile(r"(https?://(?:[A-Za-z0-9.:/?#%&=+,-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9]))*[A-Za-z0-9/])")
 
 
 def escape(text: str) -> str:
