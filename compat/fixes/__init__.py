@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _BLANK: Final = re.compile(r"<[a-z][^<>\n]*>")  # what a person would have to fill in: no command
 _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
-_MOST: Final = 3  # findings that get a fix of their own; those below are told with the rule's
+
 
 _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     **drivers.FIXES,
@@ -39,7 +39,7 @@ _FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
 
 
 def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> Report:
-    """The report with a fix for this machine in each of its first findings, tried where facts tell, and what to ask.
+    """The report with a fix of this machine's own in each error and warning, tried where facts tell, and what to ask.
 
     Args:
         report: what was found.
@@ -47,7 +47,7 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         judge: judges a machine by its facts alone.
     """
     said = [one for one in report.findings if one.severity != "info"] or list(report.findings)
-    chosen = {id(one) for one in said[:_MOST]}
+    chosen = {id(one) for one in said}
     findings: list[Finding] = []
     later = case  # the machine as it is after the fixes above
     for one in report.findings:
@@ -84,13 +84,15 @@ def _general(fix: Fix, machine: Host) -> Fix:
     """A rule's own fix: the image by its name, and no command that a person would have to complete."""
     image = machine.image or ""
     named = [re.sub(r"\bIMAGE\b", image, line) if image else line for line in fix.commands]
-    return replace(fix, commands=suited([line for line in named if not _BLANK.search(line)], machine))
+    commands = suited([line for line in named if not _BLANK.search(line)], machine)
+    return replace(fix, text=_shortened(fix.text, commands), commands=commands)
 
 
 def _shortened(text: str, commands: tuple[str, ...]) -> str:
     """The text without its second half where the commands are long: nobody reads both."""
-    long = len("\n".join([text, *commands])) > _LONGEST
-    return re.split(r"[,:;] ", text, maxsplit=1)[0].rstrip(".") + "." if long else text
+    half = f"{re.split(r'[,:;] ', text, maxsplit=1)[0].rstrip('.')}."
+    shorter = (text, half, "Install this release.")
+    return next((one for one in shorter if len("\n".join([one, *commands])) <= _LONGEST), half)
 
 
 def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Report]) -> Fix:
