@@ -1,6 +1,7 @@
 """How fast the device copies and multiplies. Figures only: what is slow is judged by whoever knows the device's peak."""
 
 import ctypes
+import time
 from typing import Any, Callable, Dict, List
 
 from cuda_driver import Device, Driver, bus_id, describe
@@ -128,6 +129,8 @@ def _products(report: Report) -> None:
     state.update(device="cuda", capability=torch.cuda.get_device_capability(0), count=1)
     for format, size in FORMATS:
         report.check("matmul_" + format, _product, torch_checks, state, format, size)
+    report.check("peer_copies", _peer_copies, torch)
+    report.check("all_reduce", _all_reduce, torch)
 
 
 def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict[str, Any]:
@@ -143,6 +146,57 @@ def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict
         seconds, name = median(_events(torch, work)), torch.cuda.get_device_name(0)
     rate = 2.0 * size**3 / seconds / 1e12
     return dict({"tflops": round(rate, 1), "size": size, "device": name}, **sampler.figures())
+
+
+def _devices(torch: Any) -> int:
+    """How many GPUs there are to compare.
+
+    Raises:
+        Skipped: if there is no second one.
+    """
+    count = int(torch.cuda.device_count())
+    if count < 2:
+        raise Skipped("there is one GPU only")
+    return count
+
+
+def _peer_copies(torch: Any) -> Dict[str, Any]:
+    """Copies between each two GPUs, one direction at a time: through NVLink or XGMI where there is some, else PCIe."""
+    found, count = {}, _devices(torch)
+    for one in range(count):
+        with torch.cuda.device(one):
+            free = min(torch.cuda.mem_get_info(number)[0] for number in range(count))
+            size = max(2**20, min(BLOCK, free // 8))
+            block = torch.randint(0, 256, (size,), dtype=torch.uint8, device="cuda:%d" % one)
+            for other in range(count):
+                if other != one:
+                    out = torch.zeros(size, dtype=torch.uint8, device="cuda:%d" % other)
+                    seconds = median(_events(torch, lambda: out.copy_(block)))
+                    found["%d>%d" % (one, other)] = round(size / seconds / 1e9, 1)
+                    if not torch.equal(out.cpu(), block.cpu()):
+                        raise Failed("probe-kernel-wrong-result", "a copy from GPU %d to %d differs" % (one, other))
+    return {"gb_per_s": found, "slowest": min(found.values())}
+
+
+def _all_reduce(torch: Any) -> Dict[str, Any]:
+    """The sum over all GPUs, from one process; each link carries 2 (n-1)/n of the bytes (nccl-tests, PERFORMANCE.md)."""
+    count = _devices(torch)
+    free = min(torch.cuda.mem_get_info(number)[0] for number in range(count))
+    words = max(2**18, min(BLOCK // 2, free // 8) // 4)
+    parts = [torch.zeros(words, device="cuda:%d" % number) for number in range(count)]
+
+    def work() -> None:
+        torch.cuda.nccl.all_reduce(parts)
+        for number in range(count):
+            torch.cuda.synchronize(number)
+
+    taken = []
+    for _ in range(REPEATS + 3):
+        begun = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begun)
+    rate = 4 * words / median(taken[3:]) / 1e9
+    return {"gb_per_s": round(rate, 1), "bus_gb_per_s": round(rate * 2 * (count - 1) / count, 1), "devices": count}
 
 
 def bus_of(ordinal: int) -> str:
