@@ -177,6 +177,7 @@ def _fleet(known: Sequence[_Known], wishes: Sequence[str], matrix: Matrix, broke
 
 
 def _names(nodes: Iterable[_Known]) -> tuple[str, ...]:
+    """Their names, in the order in which they were read."""
     return tuple(node.name for node in nodes)
 
 
@@ -274,9 +275,11 @@ def _upgrade(
 
 
 def _without_driver(host: Host) -> Host:
+    """A machine whose driver may be any; the CUDA release that a driver supports goes with it."""
     kept = {name: reading for name, reading in host.readings.items() if name not in {"driver", "driver_cuda"}}
     return Host(kept)
 
 
 def _with_driver(host: Host, driver: str) -> Host:
+    """The machine after the upgrade."""
     return Host({**_without_driver(host).readings, "driver": Fact(driver, "upgrade")})

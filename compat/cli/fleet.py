@@ -65,6 +65,6 @@ def command(
 
 def _is_source(word: str, matrix: "Matrix") -> bool:
     """Whether a word names a file or folder; a package of that name is a requirement, its file is ``./NAME``."""
-    if word == "-" or "/" in word or word.endswith((".json", ".jsonl", ".toml", ".prom")):
+    if word == "-" or "/" in word.partition("@")[0] or word.endswith((".json", ".jsonl", ".toml", ".prom")):
         return True
     return Path(word).exists() and matrix.package(word) is None

@@ -47,6 +47,7 @@ def plays(document: Mapping[str, Any], _name: str, place: str) -> Iterator[Recor
 
 
 def _result(result: Mapping[str, Any], name: str, place: str) -> Iterator[Record]:
+    """One host's result of one task: a report that was printed, or facts."""
     said = str(result.get("stdout", ""))
     if said.startswith("{"):
         yield from own.report(json.loads(said), name, place)

@@ -65,6 +65,7 @@ def _lines(text: str, stem: str, place: str) -> Iterator[Record]:
 
 
 def _toml(text: str, stem: str, place: str) -> Iterator[Record]:
+    """A host file written by hand; the last guess, so that its refusal names all that was expected."""
     try:
         facts = tomls.loads(text)
     except (ValueError, RecursionError) as error:

@@ -47,6 +47,7 @@ def told(found: Fleet, wishes: Sequence[str], form: str, *, stamp: Stamp, pen: I
 
 
 def _drawn(style: str, text: str, pen: Ink) -> list[str]:
+    """A line of a section behind its mark, folded to the paper."""
     color, mark = _STYLES.get(style, ("", " "))
     first, *rest = pen.wrap(one_line(text), "  ", "      ")
     return [f"{pen(color, mark)} {first.lstrip()}", *rest]
@@ -99,6 +100,7 @@ def _codes(found: Fleet) -> dict[str, list[str]]:
 
 
 def _plans(found: Fleet) -> Iterator[Line]:
+    """Each plan with its nodes and what it needs of their driver; then the driver with which one would do."""
     for item in found.plans:
         builds = ", ".join(build.requirement for build in item.plan.builds)
         need = item.plan.driver

@@ -87,16 +87,19 @@ def _findings(found: Report, node: Mapping[str, str]) -> Iterator[Sample]:
 
 
 def _gpus(host: Host, node: Mapping[str, str]) -> Iterator[Sample]:
+    """How many GPUs there are of each name and target."""
     for (name, target), count in Counter((gpu.name, gpu.target) for gpu in host.gpus or ()).items():
         yield {"name": name, "target": target, **node}, count
 
 
 def _machine(host: Host) -> dict[str, str]:
+    """Labels of ``envcheck_host_info``: what is known of them."""
     names = ("os", "arch", "driver", "driver_cuda", "amdgpu", "python")
     return {name: str(host.value(name)) for name in names if host.value(name)}
 
 
 def _release(stamp: Stamp) -> dict[str, str]:
+    """Labels of ``envcheck_info``."""
     return {"version": stamp.version, "matrix": stamp.matrix}
 
 
@@ -116,6 +119,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _quoted(value: str) -> str:
+    """The text inside the quotes of a label's value."""
     return one_line(value).replace("\\", "\\\\").replace('"', '\\"')
 
 

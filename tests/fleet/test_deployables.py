@@ -134,11 +134,13 @@ def test_the_role_of_ansible_keeps_results_and_stops_where_something_does_not_fi
     assert {node["name"]: node["verdict"] for node in fleet["nodes"]} == {"n1": "fits", "n2": "clashes"}
 
 
-@pytest.mark.skipif(not which("clush"), reason="clush is not installed (Debian: clustershell)")
-def test_clush_feeds_the_fleet(host_file, tmp_path):
+@pytest.mark.parametrize("shell", [("clush", "-L", "-R", "exec"), ("pdsh", "-R", "exec")], ids=lambda words: words[0])
+def test_a_parallel_shell_feeds_the_fleet(host_file, tmp_path, shell):
+    if not which(shell[0]):
+        pytest.skip(f"{shell[0]} is not installed (Debian: clustershell, pdsh)")
     host_file(HEALTHY, "n1"), host_file(BROKEN, "n2")
-    asked = f"{' '.join(ENVCHECK)} doctor -f jsonl --host {tmp_path}/%h.json"
-    lines = ran("clush", "-L", "-w", "n[1-2]", "-R", "exec", asked)
+    asked = [*ENVCHECK, "doctor", "-f", "jsonl", "--host", f"{tmp_path}/%h.json"]
+    lines = ran(*shell, "-w", "n[1-2]", *asked)
     done = ran(*ENVCHECK, "fleet", "-", "torch==2.9.1", "--format", "json", input=lines.stdout)
     fleet = json.loads(done.stdout)
     assert {node["name"]: node["verdict"] for node in fleet["nodes"]} == {"n1": "fits", "n2": "clashes"}, lines.stderr
