@@ -3,6 +3,7 @@
 A command's name alone (``envcheck lint``) names it and is not meant to be typed so.
 """
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -66,17 +67,57 @@ def test_a_printed_command_is_understood(command):
         pytest.fail(f"{COMMANDS_PRINTED[command]}: {command}: {error!r} {getattr(error, 'message', '')}")
 
 
-# Subjects and codes are looked up only when a command runs; these run without a network and at once.
-QUICK = [
-    command
-    for command in sorted(COMMANDS_PRINTED)
-    if command.split()[1] in {"matrix", "explain", "resolve", "dockerfile"}
-    and not re.search(r"\.json|\.toml|--output|--host|matrix diff|matrix check|--plan|--lock|-r ", command)
-]
+def _kubernetes():
+    """What ``kubectl get nodes -o json`` prints of one node."""
+    labels = {"nvidia.com/gpu.product": "NVIDIA-A100-SXM4-80GB", "nvidia.com/cuda.driver-version.full": "535.104.05"}
+    return json.dumps({"kind": "List", "items": [{"kind": "Node", "metadata": {"name": "n1", "labels": labels}}]})
 
 
-@pytest.mark.parametrize("command", QUICK)
-def test_a_printed_command_that_needs_no_file_runs(command, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert cli.run(shlex.split(command)[1:]) in {0, 1}
-    assert "unknown" not in capsys.readouterr().err
+# Files that commands name, as a person would have them; those behind --output are ours to write.
+FILES = {
+    "Dockerfile": "FROM python:3.11-slim\nRUN pip install torch==2.9.1\n",
+    "requirements.txt": "torch==2.9.1\n",
+    "pyproject.toml": '[tool.envcheck.matrix]\nframeworks = ["jax"]\nruntime = ["cpu"]\n[tool.envcheck.ci]\ninstall = "x"\n',
+    "issue.md": "NVIDIA-SMI 535.54.03   Driver Version: 535.54.03   CUDA Version: 12.2\ntorch==2.9.1+cu128\n",
+    "nodes.json": _kubernetes(),
+    "my-rows.toml": 'schema = "envcheck.matrix/1"\n',
+    "docs/example-host.toml": (ROOT / "docs" / "example-host.toml").read_text("utf-8"),
+    "node7.json": '{"os": "ubuntu22.04", "gpus": [{"name": "A100"}], "driver": "550.54.14"}',
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with the files, without an engine, and with an index that nobody serves."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine.sock")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    (tmp_path / "before").mkdir()
+    for folder in (here, tmp_path / "before"):
+        (folder / "matrix").symlink_to(ROOT / "matrix", target_is_directory=True)
+    return here
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS_PRINTED))
+def test_a_printed_command_runs(command, place, capsys):
+    """It answers (0, 1), or says that this machine has no engine, device or network (3): never that it was mistyped."""
+    words = shlex.split(command.partition(" && ")[0].partition(" | ")[0])[1:]
+    for before, word in zip(("", *words), words, strict=False):
+        if word in FILES and before != "--output":
+            (place / word).parent.mkdir(exist_ok=True)
+            (place / word).write_text(FILES[word])
+    if words[:1] == ["ci"] and "--plan" not in words:
+        (place / "pyproject.toml").write_text(FILES["pyproject.toml"])
+    if "plan.json" in words:
+        assert cli.run(["resolve", "jax", "--cpu", "--format", "json", "--output", "plan.json"]) == 0
+    code = cli.run(words)
+    said = capsys.readouterr()
+    lacking = {"build", "verify", "probe", "inspect", "doctor", "fleet"}
+    assert code in ({0, 1, 3} if words[0] in lacking else {0, 1}), said.err
+    assert "unknown" not in said.err
+
+
+def test_a_command_that_is_mistyped_would_be_noticed(place):
+    assert cli.run(["matrix", "list", "gpuss"]) == 2
