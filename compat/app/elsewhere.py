@@ -50,9 +50,13 @@ def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host,
 
 
 def _served(plan: Plan, matrix: Matrix) -> str:
-    """A product with the newest target that a plan serves, of which people know most names; empty if there is none."""
+    """A product with the newest target that a plan serves: the fastest that people buy in shops; empty if none is.
+
+    Of others the one with most memory bandwidth, and of equal ones the plainest name.
+    """
     for target in reversed(plan.serves):
         rows = [row for row in matrix.table("gpus") if row.target == target]
         if rows:
-            return str(max(rows, key=lambda row: (row.aliases.count(";"), -len(row.name))).name)
+            best = max(rows, key=lambda row: (row.segment == "consumer", row.bandwidth_gbs or 0, -len(row.name)))
+            return str(best.name)
     return ""

@@ -73,7 +73,7 @@ def run(arguments: Sequence[str]) -> int:
     except (OSError, MemoryError) as error:
         return _unusable(error) if isinstance(error, OSError) else _lacking("memory")
     except Exception as error:  # noqa: BLE001 - Typer's usage errors have no importable base
-        return _usage(error)
+        return _usage(error, typed)
     if code == INTERRUPTED:  # newer releases of Typer answer an interrupt themselves, without a word
         _complain("interrupted")
     return code if isinstance(code, int) else 0
@@ -130,12 +130,15 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             raise InputError("an empty value", where=place, expected="a value", hint="leave it out if none is meant")
 
 
-def _usage(error: Exception) -> int:
+def _usage(error: Exception, typed: str) -> int:
     """Typer's own usage errors, known by their shape: its click is vendored and not for import."""
     show, code = getattr(error, "show", None), getattr(error, "exit_code", None)
     if show is None or not isinstance(code, int):
         raise error
     show()
+    if typed == "doctor" and getattr(error, "option_name", "") in {"--gpu", "--driver", "--cuda", "--rocm"}:
+        _complain("the doctor looks at a machine (this one, --host FILE, --report FILE); for a GPU alone ask")
+        _complain("envcheck resolve REQ --gpu NAME")
     return code
 
 

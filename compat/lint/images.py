@@ -101,17 +101,20 @@ def successor(scene: Scene) -> str:
 
     base = scene.base
     assert base is not None
-    if base.row is None or not base.row.cuda:
+    cuda = base.row.cuda if base.row else base.cuda
+    if not cuda:
         return ""
     flavour = f"cudnn-{base.flavour}" if base.cudnn else base.flavour
+    statuses = {"active"} if base.row else {"active", "eol"}
+    near = not base.row and cuda.count(".") == 1  # a tag that never was most likely lacks the patch: 12.1 for 12.1.1
     candidates = [
-        (versions.release(row.cuda), row.os, name)
+        (near and versions.same_series(row.cuda, cuda) and row.os == base.os, versions.release(row.cuda), row.os, name)
         for row in scene.matrix.table("images")
-        if row.repository == base.row.repository and row.status == "active" and row.cuda
+        if row.repository == base.repository and row.status in statuses and row.cuda
         for name in row.references()
-        if versions.major(row.cuda) == versions.major(base.row.cuda) and f"-{flavour}-" in name and "ubuntu" in row.os
+        if versions.major(row.cuda) == versions.major(cuda) and f"-{flavour}-" in name and "ubuntu" in row.os
     ]
-    return f"Take {max(candidates)[2]}." if candidates else ""
+    return f"Take {max(candidates)[-1]}." if candidates else ""
 
 
 def python_missing(scene: Scene) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ class BaseTagGone(FileRule):
     that list is known whole.
 
     Why: Docker cannot pull it: the build fails at its first line.
-    Fix: Take a tag that exists; the nearest one is named.
+    Fix: Take a tag that exists.
     Sources:
         - https://gitlab.com/nvidia/container-images/cuda/-/blob/master/doc/support-policy.md
         - https://hub.docker.com/r/nvidia/cuda/tags

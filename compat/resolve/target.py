@@ -28,6 +28,7 @@ IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
 
 _DESKTOPS = pattern(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
 _WSL = pattern(r"wsl[ _-]?2?")
+_RUNTIME = pattern(r"(?i:cu|cuda|rocm)[ _-]?[0-9][0-9.]{0,7}")
 _PYTHON = pattern(r"[0-9]\.[0-9]{1,2}t?")
 
 
@@ -133,6 +134,8 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
     if not rows:
         near = nearest_gpus(matrix, wanted)
         hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list gpus` lists them"
+        if _RUNTIME.fullmatch(wanted):
+            hint = f"a runtime is asked for by --cuda or --rocm: --{'rocm' if wanted[0] in 'rR' else 'cuda'} {wanted}"
         raise InputError(
             f"unknown GPU {wanted[:60]!r}", where="--gpu", expected="a product, sm_XY, gfxNNN or a PCI id", hint=hint
         )

@@ -123,7 +123,8 @@ class CpuOnlyBuild(Rule):
                 return Found(detail=detail, facts=(*facts, *told(platform=platform)), confidence="likely")
             return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
         is_open = bool(heard) or (bool(packages or builds) and gpus is None and not no_gpus)
-        return self._built(installed, heard, signals, is_open=is_open)
+        found = self._built(installed, heard, signals, is_open=is_open)
+        return Fits("") if isinstance(found, Fits) and gpus == () else found  # nothing to be glad of without a GPU
 
     @staticmethod
     def _built(installed: tuple[Installed, ...], heard: Heard | None, signals: Hearing, *, is_open: bool) -> Outcome:
