@@ -50,13 +50,15 @@ def with_another_gpu(answer: Answer, requirements: Sequence[str], machine: Host,
 
 
 def _served(plan: Plan, matrix: Matrix) -> str:
-    """A product with the newest target that a plan serves: the fastest that people buy in shops; empty if none is.
+    """The fastest card that shops sell of the newest target that a plan serves and one has; else any product, or none.
 
-    Of others the one with most memory bandwidth, and of equal ones the plainest name.
+    The example must be one that people know. Of datacenter's products the one with most names is.
     """
-    for target in reversed(plan.serves):
-        rows = [row for row in matrix.table("gpus") if row.target == target]
-        if rows:
-            best = max(rows, key=lambda row: (row.segment == "consumer", row.bandwidth_gbs or 0, -len(row.name)))
-            return str(best.name)
-    return ""
+    served = {target: number for number, target in enumerate(plan.serves)}
+    rows = [row for row in matrix.table("gpus") if row.target in served]
+    sold = [row for row in rows if row.segment == "consumer"]
+    if sold:
+        best = max(sold, key=lambda row: (served[row.target], row.bandwidth_gbs or 0, -len(row.name)))
+    else:
+        best = max(rows, key=lambda row: (served[row.target], row.aliases.count(";"), -len(row.name)), default=None)
+    return str(best.name) if best else ""
