@@ -3,6 +3,7 @@
 A command's name alone (``envcheck lint``) names it and is not meant to be typed so.
 """
 
+import io
 import json
 import re
 import shlex
@@ -103,13 +104,24 @@ def place(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS_PRINTED))
-def test_a_printed_command_runs(command, place, capsys):
+def test_a_printed_command_runs(command, place, capsys, monkeypatch):
     """It answers (0, 1), or says that this machine has no engine, device or network (3): never that it was mistyped."""
     words = shlex.split(command.partition(" && ")[0].partition(" | ")[0].replace(COLLECTOR, ""))[1:]
     for before, word in zip(("", *words), words, strict=False):
         if word in FILES and before != "--output":
             (place / word).parent.mkdir(exist_ok=True)
             (place / word).write_text(FILES[word])
+    if words[0] == "fleet" and not set(words) & set(
+        FILES
+    ):  # sources beside those: files of the nodes that a person has
+        source = next((word for word in words[1:] if "=" not in word and not word.startswith("--")), "")
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(FILES["nodes.json"].encode())))
+        if source.endswith("/"):
+            (place / source).mkdir(parents=True)
+            (place / source / "node7.json").write_text(FILES["node7.json"])
+        elif source not in {"", "-"}:
+            (place / source).parent.mkdir(parents=True, exist_ok=True)
+            (place / source).write_text(FILES["node7.json"])
     if words[:1] == ["ci"] and "--plan" not in words:
         (place / "pyproject.toml").write_text(FILES["pyproject.toml"])
     if "plan.json" in words:
