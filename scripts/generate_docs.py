@@ -28,7 +28,6 @@ from compat.schemas import schemas
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = {
     "doctor": ["doctor", "--host", "docs/example-host.toml"],
-    "resolve": ["resolve", "torch==2.0.1", "tensorflow==2.12.0", "--gpu", "NVIDIA A100", "--driver", "525.85.12"],
     "conflict": ["resolve", "torch==2.6.0", "--gpu", "RTX 5090", "--driver", "570.26", "--python", "3.12"],
 }
 
