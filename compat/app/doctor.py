@@ -16,9 +16,12 @@ from compat.lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from typing_extensions import Unpack
+
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.plan import Answer
+    from compat.rules.engine import Given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,28 +87,19 @@ def _with_silence(found: Report, question: Question, log: str, length: int) -> R
     return replace(found, unchecked=(*found.unchecked, *gaps), unanswered=tuple(gap.what for gap in gaps))
 
 
-def judged(
-    host: Host,
-    matrix: Matrix,
-    *,
-    error: str = "",
-    wishes: Sequence[str] = (),
-    commands: Sequence[str] = (),
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
-) -> Report:
+def judged(host: Host, matrix: Matrix, **given: Unpack[Given]) -> Report:
     """The findings about a machine, the first with a fix made for it and tried; see :func:`compat.rules.judge`."""
     from compat.rules.engine import case_of, weighed
     from compat.rules.registry import RULES
 
-    case = case_of(host, matrix, error=error, wishes=wishes, commands=commands)
-    found = weighed(RULES, case, select=select, ignore=ignore)
-    if not found.findings and (found.checked or not error):
+    case = case_of(host, matrix, given)
+    found = weighed(RULES, case, given)
+    if not found.findings and (found.checked or not given.get("error")):
         return found
     from compat import fixes
     from compat.app.typeable import typeable
 
-    return typeable(fixes.prescribed(found, case, lambda after: weighed(RULES, case_of(after, matrix))), host)
+    return typeable(fixes.prescribed(found, case, lambda after: weighed(RULES, case_of(after, matrix, {}), {})), host)
 
 
 def _with_gaps(found: Report, length: int) -> Report:

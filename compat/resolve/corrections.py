@@ -129,19 +129,10 @@ class _Enumeration:
         for weighed in group:
             if self._is_known(bits):
                 return
-            if common := self._common(weighed, pythons):
+            if common := self._joints.shared(weighed.option, (other.option for other in self._chosen), pythons):
                 self._chosen.append(weighed)
                 self._go(depth + 1, bits, common)
                 self._chosen.pop()
-
-    def _common(self, weighed: Weighed, pythons: int) -> int:
-        """Pythons that a build shares with what is chosen so far."""
-        bits = pythons & weighed.option.pythons
-        for other in self._chosen:
-            if not bits:
-                break
-            bits &= self._joints.pythons(other.option, weighed.option)
-        return bits
 
     def _close(self, bits: int, pythons: int) -> None:
         """A complete assignment: add what it violates, with what its best images violate.

@@ -20,7 +20,7 @@ from compat.resolve.options import ANY_PYTHON
 from compat.versions import both, is_void
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from compat.resolve.build_fit import Weighed
@@ -42,6 +42,15 @@ class Pairs:
         self._known, self._place, self._kin = known, place, kin
         self._pairs = {} if kin else known.pairs.setdefault(place, {})
         self._going = {} if kin else known.going
+
+    def shared(self, option: Option, chosen: Iterable[Option], pythons: int) -> int:
+        """Those of ``pythons`` that a build shares with all that are chosen so far."""
+        bits = pythons & option.pythons
+        for other in chosen:
+            if not bits:
+                break
+            bits &= self.pythons(other, option)
+        return bits
 
     def pythons(self, left: Option, right: Option) -> int:
         """The Pythons that two builds can share; 0 if none.

@@ -278,7 +278,7 @@ class _Descent:
             self._owns[depth] = own
             if self.found is not None and not self._preference.is_below(self._owns, self.found.key):
                 continue
-            bits = self._common(weighed, pythons)
+            bits = self._joints.shared(weighed.option, (other.option for other in self._chosen), pythons)
             if bits and (last or self._has_future(weighed, depth)):
                 self._chosen.append(weighed)
                 self._go(depth + 1, bits)
@@ -295,15 +295,6 @@ class _Descent:
         return all(
             any(joints.pythons(option, other.option) for _, other in domain) for domain in self._domains[depth + 1 :]
         )
-
-    def _common(self, weighed: Weighed, pythons: int) -> int:
-        """The Pythons that a build shares with all that are chosen so far."""
-        bits = pythons & weighed.option.pythons
-        for other in self._chosen:
-            if not bits:
-                break
-            bits &= self._joints.pythons(other.option, weighed.option)
-        return bits
 
     def _close(self, pythons: int) -> None:
         """A complete choice of builds: keep it if an image carries it without violating anything."""

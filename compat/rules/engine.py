@@ -7,7 +7,7 @@ then from the hardware up. A finding whose cause is found too is told under that
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from compat.facts import CATALOGUE
 from compat.findings import RANK, SURENESS, Evidence, Finding, Report
@@ -29,41 +29,40 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 
-def judge_with(
-    rules: Mapping[str, type[Rule]],
-    host: Host,
-    matrix: Matrix,
-    *,
-    error: str = "",
-    wishes: Sequence[str] = (),
-    commands: Sequence[str] = (),
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
-) -> Report:
-    """Judge a machine by the rules of a table; see :func:`compat.rules.judge`."""
-    case = case_of(host, matrix, error=error, wishes=wishes, commands=commands)
-    return weighed(rules, case, select=select, ignore=ignore)
+class Given(TypedDict, total=False):
+    """What is known and asked beside the facts of a machine.
+
+    Attributes:
+        error: an error text or log, of any size, to explain with the facts.
+        wishes: requirements that somebody wants to run (``torch==2.0.1``).
+        commands: commands that somebody ran.
+        select: codes to keep; empty for all.
+        ignore: codes to leave out.
+    """
+
+    error: str
+    wishes: Sequence[str]
+    commands: Sequence[str]
+    select: Iterable[str]
+    ignore: Iterable[str]
 
 
-def case_of(
-    host: Host, matrix: Matrix, *, error: str = "", wishes: Sequence[str] = (), commands: Sequence[str] = ()
-) -> Case:
+def case_of(host: Host, matrix: Matrix, given: Given) -> Case:
     """What is judged: the facts, with those that the messages of the error text state laid under them."""
-    signals = recognise("\n".join((error, *statements(host))), matrix)
-    host = prepared(host, signals, matrix, tuple(commands))
-    return Case(host, matrix, signals, tuple(wishes), tuple(commands))
+    commands = tuple(given.get("commands", ()))
+    signals = recognise("\n".join((given.get("error", ""), *statements(host))), matrix)
+    host = prepared(host, signals, matrix, commands)
+    return Case(host, matrix, signals, tuple(given.get("wishes", ())), commands)
 
 
-def weighed(
-    rules: Mapping[str, type[Rule]], case: Case, *, select: Iterable[str] = (), ignore: Iterable[str] = ()
-) -> Report:
+def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report:
     """Judge a case by the rules of a table.
 
     Rules are asked once each, by facts; only then do messages speak, and only for causes that no fact has settled.
     So a known fact always outweighs what a text suggests.
     """
     asked = [_ask(code, rule, layer, case) for layer, (code, rule) in enumerate(rules.items())]
-    wanted, unwanted = frozenset(select), frozenset(ignore)
+    wanted, unwanted = frozenset(given.get("select", ())), frozenset(given.get("ignore", ()))
     findings = [*_by_facts(asked, case), *by_messages(asked, case)]
     kept = [item for item in findings if (not wanted or item.code in wanted) and item.code not in unwanted]
     ordered = _ordered(kept, asked, case)

@@ -8,7 +8,7 @@ from compat.facts import CATALOGUE, Fact, Host, Unknown
 from compat.findings import RANK, Fix
 from compat.rules import RULES, judge, page
 from compat.rules.derived import DERIVED
-from compat.rules.engine import judge_with, parameters
+from compat.rules.engine import case_of, parameters, weighed
 from compat.rules.rule import Fits, Found, Rule, Unsure, code_of, family
 
 NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
@@ -17,6 +17,10 @@ NO_GPUS = "RuntimeError: No CUDA GPUs are available"
 K80 = {"name": "Tesla K80", "vendor": "nvidia", "target": "sm_37"}
 RTX_5090 = {"name": "NVIDIA GeForce RTX 5090", "vendor": "nvidia", "target": "sm_120"}
 RX_6700 = {"name": "AMD Radeon RX 6700 XT", "vendor": "amd", "target": "gfx1031"}
+
+
+def judge_with(rules, host, matrix):
+    return weighed(rules, case_of(host, matrix, {}), {})
 
 
 def codes(report):

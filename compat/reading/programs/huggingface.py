@@ -43,7 +43,6 @@ _MARKS: Final = (
     "jaxlib version", "running on a notebook?",
 )  # fmt: skip
 _NUMBER = re.compile(r"\W*GPU number: (\d{1,3})\s*$")
-_ACCELERATOR = re.compile(r"\((cpu|cuda|xpu|npu|mps)\)", re.IGNORECASE)
 
 
 def _accelerator(pair: Pair) -> Iterator[Claim]:

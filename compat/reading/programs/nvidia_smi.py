@@ -52,8 +52,6 @@ _FAILURES: Final = {
     "Failed to initialize NVML: Insufficient Permissions": "Insufficient Permissions",
     "NVML: GPU access blocked by the operating system": "GPU access blocked by the operating system",
 }
-# Lines that ``-q`` prints for one GPU at most.
-BLOCK: Final = 400
 
 
 def _query_name(pair: Pair) -> Iterator[Claim]:
