@@ -17,7 +17,7 @@ from compat.catalogue import CATALOGUE, Facts
 from compat.errors import InputError, InputErrors
 from compat.lazy import dataclass
 from compat.records import Build, Fact, Gpu, Library, Reading, Unknown
-from compat.redaction import places
+from compat.redaction import homes, places, secrets, variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -158,7 +158,8 @@ def _checked(name: str, reading: Reading) -> Reading:
 def dump(machine: Host, *, full: bool = False) -> dict[str, Any]:
     """The document of a host: every value under its name, ``read`` and ``unknown`` beside them; JSON-ready.
 
-    Paths outside the system's folders lose what may be a person's name, unless all is wanted (``full``).
+    Paths outside the system's folders lose what may be a person's name, unless all is wanted (``full``). Secrets are
+    taken out in any case: a host file of somebody else may hold them.
     """
     values, read, unknown = {}, {}, {}
     for name in machine:
@@ -167,6 +168,8 @@ def dump(machine: Host, *, full: bool = False) -> dict[str, Any]:
             unknown[name] = reading.why
         else:
             values[name] = plain(reading.value)
+            if name == "env":
+                values[name] = {key: variable(text) for key, text in values[name].items()}
             read[name] = reading.source
     if not full:
         values, read, unknown = unnamed(values), unnamed(read), unnamed(unknown)
@@ -174,11 +177,11 @@ def dump(machine: Host, *, full: bool = False) -> dict[str, Any]:
 
 
 def unnamed(document: Any) -> Any:
-    """A JSON document whose texts went through :func:`compat.redaction.places`."""
+    """A JSON document whose texts hold neither secrets nor names of people."""
     if isinstance(document, str):
-        return places(document)
+        return places(homes(secrets(document)))
     if isinstance(document, dict):
-        return {key: unnamed(item) for key, item in document.items()}
+        return {unnamed(key): unnamed(item) for key, item in document.items()}
     return [unnamed(item) for item in document] if isinstance(document, list) else document
 
 

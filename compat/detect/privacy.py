@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from compat import redaction
 from compat.facts import Fact, Host, Reading, Unknown
-from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from compat.detect.machine import Machine
-
-_HOMES: Final = pattern(r"(?<![\w.-])/(home|Users)/[^/:\s,;\"']+")
-_WINDOWS_HOMES: Final = pattern(r"([A-Za-z]:[\\/]Users[\\/])[^\\/:;,\"']+")
-# NVIDIA writes GPU-, MIG- and a UUID; MIG's older form has the GPU's UUID and two numbers behind it
-_UUID: Final = pattern(r"\b(GPU|MIG|MIG-GPU)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?:/\d+/\d+)?")
 
 
 def veil(host: Host, machine: Machine) -> Host:
@@ -63,8 +57,4 @@ def _text(text: str, home: str | None) -> str:
         return text
     if home and home not in {"/", "/root"} and home in text:
         text = re.sub(re.escape(home) + r"(?=[/:\s,;\"']|$)", "~", text)
-    if "/home/" in text or "/Users/" in text:
-        text = _HOMES.sub(r"/\1/(user)", text)
-    if "Users" in text:
-        text = _WINDOWS_HOMES.sub(r"\1(user)", text)
-    return _UUID.sub(r"\1-(uuid)", text) if "-" in text else text
+    return redaction.homes(text)

@@ -75,7 +75,7 @@ def test_detectors_tell_nothing_of_the_person_or_the_machine(recorded):
     for word in ("alice", "bob", "hf_secret", "secret-value", "node17", "8f1e2c3d"):
         assert word not in text
     assert '"~/venv"' in text
-    full = json.dumps(facts.dump(recorded(said, full=True)))
+    full = json.dumps(facts.dump(recorded(said, full=True), full=True))
     assert "/home/alice/venv" in full
     assert "8f1e2c3d" in full
     assert "hf_secret" not in full

@@ -1,5 +1,6 @@
 """Forty kinds of secrets and names, planted where a machine has them: none leaves it."""
 
+import json
 import os
 
 import pytest
@@ -52,6 +53,16 @@ PLANTED = {
     "TORCH_S": ("Bearer " + LETTERS, LETTERS),
     "TORCH_T": ("someone.planted@example.org", "planted"),
     "TORCH_U": ("https://blob/x?sig=hunter6&se=1", "hunter6"),
+    "TORCH_V": ("02:42:ac:11:00:02", "02:42:ac"),
+    "TORCH_W": (f"xapp-1-A0-{LETTERS}", LETTERS),
+    "TORCH_X": (f"sk_live_{LETTERS}", LETTERS),
+    "TORCH_Y": (f"SG.{LETTERS}.{LETTERS}", LETTERS),
+    "TORCH_Z": (f"SK{HEX[:32]}", HEX[:32]),
+    "CUDA_A": (f"dapi{HEX[:32]}", HEX[:32]),
+    "CUDA_B": (f"{LETTERS[:14]}.atlasv1.{LETTERS}", LETTERS),
+    "CUDA_C": ("tool --password hunter12", "hunter12"),
+    "CUDA_D": ("Serial: 1560123456789", "1560123456789"),
+    "CUDA_E": (json.dumps({"path": ["C:\\Users\\planted\\x"]}), "planted"),
     "HF_TOKEN": ("hunter7", "hunter7"),
     "NGC_API_KEY": ("hunter8", "hunter8"),
     "NVIDIA_ACCESS_TOKEN": ("hunter9", "hunter9"),
@@ -73,6 +84,17 @@ def test_nothing_private_leaves_the_machine(envcheck, words):
         assert "names of people in paths" in err
         seen = {name for name in seen if PLANTED[name][1] != "planted"}
     assert seen == set()
+
+
+def test_nothing_private_leaves_with_the_facts_of_somebody_elses_host_file(envcheck):
+    names = {"HF_TOKEN", "NGC_API_KEY", "NVIDIA_ACCESS_TOKEN", "AWS_SECRET_ACCESS_KEY", "HOSTNAME"}  # by name alone
+    values = {f"CUDA_X{number}": PLANTED[name][0] for number, name in enumerate(sorted(PLANTED.keys() - names))}
+    nested = {f"CUDA_Y{number}": json.dumps([{"a": value}]) for number, value in enumerate(values.values())}
+    document = {"os": "ubuntu22.04", "env": values | nested}
+    (envcheck.folder / "host.json").write_text(json.dumps(document))
+    code, out, _ = envcheck("doctor", "--host", "host.json", "--format", "json")
+    assert code == 3
+    assert {part for name, (_, part) in PLANTED.items() if name not in names and part in out} == set()
 
 
 @pytest.mark.parametrize(
