@@ -20,17 +20,27 @@ from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
+
+from packaging.specifiers import SpecifierSet
 
 from compat import sources
 from compat.errors import InputError, InputErrors
+from compat.joints import kernels
+from compat.joints.build import part
+from compat.joints.packages import objections
 from compat.joints.platform import is_at
+from compat.joints.verdict import Clash
 from compat.lint import lint
 from compat.resolve import resolve
 from compat.rules import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from compat.findings import Finding, Report, Unchecked
+    from compat.matrix.rows import Build
 
 
 from agreement_questions import JOINTS, MATRIX, Question, every_pair, pin_of, question, told_apart
@@ -67,8 +77,11 @@ class Tally:
         """Add another tally."""
         self.asked += other.asked
         self.classes += other.classes
+        self.reasons += other.reasons
         for key, found in other.examples.items():
             self.examples[key] = (self.examples[key] + found)[:3]
+
+    reasons: Counter[str] = field(default_factory=Counter)
 
     @property
     def differing(self) -> Counter[str]:
@@ -92,8 +105,20 @@ def doctor(question: Question) -> Verdict:
         kernels = [target for target in build.kernels if target != "-"]
         if build.runtime:
             stated[build.package] = {"runtime": build.runtime, "kernels": kernels}
+    packages = _disputed(question) | packages
     report = judge(question.host(packages=packages, builds=stated), MATRIX)
     return _by_findings(question, report)
+
+
+def _disputed(question: Question) -> dict[str, str]:
+    """Third packages that two builds require in other versions: a machine has them in one, that of the first."""
+    found = {}
+    parts = [part(MATRIX, build, build.package) for build in question.builds]
+    for left, right in combinations(parts, 2):
+        for one in objections(left, right):
+            pins = SpecifierSet(one.left) if one.kind == "shared" else ()
+            found[one.name] = next((pin.version for pin in pins if pin.version in pins), "")
+    return found
 
 
 def linted(question: Question) -> Verdict:
@@ -172,11 +197,64 @@ def ask(one: Question, tally: Tally) -> bool:
         answers = {"doctor": doctor(one), "resolve": resolved(one), "lint": linted(one)}
     except (InputError, InputErrors):
         return False  # asks for what one of them refuses to read
+    if len({verdict.word for verdict in answers.values()}) > 1 and (reason := _another_question(one, answers)):
+        tally.reasons[reason] += 1
+        answers = {}
     words = " ".join(f"{name} {verdict.word}" for name, verdict in answers.items())
     kind = words if len({verdict.word for verdict in answers.values()}) > 1 else _cited_apart(answers)
     said = "".join(f"\n        {name}: {verdict.said[:220]}" for name, verdict in answers.items() if verdict.said)
     tally.add(one.joint, kind, f"{one}{said}")
     return True
+
+
+EXTRAS = "which extras were asked for is not recorded on a machine: with others, resolve says what the doctor says"
+JAXLIB = "doctor and lint take jaxlib for the jax of its release, of which resolve says what they say"
+IMAGE = "resolve also plans the image that brings CUDA; doctor and lint judge a machine that has it"
+
+
+def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
+    """Why the three were not asked the same, where that explains all of the difference; else empty."""
+    doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
+    if resolve == lint and any(_said_with(each, doctor) for each in _other_extras(one)):
+        return EXTRAS
+    if resolve == "fits" and doctor == lint and any(_is_of_jax(build, one) for build in one.builds):
+        return JAXLIB
+    from_image = any(build.system for build in one.builds)
+    return IMAGE if doctor == lint == "fits" and from_image and "from the image, and" in answers["resolve"].said else ""
+
+
+def _is_of_jax(build: Build, one: Question) -> bool:
+    """Whether a build is jaxlib, and resolve refuses the jax of its release on this machine."""
+    asked = [f"jax=={build.version}"] if build.package == "jaxlib" else []
+    try:
+        return bool(asked) and resolve(asked, one.host(), MATRIX).status == "conflict"
+    except (InputError, InputErrors):
+        return False
+
+
+def _said_with(one: Question, word: str) -> bool:
+    return resolved(one).word == word
+
+
+def _other_extras(one: Question) -> Iterator[Question]:
+    """The question with other extras of one of its releases."""
+    for place, build in enumerate(one.builds):
+        for other in MATRIX.builds(build.package):
+            same = (other.version, other.local) == (build.version, build.local)
+            if same and other.extras != build.extras:
+                yield replace(one, builds=(*one.builds[:place], other, *one.builds[place + 1 :]))
+
+
+def _is_about_gpus(one: Question) -> bool:
+    """Whether a build of the question has, for the place that is asked about, no code for the GPU: another joint."""
+    cards = [gpu for gpu in dict(one.machine).get("gpus") or () if gpu.get("target")]
+    for build in one.builds if one.joint != "kernels" else ():
+        rows = [row for row in MATRIX.builds(build.package) if row.full_version == build.full_version]
+        told = [kernels.verdict(MATRIX, gpu["vendor"], gpu["target"], row) for gpu in cards
+                for row in rows if is_at(row, one.place) and row.runtime == build.runtime]  # fmt: skip
+        if told and all(isinstance(each, Clash) for each in told):
+            return True
+    return False
 
 
 def _fair(one: Question) -> Question | None:
@@ -199,7 +277,8 @@ def _fair(one: Question) -> Question | None:
             if not any(row.runtime == brought.runtime for row in rows):
                 return None
             builds.append(next(row for row in rows if row.runtime == brought.runtime))
-    return replace(one, builds=tuple(builds))
+    found = replace(one, builds=tuple(builds))
+    return None if _is_about_gpus(found) else found
 
 
 def _cited_apart(answers: dict[str, Verdict]) -> str:
@@ -237,6 +316,7 @@ def told(tally: Tally, *, examples: int = 3) -> str:
             if place == joint:
                 lines.append(f"  {number} x {kind}")
                 lines += [f"      {example}" for example in tally.examples[place, kind][:examples]]
+    lines += [f"{number} x another question: {reason}" for reason, number in tally.reasons.most_common()]
     lines.append(f"{sum(tally.differing.values())} of {sum(tally.asked.values())} questions answered differently")
     return "\n".join(lines)
 

@@ -46,19 +46,28 @@ def may_run(matrix: Matrix, target: str, build: Build) -> bool:
     """Whether nothing known speaks against a build of unknown code on a GPU.
 
     Code for a Jetson is made for it alone, so a build that does not name it has none; a CUDA build holds no machine
-    code that its toolkit could not yet make; and a ROCm build holds none for targets that its ROCm release's own
-    libraries are not built for.
+    code that its toolkit could not yet make, nor any for a GPU that its toolkit no longer compiles for; and a ROCm
+    build holds none for targets that its ROCm release's own libraries are not built for.
     """
     if target in matrix.families.integrated:
         return False
     kind, number = split_runtime(build.runtime)
     if kind == "cuda":
         first = first_cuda(matrix, target)
-        could = not first or versions.at_least(number, first)
+        could = (not first or versions.at_least(number, first)) and not is_dropped(matrix, target, number)
     else:
         targets = rocm_targets(matrix, number) if kind == "rocm" else ()
         could = not targets or target.partition(":")[0] in targets
     return could and not is_past_cudnn(matrix, target, build)
+
+
+def is_dropped(matrix: Matrix, target: str, cuda: str) -> bool:
+    """Whether a CUDA release no longer compiles for a GPU: all code that it makes, PTX too, is for newer ones."""
+    device = sm(target)
+    row = matrix.capability(device.capability) if device else None
+    if row is None or not row.last_cuda or "." not in cuda:
+        return False
+    return not versions.up_to(versions.minor(cuda), row.last_cuda)
 
 
 def is_past_cudnn(matrix: Matrix, target: str, build: Build) -> bool:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.build as builds
+import compat.joints.packages as joint
 from compat import versions
 from compat.findings import Evidence
+from compat.joints.verdict import Clash
 from compat.lint.finding import finding
 from compat.lint.walk import LOOSE, alike, needs, together
 
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from compat.findings import Finding
+    from compat.joints.build import Part
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix.rows import Build
@@ -41,10 +46,10 @@ def pairs(scene: Scene) -> Iterator[Finding]:
             continue
         for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
             for other in by_name.get(name, ()):
-                joint = _solved_together(item, other, scene)
-                if joint and not item.request.exact and not item.settled:
+                at_once = _solved_together(item, other, scene)
+                if at_once and not item.request.exact and not item.settled:
                     continue  # an installer goes back to a release that fits
-                if (joint or {id(item), id(other)} <= there) and _clash(item, other, specs, scene):
+                if (at_once or {id(item), id(other)} <= there) and _clash(item, other, specs, scene):
                     yield _mismatch(item, other, min(specs), scene)
 
 
@@ -106,8 +111,8 @@ def _alternatives(item: Taken, other: Taken) -> bool:
     An extra of a project is installed together with what the project itself asks for.
     """
     one, two = item.step.branch, other.step.branch
-    joint = not one or not two
-    return one != two and not (joint and (one or two).startswith("+"))
+    outside = not one or not two
+    return one != two and not (outside and (one or two).startswith("+"))
 
 
 def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
@@ -211,78 +216,94 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
                 )
 
 
-def shared(scene: Scene) -> Iterator[Finding]:
-    """cuda-major-mixed-in-env: packages of different CUDA majors; frameworks-conflict: pins that exclude each other."""
-    found: dict[str, Taken] = {}
-    for item in scene.env:  # a framework stands for its major rather than what goes with it
-        if (major := _cuda_major(item, scene)) and (major not in found or _of_frameworks([item], scene)):
-            found[major] = item
-    if len(found) > 1:
-        what = " and ".join(f"{item.request.text} (CUDA {major})" for major, item in sorted(found.items()))
-        line = max(item.request.line for item in found.values())
-        yield finding("cuda-major-mixed-in-env", scene, line, f"One environment holds {what}.", severity="warning")
-        if _of_frameworks(found.values(), scene) > 1 and any(
-            item.build and item.build.cuda_from == "system" for item in found.values()
-        ):
-            detail = f"One environment holds {what}; the one that takes CUDA from the system cannot load the other's."
-            yield finding("frameworks-conflict", scene, line, detail, severity="warning", confidence="likely")
-    yield from _excluding(scene)
+def beside(scene: Scene) -> Iterator[Finding]:
+    """cuda-major-mixed-in-env, rocm-libs-mixed, frameworks-conflict: two packages that do not go together.
+
+    Of packages that name each other only the runtimes count here; what they require is told of each (see pairs).
+    """
+    told: set[frozenset[str]] = set()  # one finding for each pair of runtimes
+    for item, other in combinations(_parted(scene), 2):
+        (one, left), (two, right) = item, other
+        if _alternatives(one, two) or not alike(one.step, two.step):
+            continue
+        if not together((one.request.marker, two.request.marker), scene.worlds):
+            continue
+        if not joint.runtimes_go(scene.matrix, left, right):
+            majors = frozenset(f"{part.kind} {part.number.partition('.')[0]}" for part in (left, right))
+            if len(majors) > 1 and majors not in told:
+                told.add(majors)
+                mixed = _mixed((one, left), (two, right), scene)
+                yield mixed
+                frameworks = _is_framework(one, scene) and _is_framework(two, scene)
+                if frameworks and "system" in {left.build.cuda_from, right.build.cuda_from}:
+                    why = "the one that takes CUDA from the system cannot load the other's."
+                    detail = f"{mixed.detail[:-1]}; {why}"
+                    line = max(one.request.line, two.request.line)
+                    yield finding(
+                        "frameworks-conflict", scene, line, detail, severity="warning", confidence="likely",
+                        sources=mixed.sources,
+                    )  # fmt: skip
+        elif one.request.exact and two.request.exact and not LOOSE & {*one.step.options, *two.step.options}:
+            yield from _excluded((one, left), (two, right), scene)
 
 
-def _cuda_major(item: Taken, scene: Scene) -> str:
-    """CUDA major of a framework, of what takes it from the system, or of a name that says it (``-cu12``)."""
-    if item.base or item.step.branch or not together((item.request.marker,), scene.worlds):
-        return ""
-    if said := _NAMED.search(item.request.name):
-        return said[1]
+def _parted(scene: Scene) -> list[tuple[Taken, Part]]:
+    """What is there as parts, frameworks first: of a known build, or of a name that tells its CUDA major."""
+    found: dict[str, tuple[Taken, Part]] = {}
+    for item in scene.env:
+        named = _NAMED.search(item.request.name)
+        if item.base or item.step.branch or not together((item.request.marker,), scene.worlds):
+            continue
+        if item.build:
+            rows = builds.release(scene.matrix, item.request.name, item.build.full_version)
+            found |= {one.package: (item, one) for one in rows if one.build is item.build}
+        elif named:
+            plain = builds.without_rows(item.request.name, item.version)
+            found[item.request.name] = item, replace(plain, vendor="nvidia", kind="cuda", number=named[1])
+    return sorted(found.values(), key=lambda each: not _is_framework(each[0], scene))
+
+
+def _is_framework(item: Taken, scene: Scene) -> bool:
     package = scene.matrix.package(item.request.name)
-    build = item.build
-    if build is None or package is None or not build.runtime.startswith("cuda"):
-        return ""
-    counts = package.kind == "framework" or build.cuda_from == "system"
-    return str(versions.major(build.runtime.removeprefix("cuda"))) if counts else ""
+    return package is not None and package.kind == "framework"
 
 
-def _of_frameworks(items: Iterable[Taken], scene: Scene) -> int:
-    """How many of the requests are for frameworks."""
-    kinds = [row.kind for item in items if (row := scene.matrix.package(item.request.name))]
-    return kinds.count("framework")
-
-
-def _excluding(scene: Scene) -> Iterator[Finding]:
-    """frameworks-conflict: two frameworks whose builds require one package in versions that exclude each other."""
-    rows = [
-        item
-        for item in scene.builds
-        if item.request.exact
-        and (package := scene.matrix.package(item.request.name))
-        and package.kind == "framework"
-        and not LOOSE & {*item.step.options}
-    ]
-    lists = [needs(item.request, item.build, scene.matrix, scene.worlds) for item in rows]
-    for place, item in enumerate(rows):
-        for other, theirs in zip(rows[place + 1 :], lists[place + 1 :], strict=True):
-            if _alternatives(item, other) or not together((item.request.marker, other.request.marker), scene.worlds):
-                continue
-            for name, specs in lists[place].items():
-                mine, spec = min(specs), min(theirs.get(name, {""}))
-                if name != "numpy" and versions.clashes(mine, spec):
-                    yield _exclusion(item, other, f"{name}{mine} and {name}{spec}", scene)
-                    break
-
-
-def _exclusion(item: Taken, other: Taken, what: str, scene: Scene) -> Finding:
-    """Two frameworks that need what no one release of a third package gives both."""
-    together = item.step is other.step
-    return finding(
-        "frameworks-conflict",
-        scene,
-        max(item.request.line, other.request.line),
-        f"{item.request.text} and {other.request.text} require {what}.",
-        severity="error" if together else "warning",
-        confidence="certain" if together else "likely",
-        sources=tuple(scene.matrix.cite(each.build) for each in (item, other) if each.build),
+def _mixed(one: tuple[Taken, Part], two: tuple[Taken, Part], scene: Scene) -> Finding:
+    """Two packages of different runtimes."""
+    names = {"cuda": "CUDA", "rocm": "ROCm"}
+    what = " and ".join(
+        f"{item.request.text} ({names.get(part.kind, part.kind)} {part.number.partition('.')[0]})"
+        for item, part in sorted((one, two), key=lambda each: (each[1].kind, versions.release(each[1].number or "0")))
     )
+    kinds = {part.kind for _, part in (one, two)}
+    code = {"cuda": "cuda-major-mixed-in-env", "rocm": "rocm-libs-mixed"}.get(kinds.pop() if len(kinds) == 1 else "")
+    return finding(
+        code or "frameworks-conflict",
+        scene,
+        max(item.request.line for item, _ in (one, two)),
+        f"One environment holds {what}.",
+        severity="warning",
+        sources=tuple(scene.matrix.cite(item.build) for item, _ in (one, two) if item.build),
+    )
+
+
+def _excluded(one: tuple[Taken, Part], two: tuple[Taken, Part], scene: Scene) -> Iterator[Finding]:
+    """Two packages whose builds require a third in versions that exclude each other, in every environment."""
+    (item, left), (other, right) = one, two
+    if right.package in left.lines or left.package in right.lines:
+        return
+    found = [joint.verdict(scene.matrix, left, right, world) for world in scene.worlds]
+    if found and all(isinstance(each, Clash) for each in found):
+        at_once = _solved_together(item, other, scene)
+        yield finding(
+            "frameworks-conflict",
+            scene,
+            max(item.request.line, other.request.line),
+            f"{getattr(found[0], 'why', '')}.",
+            severity="error" if at_once else "warning",
+            confidence="certain" if at_once else "likely",
+            sources=tuple(scene.matrix.cite(row) for row in getattr(found[0], "rows", ())),
+        )
 
 
 def rocm(scene: Scene) -> Iterator[Finding]:
@@ -300,4 +321,4 @@ def rocm(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (pairs, recompiled, silently, tags, told_by_name, shared, rocm)
+RULES: Final = (pairs, recompiled, silently, tags, told_by_name, beside, rocm)

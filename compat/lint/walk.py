@@ -158,7 +158,9 @@ class Walk:
 
     def _demands(self, requests: Iterable[Request]) -> dict[str, list[str]]:
         """The versions that the pins among requests require of other packages, by name, each once."""
-        found: dict[str, dict[str, None]] = {}
+        found: dict[str, dict[str, None]] = {
+            one.name: {one.spec: None} for one in requests if one.exact and not one.marker
+        }
         for pin in {(one.name, one.spec, one.marker): one for one in requests if one.exact}.values():
             for name, specs in needs(pin, None, self.matrix, self.worlds).items():
                 if name != pin.name and len(specs) == 1:
@@ -286,7 +288,7 @@ def _required(build: Build, marker: str, worlds: tuple[Environment, ...]) -> Ite
         world for world in worlds
         if (not build.python or not world.python or world.python in build.python) and together((marker,), (world,))
     )  # fmt: skip
-    for line in build.requires:
+    for line in (*build.requires, *build.pins):
         found = versions.requirement(line)
         if found and together((found.marker,), here or worlds):
             yield found.name, found.spec

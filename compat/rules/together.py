@@ -98,7 +98,7 @@ def clashing(
     *,
     this: str,
     facts: tuple[str, ...],
-    published: bool = False,
+    among: Callable[[Here], Iterable[Part]] = lambda item: item.parts,
 ) -> Found | None:
     """The first installed release none of whose builds fits, as a finding.
 
@@ -108,10 +108,10 @@ def clashing(
         matrix: what is true.
         this: what the machine has, for the end of the sentence.
         facts: the facts that say so.
-        published: ask all builds that were published, not only those for this system and Python.
+        among: the builds of a release that are asked; those for this system and Python unless told otherwise.
     """
     for item in items:
-        found = any_of(judge(part) for part in (item.published if published else item.parts))
+        found = any_of(judge(part) for part in among(item))
         if isinstance(found, Clash):
             return Found(detail=f"{found.why}; {this}.", facts=(*facts, item.fact), sources=cite(matrix, *found.rows))
     return None

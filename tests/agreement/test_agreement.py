@@ -72,3 +72,29 @@ def test_differing_words_and_rows_are_told_apart():
     assert tally.differing == {"driver": 1}
     assert "1 differ of 2" in agreement.told(tally)
     assert fits.rows == frozenset()
+
+
+def asked(joint, *pins):
+    builds = []
+    for name, version, extras in pins:
+        rows = [row for row in agreement.MATRIX.builds(name) if row.version == version and row.extras == extras]
+        builds.append(next(row for row in rows if "linux_x86_64" in row.platforms))
+    machine = {"platform": "linux", "arch": "x86_64", "python": "3.10", "libc": "glibc", "glibc": "2.43"}
+    return agreement.Question(joint, tuple(builds), tuple(machine.items()))
+
+
+def test_a_reason_is_given_only_where_it_explains_all_of_a_difference():
+    fits, clashes = agreement.Verdict("fits"), agreement.Verdict("clashes")
+    plugin = asked("libraries", ("jax-cuda12-plugin", "0.4.31", ("with-cuda",)))
+    with_cudnn = agreement.replace(plugin, plain=(("nvidia-cudnn-cu12", "8.9.7.29"),))
+    answers = {"doctor": fits, "resolve": clashes, "lint": clashes}
+    assert agreement._another_question(with_cudnn, answers) == agreement.EXTRAS
+    torch = asked("driver", ("torch", "2.6.0", ()))
+    assert agreement._another_question(torch, answers) == ""
+    assert agreement._another_question(torch, {"doctor": fits, "resolve": clashes, "lint": fits}) == ""
+
+
+def test_a_machine_has_what_two_packages_dispute_in_the_version_of_the_first():
+    both = asked("packages", ("tensorflow", "2.18.0", ("and-cuda",)), ("jax", "0.7.2", ("cuda12",)))
+    assert agreement._disputed(both)["ml-dtypes"].startswith("0.4.")
+    assert agreement.doctor(both).word == "clashes"

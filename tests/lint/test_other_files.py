@@ -279,3 +279,19 @@ PLACED = {
 def test_a_finding_stands_at_its_own_line(file):
     text, code, line = PLACED[file]
     assert [item.place.line for item in judged(text, file).findings if item.code == code] == [line]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("torchao==0.11.0\ntorch\n--extra-index-url URL/cu118\ntorch==2.3.1+cu118\n", set()),  # one package, one build
+        ("tensorflow-gpu==2.5.0\nkeras==2.2.0\n", {"frameworks-conflict"}),  # both require keras-preprocessing
+        ("jax[cuda13]==0.8.2\njax-cuda12-plugin[with-cuda]==0.4.34\n", {"cuda-major-mixed-in-env"}),
+        ("torchcodec==0.1.0\n--extra-index-url URL/cu118\ntorch==2.0.1+cu118\n", {"framework-pair-mismatch"}),
+    ],
+)
+def test_what_stands_side_by_side_is_judged_by_the_joint_of_packages(text, codes):
+    found = judged(text.replace("URL", PYTORCH), "requirements.txt").findings
+    told = {"framework-pair-mismatch", "frameworks-conflict", "cuda-major-mixed-in-env", "rocm-libs-mixed"}
+    assert {one.code for one in found} & told == codes
+    assert all(one.sources for one in found if one.code in codes)

@@ -78,14 +78,16 @@ class FrameworkBuildTagMismatch(Rule):
     asks = ("packages",)
     remedy = Fix("Reinstall the companions from the index of torch.")
 
-    def check(self, packages: Mapping[str, str]) -> Outcome:
+    def check(self, packages: Mapping[str, str], pairs: tuple[Pair, ...], matrix: Matrix) -> Outcome:
         """The local version tags of torch and its companions differ, as +cu126 and +cpu."""
         own = packages.get("torch", "").partition("+")[2]
         for name in ("torchvision", "torchaudio"):
             tag = packages.get(name, "").partition("+")[2]
             if own and tag and tag != own:
                 detail = f"torch is +{own}, {name} is +{tag}."
-                return Found(detail=detail, facts=("packages.torch", f"packages.{name}"))
+                beside = [pair.clash for pair in pairs if {pair.left.name, pair.right.name} == {"torch", name}]
+                sources = tuple(source for one in beside if one for source in cite(matrix, *one.rows))
+                return Found(detail=detail, facts=("packages.torch", f"packages.{name}"), sources=sources)
         return None
 
 

@@ -104,7 +104,7 @@ class PlatformUnsupported(Rule):
             matrix,
             this=f"this is {world.place.rstrip('_')}",
             facts=cited,
-            published=True,
+            among=lambda item: item.published,
         )
         heard = signals.pointing("platform-unsupported")
         if heard and heard.signal.candidates[0] != "platform-unsupported":

@@ -74,7 +74,12 @@ class PythonUnsupported(Rule):
                 return Found(detail=detail, facts=("python",), fix=fix, sources=cite(matrix, rows[-1]))
         this = f"this is {short(python)}"
         found = clashing(
-            here, lambda part: joint.verdict(part.build, python), matrix, this=this, facts=("python",), published=True
+            here,
+            lambda part: joint.verdict(part.build, python),
+            matrix,
+            this=this,
+            facts=("python",),
+            among=lambda item: [one for one in item.published if is_at(one.build, world.place)] or item.published,
         )
         if found:  # it may have been compiled here
             return replace(found, severity="warning", confidence="likely")
