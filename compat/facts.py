@@ -158,8 +158,8 @@ def _checked(name: str, reading: Reading) -> Reading:
 def dump(machine: Host, *, full: bool = False) -> dict[str, Any]:
     """The document of a host: every value under its name, ``read`` and ``unknown`` beside them; JSON-ready.
 
-    Paths outside the system's folders lose what may be a person's name, unless all is wanted (``full``). Secrets are
-    taken out in any case: a host file of somebody else may hold them.
+    Secrets, which a host file of somebody else may hold, and names of people in paths are taken out, unless all that
+    the detectors tell is wanted (``full``).
     """
     values, read, unknown = {}, {}, {}
     for name in machine:
@@ -168,10 +168,10 @@ def dump(machine: Host, *, full: bool = False) -> dict[str, Any]:
             unknown[name] = reading.why
         else:
             values[name] = plain(reading.value)
-            if name == "env":
-                values[name] = {key: variable(text) for key, text in values[name].items()}
             read[name] = reading.source
     if not full:
+        if env := values.get("env"):
+            values["env"] = {key: variable(text) for key, text in env.items()}
         values, read, unknown = unnamed(values), unnamed(read), unnamed(unknown)
     return {"schema": SCHEMA, **values, "read": read, "unknown": unknown}
 
