@@ -41,7 +41,8 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
     except ValueError:  # a null byte in the name
         raise InputError("is no name of a file", where=repr(name)) from None
     if len(raw) > limit:
-        raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=shown(name))
+        hint = "give its last part: tail -c 60M shows it" if limit == LIMIT else ""
+        raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=shown(name), hint=hint)
     # PowerShell writes what it redirects (``program > log.txt``) as UTF-16, and marks it so.
     wide = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
     return raw.decode("utf-16" if wide else "utf-8-sig", "replace")

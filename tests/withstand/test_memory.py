@@ -163,3 +163,16 @@ def test_a_key_of_many_dots_is_refused_at_once(envcheck, tmp_path, bomb, words):
     assert str(path) in err
     assert "parts" in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("option", ["--log", "--report"])
+def test_a_log_of_any_length_is_read_or_refused_with_what_to_give_instead(envcheck, tmp_path, option):
+    path = tmp_path / "train.log"
+    with path.open("wb") as log:
+        log.truncate(10 << 30)
+    code, _, err = envcheck("doctor", option, str(path), preexec_fn=bounded)
+    assert (code, err) == (2, f"envcheck: {path}: is larger than 64 MiB; give its last part: tail -c 60M shows it\n")
+    path.write_text("step 1 of 2: loss 0.5, throughput 1.25 samples per second\n" * 1_000_000)
+    code, _, err = envcheck("doctor", option, str(path), preexec_fn=bounded)
+    assert code in {0, 1, 3}
+    assert "Traceback" not in err
