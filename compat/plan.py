@@ -197,11 +197,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One clashing constraint: ``kind`` is wish, host, option or matrix; ``text`` says it; ``source`` cites it."""
+    """One clashing constraint: ``kind`` is wish, host, option or matrix; ``text`` says it; ``source`` cites it.
+
+    ``likely``: whether the row that it rests on is only inferred by what decides here.
+    """
 
     kind: Literal["wish", "host", "option", "matrix"]
     text: str
     source: str = ""
+    likely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +214,11 @@ class Conflict:
 
     members: tuple[Member, ...]
     why: str = ""
+
+    @property
+    def likely(self) -> bool:
+        """Whether a member of it is only inferred, so that it is no proof."""
+        return any(member.likely for member in self.members)
 
 
 @dataclass(frozen=True, slots=True)

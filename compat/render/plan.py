@@ -136,7 +136,9 @@ def _choices(chosen: Plan, pen: Ink) -> list[str]:
 def _conflicts(conflicts: Sequence[Conflict], pen: Ink, *, explain: bool) -> list[str]:
     """Each clash with its members; what explains has a citation as a number, written out once in :func:`_citations`."""
     numbers = _numbered(conflicts) if explain else {}
-    lines = [pen("red bold", "✗ These do not fit together.")]
+    proven = any(not conflict.likely for conflict in conflicts)
+    head = "✗ These do not fit together." if proven else "✗ These likely do not fit together: it is only inferred."
+    lines = [pen("red bold", head)]
     for number, conflict in enumerate(conflicts, 1):
         lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]
         for member in conflict.members:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from compat import versions
 from compat.joints import kernels, libc
 from compat.joints.driver import amdgpu_floor
-from compat.joints.verdict import FITS, Unknown
+from compat.joints.verdict import FITS, Unknown, is_inferred
 from compat.lazy import dataclass
 from compat.plan import Member
 from compat.resolve.images import has_musl
@@ -64,9 +64,20 @@ class Clash:
         """What has what is then listed: the package, or of its releases those that fit all else of the core."""
         return f"{self.name} has" if len(self.builds) == len(self.named) else f"where all else fits, {self.name} has"
 
-    def row(self, text: str, *sources: Row) -> Member:
-        """A member that cites rows of the matrix."""
-        return Member("matrix", text, "; ".join(dict.fromkeys(map(self.search.known.matrix.cite, sources))))
+    def row(self, text: str, *sources: Row, by: str = "", of: Row | None = None) -> Member:
+        """A member that cites rows of the matrix.
+
+        Args:
+            text: what they say.
+            sources: the rows.
+            by: the field that decides; empty where nothing that may be inferred does.
+            of: the row whose field that is, where it is not the first of those cited.
+        """
+        decides = of or (sources[0] if sources else None)
+        likely = bool(by) and decides is not None and is_inferred(decides, by)
+        text = f"{text}; this is only inferred" if likely else text
+        cites = "; ".join(dict.fromkeys(map(self.search.known.matrix.cite, sources)))
+        return Member("matrix", text, cites, likely)
 
 
 def fact_reasons(search: Search, soft: Soft, variable: Variable, bits: int, place: str) -> Iterator[Member]:
@@ -120,7 +131,9 @@ def _driver(clash: Clash) -> Iterator[Member]:
         return
     how = "by its own floor" if lowest in {floor.exact, one.option.build.driver} else "by minor-version compatibility"
     name = f"{one.option.package} {one.option.full} on CUDA {one.option.number}"
-    yield clash.row(f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}", floor.row)
+    told = f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}"
+    build = one.option.build  # a local tag names the runtime
+    yield clash.row(told, floor.row, by="" if build.local else "runtime", of=build)
 
 
 def _amdgpu(clash: Clash) -> Iterator[Member]:
@@ -177,7 +190,7 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
         found = kernels.verdict(matrix, device.vendor, device.target, one.option.build)
         why = kernels.why_not(matrix, device.target, one.option.build)
         unsure = f", so it does not count for {device.target}" if isinstance(found, Unknown) else ""
-        yield clash.row(f"{why}{unsure}", one.option.build)
+        yield clash.row(f"{why}{unsure}", one.option.build, by="kernels" if one.option.build.kernels else "runtime")
 
 
 def _python(clash: Clash) -> Iterator[Member]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ from review import ask
 from worlds import Question, Rows, build, common_tables, package
 
 from compat.matrix import Matrix
+from compat.render.plan import answer as shown
 from compat.resolve import resolve
 
 if TYPE_CHECKING:
@@ -67,3 +69,26 @@ def test_one_image_per_gpu_only_where_each_gpu_is_apart_from_the_rest(question: 
     (reply,) = ask(f"envcheck resolve {question}")
     assert reply.answer.status == "conflict"
     assert any("images" in fix.changes for fix in reply.answer.fixes) is is_offered
+
+
+@pytest.mark.parametrize(
+    "rows", list(product(["measured", "inferred", "inferred kernels", "inferred glibc"], repeat=2))
+)
+def test_a_refusal_is_called_likely_exactly_where_a_row_that_decides_is_only_inferred(rows: tuple[str, str]) -> None:
+    """Two runtimes without code for the GPU: one that nobody saw is enough to leave the refusal without proof."""
+    told = {
+        "measured": {"how": "measured"},
+        "inferred": {"how": "inferred"},
+        "inferred kernels": {"how": "documented", "inferred": "kernels"},
+        "inferred glibc": {"how": "documented", "inferred": "glibc"},
+    }
+    lacking = {**CUDA, "kernels": "sm_90"}
+    runtimes = zip(("cuda11.8", "cuda12.1"), rows, strict=True)
+    answer = asked(
+        small(alpha=[build("1.0", runtime, **lacking, **told[how]) for runtime, how in runtimes]), "alpha==1.0"
+    )
+    assert answer.status == "conflict"
+    likely = any(how in {"inferred", "inferred kernels"} for how in rows)
+    assert answer.conflicts[0].likely == likely
+    assert ("These likely do not fit" in shown(answer)) == likely
+    assert any("this is only inferred" in member.text for member in answer.conflicts[0].members) == likely
