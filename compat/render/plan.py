@@ -137,7 +137,8 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink, *, explain: bool) -> lis
     """Each clash with its members; what explains has a citation as a number, written out once in :func:`_citations`."""
     numbers = _numbered(conflicts) if explain else {}
     proven = any(not conflict.likely for conflict in conflicts)
-    head = "✗ These do not fit together." if proven else "✗ These likely do not fit together: it is only inferred."
+    unsure = "" if proven else " This is likely and not proven: a row that decides is only inferred."
+    head = f"✗ These do not fit together.{unsure}"
     lines = [pen("red bold", head)]
     for number, conflict in enumerate(conflicts, 1):
         lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]

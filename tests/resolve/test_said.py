@@ -90,5 +90,5 @@ def test_a_refusal_is_called_likely_exactly_where_a_row_that_decides_is_only_inf
     assert answer.status == "conflict"
     likely = any(how in {"inferred", "inferred kernels"} for how in rows)
     assert answer.conflicts[0].likely == likely
-    assert ("These likely do not fit" in shown(answer)) == likely
+    assert ("This is likely and not proven" in shown(answer)) == likely
     assert any("this is only inferred" in member.text for member in answer.conflicts[0].members) == likely
