@@ -6,16 +6,28 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.joints import kernels
-from compat.rules.families.arch_age import nvidia_cards
 from compat.rules.knowledge import too_old
+from compat.rules.rule import Fits
 from compat.rules.stack import Installed, named
 from compat.targets import Sm, kernels_for, sm
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
-    from compat.rules.rule import Found
+    from compat.rules.rule import Found, Outcome
+
+
+def nvidia_cards(gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm]]:
+    """GPUs whose target is an NVIDIA one, with the target read."""
+    return [(gpu, device) for gpu in gpus if (device := sm(gpu.target)) is not None]
+
+
+def other_age(gpus: tuple[Gpu, ...], of_age: Callable[[Matrix, str], bool], matrix: Matrix) -> Outcome:
+    """All GPUs are of the other end: the newest are nowhere dropped, and what is dropped is nowhere too new."""
+    return Fits("") if all(of_age(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus)) else None
 
 
 def uncovered_by(

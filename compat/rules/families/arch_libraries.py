@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 
-from compat.rules.families.arch_age import nvidia_cards
+from compat.rules.families.arch_cover import nvidia_cards
 
 
 class TritonGpuTooOld(Rule):

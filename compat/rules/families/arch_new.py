@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.findings import Evidence, Fix
-from compat.rules.families.arch_age import nvidia_cards, other_age
-from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
+from compat.rules.families.arch_cover import as_sure_as, is_newer, nvidia_cards, other_age, refused, span, uncovered_by
 from compat.rules.knowledge import cite, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import compat.joints.driver as joint
 from compat.findings import Fix
 from compat.joints.verdict import Clash
-from compat.rules.families.arch_age import nvidia_cards, other_age
-from compat.rules.families.arch_cover import as_sure_as, is_newer, refused, span, uncovered_by
+from compat.rules.families.arch_cover import as_sure_as, is_newer, nvidia_cards, other_age, refused, span, uncovered_by
 from compat.rules.families.arch_floors import asked_floor
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told

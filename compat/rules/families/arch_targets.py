@@ -9,8 +9,7 @@ from compat.findings import Fix
 from compat.joints import kernels
 from compat.joints.build import vendor_of
 from compat.joints.verdict import Clash, Unknown, any_of
-from compat.rules.families.arch_age import nvidia_cards
-from compat.rules.families.arch_cover import may_be_another, span, uncovered_by
+from compat.rules.families.arch_cover import may_be_another, nvidia_cards, span, uncovered_by
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
 from compat.rules.rule import Found, Outcome, Rule, Unsure, family, told
 from compat.rules.stack import canonical
