@@ -13,7 +13,7 @@ newest          as proven, but the newest framework before documented over infer
 smallest        as proven, but CUDA from wheels (a base image without CUDA libraries) before the release
 oldest-driver   as proven, but the lowest driver floor before the release
 stable          as proven, but comfortable driver, and releases that had a bug-fix release, before the newest
-nearest         as proven, but the release nearest to the one asked for: what remedies are found by
+nearest         the release nearest to the one asked for, then as proven: what remedies are found by
 forward         as proven, but the newest framework before the host's own driver: what a newer driver in the image opens
 =============== ====================================================================================================
 
@@ -90,7 +90,15 @@ ORDERS: Final[dict[str, tuple[str, ...]]] = {
     "smallest": (*_FIRST, "weight", "release", "companions", "strain", "runtime", "order"),
     "oldest-driver": (*_FIRST, "driver", "release", "companions", "strain", *_LAST),
     "stable": (*_FIRST, "strain", "settled", "release", "companions", *_LAST),
-    "nearest": (*_FIRST, "distance", "release", "companions", "strain", *_LAST),
+    "nearest": (
+        *(name for name in _FIRST if name != "how"),
+        "distance",
+        "how",
+        "release",
+        "companions",
+        "strain",
+        *_LAST,
+    ),
     "forward": (
         *(name for name in _FIRST if name != "forward"),
         "release",
