@@ -257,17 +257,18 @@ class Images:
             yield from self._lean(need, kind)
 
     def _with_libraries(self, need: Need, kind: str) -> Iterator[tuple[Image, str, int, str]]:
-        """Runtime images of exactly the runtime that the builds load from the system.
+        """Runtime images of the runtime that the builds load from the system, the nearest minor first.
 
-        A library loads by its soname, hence any patch of the same minor CUDA and the same major cuDNN will do; the
-        newest patch is taken by rank. Of ROCm images those with all libraries come first, since frameworks load most
-        of them.
+        A library loads by its soname, hence any patch of the same CUDA and the same major cuDNN will do; the newest
+        patch is taken by rank. A build that asks for a major alone takes its own minor or a later one. Of ROCm images
+        those with all libraries come first, since frameworks load most of them.
         """
         cudnn = cudnn_of(need.system)
         wanted = "cudnn-runtime" if cudnn else "runtime"
         listed = f"{' and '.join(need.system)} must come from the image"
         for row in self._named(_PURPOSES.get(kind, "?")):
-            if row.runtime != need.runtime or (cudnn and not f"{row.cudnn}.".startswith(f"{cudnn}.")):
+            past = _past(row.runtime, need)
+            if past < 0 or (cudnn and not f"{row.cudnn}.".startswith(f"{cudnn}.")):
                 continue
             if kind != "cuda":
                 yield row, "", int(not row.tag.endswith(("-complete", "-full"))), listed
@@ -275,7 +276,7 @@ class Images:
             for flavour in row.flavours:
                 plain = flavour.replace(f"cudnn{cudnn}-", "cudnn-") if cudnn else flavour
                 if plain == wanted:
-                    yield row, flavour, 0, listed
+                    yield row, flavour, past, listed
 
     def _of_jetpack(self, need: Need) -> Iterator[tuple[Image, str, int, str]]:
         """Images of the JetPack releases that bring this CUDA, the newest first: a board runs only what is made for it.
@@ -357,6 +358,17 @@ def has_musl(system: System) -> bool:
     Source: PEP 656 (musllinux tags exist because manylinux wheels do not load there); Alpine's package musl.
     """
     return system.manager == "apk"
+
+
+def _past(runtime: str, need: Need) -> int:
+    """By how many minors an image's runtime is past the one that is needed; -1 if it does not serve."""
+    if runtime == need.runtime:
+        return 0
+    (kind, number), (wanted, least) = split_runtime(runtime), split_runtime(need.runtime)
+    if kind != wanted or "." not in number or f"{kind}{versions.major(least or '0')}" not in need.system:
+        return -1
+    have, first = (*versions.release(number), 0), (*versions.release(least), 0)  # a release has no zeros at its end
+    return have[1] - first[1] if have[0] == first[0] else -1
 
 
 def _carries_glibc(system: System | None, floor: str) -> bool:

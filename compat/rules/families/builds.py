@@ -109,7 +109,7 @@ class CpuOnlyBuild(Rule):
             and heard
             and heard.signal.program == "onnxruntime"
         ):
-            return _overwritten()
+            return _overwritten(distributions["onnxruntime-gpu"])
         place, cards = world.place if platform else "", usable(gpus or ())
         listed = packages is not None
         cpu = _without_gpu(installed, place, matrix, heard=bool(heard), listed=listed)
@@ -156,11 +156,11 @@ def _without_gpu(
     return None
 
 
-def _overwritten() -> Found:
+def _overwritten(version: str) -> Found:
     """The module that loads has no CUDA provider: of two distributions that write it, the CPU build came last."""
     facts = ("packages.onnxruntime", "packages.onnxruntime-gpu")
     detail = "onnxruntime was installed over onnxruntime-gpu: the module that loads is the CPU build."
-    commands = ("pip uninstall -y onnxruntime onnxruntime-gpu", "pip install onnxruntime-gpu")
+    commands = ("pip uninstall -y onnxruntime onnxruntime-gpu", f"pip install onnxruntime-gpu=={version}")
     return Found(detail=detail, facts=facts, fix=Fix("Keep onnxruntime-gpu only.", commands))
 
 

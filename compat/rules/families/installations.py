@@ -44,7 +44,8 @@ class FrameworkDuplicateInstall(Rule):
         """The same distribution is importable from two places, or two distributions write the same module."""
         both = next((pair for pair in self._SHARED if set(pair) <= (packages or {}).keys()), ())
         if both:
-            fix = Fix(f"Keep {both[1]} only.", (f"pip uninstall -y {both[0]} {both[1]}", f"pip install {both[1]}"))
+            pin = f"{both[1]}=={(packages or {})[both[1]]}"
+            fix = Fix(f"Keep {both[1]} only.", (f"pip uninstall -y {both[0]} {both[1]}", f"pip install {pin}"))
             return Found(
                 detail=f"{both[0]} and {both[1]} write the same module; the last one installed wins.",
                 facts=tuple(f"packages.{name}" for name in both),
