@@ -275,8 +275,9 @@ def needs(
 
     Of a release whose build is not known only what all of its builds require counts.
     """
-    release = request.exact.partition("+")[0]
-    rows = [build] if build else [row for row in matrix.builds(request.name) if release and row.version == release]
+    release = request.exact.partition("+")[0] if matrix.package(request.name) else ""
+    known = matrix.builds(request.name) if release else ()
+    rows = [build] if build else [row for row in known if row.version == release]
     found = [dict(_required(row, request.marker, worlds)) for row in rows]
     names = set(found[0]).intersection(*found[1:]) if found else set()
     return {name: {row[name] for row in found} for name in sorted(names)}
