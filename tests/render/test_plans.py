@@ -137,7 +137,9 @@ def grid():
 
 @pytest.mark.parametrize("format_", ci.FORMATS)
 def test_every_ci_format_holds_the_cell_and_never_the_excluded_one_as_a_job(format_):
-    text = ci.write(grid(), format_, "envcheck-gpu==1.0")
+    jobs = ci.Jobs(install="envcheck-gpu==1.0")
+    files = ci.pipeline(grid(), format_, jobs) if format_ in ci.PIPELINES else {"": ci.write(grid(), format_)}
+    text = "".join(files.values())
     assert "torch-cu118" in text
     assert ("torch-rocm" in text) == (format_ in {"json", "text"})
 
