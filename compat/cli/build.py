@@ -88,6 +88,7 @@ def command(
     from compat.app.plans import outdated
     from compat.app.platforms import foreign, planned_for
 
+    wished = engine.settings()
     matrix = load(knowledge.matrix)
     wishes = wishing.wanted(requirements, matrix)
     wanted = settings(image.given(wishes.beside), config=image.config)
@@ -106,7 +107,7 @@ def command(
         platforms=places,
         labels=dockerfile.labels(plan),
         hear=speech.note,
-        **engine.settings(),
+        **wished,
     )
     if done.ok:
         speech.say(f"built {done.tag} in {done.seconds:.0f} s; next: envcheck verify {done.tag}")
