@@ -114,7 +114,7 @@ def test_printed_facts_name_nobody_and_no_card(name):
 
 def test_full_facts_keep_what_the_others_hide():
     machine = recording("two-torches")
-    full = json.dumps(facts.dump(detect(root=machine, run=machine.run, full=True)))
+    full = json.dumps(facts.dump(detect(root=machine, run=machine.run, full=True), full=True))
     assert "/home/anna/" in full
 
 
