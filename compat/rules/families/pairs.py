@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.records import Build
     from compat.rules.together import Pair
 
 
@@ -37,12 +38,22 @@ class FrameworkPairMismatch(Rule):
         ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",),
     )
 
-    def check(self, pairs: tuple[Pair, ...], cited: Mapping[str, str], matrix: Matrix, signals: Hearing) -> Outcome:
+    def check(
+        self,
+        pairs: tuple[Pair, ...],
+        cited: Mapping[str, str],
+        matrix: Matrix,
+        signals: Hearing,
+        builds: Mapping[str, Build] | None = None,
+    ) -> Outcome:
         """One installed package requires another release of a second one, by the matrix or by its own metadata.
 
-        A companion of its framework, a framework of NumPy, or any other two of which one names the other.
+        A companion of its framework, a framework of NumPy, or any other two of which one names the other. What itself
+        says which torch it was compiled against is judged by that.
         """
+        stated = {name for name, build in (builds or {}).items() if build.torch}
         tied = [pair for pair in pairs if pair.tied and not pair.right.name.startswith("nvidia-")]
+        tied = [pair for pair in tied if pair.right.name != "torch" or pair.left.name not in stated]
         found = min((pair for pair in tied if pair.clash), key=lambda pair: SURENESS[pair.confidence], default=None)
         if found and found.clash:
             left, right = found.left, found.right
