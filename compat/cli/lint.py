@@ -1,12 +1,15 @@
 """``envcheck lint``: conflicts in existing files."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, level
 from compat.render import REPORT_FORMATS
+
+if TYPE_CHECKING:
+    from compat.findings import Report
 
 
 def command(
@@ -53,7 +56,6 @@ def command(
 
     Example: envcheck lint Dockerfile --gpu "RTX 5090" --driver 570.26
     """
-    from compat import facts, render
     from compat.app.knowledge import load
     from compat.app.lint import fix_files, lint_files, settings_of
     from compat.app.plans import Target
@@ -73,18 +75,23 @@ def command(
         target=target,
         settings=settings,
     )
-    speech.say(
-        render.report(
-            found,
-            facts.Host(),
-            speech.format,
-            colored=speech.colored,
-            title="envcheck lint",
-            verbose=detail.verbose,
-            quiet=speech.quiet,
-        )
-    )
+    speech.say(_told(found, speech, detail))
     return found.exit_code(threshold)
+
+
+def _told(found: "Report", speech: Speech, detail: Detail) -> str:
+    """The findings in the format asked for; files have no machine."""
+    from compat import facts, render
+
+    return render.report(
+        found,
+        facts.Host(),
+        speech.format,
+        colored=speech.colored,
+        title="envcheck lint",
+        verbose=detail.verbose,
+        quiet=speech.quiet,
+    )
 
 
 def _parts(values: list[str] | None) -> tuple[str, ...]:

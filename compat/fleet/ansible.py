@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from compat.fleet import own
+import compat.fleet.own as own
 from compat.fleet.records import Node
 from compat.reading.systems import architecture, spelling
 

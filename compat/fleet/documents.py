@@ -7,8 +7,12 @@ import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
+import compat.fleet.ansible as ansible
+import compat.fleet.kubernetes as kubernetes
+import compat.fleet.metrics as metrics
+import compat.fleet.own as own
+import compat.fleet.slurm as slurm
 from compat import tomls
-from compat.fleet import ansible, kubernetes, metrics, own, slurm
 from compat.fleet.records import Node
 from compat.survey import Broken
 
