@@ -28,6 +28,7 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
     Raises:
         InputError: if it cannot be read or is larger than ``limit`` bytes.
     """
+    large = False
     try:
         if name == "-":
             if sys.stdin is None:
@@ -35,12 +36,13 @@ def read_text(name: str, *, limit: int = LIMIT) -> str:
             raw = sys.stdin.buffer.read(limit + 1)
         else:
             with opened(name) as stream:
-                raw = stream.read(limit + 1)
+                large = os.fstat(stream.fileno()).st_size > limit  # a pipe says 0
+                raw = b"" if large else stream.read(limit + 1)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=shown(name)) from None
     except ValueError:  # a null byte in the name
         raise InputError("is no name of a file", where=repr(name)) from None
-    if len(raw) > limit:
+    if large or len(raw) > limit:
         hint = "give its last part: tail -c 60M shows it" if limit == LIMIT else ""
         raise InputError(f"is larger than {limit // 1024 // 1024} MiB", where=shown(name), hint=hint)
     # PowerShell writes what it redirects (``program > log.txt``) as UTF-16, and marks it so.

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from compat.plan import Plan
 
 # What says how the image runs stands in one paragraph.
-_RUNNING = frozenset({"USER", "WORKDIR", "EXPOSE", "VOLUME", "HEALTHCHECK", "ENTRYPOINT", "CMD"})
 
 __all__ = ["Settings", "ignore_file", "labels", "notes", "write"]
 
@@ -96,7 +95,6 @@ def _tidy(text: str) -> str:
             notes = [] if not before else notes
         else:
             keyword = line.split(" ", 1)[0]
-            keyword = "how it runs" if keyword in _RUNNING else keyword
             lines += [""] if before and (keyword != before or notes) else []
             lines += [*notes, line]
             before, notes = keyword, []

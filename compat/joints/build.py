@@ -14,7 +14,7 @@ from compat.matrix.rows import Build
 from compat.versions import Line, requirement, same_release
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from compat.matrix import Matrix
 
@@ -158,3 +158,9 @@ def release(matrix: Matrix, name: str, version: str) -> tuple[Part, ...]:
     builds = [one for one in builds if one.install_name == name] or builds
     builds = [one for one in builds if local and one.local == local] or builds
     return tuple(part(matrix, one, row.name, has_minors=len(runtimes[series(one)]) > 1) for one in builds)
+
+
+def from_system(builds: Iterable[Build]) -> tuple[str, ...]:
+    """What builds take from the system, sorted; a major goes with a minor that another build asks for."""
+    items = {item for build in builds for item in build.system}
+    return tuple(sorted(item for item in items if not any(other.startswith(f"{item}.") for other in items)))

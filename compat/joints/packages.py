@@ -72,7 +72,7 @@ def _systems(left: Part, right: Part) -> Iterator[Objection]:
     theirs = {_stem(item): item for item in right.build.system}
     for item in left.build.system:
         other = theirs.get(_stem(item), item)
-        if other != item:
+        if not (f"{item}.".startswith(f"{other}.") or f"{other}.".startswith(f"{item}.")):  # cuda11 is any cuda11.8
             yield Objection("system", _stem(item), item, other)
 
 

@@ -365,7 +365,8 @@ def _past(runtime: str, need: Need) -> int:
     if runtime == need.runtime:
         return 0
     (kind, number), (wanted, least) = split_runtime(runtime), split_runtime(need.runtime)
-    if kind != wanted or "." not in number or f"{kind}{versions.major(least or '0')}" not in need.system:
+    own = [item for item in need.system if item.startswith(kind)]
+    if kind != wanted or "." not in number or own != [f"{kind}{versions.major(least or '0')}"]:
         return -1
     have, first = (*versions.release(number), 0), (*versions.release(least), 0)  # a release has no zeros at its end
     return have[1] - first[1] if have[0] == first[0] else -1

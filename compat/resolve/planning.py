@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from compat import versions
+from compat.joints.build import from_system
 from compat.joints.driver import floor as cuda_floor
 from compat.matrix.drivers import branch_number
 from compat.plan import NO_CODE, BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
@@ -222,7 +223,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         arch=found.place.partition("_")[2].replace("amd64", "x86_64"),
         base_image=found.footing.image,
         builds=tuple(_in_order(search, chosen)),
-        system=tuple(sorted({item for weighed in chosen for item in weighed.option.build.system})),
+        system=from_system(weighed.option.build for weighed in chosen),
         constraints=tuple(kept.values()),
         asked=tuple(kept[name] for name in asked(found.chosen) if name in kept),
         driver=driver,

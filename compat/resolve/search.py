@@ -17,6 +17,7 @@ from operator import itemgetter, le
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.joints.build import from_system
 from compat.lazy import dataclass
 from compat.resolve.build_fit import FORWARD, Scale, Weighed
 from compat.resolve.images import Footing, Images, Need
@@ -314,7 +315,7 @@ class _Descent:
 
 def need_of(chosen: Sequence[Weighed], place: str, pythons: int) -> Need:
     """What chosen builds need of an image."""
-    system = tuple(sorted({item for weighed in chosen for item in weighed.option.build.system}))
+    system = from_system(weighed.option.build for weighed in chosen)
     floors = [floor for weighed in chosen if (floor := glibc_of(weighed.option))]
     glibc = max(floors, key=versions.release) if floors and place.startswith("linux") else ""
     board = any(weighed.option.on_board for weighed in chosen)

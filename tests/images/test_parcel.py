@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compat.build import clients, engine, images, parcel, verification
-from compat.errors import InputError
+from compat.errors import CannotCheckError, InputError
 
 SCRIPTS = parcel.FOLDER
 
@@ -105,11 +105,17 @@ def test_what_to_do_about_an_engine_follows_from_what_its_socket_says(text, hint
 
 @pytest.mark.parametrize(
     "label",
-    ["", "{", "[]", "7", "null", '{"plan": 1}', '{"status": "plan"}', "[" * 100_000, '{"a": "' + "x" * 100_000],
-    ids=["none", "open", "list", "number", "null", "wrong", "no-plan", "deep", "long"],
+    ["{", "[]", "7", "null", '{"plan": 1}', '{"status": "plan"}', "[" * 100_000, '{"a": "' + "x" * 100_000],
+    ids=["open", "list", "number", "null", "wrong", "no-plan", "deep", "long"],
 )
-def test_a_label_that_holds_no_plan_is_no_plan(label):
-    assert verification.planned({verification.PLAN_LABEL: label}) is None
+def test_a_label_that_holds_no_plan_is_said_and_not_passed_over(label):
+    with pytest.raises(CannotCheckError, match="holds no plan"):
+        verification.planned({verification.PLAN_LABEL: label})
+
+
+def test_an_image_without_a_plan_in_its_label_has_none():
+    assert verification.planned({verification.PLAN_LABEL: ""}) is None
+    assert verification.planned({}) is None
 
 
 @pytest.mark.parametrize(

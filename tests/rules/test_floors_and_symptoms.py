@@ -164,7 +164,7 @@ def test_a_cpu_runtime_installed_over_the_gpu_one_is_told_with_its_cause(doctor)
     root = report.findings[0]
     assert root.code == "cpu-only-build"
     assert [item.code for item in root.consequences] == ["framework-duplicate-install"]
-    assert "pip install onnxruntime-gpu" in root.fix.commands
+    assert "pip install onnxruntime-gpu==1.19.0" in root.fix.commands
 
 
 @pytest.mark.parametrize(
