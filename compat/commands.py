@@ -39,7 +39,7 @@ _CHANNEL: Final = ("torch", "torchvision", "torchaudio")
 _LAST: Final = (2, 5, 1)
 _MUTEX: Final = (1, 13)  # the first release whose CUDA is asked for by pytorch-cuda, and no longer by cudatoolkit
 # What compiles an extension against the framework that is installed, where pip makes no build environment of its own.
-_TOOLS: Final = ("ninja", "packaging", "setuptools", "wheel")
+_TOOLS: Final = ("ninja", "packaging", "psutil", "setuptools", "wheel")
 _BUILD_TOOLS: Final = Install(packages=tuple(Package(name=name) for name in _TOOLS))
 _DEFAULT: Final = (False, True, "", False)  # the group of the default index: wheels, after those of other indexes
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own

@@ -62,7 +62,7 @@ def test_what_is_compiled_is_compiled_against_the_plan_and_leaves_no_compiler(
     base("nvidia/cuda:12.6.3-devel-ubuntu22.04")
     shelf.add("torch", "2.0.1+cu118", GOOD)
     source(default_index.files, SETUP)
-    default_index.fetch("ninja", "packaging", "setuptools", "wheel")
+    default_index.fetch("ninja", "packaging", "psutil", "setuptools", "wheel")
     default_index.publish()
     wish = Settings(builder=builder, compile=("ext==1.0",))
     args = {"TORCH_INDEX": shelf.open(), "PIP_INDEX_URL": default_index.url}

@@ -30,7 +30,7 @@ def test_what_is_compiled_comes_last_against_what_was_installed_and_after_its_to
     assert words([FLASH, TORCH], ("numpy<2",)) == [
         ["pip", "install", "torch==2.4.0+cu124", "--index-url", "https://torch.example/cu124"],
         ["pip", "install", "numpy<2"],  # no other index is bound to have it
-        ["pip", "install", "ninja", "packaging", "setuptools", "wheel"],
+        ["pip", "install", "ninja", "packaging", "psutil", "setuptools", "wheel"],
         ["pip", "install", "--no-build-isolation", "flash-attn==2.5.8"],
     ]
 

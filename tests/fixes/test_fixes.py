@@ -342,7 +342,7 @@ def test_a_new_python_gets_what_is_installed_beside_the_framework_by_the_tool_th
     assert commands(facts, "python-unsupported") == [
         "uv venv --python 3.12",
         "uv pip install torch==2.4.0 vllm==0.6.0",
-        "uv pip install ninja packaging setuptools wheel",  # flash-attn is published as source
+        "uv pip install ninja packaging psutil setuptools wheel",  # flash-attn is published as source
         "uv pip install --no-build-isolation flash-attn==2.5.8",
     ]
 

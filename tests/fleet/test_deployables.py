@@ -139,7 +139,9 @@ def test_a_parallel_shell_feeds_the_fleet(host_file, tmp_path, shell):
     if not which(shell[0]):
         pytest.skip(f"{shell[0]} is not installed (Debian: clustershell, pdsh)")
     host_file(HEALTHY, "n1"), host_file(BROKEN, "n2")
-    asked = [*ENVCHECK, "doctor", "-f", "jsonl", "--host", f"{tmp_path}/%h.json"]
+    # the script names its interpreter: pdsh gives a program its bare name, by which Python looks for its home on PATH
+    program = Path(sys.executable).with_name("envcheck")
+    asked = [program, "doctor", "-f", "jsonl", "--host", f"{tmp_path}/%h.json"]
     lines = ran(*shell, "-w", "n[1-2]", *asked)
     done = ran(*ENVCHECK, "fleet", "-", "torch==2.9.1", "--format", "json", input=lines.stdout)
     fleet = json.loads(done.stdout)

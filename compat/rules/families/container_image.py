@@ -179,7 +179,7 @@ class ImageRuntimeNotDevel(Rule):
             detail=f"{image} is of the {flavour[1]} flavour, without nvcc.{who}",
             facts=("image", *(() if heard else (f"packages.{late[0]}", "cuda_toolkit"))),
             severity=None if heard else "warning",
-            fix=Fix("Use the devel flavour.", (f"FROM {image.replace(f'-{flavour[1]}-', '-devel-')}",)),
+            fix=Fix(f"Use the devel flavour: {image.replace(f'-{flavour[1]}-', '-devel-')}."),
         )
 
 

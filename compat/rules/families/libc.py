@@ -125,7 +125,7 @@ class MuslLibc(Rule):
 
     area = "platform"
     asks = ("libc",)
-    remedy = Fix("Use a glibc base image, such as debian:12-slim or ubuntu:22.04.", ("FROM debian:12-slim",))
+    remedy = Fix("Use a glibc base image, such as debian:12-slim or ubuntu:22.04.")
 
     def check(
         self,
