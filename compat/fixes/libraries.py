@@ -11,7 +11,7 @@ from compat.findings import Fix
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
 from compat.reading.message_facts import cudnn_version
-from compat.rules.knowledge import is_version
+from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.stack import canonical, plain
 from compat.targets import kernels_for
 
@@ -41,9 +41,13 @@ def missing(subject: Subject) -> Fix | None:
         return _amd(name, subject)
     if (fix := _torn(name, subject) or _own(name, subject) or _for_system(subject)) is not None:
         return fix
-    if rows := _rows(name, subject):
-        return _packaged(name, rows[-1], subject)
-    return _unpackaged(name, subject)
+    rows = _runnable(_rows(name, subject), subject)
+    packages = dict.fromkeys(row.package + _below(row) for row in rows)
+    if len(packages) > 1 and not _cuda(subject):
+        return Fix(
+            f"Install what brings {name}, for the CUDA of the program that asks for it: {' or '.join(packages)}."
+        )
+    return _packaged(name, rows[-1], subject) if rows else _unpackaged(name, subject)
 
 
 def _on_windows(subject: Subject) -> bool:
@@ -93,6 +97,13 @@ def _rows(name: str, subject: Subject) -> list[Soname]:
     return mine or found
 
 
+def _runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
+    """Packages of CUDA majors that the driver runs, as far as it is known: it runs none later than its own."""
+    most = series(cuda_of_driver(subject.matrix, subject.host.driver) or subject.host.driver_cuda or "")
+    later = {f"-cu{number}" for number in range(int(most) + 1, int(most) + 20)} if most else set()
+    return [row for row in rows if f"-{row.package.rpartition('-')[2]}" not in later] or rows
+
+
 def _cuda(subject: Subject) -> str:
     """CUDA of the framework, else of the toolkit; empty if unknown."""
     item = subject.framework()
@@ -116,15 +127,19 @@ def _torn(name: str, subject: Subject) -> Fix | None:
 
 def _packaged(name: str, row: Soname, subject: Subject) -> Fix:
     """The package that brings the library, in the releases that do, and its folder on the loader's path."""
-    upper = re.search(r"<(\d+)", row.versions)
-    spec = f"<{upper[1]}" if upper else ""
-    install = Install(packages=(Package(name=row.package, spec=spec, settles=_missing(subject)),))
+    install = Install(packages=(Package(name=row.package, spec=_below(row), settles=_missing(subject)),))
     changes: tuple[Change, ...] = (install,)
     module = _module(row.package)
     if subject.host.platform != "windows" and module and subject.framework_name() != "torch":
         found = f"$(python -c 'import {module}.lib as m; print(m.__path__[0])')"
         changes = (install, Variable("LD_LIBRARY_PATH", f"{found}:$LD_LIBRARY_PATH"))
     return Fix(f"Install {row.package}, which brings {name}.", changes=changes)
+
+
+def _below(row: Soname) -> str:
+    """The bound of the releases that bring a library, ``<9``; empty where the newest does."""
+    upper = re.search(r"<(\d+)", row.versions)
+    return f"<{upper[1]}" if upper else ""
 
 
 def _missing(subject: Subject) -> tuple[str, ...]:

@@ -354,3 +354,19 @@ def test_a_companion_that_fits_the_new_build_stays():
     assert commands(facts, "arch-too-old-for-build") == [
         "pip install --force-reinstall torch==2.9.0+cu126 --index-url https://download.pytorch.org/whl/cu126"
     ]
+
+
+@pytest.mark.parametrize(
+    ("known", "holds", "never"),
+    [
+        ({}, ": nvidia-cudnn-cu11 or nvidia-cudnn-cu12 or nvidia-cudnn-cu13.", "pip install"),
+        ({"driver": "550.54.15"}, ": nvidia-cudnn-cu11 or nvidia-cudnn-cu12.", "cu13"),
+        ({"cuda_toolkit": "12.4"}, "pip install nvidia-cudnn-cu12", "cu13"),
+        ({"packages": {"torch": "2.9.1+cu130"}}, "cu13", "cu12"),
+    ],
+)
+def test_a_library_of_several_cuda_majors_is_not_guessed(known, holds, never):
+    found = next(item for item in doctor({"error": MISSING.format("libcudnn_ops.so.9"), **LINUX, **known}).findings)
+    said = "\n".join([found.fix.text, *found.fix.commands])
+    assert holds in said
+    assert never not in said
