@@ -245,7 +245,8 @@ def _verdict(host: Host, answer: Answer) -> Judgement:
             return "unknown", f"driver is unknown, and the plan needs {answer.plan.driver.minimum} or later"
         if host.gpus and host.known("arch"):
             return "fits", ""
-        return ("unknown", "; ".join(answer.conditions)) if answer.conditions else ("fits", "")
+        given = "; ".join(answer.conditions)
+        return ("unknown", f"it runs on the condition that {given}") if given else ("fits", "")
     if answer.status == "unknown":
         return "unknown", "; ".join(answer.conditions)
     members = answer.conflicts[0].members if answer.conflicts else ()
