@@ -108,5 +108,5 @@ def _whole(records: Iterator[Record], place: str) -> Iterator[Record]:
                 yield Broken(record.place, "a name that is no text, or facts that are no object")
             else:
                 yield record
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         yield Broken(place, f"not what it looks like: {type(error).__name__} {error}"[:200])

@@ -342,3 +342,13 @@ def test_a_damaged_record_is_named_whatever_the_damage(tmp_path_factory, documen
     found = fleet.survey([str(source)], (), load())
     assert dump(found)["nodes"]
     told(found, (), "text", stamp=STAMP, pen=Ink())
+
+
+@pytest.mark.parametrize("value", [[None], "x", 7, [1, None], [1, "x"]])
+def test_a_series_without_a_number_is_no_node(tmp_path, value):
+    series = {"metric": {"__name__": "envcheck_gpus", "name": "Tesla T4", "node": "n"}, "value": value}
+    source = tmp_path / "all.json"
+    source.write_text(json.dumps([{"data": {"result": [series]}}, {"driver": "550.144.03"}]))
+    found = dump(fleet.survey([str(source)], (), load()))
+    assert [one["why"].partition(":")[0] for one in found["errors"]] == ["not what it looks like"]
+    assert len(found["nodes"]) == 1
