@@ -48,16 +48,32 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
     """
     said = [one for one in report.findings if one.severity != "info"] or list(report.findings)
     chosen = {id(one) for one in said}
+    judge = _once(judge)
     findings: list[Finding] = []
     later = case  # the machine as it is after the fixes above
     for one in report.findings:
-        fix = _mended(one, later, judge) if id(one) in chosen else _general(one.fix, later.host)
         if later is not case and _gone(one, case.host, later.host, judge):
             fix = Fix("The steps above mend this too.", checked=True)
+        else:
+            fix = _mended(one, later, judge) if id(one) in chosen else _general(one.fix, later.host)
         findings.append(replace(one, fix=fix))
         if fix.checked:
             later = replace(later, host=applied(later.host, fix.changes) or later.host, derived={})
     return replace(report, findings=tuple(findings), questions=questions(report, case))
+
+
+def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
+    """The same judge, which judges a machine that several fixes start from once."""
+    known: list[tuple[Host, Report]] = []
+
+    def remembered(machine: Host) -> Report:
+        found = next((report for one, report in known if one is machine), None)
+        if found is None:
+            found = judge(machine)
+            known.append((machine, found))
+        return found
+
+    return remembered
 
 
 def _gone(finding: Finding, first: Host, later: Host, judge: Callable[[Host], Report]) -> bool:
