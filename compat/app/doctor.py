@@ -31,7 +31,7 @@ class Question:
     Attributes:
         wishes: requirements that should run on the machine.
         python: another interpreter or environment of this machine.
-        host: host file, or ``report``: pasted report; neither means this machine.
+        host: host file, or ``report``: pasted report, or ``pasted``: its text; none of them means this machine.
         image: container image (of the engine, or an archive on disk) that is to run on it.
         error: error text; ``log``: file that holds one.
         select: only these codes; ``ignore``: not these.
@@ -45,6 +45,7 @@ class Question:
     python: str = ""
     host: str = ""
     report: str = ""
+    pasted: str = ""
     image: str = ""
     error: str = ""
     log: str = ""
@@ -81,7 +82,8 @@ def examine(question: Question, matrix: Matrix) -> tuple[Report, Host]:
 
 def _with_silence(found: Report, question: Question, log: str, length: int) -> Report:
     """The report with the texts that hold nothing to judge: an empty one, or one that is no text at all."""
-    sizes = {question.log: len(log.strip()) if is_text(log) else -1, question.report: length}
+    report = question.report or (question.pasted and "the report")
+    sizes = {question.log: len(log.strip()) if is_text(log) else -1, report: length}
     why = {0: "it is empty", -1: "it is no text"}
     gaps = tuple(Unchecked(shown(name), why[size]) for name, size in sizes.items() if name and size in why)
     return replace(found, unchecked=(*found.unchecked, *gaps), unanswered=tuple(gap.what for gap in gaps))
@@ -120,7 +122,7 @@ def _demand_sense(question: Question) -> None:
     Raises:
         InputError: naming both.
     """
-    given = [name for name in ("python", "host", "report", "image") if getattr(question, name)]
+    given = [name for name in ("python", "host", "report", "pasted", "image") if getattr(question, name)]
     if len(given) > 1 and given != ["host", "image"]:
         said = " and ".join(f"--{name}" for name in given)
         raise InputError(f"{said} name two machines", expected="one of them", hint="--host goes with --image alone")
@@ -153,6 +155,8 @@ def nearest(typed: str, known: Iterable[str]) -> str:
 
 def _patient(question: Question, matrix: Matrix) -> tuple[Host, str, int]:
     """The machine in question, what a pasted report says beside its facts, and how long it is."""
+    if question.pasted:
+        return hosts.from_text(question.pasted, matrix)
     if question.report:
         return hosts.from_report(question.report, matrix)
     if question.image:
@@ -169,7 +173,7 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
     from compat import resolve
 
     answer = resolve.resolve(question.wishes, host, matrix)
-    if not (question.host or question.report or question.image):
+    if not (question.host or question.report or question.pasted or question.image):
         answer = with_another_gpu(answer, question.wishes, host, matrix)
     text = ", ".join(question.wishes)
     match answer.status:
@@ -221,7 +225,7 @@ def _commands(answer: Answer, question: Question) -> tuple[str, ...]:
 
     Neither is another interpreter of this machine: ``resolve`` takes the release of a Python and not its place.
     """
-    if question.report or question.image or question.python:
+    if question.report or question.pasted or question.image or question.python:
         return ()
     hosts = (question.host,) if question.host else ()
     command = written(answer, Asking(words=question.words), hosts=hosts).fixes[0].command

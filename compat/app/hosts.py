@@ -80,9 +80,13 @@ def from_report(name: str, matrix: Matrix) -> tuple[Host, str, int]:
 
     The length of what is no text is -1, that of blanks 0.
     """
+    return from_text(read_log(name), matrix)
+
+
+def from_text(text: str, matrix: Matrix) -> tuple[Host, str, int]:
+    """The same from the text itself."""
     from compat import reading
 
-    text = read_log(name)
     if not is_text(text):
         return Host({}), "", -1
     found = reading.read(text)

@@ -57,16 +57,24 @@ def settings(options: Mapping[str, Any], *, config: str = "") -> Settings:
     Raises:
         InputErrors: naming each key that is unknown or of the wrong kind.
     """
+    return settings_from(_configured(config), f"{config or PROJECT}: [tool.envcheck.image]", options)
+
+
+def settings_from(table: Mapping[str, Any], where: str, options: Mapping[str, Any] | None = None) -> Settings:
+    """Image settings of a table with the keys of ``[tool.envcheck.image]``, options over it.
+
+    Raises:
+        InputErrors: naming each key that is unknown or of the wrong kind, and ``where`` it stands.
+    """
     from compat.dockerfile import Settings
 
-    table = _configured(config)
     known = {item.name for item in fields(Settings)}
     if unknown := sorted(set(table) - known):
-        where = f"{config or PROJECT}: [tool.envcheck.image]"
         expected = ", ".join(sorted(known))
         raise InputErrors([InputError(f"unknown key {key!r}", where=where, expected=expected) for key in unknown])
     values = {key: _shaped(key, value) for key, value in table.items()}
-    return Settings(**{**values, **{key: value for key, value in options.items() if value not in (None, "", ())}})
+    given = {key: value for key, value in (options or {}).items() if value not in (None, "", ())}
+    return Settings(**{**values, **given})
 
 
 def _configured(config: str) -> dict[str, Any]:

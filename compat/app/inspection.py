@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compat.app import hosts
 from compat.errors import InputError
+from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +16,34 @@ if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.kernels import Inspection, Verdict
     from compat.matrix import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What something carries, and whether each of some devices (by name) runs it."""
+
+    inspection: Inspection
+    verdicts: tuple[tuple[str, Verdict], ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """The ``envcheck.inspect/1`` document."""
+        from compat import kernels
+
+        told = [{"gpu": name, **asdict(verdict)} for name, verdict in self.verdicts]
+        return {**kernels.dump(self.inspection), "verdicts": told}
+
+
+def inspected(
+    subject: str, matrix: Matrix, *, gpus: Sequence[str] = (), host: str = "", python: str = "", index: str = ""
+) -> Inspected:
+    """Inspect something, and judge whether some devices run it; see :func:`look` and :func:`devices`.
+
+    Raises:
+        InputError: for a device that is not known, before anything is read; or for a subject that is none.
+    """
+    asked = devices(matrix, gpus=gpus, host=host)  # refused before minutes of reading, not after
+    seen = look(subject, python=python, index=index)
+    return Inspected(seen, verdicts(seen, matrix, asked))
 
 
 def look(subject: str, *, python: str = "", index: str = "") -> Inspection:

@@ -1,6 +1,5 @@
 """``envcheck inspect``: which GPU code a library, wheel or package carries."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -34,23 +33,19 @@ def command(
 
     Example: envcheck inspect torch==2.9.1 --gpu V100
     """
-    from compat import kernels
-    from compat.app.inspection import devices, look, verdicts
+    from compat.app.inspection import inspected
     from compat.app.knowledge import load
     from compat.cli.progress import waiting
     from compat.render import document, ink, inspection
 
     matrix = load(knowledge.matrix)
-    asked = devices(matrix, gpus=tuple(gpu or ()), host=against)  # refused before minutes of reading, not after
     if "==" in subject or "://" in subject:
         speech.note(f"reading {subject} in parts; a wheel of gigabytes takes minutes")
     with waiting(f"reading {subject}", quiet=speech.quiet):
-        seen = look(subject, python=python, index=index)
-    judged = verdicts(seen, matrix, asked)
-    told = [{"gpu": name, **asdict(verdict)} for name, verdict in judged]
-    body = kernels.dump(seen)
+        seen = inspected(subject, matrix, gpus=tuple(gpu or ()), host=against, python=python, index=index)
+    body = seen.plain()
     if speech.format == "json":
-        speech.say(document.encode({**body, "verdicts": told}))
+        speech.say(document.encode(body))
     else:
-        speech.say(inspection.text(body, told, pen=ink.ink(colored=speech.colored)))
-    return int(any(verdict.kernels == "none" for _, verdict in judged))
+        speech.say(inspection.text(body, body["verdicts"], pen=ink.ink(colored=speech.colored)))
+    return int(any(verdict.kernels == "none" for _, verdict in seen.verdicts))

@@ -117,8 +117,7 @@ def _say(tables: "tuple[Table, ...]", speech: Speech, *, sources: bool) -> None:
     from compat.render.tables import text
 
     if speech.format == "json":
-        body = {"schema": "envcheck.matrix/1", "tables": [listing.plain(table) for table in tables]}
-        speech.say(document.encode(body))
+        speech.say(document.encode(listing.document(tables)))
     else:
         speech.say(text(tables, pen=ink.ink(colored=speech.colored), sources=sources))
 

@@ -43,6 +43,11 @@ class Table:
     sources: dict[str, str]
 
 
+def document(tables: Iterable[Table]) -> dict[str, Any]:
+    """The ``envcheck.matrix/1`` document of some tables."""
+    return {"schema": "envcheck.matrix/1", "tables": [plain(table) for table in tables]}
+
+
 def plain(table: Table) -> dict[str, Any]:
     """A table in JSON's own types: one object per line, named by column."""
     rows = [
