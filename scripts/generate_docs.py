@@ -19,6 +19,7 @@ from pathlib import Path
 
 from compat import cli, rules
 from compat.app import configuration
+from compat.app.explain import advice
 from compat.app.knowledge import load
 from compat.build.codes import CODES
 from compat.lint import RULES as LINT
@@ -57,6 +58,7 @@ def files() -> dict[str, str]:
     """Path from the root -> what it should hold."""
     made = {"README.md": readme(), "docs/findings.md": findings(), "docs/configuration.md": configuration.page()}
     made["docs/envcheck.1"] = manual()
+    made["docs/assistants.md"] = advice()
     made["docs/schemas/envcheck.config-1.json"] = json.dumps(configuration.schema(), indent=2) + "\n"
     for name, schema in schemas().items():
         made[f"docs/schemas/{name.replace('/', '-')}.json"] = json.dumps(schema, indent=2) + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from compat.errors import InputError
@@ -27,6 +28,11 @@ def explain(subject: str, matrix: Matrix) -> Explanation:
         raise InputError(f"{subject[:60]!r} is no code and holds no known message", expected=_nearest(subject))
     codes = dict.fromkeys(code for message in messages for code in message.candidates)
     return Explanation(tuple(topic for code in codes if (topic := topic_of(code, matrix))), messages)
+
+
+def advice() -> str:
+    """What a coding assistant should run before it installs a framework, as Markdown."""
+    return Path(__file__).with_name("assistants.md").read_text("utf-8")
 
 
 def codes() -> Explanation:

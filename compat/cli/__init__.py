@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "ci": "compat.cli.ci",
     "matrix": "compat.cli.matrix",
     "explain": "compat.cli.explain",
+    "mcp": "compat.cli.mcp",
 }
 
 INTERRUPTED: Final = 130

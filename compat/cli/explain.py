@@ -18,6 +18,9 @@ def command(
         ),
     ] = "",
     *,
+    assistant: Annotated[
+        bool, typer.Option("--assistant", help="What a coding assistant should run before it installs a framework.")
+    ] = False,
     speech: Annotated[Speech, Formats("text", "json")],
     knowledge: Knowledge,
 ) -> int:
@@ -27,11 +30,15 @@ def command(
 
     Example: envcheck explain "no kernel image is available for execution on the device"
     """
-    from compat.app.explain import codes, explain
+    from compat.app.explain import advice, codes, explain
     from compat.app.knowledge import load
     from compat.render import document, ink
-    from compat.render.explanation import listing, text
+    from compat.render.explanation import Explanation, listing, text
 
+    if assistant:
+        body = {**Explanation().plain(), "assistant": advice()}
+        speech.say(document.encode(body) if speech.format == "json" else advice())
+        return 0
     told = explain(subject, load(knowledge.matrix)) if subject else codes()
     pen = ink.ink(colored=speech.colored)
     if speech.format == "json":
