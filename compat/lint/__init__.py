@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Report, Unchecked, ranked
-from compat.lint import compilers, conda, drift, fits, images, libraries, machine, requests, steps, systems
+from compat.lint import compilers, conda, copies, drift, fits, images, libraries, machine, requests, steps, systems
 from compat.lint.pages import RULES
 from compat.lint.stages import scenes
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "lint"]
 
-_FAMILIES: Final = (images, requests, drift, fits, compilers, libraries, conda, steps, systems, machine)
+_FAMILIES: Final = (images, requests, drift, fits, copies, compilers, libraries, conda, steps, systems, machine)
 
 
 def lint(

@@ -289,6 +289,8 @@ def replaced(scene: Scene) -> Iterator[Finding]:
         package = scene.matrix.package(new.request.name)
         if base is None or not old.base or not new.mine or package is None or package.kind != "framework":
             continue
+        if re.search(r"\+(?:\w+\.)?nv\d", new.request.exact):
+            continue  # made for this JetPack or container, and put there on purpose
         if id(new) not in there or old.version.partition("+")[0] == new.version.partition("+")[0] != "":
             continue
         what = new.text if new.by else f"{new.request.name} {new.version}".rstrip()

@@ -73,7 +73,8 @@ class Outcome:
         origin: where from.
         why: reason of ``none`` or ``unknown``: ``version``, ``newer`` (than all that the matrix knows), ``python``,
             ``platform``, ``glibc``, ``place``, ``package``, ``fails`` (``build`` is listed and cannot be installed),
-            ``extra`` (``build`` is what the extra asks for, and lies elsewhere).
+            ``extra`` (``build`` is what the extra asks for, and lies elsewhere), ``foreign`` (the places are another
+            framework's).
     """
 
     status: Literal["build", "none", "unknown"]
@@ -155,12 +156,24 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     admitted = [build for build in (*everything, *broken) if _admits(request.spec, build, pre=pre)]
     published = [(build, item) for build in admitted for item in places if item.has(build)]
     if not published:
-        covered = all(any(item.has(build) for build in everything) for item in places if item.url and not item.mirror)
-        open_ = any(item.mirror or item.partial or _has_gap(request, everything, item) for item in places)
-        settled = covered and not open_ and package.name in _settled(matrix)
-        return _absent(request, everything, place) if settled else Outcome("unknown", why="place")
+        return _nowhere(request, everything, places, place, package.name in _settled(matrix))
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
+
+
+def _nowhere(request: Request, known: list[Build], places: tuple[Origin, ...], place: Place, settled: bool) -> Outcome:
+    """What follows from no place having a release: proof only where all of the package and of the places is known."""
+    if settled and all(_is_foreign(item, known) for item in places):
+        return Outcome("none", why="foreign")
+    covered = all(any(item.has(build) for build in known) for item in places if item.url and not item.mirror)
+    open_ = any(item.mirror or item.partial or _has_gap(request, known, item) for item in places)
+    return _absent(request, known, place) if settled and covered and not open_ else Outcome("unknown", why="place")
+
+
+def _is_foreign(place: Origin, known: list[Build]) -> bool:
+    """Whether an index that is known whole holds nothing of a framework, as it is another one's."""
+    whole = bool(place.url) and bool(place.index) and not (place.partial or place.apart or place.mirror)
+    return whole and not any(_family(build.index) == _family(place.index or "") for build in known)
 
 
 def _has_gap(request: Request, known: list[Build], place: Origin) -> bool:

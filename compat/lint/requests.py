@@ -12,7 +12,7 @@ from compat.findings import Evidence
 from compat.lint.finding import finding
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from compat.findings import Finding
     from compat.lint.scene import Scene
@@ -31,19 +31,32 @@ def unmet(scene: Scene) -> Iterator[Finding]:
             yield _wrong_tag(item, f"{tag[1]}.{tag[2]}", sorted(pythons), scene)
         elif not item.python and pythons and _out_of_reach(item, pythons, scene):
             yield _no_python(item, scene)
-        if item.outcome.status != "none":
-            continue
-        nowhere = item.outcome.why == "version" and all(place.url == "" for place in item.origins)
-        if item.outcome.why == "elsewhere" or (nowhere and _LOCAL_CUDA.search(item.request.exact)):
+        if item.outcome.status == "none":
+            yield from _none(item, scene)
+        elif _only_default(item, scene):
             yield _index_missing(item, scene)
-        elif item.outcome.why == "extra":
-            yield _extra_elsewhere(item, scene)
-        elif item.outcome.why in {"version", "newer"} and item.request.spec:
-            yield _no_version(item, scene)
-        elif item.outcome.why == "python":
-            yield _no_python(item, scene)
-        elif item.outcome.why in {"fails", "glibc"}:
-            yield _not_installable(item, scene)
+
+
+def _none(item: Taken, scene: Scene) -> Iterator[Finding]:
+    """Why an installer finds nothing for a request."""
+    why = item.outcome.why
+    nowhere = why == "version" and all(place.url == "" for place in item.origins)
+    if why == "elsewhere" or (nowhere and _LOCAL_CUDA.search(item.request.exact)):
+        yield _index_missing(item, scene)
+    elif why in {"version", "newer"}:
+        yield from (_no_version(item, scene),) if item.request.spec else ()
+    elif why in _REASONS:
+        yield _REASONS[why](item, scene)
+
+
+def _only_default(item: Taken, scene: Scene) -> bool:
+    """Whether a local version is asked of the default index alone, which takes no upload of any.
+
+    Source: packaging specifications, "Version specifiers", section "Local version identifiers".
+    """
+    local = "+" in item.request.exact and not item.request.url and not item.base and scene.ask.kind != "lock"
+    kept = item.outcome.why == "kept" or item.outcome.status == "build" or bool(item.by)
+    return local and not kept and all(place.index == "" and not place.url for place in item.origins)
 
 
 def _index_missing(item: Taken, scene: Scene) -> Finding:
@@ -58,6 +71,20 @@ def _index_missing(item: Taken, scene: Scene) -> Finding:
         f"{item.request.text} is not on the default index, {lacks}.",
         severity="error",
         fix=f"Add {option} {url}" if url else "",
+        evidence=(_seen(item, scene),),
+    )
+
+
+def _foreign(item: Taken, scene: Scene) -> Finding:
+    """A framework that is looked for on another framework's index alone."""
+    where = ", ".join(place.url for place in item.origins)
+    return finding(
+        "index-missing",
+        scene,
+        item.request.line,
+        f"{item.request.text} is not at {where}, and no other index is named.",
+        severity="error",
+        fix="Install what that index has by itself: --index-url replaces the default index for all else too.",
         evidence=(_seen(item, scene),),
     )
 
@@ -349,6 +376,14 @@ def _wanted_cpu(item: Taken, names: set[str]) -> bool:
 def _seen(item: Taken, scene: Scene) -> Evidence:
     return Evidence("requirement", item.request.text, f"{scene.ask.file}:{item.request.line}")
 
+
+_REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
+    "extra": _extra_elsewhere,
+    "foreign": _foreign,
+    "python": _no_python,
+    "fails": _not_installable,
+    "glibc": _not_installable,
+}
 
 RULES: Final = (
     unmet,

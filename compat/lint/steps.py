@@ -30,7 +30,8 @@ _IN_PYTHON: Final = re.compile(
 )
 _TOOLKIT: Final = re.compile(r"(libnvidia-container.*|nvidia-container-(toolkit|runtime).*|nvidia-docker2?)")
 _DRIVER: Final = re.compile(
-    r"(cuda(-runtime)?(-\d+-\d+)?|nvidia-driver-\d.*|nvidia-utils-\d.*|libnvidia-compute-\d.*|cuda-drivers.*|nvidia-dkms.*|libcuda1(-.*)?|nvidia-driver|amdgpu-dkms)"
+    r"cuda(-runtime)?(-\d+-\d+)?|nvidia-(driver|utils|dkms)-\d.*|cuda-drivers.*|nvidia-dkms|libcuda1(-.*)?|nvidia-driver"
+    r"|libnvidia-(compute|decode|encode|gl|cfg1|common|extra|fbc1)-\d.*|amdgpu-dkms"
 )
 _DEVICES: Final = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 # Settings for one machine, or for the search for a fault: code of the finding, and what each does to all others.

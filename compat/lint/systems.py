@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # NVIDIA changed the key of its apt repositories on this day (developer.nvidia.com, "Updating the CUDA Linux GPG
 # Repository Key"); images of before carry the old one.
 _NEW_KEY: Final = "2022-04-27"
+# The oldest Python that get-pip.py of today runs on, 3.9 (pip 25.1, change log: "Drop support for Python 3.8").
+_OLDEST: Final = 9
+_FORMER: Final = re.compile(r"(?:^|/)python3\.(\d{1,2})$")
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
 _UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
@@ -91,4 +94,30 @@ def mirrors_moved(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (key_rotated, mirrors_moved)
+def installer_too_new(scene: Scene) -> Iterator[Finding]:
+    """python-unsupported: pip's own installer as it is today, run by a Python that it has left behind."""
+    before = ""
+    for command in scene.stage.commands:
+        piped, before = before if len(command.words) <= 2 else "", command.text  # curl ... | python3.8 -
+        python = _FORMER.search(command.words[0])
+        stops = command.build and not command.guarded and not command.branch and not _of_old_python(scene)
+        if python and "get-pip.py" in piped + command.text and int(python[1]) < _OLDEST and stops:
+            yield finding(
+                "python-unsupported",
+                scene,
+                command.line,
+                f"get-pip.py of today needs Python 3.{_OLDEST}, and {command.words[0]} runs it: the step stops.",
+                severity="error",
+                confidence="likely",
+                fix=f"Take https://bootstrap.pypa.io/pip/3.{python[1]}/get-pip.py.",
+            )
+
+
+def _of_old_python(scene: Scene) -> bool:
+    """Whether the script may be one that was kept for older Pythons: its address says so, or it is not known."""
+    fetched = [one.text for one in scene.commands if "get-pip.py" in one.text]
+    addresses = [found[1] for text in fetched for found in re.finditer(r"(https?://\S*get-pip\.py)", text)]
+    return not addresses or any("/pip/" in address or "bootstrap.pypa.io" not in address for address in addresses)
+
+
+RULES: Final = (key_rotated, mirrors_moved, installer_too_new)

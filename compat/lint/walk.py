@@ -118,7 +118,7 @@ class Walk:
             self._named = {name: there for name, there in self._named.items() if name not in gone or step.branch}
             return
         requests = [each for each in step.requests if _is_read(each.marker) and together((each.marker,), self.worlds)]
-        demands = self._demands(requests) if not LOOSE & {*step.options} else {}
+        demands = self._demands(requests, step, python) if not LOOSE & {*step.options} else {}
         pinned = frozenset(request.name for request in requests if request.exact)
         items = [self._take(request, step, python, demands, pinned) for request in requests]
         items = items if mine else [replace(item, mine=False) for item in items]
@@ -156,13 +156,17 @@ class Walk:
             self._outcomes[key] = origins.outcome(request, step, self.matrix, place)
         return self._outcomes[key]
 
-    def _demands(self, requests: Iterable[Request]) -> dict[str, list[str]]:
-        """The versions that the pins among requests require of other packages, by name, each once."""
+    def _demands(self, requests: Iterable[Request], step: Install, python: str) -> dict[str, list[str]]:
+        """The versions that pins and extras among requests require of other packages, by name, each once."""
+        place = origins.Place(step.python or python, self.platform, self.glibc)
         found: dict[str, dict[str, None]] = {
             one.name: {one.spec: None} for one in requests if one.exact and not one.marker
         }
-        for pin in {(one.name, one.spec, one.marker): one for one in requests if one.exact}.values():
-            for name, specs in needs(pin, None, self.matrix, self.worlds).items():
+        asking = (one for one in requests if one.exact or (one.extras and one.spec))
+        for pin in {(one.name, one.spec, one.extras, one.marker): one for one in asking}.values():
+            taken = None if pin.exact else self._outcome(pin, step, place)
+            build = taken.build if taken and taken.status == "build" else None
+            for name, specs in needs(pin, build, self.matrix, self.worlds).items():
                 if name != pin.name and len(specs) == 1:
                     found.setdefault(name, {}).update((spec, None) for spec in specs if spec.startswith("=="))
         return {name: list(specs) for name, specs in found.items()}

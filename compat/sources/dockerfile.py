@@ -279,6 +279,8 @@ def _placed(step: Install, draft: _Draft) -> Install:
     found: list[str] = []
     changes: list[tuple[str, str]] = []
     for name in step.files:
+        if draft.clones & {*PurePosixPath(name).parts[:-1]}:
+            continue
         bare = PurePosixPath(name).name
         source = draft.placed.get(bare, name)
         found.append(source)

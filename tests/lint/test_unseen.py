@@ -24,6 +24,53 @@ UV = "RUN curl -LsSf https://astral.sh/uv/install.sh | sh\nRUN uv venv /v && uv 
 
 # code, whether it is an error, the faulty form, the forms beside it
 PAIRS = {
+    "pip's installer of today for a Python that it has left": (
+        "python-unsupported", True,
+        OLD_PYTHON + "RUN curl -sS https://bootstrap.pypa.io/get-pip.py | python3.8\n",
+        [
+            OLD_PYTHON + "RUN curl -sS https://bootstrap.pypa.io/pip/3.8/get-pip.py | python3.8\n",
+            OLD_PYTHON + "RUN curl -sS https://bootstrap.pypa.io/get-pip.py | python3.10\n",
+            OLD_PYTHON + "COPY get-pip.py .\nRUN python3.8 get-pip.py\n",
+        ],
+    ),
+    "the same, fetched first": (
+        "python-unsupported", True,
+        OLD_PYTHON + "RUN wget https://bootstrap.pypa.io/get-pip.py && python3.6 get-pip.py\n",
+        [OLD_PYTHON + "RUN wget https://bootstrap.pypa.io/get-pip.py && python3.12 get-pip.py\n"],
+    ),
+    "a local version of what the matrix does not know": (
+        "index-missing", True, "FROM python:3.10\nRUN pip install torchaudio==0.7.0a0+a853dff\n",
+        [
+            "FROM python:3.10\nRUN pip install torchaudio==0.7.0a0+a853dff -f https://wheels.example.org/all.html\n",
+            "FROM python:3.10\nENV PIP_FIND_LINKS=/wheels\nRUN pip install torchaudio==0.7.0a0+a853dff\n",
+            "FROM python:3.10\nRUN pip install torchaudio==0.7.2\n",
+        ],
+    ),
+    "a framework on another one's index alone": (
+        "index-missing", True,
+        "FROM python:3.10\nRUN pip install torch tensorflow --index-url https://download.pytorch.org/whl/rocm6.2\n",
+        [
+            "FROM python:3.10\nRUN pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\nRUN pip install tensorflow\n",
+            "FROM python:3.10\nRUN pip install torch tensorflow --extra-index-url https://download.pytorch.org/whl/rocm6.2\n",
+            "FROM python:3.10\nRUN pip install torch tensorflow --index-url https://mirror.example.org/simple\n",
+        ],
+    ),
+    "a package and its CPU form write one module": (
+        "framework-duplicate-install", False, "FROM python:3.10\nRUN pip install onnxruntime==1.20.0 onnxruntime-gpu==1.20.0\n",
+        [
+            "FROM python:3.10\nRUN pip install onnxruntime-gpu==1.20.0\n",
+            "FROM python:3.10\nRUN pip install 'onnxruntime==1.20.0; sys_platform == \"darwin\"' 'onnxruntime-gpu==1.20.0; sys_platform == \"linux\"'\n",
+            "FROM python:3.10\nRUN pip install onnxruntime==1.20.0 && pip uninstall -y onnxruntime && pip install onnxruntime-gpu==1.20.0\n",
+        ],
+    ),
+    "what an extra asks of a package beside it": (
+        "cuda-major-mixed-in-env", False, "FROM python:3.10\nRUN pip install 'tensorflow[and-cuda]~=2.14.0' && pip install -U tensorrt\n",
+        ["FROM python:3.10\nRUN pip install 'tensorflow[and-cuda]~=2.14.0' tensorrt\n"],
+    ),
+    "a library of the driver for coding video": (
+        "image-ships-driver", False, RUNTIME + "RUN apt-get install -y libnvidia-decode-525-server\n",
+        [RUNTIME + "RUN apt-get install -y libnvinfer10 libnvjpeg-12-4\n"],
+    ),
     "an extra of jax that pins a build of another page": (
         "index-missing", True, CUDNN8 + "RUN pip install 'jax[cuda12_pip]==0.4.20'\n",
         [

@@ -36,6 +36,10 @@ def names(tmp_path, dockerfile: str) -> list[str]:
         ("COPY . .\nRUN pip install -r a.txt\nRUN sed -i '/torch/d' a.txt", ["torch", "torchvision", "numpy"]),
         ("COPY . .\nRUN sed -i '5{h;d}' a.txt && pip install -r a.txt", []),  # a script that is not followed
         ("RUN git clone https://example.org/other.git && cd other && pip install -r requirements.txt", []),
+        (
+            "RUN git clone --depth=1 https://example.org/other.git /opt/other\nRUN pip install -r /opt/other/requirements.txt",
+            [],
+        ),
     ],
 )
 def test_the_file_that_the_installer_reads(tmp_path, dockerfile, expected):
