@@ -28,6 +28,11 @@ def _gpus(count: int) -> str:
     return 'os = "ubuntu22.04"\n' + "".join(rows)
 
 
+def _nodes(count: int) -> str:
+    gpus = '[{"name": "NVIDIA H100", "vendor": "nvidia", "target": "sm_90"}]'
+    return "".join(f'{{"os": "ubuntu22.04", "driver": "580.{number}.1", "gpus": {gpus}}}\n' for number in range(count))
+
+
 def _project(count: int) -> str:
     lines = "".join(f'  "package-{number}==1.{number}",\n' for number in range(count))
     return f'[project]\nname = "x"\nversion = "1"\ndependencies = [\n{lines}]\n'
@@ -63,6 +68,7 @@ CASES: Final[dict[str, tuple[list[str], str, Any]]] = {
     ),
     "dependencies": (["lint"], "pyproject.toml", _project),
     "GPUs": (["doctor", "--host"], "host.toml", _gpus),
+    "nodes": (["fleet", "torch"], "nodes.jsonl", _nodes),
     "log": (
         ["doctor", "--host", "HOST", "--log"],
         "x.log",

@@ -180,7 +180,8 @@ def write_atomically(name: str, text: str) -> None:
                 raise
             path.write_text(text, "utf-8", "replace")
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", where=f"--output {name}") from None
+        why = "it is a pipe that nothing reads" if error.errno == errno.ENXIO else error.strerror
+        raise InputError(f"cannot be written: {why}", where=f"--output {name}") from None
     except ValueError:
         raise InputError("is no name of a file", where=f"--output {name!r}") from None
 
@@ -207,12 +208,20 @@ def write_tree(folder: str, files: Mapping[str, str], head: str) -> tuple[str, .
     return tuple(files)
 
 
+def _unless_unread(name: str, flags: int) -> int:
+    """Open for writing; a named pipe that nobody reads is an error (ENXIO) instead of a wait for ever."""
+    handle = os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+    os.set_blocking(handle, True)
+    return handle
+
+
 def _replace(path: Path, text: str) -> None:
     """Write beside the file and rename: a reader sees the old text or the new one, whatever interrupts."""
     import tempfile  # with it come random numbers, which no command needs that only prints
 
     if path.exists() and not path.is_file():  # /dev/stdout, a pipe: nothing to rename over
-        path.write_text(text, "utf-8", "replace")
+        with open(path, "w", encoding="utf-8", errors="replace", opener=_unless_unread) as stream:
+            stream.write(text)
         return
     mask = os.umask(0)
     os.umask(mask)

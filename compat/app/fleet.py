@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +36,8 @@ ALIKE: Final = (
     "gpus", "driver", "driver_cuda", "amdgpu", "os", "platform", "arch", "libc", "glibc", "python", "rocm",
     "cuda_toolkit", "cpu_flags", "packages",
 )  # fmt: skip
-LIMIT: Final = 512 * 1024 * 1024  # bytes of one source: 5,000 nodes of kubectl are some 100 MiB
+LIMIT: Final = 128 * 1024 * 1024  # bytes of one source: 5,000 nodes of kubectl are some 100 MiB
+MOST: Final = 50_000  # nodes in all; Kubernetes promises 5,000 in a cluster
 _SUFFIXES: Final = frozenset({".json", ".jsonl", ".toml", ".prom", ""})
 
 
@@ -89,15 +91,27 @@ def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix, *, ima
 
 
 def _records(sources: Sequence[str]) -> Iterator[Node | Broken]:
-    """The records of all sources: files, the files of folders, standard input."""
+    """The records of all sources: files, the files of folders, standard input.
+
+    Raises:
+        InputError: for more than :data:`MOST`.
+    """
     only_once(sources)
-    for name in sources:
-        if Path(name).is_dir():
-            for path in sorted(Path(name).iterdir()):
-                if path.is_file() and path.suffix in _SUFFIXES and not path.name.startswith("."):
-                    yield from read(read_text(str(path), limit=LIMIT), str(path))
-        else:
-            yield from read(read_text(name, limit=LIMIT), shown(name))
+    count = 0
+    for name in (file for source in sources for file in _files(source)):
+        for record in read(read_text(name, limit=LIMIT), shown(name)):
+            count += 1
+            if count > MOST:
+                raise InputError(f"more than {MOST:,} records", where=shown(name), hint="give one cluster at a time")
+            yield record
+
+
+def _files(source: str) -> list[str]:
+    """The files of a folder that a machine may have written; a source that is no folder is one itself."""
+    if not Path(source).is_dir():
+        return [source]
+    paths = sorted(Path(source).iterdir())
+    return [str(path) for path in paths if path.is_file() and path.suffix in _SUFFIXES and path.name[0] != "."]
 
 
 def _read(node: Node, matrix: Matrix) -> _Kind | str:
@@ -203,10 +217,13 @@ def _in_words(name: str, host: Host, matrix: Matrix) -> str:
 def _odd(groups: Sequence[Alike]) -> list[Alike]:
     """The groups, largest first, each with what differs from the nearest larger one that has the same kind of GPU."""
     told: list[Alike] = []
+    alike: dict[frozenset[str], list[Alike]] = {}
     for group in groups:
-        larger = [one for one in told if len(one.nodes) > len(group.nodes) and _products(one) == _products(group)]
+        earlier = alike.setdefault(_products(group), [])
+        larger = takewhile(lambda one: len(one.nodes) > len(group.nodes), earlier)  # noqa: B023 - used at once
         nearest = min((_differences(group, one) for one in larger), key=len, default={})
         told.append(replace(group, differs=nearest))
+        earlier.append(group)
     return told
 
 

@@ -156,7 +156,7 @@ def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
     return told
 
 
-# Hosts up to which the smallest cover is found exactly; beyond, groups are grown one host at a time.
+# Hosts up to which the smallest cover is found exactly; beyond, one group is filled after the other.
 EXACT: Final = 10
 
 Group = tuple[int, ...]
@@ -177,7 +177,7 @@ def cover(
 
     def solved(group: Group) -> bool:
         """Whether one plan serves a group of hosts; each group is asked once."""
-        if not all(may_share(targets[one], targets[other]) for one, other in combinations(group, 2)):
+        if not may_share(targets[number] for number in group):
             return False
         if group not in found:
             found[group] = answer(requirements, [hosts[number] for number in group], matrix, cpu=cpu, prefer=prefer)
@@ -214,16 +214,29 @@ def _partitions(hosts: Group, count: int) -> Iterator[tuple[Group, ...]]:
 
 
 def _grown(hosts: Sequence[int], solved: _Test) -> tuple[Group, ...]:
-    """Put each host into the first group that still has a plan with it: not minimal, but linear in solves."""
+    """Fill one group after the other, each with every host that it still has a plan with: not minimal, but quick.
+
+    Hosts are tried many at once, since what serves many serves each: the questions grow with the number of hosts that
+    are refused, and not with that of all hosts.
+    """
     groups: list[Group] = []
-    for host in hosts:
-        for place, group in enumerate(groups):
-            if solved((*group, host)):
-                groups[place] = (*group, host)
-                break
-        else:
-            groups.append((host,))
+    left = tuple(hosts)
+    while left:
+        group = _filled((), left, solved)
+        groups.append(group)
+        taken = frozenset(group)
+        left = tuple(host for host in left if host not in taken)
     return tuple(groups)
+
+
+def _filled(group: Group, block: Group, solved: _Test) -> Group:
+    """A group with those of a block that it has a plan with, as if they were tried one by one."""
+    if not block or solved((*group, *block)):
+        return (*group, *block)
+    if len(block) == 1:
+        return group
+    half = len(block) // 2
+    return _filled(_filled(group, block[:half], solved), block[half:], solved)
 
 
 if TYPE_CHECKING:

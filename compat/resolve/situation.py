@@ -148,14 +148,15 @@ class Situation:
         return frozenset(device.vendor for device in self.devices)
 
 
-def may_share(one: Situation, other: Situation) -> bool:
-    """Whether one plan can be for two machines at all: builds and a Python are for one platform and one minor version.
+def may_share(machines: Iterable[Situation]) -> bool:
+    """Whether one plan can be for all these machines: builds and a Python are for one platform and one minor version.
 
     Machines that do not say which Python they have take the plan's. One driver floor speaks for all machines, so that
     WSL, whose drivers have the numbers of Windows, is apart from other Linux.
     """
-    pythons = one.python == other.python or not (one.python and other.python)
-    return one.place == other.place and one.wsl == other.wsl and pythons
+    machines = tuple(machines)
+    places = {(machine.place, machine.wsl) for machine in machines}
+    return len(places) == 1 and len({machine.python for machine in machines if machine.python}) <= 1
 
 
 class Constraints:

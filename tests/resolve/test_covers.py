@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from compat.facts import load
 from compat.matrix import Matrix, matrix
 from compat.resolve import resolve_many
+from compat.resolve.answering import _grown
 
 A100 = {"gpus": ["NVIDIA A100"], "driver": "580.65.06", "platform": "linux", "arch": "x86_64"}
 GH200 = {"gpus": ["NVIDIA GH200 480GB"], "driver": "580.65.06", "platform": "linux", "arch": "aarch64"}
@@ -78,3 +79,20 @@ def test_a_shared_plan_is_for_the_platform_python_and_gpu_of_each(machines: list
             assert machine.get("python", plan.python) == plan.python
             assert [gpu.kernels for gpu in plan.gpus if gpu.name in machine["gpus"]]
         assert all(gpu.kernels == "native" for gpu in plan.gpus)
+
+
+@given(st.lists(st.integers(0, 4), max_size=40), st.integers(0, 4))
+def test_many_hosts_are_grouped_as_if_they_were_tried_one_by_one(kinds: list[int], span: int) -> None:
+    """A stand-in for the search: hosts whose kinds differ by at most ``span`` have a plan together."""
+
+    def solved(group: tuple[int, ...]) -> bool:
+        return max(kinds[host] for host in group) - min(kinds[host] for host in group) <= span
+
+    groups: list[tuple[int, ...]] = []
+    for host in range(len(kinds)):
+        place = next((place for place, group in enumerate(groups) if solved((*group, host))), None)
+        if place is None:
+            groups.append((host,))
+        else:
+            groups[place] = (*groups[place], host)
+    assert _grown(range(len(kinds)), solved) == tuple(groups)

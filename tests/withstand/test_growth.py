@@ -17,7 +17,8 @@ def growth():
 
 
 @pytest.mark.parametrize(
-    "case", ["requirements", "companions", "stages", "here-document", "documents", "script", "chain", "GPUs", "log"]
+    "case",
+    ["requirements", "companions", "stages", "here-document", "documents", "script", "chain", "GPUs", "nodes", "log"],
 )
 def test_twice_the_file_is_at_most_twice_the_work(growth, case):
     assert growth.exponent(case) <= 1.2
@@ -46,3 +47,9 @@ def test_more_gpus_than_a_machine_has_are_refused(envcheck):
     for words in (["doctor"], ["resolve", "torch"]):
         code, _, err = envcheck(*words, "--host", "host.toml", timeout=100)
         assert (code, err.partition(";")[0]) == (2, "envcheck: host.toml: gpus holds 60000")
+
+
+def test_more_nodes_than_a_cluster_has_are_refused_before_they_are_kept(envcheck):
+    (envcheck.folder / "nodes.jsonl").write_text('{"os": "ubuntu22.04"}\n' * 60_000)
+    code, _, err = envcheck("fleet", "nodes.jsonl", timeout=100)
+    assert (code, err.partition(";")[0].strip()) == (2, "envcheck: nodes.jsonl: more than 50,000 records")

@@ -70,3 +70,12 @@ def test_an_interpreter_that_hangs_is_named_within_the_deadline(envcheck):
         code, _, err = envcheck(*words, "--python", "./python3", timeout=60)
         assert code == 2
         assert "did not answer within" in err
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(envcheck):
+    os.mkfifo(envcheck.folder / "pipe")
+    _, out, err = refused(envcheck, ["resolve", "torch", "--cpu", "-o", "{}"], "pipe", timeout=60)
+    assert (out, err.splitlines()[0]) == (
+        "",
+        "envcheck: --output pipe: cannot be written: it is a pipe that nothing reads",
+    )
