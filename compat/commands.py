@@ -33,6 +33,8 @@ _USES: Final = {
 }
 # Distributions whose conda package has another name.
 _FROM_CONDA: Final = {"pytorch": "torch"}
+_CONDA_HAS: Final = frozenset({"pytorch", "torchvision", "torchaudio", "numpy", "tensorflow", "jax"})
+_CONDA: Final = re.compile(r"(?:conda|mamba|micromamba) install\b")
 _TO_CONDA: Final = {"torch": "pytorch"}
 # What the channel "pytorch" of conda had, to its last release, 2.5.1 (https://pytorch.org/get-started/previous-versions).
 _CHANNEL: Final = ("torch", "torchvision", "torchaudio")
@@ -74,11 +76,17 @@ def place_of(machine: Host, commands: Sequence[str] = ()) -> Place:
         manager = {"uv": "uv", "poetry": "poetry", "system": "venv"}.get(owners.pop(), "pip")
     elif manager == "pip":
         manager = next((name for name in ("uv", "poetry") if any(map(_USES[name].match, commands))), "pip")
-    return Place(platform=machine.platform or "linux", manager=manager, conda=_by_conda(machine))
+    return Place(platform=machine.platform or "linux", manager=manager, conda=_by_conda(machine, commands))
 
 
-def _by_conda(machine: Host) -> tuple[str, ...]:
-    """Distributions that conda installed; a copy that pip installed over one counts as pip's."""
+def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
+    """Distributions that conda installed; a copy that pip installed over one counts as pip's.
+
+    Where no list tells who installed a package, the command that was typed for it does.
+    """
+    if not machine.installers and not machine.conda_packages:
+        words = {word.partition("=")[0] for line in commands if _CONDA.match(line) for word in line.split()}
+        return tuple(sorted(_FROM_CONDA.get(name, name) for name in words & _CONDA_HAS))
     told = {name for name, owner in (machine.installers or {}).items() if owner == "conda"}
     listed = {_FROM_CONDA.get(name, name) for name in machine.conda_packages or {}} - set(machine.installers or {})
     return tuple(sorted(told | listed))

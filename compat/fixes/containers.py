@@ -23,22 +23,35 @@ _LONGEST: Final = 110  # characters of a command that is repeated whole
 def no_gpu(subject: Subject) -> Fix | None:
     """A container without a GPU: what was typed, with the GPU; or what the engine lacks to give one."""
     signals = subject.case.signals
-    podman = any("podman" in command for command in subject.case.commands)
-    if podman and signals.get("cdi-name-as-path"):
+    if signals.get("cdi-name-as-path") and _by_podman(subject):
         text = "Upgrade podman to 4.1 or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
+    if signals.get("cli-wsl"):
+        text = "Update the NVIDIA driver of Windows, and WSL: to version 2, as WSL 1 has no GPU."
+        return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
+    if signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
+        return _no_plugin(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
+    return None if signals.get("kfd-no-file") else _retyped(subject)
+
+
+def _by_podman(subject: Subject) -> bool:
+    return any("podman" in command for command in subject.case.commands)
+
+
+def _retyped(subject: Subject) -> Fix | None:
+    """The command that was typed, with the GPU; none where it is too long to be said again."""
     typed = next((line for line in subject.case.commands if _RUN.search(line) and "--gpus" not in line), "")
-    if typed and not subject.case.signals.get("kfd-no-file") and len(typed) <= _LONGEST and "/dev/kfd" not in typed:
-        amd = {gpu.vendor for gpu in subject.gpus} == {"amd"}
-        option = "--device /dev/kfd --device /dev/dri" if amd else "--gpus all"
-        option = "--device nvidia.com/gpu=all" if podman and not amd else option
-        mended = _RUN.sub(lambda found: f"{found['engine']}{found['middle']} {option}", typed, count=1)
-        return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
-    return None
+    if not typed or len(typed) > _LONGEST or "/dev/kfd" in typed:
+        return None
+    amd = {gpu.vendor for gpu in subject.gpus} == {"amd"}
+    option = "--device /dev/kfd --device /dev/dri" if amd else "--gpus all"
+    option = "--device nvidia.com/gpu=all" if _by_podman(subject) and not amd else option
+    mended = _RUN.sub(lambda found: f"{found['engine']}{found['middle']} {option}", typed, count=1)
+    return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
 
 
 def _no_driver(subject: Subject) -> Fix:
@@ -54,6 +67,20 @@ def _no_driver(subject: Subject) -> Fix:
     )
     install, _ = typed_here(Fix("", ("@driver",)), _outside(subject.host), subject.matrix)
     return Fix(text, changes=tuple(Command(line) for line in install))
+
+
+def _no_plugin(subject: Subject) -> Fix:
+    """No node offers a GPU: the device plugin runs there and sees none where the runtime is not NVIDIA's."""
+    if any(gpu.vendor == "amd" for gpu in subject.gpus) or "amd.com/gpu" in subject.text:
+        text = "Run AMD's device plugin on the nodes, where the amdgpu driver has to be loaded."
+        return Fix(text, changes=(Command("kubectl get daemonset -A"),))
+    engine = "docker" if subject.host.engine == "docker" or "nvidia-docker" in subject.text else "containerd"
+    steps = (
+        f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default",
+        f"sudo systemctl restart {engine}",
+    )
+    text = "Make nvidia the node's default runtime, and run NVIDIA's device plugin."
+    return Fix(text, changes=tuple(map(Command, steps)))
 
 
 def _toolkit(subject: Subject) -> Fix | None:

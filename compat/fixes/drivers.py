@@ -9,6 +9,8 @@ import compat.joints.driver as joint
 from compat import versions
 from compat.changes import Driver
 from compat.findings import Fix
+from compat.reading.commands import container_of
+from compat.rules.knowledge import cuda_of_driver
 from compat.rules.remedies import install_driver, typed_here
 from compat.rules.stack import installed
 
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from compat.fixes.subject import Subject
+
+
+# From this major of CUDA on a driver runs every build of its own major (CUDA Compatibility, "Minor Version").
+_FAMILIES: Final = 11
 
 
 def newer(subject: Subject) -> Fix | None:
@@ -42,8 +48,10 @@ def lowest(subject: Subject) -> str:
 def older_cuda(subject: Subject) -> Fix | None:
     """A driver that is too old: the build of the same release for the CUDA that it runs, or a newer driver."""
     item, name = subject.framework(), subject.framework_name()
-    if item is None or not item.cuda or not (subject.host.driver or subject.host.driver_cuda):
+    if not (subject.host.driver or subject.host.driver_cuda):
         return None
+    if item is None or not item.cuda:
+        return _unknown_build(name, subject) if "driver-too-old" in subject.case.signals else None
     found = plans.moved(name, subject)
     changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("cuda") else ()
     least = lowest(subject)
@@ -53,8 +61,45 @@ def older_cuda(subject: Subject) -> Fix | None:
     return Fix(text, changes=changes)
 
 
+def _unknown_build(name: str, subject: Subject) -> Fix | None:
+    """A program whose CUDA nobody states needs a later major than the driver's, which runs every build of its own."""
+    have = subject.host.driver_cuda or cuda_of_driver(subject.matrix, subject.host.driver)
+    known = joint.floor(subject.matrix, str(versions.major(have) + 1), subject.host.platform in {"windows", "wsl2"})
+    if versions.major(have) < _FAMILIES or known is None:
+        return None
+    least = f"to {known.family or known.exact} or newer"
+    if _in_image(subject):
+        text = f"Upgrade the NVIDIA driver of the host {least}, or take an image for CUDA {have} or older."
+        return Fix(text, changes=(Driver(known.family or known.exact),))
+    found = plans.moved(name, subject) if name else None
+    changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("cuda") else ()
+    told = f"Install {plans.told(found[0], name)}, or upgrade" if found and changes else "Upgrade"
+    return Fix(f"{told} the NVIDIA driver {least}.", changes=changes or (Driver(known.family or known.exact),))
+
+
+def _in_image(subject: Subject) -> bool:
+    """Whether the program runs in a container's image, by the facts or by the command that was typed."""
+    return bool(subject.host.container or subject.host.image or container_of(subject.case.commands))
+
+
+def compat_libcuda(subject: Subject) -> Fix | None:
+    """An image whose libcuda the host's GPU does not take: its files are not the host's to remove."""
+    if (
+        not _in_image(subject)
+        or "compat-804" not in subject.case.signals
+        or "compat" in (subject.host.env or {}).get("LD_LIBRARY_PATH", "")
+    ):
+        return None
+    if any("compat" in (one.path or "") for one in subject.host.libraries or ()):
+        return None
+    have = subject.host.driver_cuda or cuda_of_driver(subject.matrix, subject.host.driver)
+    most = f"CUDA {have} or older" if have else "the CUDA that the driver reports in nvidia-smi"
+    return Fix(f"Upgrade the NVIDIA driver of the host to that of the image's CUDA, or take an image for {most}.")
+
+
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "driver-gpu-unsupported-by-branch": newer,
     "driver-too-old-for-runtime": older_cuda,
+    "forward-compat-conflict": compat_libcuda,
 }
 """Codes of findings -> what mends them."""

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import compat.fixes.plans as plans
-from compat.changes import Install, Package
+from compat.changes import Command, Install, Package
 from compat.findings import Fix
 from compat.rules.stack import plain
 from compat.versions import admits, requirement
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from compat.fixes.subject import Subject
     from compat.plan import PlannedBuild
+
+
+# Where the sources are that the index does not have (the tags are the releases, https://github.com/pytorch).
+_SOURCES: Final = {
+    "torchvision": "https://github.com/pytorch/vision",
+    "torchaudio": "https://github.com/pytorch/audio",
+}
 
 
 def rebuilt(subject: Subject) -> Fix | None:
@@ -57,6 +66,25 @@ def _published(name: str, pin: str, subject: Subject) -> PlannedBuild | None:
     if build is None or build.compile or (not build.index and build.version == subject.packages.get(name)):
         return None
     return build
+
+
+def sourced(names: Sequence[str], version: str, subject: Subject) -> Fix | None:
+    """A companion of a torch that somebody built: no wheel belongs to it, its own sources do.
+
+    Args:
+        names: companions in question.
+        version: of that torch, ``2.1.0a0+41361538.nv23.06``.
+        subject: the finding.
+    """
+    base = version.partition("a")[0].partition("+")[0]
+    for name, address in _SOURCES.items():
+        rows = subject.matrix.builds(name) if name in names else ()
+        release = next((row.version for row in rows if f"torch=={base}" in row.requires), "")
+        if release:
+            text = f"This torch is not PyTorch's own: compile {name} {release} against it."
+            line = f"pip install --no-build-isolation --no-deps git+{address}@v{release}"
+            return Fix(text, changes=(Command(line),))
+    return None
 
 
 def outside(subject: Subject) -> str:

@@ -16,7 +16,7 @@ from compat.rules.stack import canonical, plain
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Windows' loader on a library of a package whose own dependencies it does not find.
 _OWN_DLL: Final = re.compile(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
+# DLLs whose number is the major of cuDNN or of CUDA.
+_CUDA_DLL: Final = re.compile(r"(cudnn|cublas|cublasLt|cudart)(?:_\w+?)?64_(\d+)\.dll")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = re.compile(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
@@ -34,19 +36,32 @@ def missing(subject: Subject) -> Fix | None:
     if _on_windows(subject) and (fix := _windows(subject)) is not None:
         return fix
     if not names:
-        named = subject.framework_name() in {"tensorflow", "jax"}
-        return _for_system(subject) or (gpu_build(subject) if named else None)
+        return _unnamed(subject)
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
-    if (fix := _torn(name, subject) or _own(name, subject) or _for_system(subject)) is not None:
-        return fix
+    return _torn(name, subject) or _own(name, subject) or _for_system(subject) or _brought(name, subject)
+
+
+def _unnamed(subject: Subject) -> Fix | None:
+    """A library that no message names: what the package that misses it was built for, or another build of it."""
+    if subject.program == "bitsandbytes":
+        return _newest("bitsandbytes", "the CUDA in use", subject)
+    named = subject.framework_name() in {"tensorflow", "jax"}
+    return _for_system(subject) or (gpu_build(subject) if named else None)
+
+
+def _brought(name: str, subject: Subject) -> Fix | None:
+    """What brings a library of this name: a package of the CUDA in use, NVIDIA's own, or another onnxruntime."""
     rows = _runnable(_rows(name, subject), subject)
     packages = dict.fromkeys(row.package + _below(row) for row in rows)
-    if len(packages) > 1 and not _cuda(subject):
-        return Fix(
-            f"Install what brings {name}, for the CUDA of the program that asks for it: {' or '.join(packages)}."
-        )
+    if rows and _cuda(subject):
+        return _packaged(name, rows[-1], subject)
+    if rows and (fix := _older_onnxruntime(rows, subject)) is not None:
+        return fix
+    if len(packages) > 1:
+        found = " or ".join(packages)
+        return Fix(f"Install what brings {name}, for the CUDA of the program that asks for it: {found}.")
     return _packaged(name, rows[-1], subject) if rows else _unpackaged(name, subject)
 
 
@@ -58,13 +73,16 @@ def _on_windows(subject: Subject) -> bool:
 def _windows(subject: Subject) -> Fix | None:
     """A DLL that Windows does not find: it looks into the folders of PATH, and into no other package's."""
     if subject.program == "bitsandbytes":
-        change = Install(packages=(Package(name="bitsandbytes", settles=_missing(subject)),), again=True)
-        return Fix("Install the newest bitsandbytes: the older ones have no library for Windows.", changes=(change,))
+        return _newest("bitsandbytes", "Windows", subject)
     if own := _OWN_DLL.search(subject.text[:50_000]):
         text = f"Install Microsoft's Visual C++ runtime, which {own[1]}'s libraries need; else take another release."
         return Fix(text, changes=(Command("winget install Microsoft.VCRedist.2015+.x64"),))
     if taken := _taker(subject):
         return _for_system(subject) or _wanted(*taken, subject)
+    for name in _missing(subject):
+        if found := _CUDA_DLL.match(name):
+            of = f"cuDNN {found[2]}" if found[1] == "cudnn" else f"CUDA {found[2][:2]}"
+            return Fix(f"Install {of}, which brings {name}, and put its bin folder on PATH.")
     if subject.program != "onnxruntime":
         return None
     return Fix("Install the CUDA and cuDNN that this onnxruntime was built for, and put their bin folders on PATH.")
@@ -76,8 +94,13 @@ def _own(name: str, subject: Subject) -> Fix | None:
     package = subject.matrix.package(stem)
     if package is None or not re.search(r"(?:cuda|rocm|hip)\d", name):
         return None
-    change = Install(packages=(Package(name=package.name, settles=_missing(subject)),), again=True)
-    return Fix(f"Install the newest {package.name}, which has a library for the CUDA in use.", changes=(change,))
+    return _newest(package.name, "the CUDA in use", subject)
+
+
+def _newest(name: str, what: str, subject: Subject) -> Fix:
+    """The newest release of a package that keeps a library for each place in its wheel."""
+    change = Install(packages=(Package(name=name, settles=_missing(subject)),), again=True)
+    return Fix(f"Install the newest {name}, which has a library for {what}.", changes=(change,))
 
 
 def rocm(subject: Subject) -> Fix | None:
@@ -97,6 +120,14 @@ def _rows(name: str, subject: Subject) -> list[Soname]:
     return mine or found
 
 
+def _older_onnxruntime(rows: Sequence[Soname], subject: Subject) -> Fix | None:
+    """An onnxruntime that asks for a CUDA major that is past: one whose CUDA the indexes still bring whole."""
+    if subject.program != "onnxruntime" or not all(row.package.endswith("-cu11") for row in rows):
+        return None
+    change = Install(packages=(Package(name="onnxruntime-gpu", extras=("cuda", "cudnn")),), again=True)
+    return Fix("Install the newest onnxruntime-gpu with its CUDA: this one was built for CUDA 11.", changes=(change,))
+
+
 def _runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
     """Packages of CUDA majors that the driver runs, as far as it is known: it runs none later than its own."""
     most = series(cuda_of_driver(subject.matrix, subject.host.driver) or subject.host.driver_cuda or "")
@@ -107,7 +138,11 @@ def _runnable(rows: list[Soname], subject: Subject) -> list[Soname]:
 def _cuda(subject: Subject) -> str:
     """CUDA of the framework, else of the toolkit; empty if unknown."""
     item = subject.framework()
-    return subject.case.signals.value("ort_cuda") or (item.cuda if item else "") or subject.host.cuda_toolkit or ""
+    known = subject.case.signals.value("ort_cuda") or (item.cuda if item else "") or subject.host.cuda_toolkit
+    if known:
+        return known
+    taken = _taker(subject)
+    return taken[1].runtime.removeprefix("cuda") if taken else ""
 
 
 def _torn(name: str, subject: Subject) -> Fix | None:

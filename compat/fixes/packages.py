@@ -10,7 +10,7 @@ from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
-from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt
+from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, sourced
 from compat.fixes.subject import is_dotted
 from compat.joints import driver
 from compat.joints import python as wheel
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from compat.changes import Change
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
+    from compat.plan import Plan
 
 # pip's own words: the releases that an index has for this Python and platform.
 _LISTED: Final = re.compile(r"\(from versions: (\d[^)\n]{1,4000})\)")
@@ -46,12 +47,19 @@ def gpu_build(subject: Subject) -> Fix | None:
     found = plans.moved(name, subject)
     if found is None or found[0].runtime in {"cpu", "none"}:
         return _elsewhere(name, subject)
-    changes = plans.changes_of(found[0], subject)
+    changes = plans.changes_of(found[0], subject) or _bare(name, found[0], subject)
     if not changes:
         return None
     past = any(_dropped(gpu.target, subject) for gpu in subject.gpus)
     step = "an older release, " if past or plans.is_older(found[1], subject.packages.get(name, "")) else ""
     return Fix(f"Install {step}{plans.told(found[0], name)}.", changes=(*_replaced(name, subject), *changes))
+
+
+def _bare(name: str, plan: Plan, subject: Subject) -> tuple[Change, ...]:
+    """The plan of a framework whose plain wheel has no GPU code, where no package that brings it is listed."""
+    brought = any(build.name == name and build.extras for build in plan.builds)
+    listed = any(there.startswith((f"{name}-cuda", f"{name}-rocm")) for there in subject.packages)
+    return plans.changes_of(plan, subject, whole=True) if brought and not listed else ()
 
 
 def _replaced(name: str, subject: Subject) -> tuple[Change, ...]:
@@ -152,13 +160,19 @@ def amd_build(subject: Subject) -> Fix | None:
     targets = [gpu.target.partition(":")[0] for gpu in subject.gpus if gpu.target.startswith("gfx")]
     name = subject.framework_name() or "torch"
     if not targets:
-        return None
+        return _unknown_card(subject)
     for keep in (False, True):
         found = plans.moved(name, subject, keep=keep)
         changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("rocm") else ()
         if found and changes:
             return Fix(f"Install {plans.told(found[0], name)}.", changes=changes)
     return _without_wheel(targets[0], name, subject)
+
+
+def _unknown_card(subject: Subject) -> Fix:
+    """A card that nothing names: its target decides what there is to do."""
+    ask = "hipinfo" if subject.host.platform == "windows" else "rocminfo | grep gfx"
+    return Fix("Use a build that lists the target of the GPU, which this prints.", (ask,))
 
 
 def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
@@ -182,10 +196,16 @@ def companions(subject: Subject) -> Fix | None:
         return fix
     if compiled := outside(subject):
         return rebuild(compiled, subject)
-    name = subject.framework_name()
+    return _beside(subject.framework_name(), subject)
+
+
+def _beside(name: str, subject: Subject) -> Fix | None:
+    """A framework's companions, of its release or, where it is somebody's own build, from their sources."""
     beside = [other for other in (*plans.ties(name, subject), *_told(subject)) if other != name] if name else []
     version = subject.packages.get(name, "")
-    if not beside or _OWN.search(version):
+    if _OWN.search(version):
+        return sourced((*beside, subject.compiled()), version, subject)
+    if not beside:
         return None
     known = version and subject.matrix.builds_of(name, plain(version))
     if not known or "dev" in version:

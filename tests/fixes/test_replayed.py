@@ -14,12 +14,16 @@ from compat.errors import InputError
 from compat.matrix import matrix
 from compat.rules import judge
 
-MACHINES = Path(__file__).parents[1] / "machines"
-sys.path.insert(0, str(MACHINES))
+ROOT = Path(__file__).parents[2]
+MACHINES = ROOT / "tests" / "machines"
+sys.path[:0] = [str(MACHINES), str(ROOT / "scripts")]
 import replay  # noqa: E402 - the recordings' own loader
+import score_cases as scoring  # noqa: E402 - builds the facts of a reported case
 
 MATRIX = matrix()
 LONGEST = 206  # characters of a fix
+CASES = scoring.tomllib.loads((ROOT / "tests" / "cases" / "reported.toml").read_text("utf-8"))["case"]
+STATED = [case for case in CASES if case.get("packages") and case["code"] != "none"]
 
 
 @pytest.mark.parametrize("path", sorted(MACHINES.glob("*.toml")), ids=lambda path: path.stem)
@@ -35,6 +39,18 @@ def test_each_fix_of_a_recorded_machine_mends_or_says_that_it_was_not_tried(path
         elif found.fix.changes:
             assert found.fix.unchecked
     assert codes(judge(known, MATRIX), "error") <= at_first
+
+
+@pytest.mark.parametrize("case", STATED, ids=[case["source"].rpartition("github.com/")[2] for case in STATED])
+def test_each_checked_fix_of_a_reported_case_mends_it_and_harms_nothing(case):
+    known = scoring.host_of(case)
+    said = tuple(case.get("commands", {}).values())
+    for found in judged(known, MATRIX, error=case.get("error", ""), commands=said).findings:
+        after = applied(known, found.fix.changes) if found.fix.checked else None
+        if after is not None:
+            before = codes(judge(known, MATRIX), "error")
+            known = after
+            assert codes(judge(known, MATRIX), "error") <= before
 
 
 def codes(report, least=""):

@@ -1,0 +1,106 @@
+"""Prescriptions for pasted texts: what to type for the program, the place and the numbers that the text prints."""
+
+from __future__ import annotations
+
+import pytest
+
+from compat.app.doctor import Question, examine
+from compat.matrix import matrix
+
+MATRIX = matrix()
+TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version {}). Please update your GPU driver."
+HOOK = "nvidia-container-cli: initialization error: "
+SYMBOL = "torchvision/image.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSsb"
+
+# A text as people paste it -> the first finding, what its fix holds, and what it never holds.
+PASTED = {
+    "the list item of a form states a release": (
+        "- jax = 0.4.30\n- CUDA Version = 12.4\nNo GPU/TPU found, falling back to CPU.",
+        ("cpu-only-build", "==0.4.30", "0.9"),
+    ),
+    "conda was typed, conda is answered": (
+        (
+            "1. `conda install -y pytorch=2.1.0 torchvision=0.16.0 -c pytorch`\n"
+            "PyTorch version: 2.1.0\nCUDA used to build PyTorch: Could not collect\n"
+            "OS: Ubuntu 22.04.3 LTS (x86_64)\nPython version: 3.10.9 (64-bit runtime)\n"
+            "GPU models and configuration: GPU 0: NVIDIA GeForce RTX 3090\nNvidia driver version: 535.98\n"
+            "AssertionError: Torch not compiled with CUDA enabled"
+        ),
+        ("cpu-only-build", "conda install pytorch=2.1.0", "pip install"),
+    ),
+    "an image with a newer CUDA than the driver": (
+        f"~/models $ docker run --gpus all -v /data:/data llm/server:latest\n{TOO_OLD.format(11080)}",
+        ("driver-too-old-for-runtime", "525.60.13 or newer, or take an image for CUDA 11.8", "pip install"),
+    ),
+    "a build with a newer CUDA than the driver": (
+        TOO_OLD.format(11080),
+        ("driver-too-old-for-runtime", "CUDA 11.8, or upgrade the NVIDIA driver to 525.60.13", "cu12"),
+    ),
+    "compat libraries inside an image are not the host's": (
+        "$ docker run --gpus all llm/server:latest\nError 804: forward compatibility was attempted on non supported HW",
+        ("forward-compat-conflict", "Upgrade the NVIDIA driver of the host", "sudo rm"),
+    ),
+    "WSL without a GPU": (
+        f"{HOOK}WSL environment detected but no adapters were found: unknown",
+        ("container-no-gpu", "wsl --update", "nvidia-ctk"),
+    ),
+    "no node offers a GPU": (
+        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+        ("container-no-gpu", "device plugin", "docker run"),
+    ),
+    "no node offers an AMD GPU": (
+        "0/3 nodes are available: 3 Insufficient amd.com/gpu.",
+        ("container-no-gpu", "AMD's device plugin", "nvidia"),
+    ),
+    "a card that nothing names": (
+        '"hipErrorNoBinaryForGpu: Unable to find code object for all current devices!"',
+        ("rocm-gfx-unsupported", "rocminfo | grep gfx", "HIP_VISIBLE_DEVICES"),
+    ),
+    "a Windows library in Linux": (
+        (
+            "CUDA SETUP: Loading binary /home/me/env/lib/python3.10/site-packages/bitsandbytes/libbitsandbytes_cuda116.dll..."
+            "\nlibbitsandbytes_cuda116.dll: invalid ELF header\nCUDA Setup failed despite GPU being available"
+        ),
+        ("library-missing", "--force-reinstall bitsandbytes", "torch"),
+    ),
+    "an onnxruntime for a CUDA of the past": (
+        (
+            "[E:onnxruntime:Default] Failed to load library libonnxruntime_providers_cuda.so with error: "
+            "libcublasLt.so.11: cannot open shared object file: No such file or directory"
+        ),
+        ("library-missing", "onnxruntime-gpu[cuda,cudnn]", "nvidia-cublas"),
+    ),
+    "what ctranslate2 was built for decides the CUDA of its cuDNN": (
+        "Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9}\nctranslate2==4.5.0",
+        ("library-missing", "pip install nvidia-cudnn-cu12", "cu11"),
+    ),
+    "a DLL of cuDNN": (
+        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
+        ("library-missing", "cuDNN 9, which brings cudnn_ops64_9.dll, and put its bin folder on PATH", "export"),
+    ),
+    "a torch of NVIDIA's": (
+        f"/usr/lib/python3.8/site-packages/{SYMBOL}\ntorch==2.1.0a0+41361538.nv23.06",
+        ("framework-pair-mismatch", "git+https://github.com/pytorch/vision@v0.16.0", "--index-url"),
+    ),
+    "the requirement ends at its comma": (
+        (
+            "ERROR: No matching distribution found for torch==2.6.0, on macOS\n"
+            "ERROR: Could not find a version that satisfies the requirement torch==2.6.0 (from versions: 2.2.1, 2.2.2)\n"
+            "/Library/Frameworks/Python.framework/Versions/3.11/lib/python3.11/site-packages"
+        ),
+        ("platform-unsupported", "torch 2.6.0 is not made for this Mac's", "2.6.0,"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), PASTED.values(), ids=PASTED)
+def test_the_first_fix_of_a_pasted_text(tmp_path, text, told):
+    path = tmp_path / "report.txt"
+    path.write_text(text)
+    first = examine(Question(report=str(path)), MATRIX)[0].findings[0]
+    code, holds, never = told
+    said = "\n".join([first.fix.text, *first.fix.commands])
+    assert first.code == code
+    assert holds in said, said
+    assert never not in said, said
+    assert len(said) <= 206
