@@ -215,6 +215,49 @@ def _unless_unread(name: str, flags: int) -> int:
     return handle
 
 
+def replace_folder(folder: str, files: Mapping[str, str], head: str, mark: str) -> None:
+    """Put a folder of files in the place of one of ours, so that it is whole or as it was.
+
+    Args:
+        folder: the folder; the one above it exists.
+        files: path below it -> text.
+        head: the file that says whose the folder is.
+        mark: words in the first 2000 characters of that file, where the folder is ours.
+
+    Raises:
+        InputError: if something else stands there, or it cannot be written.
+    """
+    import shutil
+    import tempfile
+
+    path = Path(os.path.realpath(folder))
+    if path.exists() and not path.is_dir():
+        raise InputError("is there already, and no folder", where=folder, expected="a new folder")
+    if path.is_dir() and any(path.iterdir()):
+        ours = path / head
+        if not ours.is_file() or mark not in ours.read_text("utf-8", "replace")[:2000]:
+            hint = "remove or rename it first, or name another folder"
+            raise InputError("is there already, and envcheck did not write it", where=folder, hint=hint)
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=folder) from None
+    try:
+        made = scratch / "new"
+        for name, text in files.items():
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).write_text(text, "utf-8")
+        if path.exists():
+            path.rename(scratch / "old")
+        made.rename(path)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=folder) from None
+    finally:
+        if (scratch / "old").exists() and not path.exists():
+            (scratch / "old").rename(path)
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
 def _replace(path: Path, text: str) -> None:
     """Write beside the file and rename: a reader sees the old text or the new one, whatever interrupts."""
     import tempfile  # with it come random numbers, which no command needs that only prints

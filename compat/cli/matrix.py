@@ -103,6 +103,24 @@ def diff(
     return 0
 
 
+def html(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder to make, or one that this command made.")],
+    *,
+    speech: Annotated[Speech, Formats("text")],
+    knowledge: Knowledge,
+) -> int:
+    """Write the matrix as pages to search in a browser, offline too.
+
+    Example: envcheck matrix html pages
+    """
+    from compat.app.browsing import write
+    from compat.app.knowledge import load
+
+    count = write(folder, load(knowledge.matrix))
+    speech.say(f"{count} pages: open {folder}/index.html")
+    return 0
+
+
 def _plain(speech: Speech, body: "dict[str, Any]", text: str) -> None:
     """Say a document, or the same in words."""
     from compat.render import document
@@ -122,4 +140,4 @@ def _say(tables: "tuple[Table, ...]", speech: Speech, *, sources: bool) -> None:
         speech.say(text(tables, pen=ink.ink(colored=speech.colored), sources=sources))
 
 
-COMMANDS = {"list": list_, "show": show, "check": check, "diff": diff}
+COMMANDS = {"list": list_, "show": show, "check": check, "diff": diff, "html": html}

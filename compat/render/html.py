@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,8 @@ from compat.render.text import parts, unchecked_of, value_of, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from jinja2 import Environment
 
     from compat.facts import Host
     from compat.findings import Finding, Report
@@ -32,15 +35,35 @@ _LAYERS: Final = {
 
 
 def report(found: Report, host: Host) -> str:
-    """The report as one HTML document.
+    """The report as one HTML document, which may be opened from an untrusted build's artifacts."""
+    return filled("report.html.j2", script="report.js", **_context(found, host))
 
-    Its policy lets it load nothing and run only its own copy button, so it may be opened from an untrusted build's
-    artifacts, also without a network.
+
+def filled(template: str, *, script: str = "", style: str = "", **values: Any) -> str:
+    """A page that stands alone, of a template that extends ``layout.html.j2``.
+
+    Its policy lets it load nothing and run only our own script, also without a network.
+
+    Args:
+        template: name of the template.
+        script: file of the script; none by default.
+        style: file of further rules beside ``report.css``.
+        **values: what the template says; every text is escaped.
     """
+    from markupsafe import Markup
+
+    own = {"style": _own("report.css") + _own(style), "script": _own(script)}
+    hashes = {f"{name}_hash": _hash(text) for name, text in own.items()}
+    ours = {name: Markup(text) for name, text in own.items()}  # noqa: S704 - our own files
+    return _templates().get_template(template).render(**ours, **hashes, **values)
+
+
+@lru_cache(maxsize=1)
+def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
+    return Environment(
         loader=FileSystemLoader(_FOLDER),
         undefined=StrictUndefined,
         autoescape=True,
@@ -48,10 +71,12 @@ def report(found: Report, host: Host) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    files = {"style": "report.css", "script": "report.js"}
-    own = {name: Markup((_FOLDER / file).read_text()) for name, file in files.items()}  # noqa: S704 - our own files
-    hashes = {f"{name}_hash": _hash(text) for name, text in own.items()}
-    return environment.get_template("report.html.j2").render(**own, **hashes, **_context(found, host))
+
+
+@lru_cache(maxsize=8)
+def _own(file: str) -> str:
+    """The text of a file of ours; nothing of none."""
+    return (_FOLDER / file).read_text("utf-8") if file else ""
 
 
 def _context(found: Report, host: Host) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def test_the_overview_cuts_no_sentence_off(envcheck, monkeypatch):
         lines = envcheck(*words)[1].splitlines()
         told = lines[lines.index("Commands:") + 1 :]
         told = told[: told.index("")] if "" in told else told
-        assert len(told) == (len(cli.COMMANDS) if words == ["--help"] else 4)
+        assert len(told) == (len(cli.COMMANDS) if words == ["--help"] else 5)
         assert all(line.endswith(".") and not line.endswith("...") for line in told), told
 
 
