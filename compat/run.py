@@ -25,6 +25,7 @@ _PART: Final = 65536
 _LINE: Final = 1 << 20  # bytes of a line that is passed on before its end has come
 _LOOK: Final = 0.2  # seconds between two looks whether a program has ended whose children keep its output open
 _PATIENCE: Final = 3.0  # seconds that a long program gets to clean up after SIGTERM
+_MARK: Final = "ENVCHECK_STARTED"
 _LATE: Final = "late"  # it ran past the deadline
 _LEFT: Final = "left"  # it has ended, and something that it started has not
 # Where programs run: nobody but the system's owner puts files there.
@@ -68,11 +69,16 @@ class _Children:
     """The programs that run now, so that none outlives this process."""
 
     def __init__(self) -> None:
-        self.running: set[subprocess.Popen[bytes]] = set()
+        self.running: dict[subprocess.Popen[bytes], str] = {}  # and its mark
         self.starting, self.closed, self.lock = 0, False, threading.Lock()
+        self.count = 0
 
-    def start(self, argv: Sequence[str], **settings: object) -> subprocess.Popen[bytes]:
+    def start(
+        self, argv: Sequence[str], *, env: Mapping[str, str] | None, **settings: object
+    ) -> subprocess.Popen[bytes]:
         """Start a program in a session of its own, and note it before a signal can come.
+
+        A mark in its environment tells it and all that it starts from other people's programs.
 
         Raises:
             OSError: if it cannot be started, or everything is being ended.
@@ -82,9 +88,12 @@ class _Children:
                 if self.closed:
                     raise InterruptedError(4, "the command is ending")
                 self.starting += 1
+                self.count += 1
+                mark = f"{os.getpid()}.{self.count}"
             try:
-                process = subprocess.Popen(list(argv), start_new_session=True, **settings)  # type: ignore[call-overload]  # noqa: S603 - argv is ours, never a shell line
-                self.running.add(process)
+                whole = {**os.environ, "LC_ALL": "C", **(env or {}), _MARK: mark}
+                process = subprocess.Popen(list(argv), env=whole, start_new_session=True, **settings)  # type: ignore[call-overload]  # noqa: S603 - argv is ours, never a shell line
+                self.running[process] = mark
             finally:
                 with self.lock:
                     self.starting -= 1
@@ -96,7 +105,7 @@ class _Children:
         while self.running or self.starting:
             for process in tuple(self.running):
                 _kill(process)
-                self.running.discard(process)
+                self.running.pop(process, None)
             if not self.starting or monotonic() > until:
                 break
             sleep(0.005)
@@ -140,7 +149,7 @@ def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | N
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(env),
+            env=env,
             cwd=NEUTRAL,
         )
     except OSError as error:
@@ -163,10 +172,6 @@ def run(argv: Sequence[str], *, timeout: float = 5.0, env: Mapping[str, str] | N
 def _not_started(program: str, error: OSError) -> Outcome:
     why = f"{program} could not be started: {error.strerror}"
     return Outcome(127, why=why, lacking=error.errno in {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
-
-
-def _environment(env: Mapping[str, str] | None) -> dict[str, str]:
-    return {**os.environ, "LC_ALL": "C", **(env or {})}
 
 
 def _collected(process: subprocess.Popen[bytes], streams: Mapping[IO[bytes] | None, bytearray], until: float) -> str:
@@ -246,7 +251,7 @@ def stream(
                 stdin=source,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=_environment(env),
+                env=env,
                 cwd=folder,
             )
         except OSError as error:
@@ -296,7 +301,7 @@ def _close(process: subprocess.Popen[bytes], *, left: bool = False) -> None:
     """End a program that still runs, or what it has left behind, and let go of its output."""
     if left or process.returncode is None:
         _kill(process)
-    _CHILDREN.running.discard(process)
+    _CHILDREN.running.pop(process, None)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
@@ -307,12 +312,33 @@ def _close(process: subprocess.Popen[bytes], *, left: bool = False) -> None:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a session, and what left it for one of its own."""
+    """Kill a session, and what left it for one of its own, also where its parent has ended (a daemon)."""
     if os.name == "nt":
         process.kill()
         return
     others = _descendants(process.pid)
-    _kill_each([-process.pid, *others])
+    _kill_each([-process.pid, *others, *_marked(_CHILDREN.running.get(process, ""))])
+
+
+def _marked(mark: str) -> list[int]:
+    """Processes of ours with a mark in the environment that they started with (proc(5), ``environ``)."""
+    words, found = f"\0{_MARK}={mark}\0".encode(), []
+    for number in _numbers() if mark else ():
+        try:
+            with open(f"/proc/{number}/environ", "rb") as environ:  # noqa: PTH123
+                if words in b"\0" + environ.read(_LIMIT):
+                    found.append(number)
+        except OSError:
+            continue  # it has ended, or is another user's
+    return found
+
+
+def _numbers() -> list[int]:
+    """The processes of this machine, as far as /proc tells."""
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
+    except OSError:
+        return []
 
 
 def _kill_each(numbers: Sequence[int]) -> None:
@@ -328,12 +354,8 @@ def _kill_each(numbers: Sequence[int]) -> None:
 
 def _descendants(pid: int) -> list[int]:
     """Processes below one, as far as /proc tells (proc(5), ``stat``: the parent is the second word after the name)."""
-    try:
-        numbers = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
-    except OSError:
-        return []
     below: dict[int, list[int]] = {}
-    for number in numbers:
+    for number in _numbers():
         try:
             with open(f"/proc/{number}/stat", "rb") as stat:  # noqa: PTH123
                 parent = int(stat.read(1024).rpartition(b")")[2].split()[1])

@@ -35,6 +35,14 @@ def test_tools_that_hang_end_with_the_command(envcheck, hanging, number, code, w
     assert until(lambda: not any(map(alive, hanging())))
 
 
+def test_what_a_tool_leaves_behind_as_a_daemon_ends_too(envcheck, stub, tmp_path):
+    mark = tmp_path / "pid"
+    stub("nvcc", f"setsid sh -c 'echo $$ > {mark}; exec sleep 99173' &\nwhile ! [ -s {mark} ]; do :; done")
+    envcheck.env = {**envcheck.env, "PATH": f"{stub.folder}:{os.environ['PATH']}"}
+    envcheck("host", timeout=60)
+    assert until(lambda: not alive(int(mark.read_text())))
+
+
 @pytest.mark.parametrize(("number", "code"), CODES)
 def test_the_probes_take_along_what_they_started(envcheck, tmp_path, number, code):
     mark = tmp_path / "pid"
