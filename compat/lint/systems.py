@@ -100,8 +100,9 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
     for command in scene.stage.commands:
         piped, before = before if len(command.words) <= 2 else "", command.text  # curl ... | python3.8 -
         python = _FORMER.search(command.words[0])
-        stops = command.build and not command.guarded and not command.branch and not _of_old_python(scene)
-        if python and "get-pip.py" in piped + command.text and int(python[1]) < _OLDEST and stops:
+        stops = command.build and not command.guarded and not command.branch
+        old = python and int(python[1]) < _OLDEST and stops
+        if python and old and "get-pip.py" in piped + command.text and not _of_old_python(scene):
             yield finding(
                 "python-unsupported",
                 scene,
