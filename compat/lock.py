@@ -25,7 +25,7 @@ def requirements(plan: Plan) -> str:
     lines += _options(plan)
     for build in plan.builds:
         lines += [build.requirement, *build.pins]
-    return "\n".join([*lines, *plan.constraints]) + "\n"
+    return "\n".join([*lines, *plan.constraints, *plan.unjudged]) + "\n"
 
 
 def uv(plan: Plan) -> str:
@@ -37,7 +37,7 @@ def uv(plan: Plan) -> str:
     indexes = {build.index: build for build in plan.builds if build.index}
     wanted = [pin for build in plan.builds for pin in (build.requirement, *build.pins)]
     lines = ["[project]", 'name = "app"', 'version = "0"', f'requires-python = "=={plan.python}.*"', "dependencies = ["]
-    lines += [f"  {json.dumps(item)}," for item in (*wanted, *plan.constraints)]
+    lines += [f"  {json.dumps(item)}," for item in (*wanted, *plan.constraints, *plan.unjudged)]
     lines.append("]")
     if any(_shared(build) and not build.links for build in indexes.values()):
         lines += ["", "[tool.uv]", "# a dependency of the GPU build lies on its index alone, all others on both"]
@@ -78,7 +78,7 @@ def conda(plan: Plan) -> str:
     ]
     lines += [f"      - {option}" for option in _options(plan)]
     lines += [f"      - {json.dumps(item)}" for build in plan.builds for item in (build.requirement, *build.pins)]
-    return "\n".join([*lines, *(f"      - {json.dumps(item)}" for item in plan.constraints)]) + "\n"
+    return "\n".join([*lines, *(f"      - {json.dumps(item)}" for item in (*plan.constraints, *plan.unjudged))]) + "\n"
 
 
 def write(plan: Plan, format: str) -> str:  # noqa: A002

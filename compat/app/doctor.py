@@ -176,6 +176,9 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
     if not (question.host or question.report or question.pasted or question.image):
         answer = with_another_gpu(answer, question.wishes, host, matrix)
     text = ", ".join(question.wishes)
+    if answer.plan and answer.plan.unjudged:
+        gaps = tuple(Unchecked(one, "the matrix has no rows of it") for one in answer.plan.unjudged)
+        found = replace(found, unchecked=(*found.unchecked, *gaps))
     match answer.status:
         case "plan" if _depends(host, answer):
             why = f"{_summary(answer)} would fit, if: " + "; ".join(answer.conditions)

@@ -83,7 +83,7 @@ def _install(answer: "Answer", pen: "Ink") -> str:
 
     if answer.plan is None or answer.status != "plan":
         return ""
-    lines = typed(installs(answer.plan.builds, answer.plan.constraints), Place())
+    lines = typed(installs(answer.plan.builds, (*answer.plan.constraints, *answer.plan.unjudged)), Place())
     head = pen("bold", f"Install it with Python {answer.plan.python}")
     return "\n".join(["", "", head, *(pen("cyan", f"  $ {text}") for text in lines)])
 

@@ -165,7 +165,7 @@ def _program(plan: Plan, base: BaseImage, settings: Settings, server: Server | N
         "installs": installs,
         "reasons": [steps.reason(step, plan) for step in installs],
         "constraints": steps.constraints(plan),
-        "requirements": tuple(dict.fromkeys((*plan.asked, *settings.requirements))),
+        "requirements": tuple(dict.fromkeys((*plan.asked, *plan.unjudged, *settings.requirements))),
         "install_packages": _install(
             commands, base, system.pinned(plan, base) + loose, system.vendor_source(plan, base)
         ),
@@ -297,7 +297,7 @@ def _faults(plan: Plan, base: BaseImage, settings: Settings) -> Iterator[InputEr
             yield from demand_requirement(text, f"builds.{build.name}")
         if build.index:
             yield from demand("index", build.index, f"builds.{build.name}.index")
-    for key, texts in (("constraints", plan.constraints), ("asked", plan.asked)):
+    for key, texts in (("constraints", plan.constraints), ("asked", plan.asked), ("unjudged", plan.unjudged)):
         for text in texts:
             yield from demand_requirement(text, key)
     for key, text in (plan.env or {}).items():

@@ -91,6 +91,7 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
     if chosen.driver.package:
         facts.append(("forward", chosen.driver.package, (chosen.env or {}).get("LD_LIBRARY_PATH", "")))
     facts += [("install" if text in chosen.asked else "keep", text, "") for text in chosen.constraints]
+    facts += [("install", text, "not judged") for text in chosen.unjudged]
     for label, value, why in facts:
         lines += _fact(label, value, why, pen)
     for verdict, count in Counter(chosen.gpus).items():

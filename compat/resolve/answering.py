@@ -58,10 +58,10 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     wishes = read(requirements, known)
     target = situation(wishes, hosts, known, cpu=cpu)
     if (counting := tuple(wish for wish in wishes if _counts(wish, target, known))) != wishes:
-        if not any(not wish.shared for wish in counting):
+        if all(wish.shared and not wish.unjudged for wish in counting):
             raise InputError(f"no requirement applies on {target.place}", where="argument", expected="one that does")
         target = situation(counting, hosts, known, cpu=cpu)
-    if reasons := (*_beyond(wishes, known), *target.unknowns):
+    if reasons := (*_beyond(wishes, known), *_strange(target), *target.unknowns):
         return Answer(status="unknown", conditions=tuple(reasons))
     search = Search(target, known, prefer)
     uncounted: tuple[str, ...] = ()
@@ -154,6 +154,14 @@ def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
             oldest = (known.packages.versions(wish.package) or ("no release",))[-1]
             told.append(f"{wish.text}: the matrix knows {wish.package} from {oldest} on, so nothing is said about it")
     return told
+
+
+def _strange(target: Situation) -> list[str]:
+    """That nothing is known of any package that is asked for: there is no plan to make."""
+    if not all(wish.shared for wish, _ in target.wishes):
+        return []
+    names = ", ".join(dict.fromkeys(wish.package for wish, _ in target.wishes))
+    return [f"the matrix has no rows of {names}, and nothing else is asked for"]
 
 
 # Hosts up to which the smallest cover is found exactly; beyond, one group is filled after the other.

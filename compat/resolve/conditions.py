@@ -147,6 +147,8 @@ def conditions(
     target = search.target
     yield from target.conditions
     yield from _strange_extras(search)
+    if strange := [wish.package for wish, _ in target.wishes if wish.unjudged]:
+        yield f"not judged, since the matrix has no rows of it: {', '.join(strange)}; the installer chooses the release"
     yield from _jetpacks(search, chosen)
     yield from _no_code(search, chosen)
     yield from _plugged(search, chosen)

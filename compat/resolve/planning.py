@@ -226,6 +226,7 @@ def plan_of(search: Search, found: Assignment) -> Plan:
         system=from_system(weighed.option.build for weighed in chosen),
         constraints=tuple(kept.values()),
         asked=tuple(kept[name] for name in asked(found.chosen) if name in kept),
+        unjudged=tuple(wish.requirement for wish, _ in search.target.wishes if wish.unjudged),
         driver=driver,
         gpus=gpus,
         serves=() if search.target.devices else _serves(chosen),

@@ -1,8 +1,8 @@
 """What the person asks for: PEP 508 requirements read into wishes, and the packages that a search has to choose.
 
 Three kinds of names count: those of the matrix's packages, their aliases and distributions, and dependencies that some
-package requires (numpy, protobuf), which may be bounded beside a framework. Any other name is refused, with the nearest
-one: a plan that silently left a requirement out would be a wrong answer.
+package requires (numpy, protobuf), which may be bounded beside a framework. A name that looks like a slip of one of the
+matrix's is asked back. Any other rides along: it is installed with the plan, which says that nothing judged it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from compat.errors import InputError
 from compat.lazy import dataclass
-from compat.names import normalise
+from compat.names import is_slip, normalise
 from compat.versions import is_void, meets, read_requirement, release, same_release
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Wish:
         marker: environment marker; empty if it always applies.
         cpu: whether it names a CPU build itself (``+cpu``, ``tensorflow-cpu``).
         shared: whether it is about a dependency such as numpy and not about a package with builds.
+        unjudged: whether the matrix knows nothing of its name; it is ``shared`` then too.
         distribution: distribution named, where it is one of several of its package (``paddlepaddle-gpu``).
     """
 
@@ -47,6 +48,13 @@ class Wish:
     cpu: bool = False
     shared: bool = False
     distribution: str = ""
+    unjudged: bool = False
+
+    @property
+    def requirement(self) -> str:
+        """What is asked for without its marker, ``my-package[extra]>=1``."""
+        extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
+        return f"{self.package}{extras}{self.spec}"
 
     def names(self, option: Option) -> bool:
         """Whether a build is of the distribution named and of a release, or a version published for it, that fits."""
@@ -58,6 +66,8 @@ class Wish:
 # Releases that a refusal shows.
 _SHOWN = 12
 
+_RANGE = "a range that holds one"
+
 # Characters of one requirement that are read; real ones stay far below it.
 _LONGEST = 500
 
@@ -66,19 +76,20 @@ def read(requirements: Sequence[str], known: Knowledge) -> tuple[Wish, ...]:
     """Wishes in the order asked, repeats dropped.
 
     Raises:
-        InputError: if one is malformed, names nothing the matrix knows, or asks for a version that does not exist.
+        InputError: if one is malformed, is a slip of a name that the matrix knows, or asks for a version that does not
+            exist.
     """
     parsed = {text: _parse(text) for text in dict.fromkeys(requirements)}
     rows = [known.matrix.package(one.name) for one in parsed.values()]
     beside = tuple(row.name for row in rows if row is not None)
     wishes = tuple(dict.fromkeys(_wish(text, one, known, beside) for text, one in parsed.items()))
-    if not any(not wish.shared for wish in wishes):
+    if all(wish.shared and not wish.unjudged for wish in wishes):
         raise InputError("no framework is asked for", where="argument", expected="a requirement such as torch==2.9.1")
     return wishes
 
 
 def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) -> Wish:
-    """One wish; a name without builds must be a dependency, of the packages asked for ``beside`` it or of any other.
+    """One wish; a name without builds is a dependency (of packages asked for ``beside`` it, or of any), or rides along.
 
     A distribution's name asks for that distribution where builds are published under it (``tensorflow-cpu``), and is a
     mere alias elsewhere (``pytorch``).
@@ -87,12 +98,10 @@ def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) ->
     row = known.matrix.package(name)
     bare = Wish(text.strip(), name, parsed.spec, parsed.extras, parsed.marker)
     if row is None:
-        if (
-            not any(name in known.packages.line_names(package) for package in beside)
-            and name not in known.packages.shared_names
-        ):
-            raise _unknown(parsed.name, known)
-        return replace(bare, shared=True)
+        is_required = any(name in known.packages.line_names(package) for package in beside)
+        if is_required or name in known.packages.shared_names:
+            return replace(bare, shared=True)
+        return replace(_riding(bare, known), shared=True, unjudged=True)
     named = (
         [option for option in known.packages.options(row.name) if option.build.install_name == name]
         if name != row.name
@@ -122,22 +131,24 @@ def _parse(text: str) -> Line:
     return parsed
 
 
-def _unknown(name: str, known: Knowledge) -> InputError:
-    """The refusal of a name, with names that look like it: most are a slip of the pen."""
-    from difflib import get_close_matches
+def _riding(wish: Wish, known: Knowledge) -> Wish:
+    """A wish of whose name nothing is known; refused if it is a slip of a known one, or no version can meet it.
 
-    names = sorted(
-        {*known.matrix.packages, *(alias for row in known.matrix.packages.values() for alias in row.aliases)}
-    )
-    near = get_close_matches(normalise(name), names, 3, 0.6)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list frameworks` shows them all"
-    frameworks = sorted(row.name for row in known.matrix.packages.values() if row.kind == "framework")
-    return InputError(
-        f"unknown framework {name!r}",
-        where="argument",
-        expected=f"one of {', '.join(frameworks)}, or a companion",
-        hint=hint,
-    )
+    A real package whose name is that close can be listed in a requirements file, where names are copied, not typed.
+    """
+    names = {*known.matrix.packages, *(alias for row in known.matrix.packages.values() for alias in row.aliases)}
+    real = any(row.name == wish.package for row in known.matrix.table("applications"))
+    near = [] if real else sorted(name for name in names if is_slip(wish.package, normalise(name)))
+    if near:
+        raise InputError(
+            f"unknown framework {wish.package!r}",
+            where="argument",
+            expected="a name that is known, or one that is like none",
+            hint=f"did you mean {' or '.join(near[:3])}? If not, list it in a file and give that with -r",
+        )
+    if is_void((wish.spec,)):
+        raise InputError(f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected=_RANGE)
+    return wish
 
 
 def _demand_version(wish: Wish, known: Knowledge) -> None:
@@ -150,9 +161,7 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
     if known.named(wish.package, (wish,)) or is_beyond(wish, known) or unseen_variant(wish, known):
         return
     if is_void((wish.spec,)):
-        raise InputError(
-            f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected="a range that holds one"
-        )
+        raise InputError(f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected=_RANGE)
     pinned = wish.spec[2:] if wish.spec.startswith("==") else ""
     releases = sorted({option.full for option in options if pinned and same_release(pinned, option.version)})
     shown = releases or (_nearest(pinned, known.packages.versions(wish.package)) if pinned else [])
@@ -241,7 +250,8 @@ def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
         wishes = tuple(asked.get(name, ()))
         bits = sum({bit for _, bit in wishes})
         found.append(Variable(name, wishes, tuple(leaders.get(name, ())), name in on_cpu, bits))
-    shared = [Variable(wish.text, ((wish, bit),), bits=bit) for wish, bit in target.wishes if wish.shared]
+    asks = [(wish, bit) for wish, bit in target.wishes if wish.shared and not wish.unjudged]
+    shared = [Variable(wish.text, ((wish, bit),), bits=bit) for wish, bit in asks]
     return (*found, *shared)
 
 

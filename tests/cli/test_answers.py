@@ -48,6 +48,33 @@ def test_its_dockerfile_takes_each_package_from_its_place(envcheck):
     assert "\nUSER 10001" in text
 
 
+def test_a_package_without_rows_rides_along_in_every_form_of_a_plan(envcheck):
+    import jsonschema
+
+    asked = ("torch==2.9.1", "accelerate", "my-package[x]>=1", "--gpu", "RTX 4090", "--driver", "570.86.10")
+    code, answer, _ = document(envcheck, "resolve", *asked)
+    jsonschema.validate(answer, schemas()["envcheck.resolve/1"])
+    assert (code, answer["plan"]["unjudged"]) == (0, ["my-package[x]>=1"])
+    assert any("not judged" in text and "my-package" in text for text in answer["conditions"])
+    _, text, _ = envcheck("resolve", *asked)
+    (installed,) = [line for line in text.splitlines() if line.startswith("  $ pip install")]
+    assert '"my-package[x]>=1"' in installed
+    for form in ("requirements", "uv", "conda"):
+        assert "my-package[x]>=1" in envcheck("resolve", *asked, "--format", form)[1]
+    for form in ((), ("--form", "factory")):
+        code, text, err = envcheck("dockerfile", *asked, *form)
+        assert code == 0
+        assert "not judged, since the matrix has no rows of it: my-package" in err
+        assert "'my-package[x]>=1'" in text
+
+
+def test_a_name_that_looks_like_a_framework_is_asked_back(envcheck):
+    for typed, meant in (("troch", "torch"), ("tensorlfow==2.12", "tensorflow")):
+        for command in ("resolve", "dockerfile", "doctor"):
+            code, _, err = envcheck(command, "numpy", typed)
+            assert (code, f"did you mean {meant}" in err) == (2, True), err
+
+
 def test_a_gpu_without_kernels_is_a_conflict_with_a_checked_fix(envcheck):
     code, answer, _ = document(envcheck, "resolve", "torch==2.6.0", "--gpu", "RTX 5090", "--driver", "570.26")
     assert (code, answer["status"]) == (1, "conflict")

@@ -74,6 +74,30 @@ def test_a_shared_dependency_alone_is_no_request() -> None:
     assert "no framework" in str(refusal("numpy<2"))
 
 
+def test_a_package_without_rows_rides_along_and_the_plan_says_that_nothing_judged_it() -> None:
+    answer = resolve(["torch==2.0.1", 'My_Package[b,a]>=1; python_version >= "3.8"', "torchx"], Host(), matrix())
+    assert answer.status == "plan"
+    assert answer.plan is not None
+    assert answer.plan.unjudged == ("my-package[a,b]>=1", "torchx")
+    assert [build.name for build in answer.plan.builds] == ["torch"]
+    (told,) = [text for text in answer.conditions if "my-package" in text]
+    assert told.startswith("not judged, since the matrix has no rows of it: my-package, torchx;")
+
+
+def test_what_rides_along_is_in_no_conflict_and_stays_in_the_ways_out() -> None:
+    answer = resolve(["torch==2.0.1", "torchvision==0.15.2", "numpy>=2", "my-package"], Host(), matrix())
+    assert answer.status == "conflict"
+    assert answer.fixes
+    assert not [member for one in answer.conflicts for member in one.members if "my-package" in member.text]
+    assert all("my-package" in ask.requirements for fix in answer.fixes for ask in fix.asks)
+
+
+def test_a_package_without_rows_alone_has_no_answer() -> None:
+    answer = resolve(["my-package"], Host(), matrix())
+    assert (answer.status, answer.plan) == ("unknown", None)
+    assert answer.conditions == ("the matrix has no rows of my-package, and nothing else is asked for",)
+
+
 def test_nothing_asked_is_no_request() -> None:
     assert "no framework" in str(refusal())
 
@@ -91,7 +115,13 @@ def test_two_wishes_about_one_package_must_both_hold() -> None:
     ("text", "parts"),
     [
         ("pytorhc", ["unknown framework 'pytorhc'", "did you mean pytorch"]),
-        ("numpi", ["unknown framework 'numpi'", "torch"]),
+        ("troch", ["unknown framework 'troch'", "did you mean torch", "-r"]),
+        ("tensorlfow>=2", ["unknown framework 'tensorlfow'", "did you mean tensorflow"]),
+        ("my-package>2,<1", ["no version can meet <1,>2", "a range that holds one"]),
+        ("my-package; rm -rf /", ["not a requirement"]),
+        ("$(reboot)", ["not a requirement"]),
+        ("../my-package", ["not a requirement"]),
+        ("my-package @ git+https://example.org/x", ["with an address"]),
         ("torch==2.0.7", ["no torch ==2.0.7 exists", "2.0.1"]),
         ("torch==2.0.1+cu121", ["no torch ==2.0.1+cu121", "2.0.1+cu118"]),
         ("torch==99", ["no torch ==99", "2.0.1"]),
