@@ -11,7 +11,7 @@ from compat.errors import InputError, InputErrors
 from compat.matrix import overlays
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from compat.findings import Stamp
     from compat.matrix import Matrix
@@ -47,9 +47,20 @@ def check(files: Sequence[str]) -> tuple[Path, ...]:
 
     paths = _paths(files)
     faults = faults_of(paths)
+    if not faults:
+        faults = list(_surer(overlays.load(paths if files else (), {})))
     if faults:
         raise InputErrors(faults)
     return tuple(paths)
+
+
+def _surer(matrix: Matrix) -> Iterator[InputError]:
+    """The builds of which a joint says more than their rows."""
+    from compat.joints.sureness import breaches
+
+    for build, field in breaches(matrix):
+        what = f"a clash by {field} is told as certain, and the row is only inferred in it [never-surer]"
+        yield InputError(what, where=f"builds.{build.package} {build.full_version} {build.runtime}".rstrip())
 
 
 def mend(files: Sequence[str]) -> tuple[Path, ...]:

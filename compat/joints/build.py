@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.joints.verdict import is_inferred
 from compat.lazy import dataclass, pattern
 from compat.matrix.rows import Build
 from compat.versions import Line, requirement, same_release
@@ -164,3 +165,17 @@ def from_system(builds: Iterable[Build]) -> tuple[str, ...]:
     """What builds take from the system, sorted; a major goes with a minor that another build asks for."""
     items = {item for build in builds for item in build.system}
     return tuple(sorted(item for item in items if not any(other.startswith(f"{item}.") for other in items)))
+
+
+@lru_cache(maxsize=16384)
+def is_unseen(matrix: Matrix, build: Build, *fields: str) -> bool:
+    """Whether nobody saw what some fields of a build say: neither of it nor, the same, of another build of its release.
+
+    Variants of one release are made from one source, so that what one of them was seen to say of its Pythons or its C
+    library is no guess for the others that say so too.
+    """
+    if not is_inferred(build, *fields):
+        return False
+    seen = (one for one in matrix.builds(build.package) if one.version == build.version)
+    seen = (one for one in seen if not is_inferred(one, *fields))
+    return not any(all(getattr(one, name) == getattr(build, name) for name in fields) for one in seen)

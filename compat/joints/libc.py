@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat import versions
-from compat.joints.verdict import FITS, Clash, Unknown, Verdict
+from compat.joints.verdict import FITS, Clash, Unknown, Verdict, sure
 
 if TYPE_CHECKING:
     from compat.matrix.rows import Build
@@ -30,6 +30,6 @@ def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
         return FITS
     why = f"{build.package} {build.full_version} needs glibc {build.glibc or 'of any version'}"
     if is_musl:
-        return Clash(f"{why}, and musl loads no such wheel", (build,))
+        return sure(Clash(f"{why}, and musl loads no such wheel", (build,)), "platforms")
     why = f"{why} or later"
-    return Clash(why, (build,), f">={build.glibc}") if glibc else Unknown(why, (build,))
+    return sure(Clash(why, (build,), f">={build.glibc}"), "glibc") if glibc else Unknown(why, (build,))

@@ -19,7 +19,7 @@ from compat.joints import build as builds
 from compat.joints.build import Part, fixes_minor
 from compat.joints.platform import is_at
 from compat.joints.python import minor_of
-from compat.joints.verdict import FITS, Clash, Unknown, Verdict, all_of, any_of, sure
+from compat.joints.verdict import FITS, Clash, Unknown, Verdict, all_of, any_of, is_inferred, sure
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.versions import Environment, Line, admits, clashes, holds, meets
@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 
 Kind = Literal["runtime", "requires", "shared", "system", "python"]
 
-_FIELDS: Final = {"runtime": ("runtime",), "requires": ("requires",), "shared": ("requires",), "system": ("system",)}
+_FIELDS: Final = {
+    "runtime": ("runtime",),
+    "requires": ("requires",),
+    "shared": ("requires",),
+    "system": ("system",),
+    "python": ("python",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +188,25 @@ def _runtimes(left: Part, right: Part) -> str:
     if fixed is not None:
         return f"{kinds}, and {fixed.label} takes its own from the system, of which there is one for both"
     return f"{kinds}, and there is a build of one for each build of the other"
+
+
+def is_proven(matrix: Matrix, objection: Objection, left: Part, right: Part) -> bool:
+    """Whether somebody saw what decides of each row that an objection between two builds rests on.
+
+    A requirement counts as seen where another build of the release was seen to have it.
+    """
+    if objection.asked:
+        return all(_is_stated(matrix, part, line) for part, line in objection.asked)
+    fields = _FIELDS.get(objection.kind, ())
+    return not any(builds.is_unseen(matrix, part.build, *fields) for part in (left, right) if not part.build.local)
+
+
+def _is_stated(matrix: Matrix, part: Part, line: Line) -> bool:
+    """Whether a requirement line of a build was seen, of it or of another build of its release."""
+    if not is_inferred(part.build, "requires"):
+        return True
+    seen = (one for one in builds.release(matrix, part.package, part.version) if not is_inferred(one.build, "requires"))
+    return any(line in one.lines.get(line.name, ()) for one in seen)
 
 
 # --- one environment ---

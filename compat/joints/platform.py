@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.joints.verdict import FITS, Clash, Unknown, Verdict
+from compat.joints.verdict import FITS, Clash, Unknown, Verdict, sure
 
 if TYPE_CHECKING:
     from compat.matrix.rows import Build
@@ -23,4 +23,5 @@ def verdict(build: Build, place: str) -> Verdict:
     if is_at(build, place):
         return FITS
     why = f"{build.package} {build.full_version} is published for {', '.join(build.platforms)}"
-    return Clash(why, (build,), " ".join(build.platforms)) if place else Unknown(why, (build,))
+    clash = Clash(why, (build,), " ".join(build.platforms))
+    return sure(clash, "platforms") if place else Unknown(why, (build,))

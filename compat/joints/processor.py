@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.joints.verdict import FITS, Clash, Unknown, Verdict
+from compat.joints.verdict import FITS, Clash, Unknown, Verdict, sure
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -18,4 +18,4 @@ def verdict(build: Build, flags: AbstractSet[str] | None) -> Verdict:
     if not missing:
         return FITS
     why = f"{build.package} {build.full_version} needs the processor features {' '.join(missing)}"
-    return Unknown(why, (build,)) if flags is None else Clash(why, (build,), " ".join(missing))
+    return Unknown(why, (build,)) if flags is None else sure(Clash(why, (build,), " ".join(missing)), "cpu")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat import versions
-from compat.joints.verdict import FITS, Clash, Unknown, Verdict
+from compat.joints.verdict import FITS, Clash, Unknown, Verdict, sure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,4 +35,5 @@ def verdict(build: Build, python: str) -> Verdict:
         return FITS
     wheels = ", ".join(in_order(build.python))
     why = f"{build.package} {build.full_version} has wheels for Python {wheels}"
-    return Clash(why, (build,), wheels) if python else Unknown(f"{why}, and which Python it is for is not known")
+    clash = Clash(why, (build,), wheels)
+    return sure(clash, "python") if python else Unknown(f"{why}, and which Python it is for is not known")

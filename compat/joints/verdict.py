@@ -71,6 +71,11 @@ def sure(verdict: Verdict, *fields: str) -> Verdict:
     return verdict
 
 
+def clash_of(verdict: Verdict) -> Clash | None:
+    """Why the two do not fit, for certain or likely; ``None`` where they fit or nobody knows."""
+    return verdict if isinstance(verdict, Clash) else getattr(verdict, "clash", None)
+
+
 def all_of(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict where all must fit: the first clash, else the first that is not known, else how they fit."""
     found = list(verdicts)

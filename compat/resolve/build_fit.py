@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat.joints import driver, kernels, libc, processor
-from compat.joints.verdict import Clash, Fits, Unknown
+from compat.joints.verdict import Clash, Fits, Unknown, clash_of
 from compat.resolve.devices import Device
 from compat.resolve.situation import FITS, both, either
 
@@ -148,11 +148,11 @@ class Scale:
         """
         target, build = self._target, option.build
         bits = 0
-        if place.startswith("linux") and isinstance(libc.verdict(build, target.glibc), Clash):
+        if place.startswith("linux") and clash_of(libc.verdict(build, target.glibc)):
             bits |= target.glibc_bit
-        if target.musl_bit and place.startswith("linux") and isinstance(libc.verdict(build, "", is_musl=True), Clash):
+        if target.musl_bit and place.startswith("linux") and clash_of(libc.verdict(build, "", is_musl=True)):
             bits |= target.musl_bit
-        if build.cpu and isinstance(processor.verdict(build, target.flags), Clash):
+        if build.cpu and clash_of(processor.verdict(build, target.flags)):
             bits |= target.flags_bit
         if target.runtime and option.vendor and not self._is_runtime(option):
             bits |= target.runtime_bit

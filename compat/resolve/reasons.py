@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.joints import kernels, libc
+from compat.joints.build import is_unseen
 from compat.joints.driver import amdgpu_floor
 from compat.joints.verdict import FITS, Unknown, is_inferred
 from compat.lazy import dataclass
@@ -20,9 +21,9 @@ from compat.resolve.images import has_musl
 from compat.resolve.options import ANY_PYTHON
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from compat.matrix.rows import Row
+    from compat.matrix.rows import Build, Row
     from compat.resolve.build_fit import Weighed
     from compat.resolve.devices import Device
     from compat.resolve.request import Variable
@@ -64,17 +65,23 @@ class Clash:
         """What has what is then listed: the package, or of its releases those that fit all else of the core."""
         return f"{self.name} has" if len(self.builds) == len(self.named) else f"where all else fits, {self.name} has"
 
-    def row(self, text: str, *sources: Row, by: str = "", of: Row | None = None) -> Member:
-        """A member that cites rows of the matrix.
+    @property
+    def rows(self) -> list[Build]:
+        """The rows of its builds that are candidates: none for the GPUs of a maker that the target has none of."""
+        vendors = {*self.search.target.vendors, "", "cpu"} if self.search.target.vendors else frozenset()
+        return [one.option.build for one in self.builds if not vendors or one.option.vendor in vendors]
+
+    def row(self, text: str, *sources: Row, by: str = "", of: Sequence[Build] = ()) -> Member:
+        """A member that cites rows of the matrix; it is likely where one of those that decide is only inferred.
 
         Args:
             text: what they say.
             sources: the rows.
             by: the field that decides; empty where nothing that may be inferred does.
-            of: the row whose field that is, where it is not the first of those cited.
+            of: the rows whose field that is, where it is not the first of those cited.
         """
-        decides = of or (sources[0] if sources else None)
-        likely = bool(by) and decides is not None and is_inferred(decides, by)
+        likely = bool(by) and any(is_unseen(self.search.known.matrix, row, by) for row in of)
+        likely = likely or (bool(by) and not of and any(is_inferred(row, by) for row in sources[:1]))
         text = f"{text}; this is only inferred" if likely else text
         cites = "; ".join(dict.fromkeys(map(self.search.known.matrix.cite, sources)))
         return Member("matrix", text, cites, likely)
@@ -132,8 +139,8 @@ def _driver(clash: Clash) -> Iterator[Member]:
     how = "by its own floor" if lowest in {floor.exact, one.option.build.driver} else "by minor-version compatibility"
     name = f"{one.option.package} {one.option.full} on CUDA {one.option.number}"
     told = f"the least demanding of these builds, {name}, needs driver {lowest} or later {how}"
-    build = one.option.build  # a local tag names the runtime
-    yield clash.row(told, floor.row, by="" if build.local else "runtime", of=build)
+    guessed = [build for build in clash.rows if not build.local]  # a local tag names the runtime
+    yield clash.row(told, floor.row, by="runtime" if guessed else "", of=guessed)
 
 
 def _amdgpu(clash: Clash) -> Iterator[Member]:
@@ -172,11 +179,12 @@ def _code(clash: Clash, device: Device) -> Iterator[Member]:
     if sources := [one.option.build for one in clash.builds if kernels.is_below(device.target, one.option.build)]:
         row = sources[0]
         text = f"{row.package} {row.full_version} is compiled for {' '.join(row.kernels)} and newer"
-        yield clash.row(f"{text}, and {device.label} is older", row)
+        yield clash.row(f"{text}, and {device.label} is older", row, by="kernels", of=sources)
         return
     if device.vendor not in vendors:
         text = f"{clash.name} has no build for {device.vendor} GPUs on {clash.place}"
-        yield clash.row(text, clash.named[0].option.build)
+        builds = [one.option.build for one in clash.named]
+        yield clash.row(text, builds[0], by="runtime", of=builds)
     elif any(one.vendor != device.vendor and one.bit & clash.bits for one in search.target.devices):
         own = next(one.option for one in clash.named if one.option.vendor == device.vendor)
         text = f"a build of {own.package} serves the GPUs of one vendor, and {device.label} needs one for"
@@ -200,7 +208,7 @@ def _python(clash: Clash) -> Iterator[Member]:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
         minors = ", ".join(sorted(clash.search.known.pythons.of(bits), key=_by_minor))
-        yield clash.row(f"{clash.share} wheels for Python {minors}", clash.builds[0].option.build)
+        yield clash.row(f"{clash.share} wheels for Python {minors}", *clash.rows[:1], by="python", of=clash.rows)
     elif clash.place.startswith("linux") and not clash.search.images.is_ready(target.python):
         rows = clash.search.known.matrix.table("pythons")
         oldest = min(rows, key=lambda row: versions.release(row.python.rstrip("t")))
@@ -219,7 +227,7 @@ def _glibc(clash: Clash) -> Iterator[Member]:
     if needy:
         option = min(needy, key=lambda option: (versions.release(option.build.glibc), option.serial))
         text = f"{option.package} {option.full} needs glibc {option.build.glibc} or later"
-        yield clash.row(text, option.build)
+        yield clash.row(text, option.build, by="glibc", of=[one.build for one in needy])
 
 
 def _libc(clash: Clash) -> Iterator[Member]:
@@ -227,7 +235,8 @@ def _libc(clash: Clash) -> Iterator[Member]:
     build = next((one.option.build for one in clash.builds if libc.is_compiled(one.option.build)), None)
     if build is not None:
         needs = f"needs glibc {build.glibc or 'of any version'}"
-        yield clash.row(f"{build.package} {build.full_version} {needs}, and musl loads no such wheel", build)
+        text = f"{build.package} {build.full_version} {needs}, and musl loads no such wheel"
+        yield clash.row(text, build, by="platforms", of=clash.rows)
 
 
 def _flags(clash: Clash) -> Iterator[Member]:
@@ -235,9 +244,8 @@ def _flags(clash: Clash) -> Iterator[Member]:
     option = clash.builds[0].option
     missing = sorted(set(option.build.cpu) - (clash.search.target.flags or frozenset()))
     if missing:
-        yield clash.row(
-            f"{option.package} {option.full} needs the processor features {' '.join(missing)}", option.build
-        )
+        text = f"{option.package} {option.full} needs the processor features {' '.join(missing)}"
+        yield clash.row(text, option.build, by="cpu", of=clash.rows)
 
 
 def _runtime(clash: Clash) -> Iterator[Member]:
@@ -246,7 +254,8 @@ def _runtime(clash: Clash) -> Iterator[Member]:
     kind = clash.soft.value.rstrip("0123456789.")
     kinds = sorted((one for one in found if one.startswith(kind)), key=_by_number) or sorted(found, key=_by_number)
     if kinds:
-        yield clash.row(f"{clash.share} builds for {', '.join(kinds)}", found[kinds[-1]].build)
+        text, row = f"{clash.share} builds for {', '.join(kinds)}", found[kinds[-1]].build
+        yield clash.row(text, row, by="runtime", of=clash.rows)
 
 
 def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
@@ -271,7 +280,8 @@ def _place(clash: Clash) -> Iterator[Member]:
     found = [option for option in named if option.vendor != "cpu"]
     places = sorted({place for option in found for place in option.build.platforms})
     if places and not {search.target.place, "any"}.intersection(places):
-        yield clash.row(f"{clash.name} is published for {', '.join(places)}", found[0].build)
+        builds = [option.build for option in found]
+        yield clash.row(f"{clash.name} is published for {', '.join(places)}", builds[0], by="platforms", of=builds)
 
 
 def _os(clash: Clash) -> Iterator[Member]:
@@ -281,10 +291,12 @@ def _os(clash: Clash) -> Iterator[Member]:
     floors = [one.option.build.glibc for one in clash.builds if one.option.build.glibc]
     lowest = min(floors, key=versions.release, default="")
     if system and has_musl(system):
-        yield clash.row(f"{clash.name} needs glibc {lowest or 'of any version'}, and {system.os} has musl", system)
+        text = f"{clash.name} needs glibc {lowest or 'of any version'}, and {system.os} has musl"
+        yield clash.row(text, system, by="platforms", of=clash.rows)
         return
     if system and system.glibc and lowest and not versions.at_least(system.glibc, lowest):
-        yield clash.row(f"{clash.name} needs glibc {lowest} or later, and {system.os} has {system.glibc}", system)
+        text = f"{clash.name} needs glibc {lowest} or later, and {system.os} has {system.glibc}"
+        yield clash.row(text, system, by="glibc", of=clash.rows)
         return
     vendors = search.target.vendors or {"nvidia"}
     needs = sorted({item for one in clash.builds for item in one.option.build.system if one.option.vendor in vendors})

@@ -7,15 +7,18 @@ builds that comes nearest to an agreement, since "another CUDA major" is true of
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.joints.packages import apart
+from compat.joints.build import is_unseen
+from compat.joints.packages import apart, is_proven
 from compat.joints.packages import told as sentence
 from compat.joints.platform import is_at
 from compat.plan import Conflict, Member
 from compat.resolve.corrections import conflicts
+from compat.resolve.proof import is_open
 from compat.resolve.reasons import fact_reasons
 from compat.resolve.situation import FITS
 
@@ -47,7 +50,12 @@ def _conflict(search: Search, bits: int) -> Conflict:
     softs = sorted(
         (soft for soft in search.target.softs if soft.bit & bits), key=lambda soft: (_KINDS[soft.kind], soft.bit)
     )
-    rows = tuple(_reasons(search, softs, bits))
+    rows = _reasons(search, softs, bits)
+    if not any(row.likely for row in rows) and is_open(search, softs, search.variables, _place_of(search, (), bits)):
+        rows = [
+            *rows[:-1],
+            replace(rows[-1], text=f"{rows[-1].text}; of other builds this is only inferred", likely=True),
+        ]
     members = [Member(soft.kind, soft.text, soft.source) for soft in softs]
     return Conflict((*members, *rows), why=_sentence(softs))
 
@@ -60,7 +68,7 @@ def _sentence(softs: Sequence[Soft]) -> str:
     return f"{', '.join(named[:-1])} and {named[-1]} do not go together"
 
 
-def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> Iterator[Member]:
+def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> list[Member]:
     """Rows of the matrix that a core rests on; never none, since a conflict without a fact is no reason.
 
     A fact may concern a package only through its framework: those are asked where the package itself has no answer.
@@ -74,7 +82,7 @@ def _reasons(search: Search, softs: Sequence[Soft], bits: int) -> Iterator[Membe
         found += _of_pairs(search, asked, bits, place) or _of_pairs(search, [*asked, *leaders], bits, place)
     found = found or _of_pairs(search, [*asked, *leaders], bits, place)
     found = found or [*_of_images(search, softs, [*asked, *leaders], bits, place)]
-    yield from found or [one for variable in asked for one in _lone_reason(search, variable)]
+    return found or [one for variable in asked for one in _lone_reason(search, variable)]
 
 
 def _leads(variable: Variable, asked: Sequence[Variable]) -> bool:
@@ -155,7 +163,9 @@ def _lone_reason(search: Search, variable: Variable) -> Iterator[Member]:
             text = f"{name} is published for {place} as a CPU build alone, which is chosen only with --cpu"
         elif not here:
             text += f", and the plan is for {place}"
-        yield Member("matrix", text, search.known.matrix.cite(named[0].build))
+        likely = any(is_unseen(search.known.matrix, option.build, "platforms") for option in named)
+        text = f"{text}; this is only inferred" if likely else text
+        yield Member("matrix", text, search.known.matrix.cite(named[0].build), likely)
 
 
 def _gpu_extra(search: Search, variable: Variable, named: Sequence[Option]) -> Member | None:
@@ -204,7 +214,7 @@ def _pair_reasons(
 
     Pairs that could agree are passed over: then the dispute lies with a third package.
     """
-    joints = search.joints(place)
+    joints, matrix = search.joints(place), search.known.matrix
     for one, other in combinations(variables, 2):
         pairs = list(product(_unlike(search, one, kept), _unlike(search, other, kept)))
         if any(joints.pythons(left.option, right.option) for left, right in pairs):
@@ -213,7 +223,11 @@ def _pair_reasons(
         near = near or sorted(pairs, key=lambda pair: apart(pair[0].option.runtime, pair[1].option.runtime))[:1]
         disputes = [(list(joints.objections(left.option, right.option)), left, right) for left, right in near[:_PAIRS]]
         if disputes:
-            yield from _dispute(search, *min(disputes, key=lambda dispute: _severity(dispute[0])))
+            proven = all(
+                any(is_proven(matrix, each, left.option, right.option) for each in said)
+                for said, left, right in disputes
+            )
+            yield from _dispute(search, *min(disputes, key=lambda dispute: _severity(dispute[0])), likely=not proven)
 
 
 def _unlike(search: Search, variable: Variable, kept: dict[str, tuple[Weighed, ...]]) -> tuple[Weighed, ...]:
@@ -234,11 +248,17 @@ def _severity(objections: Sequence[Objection]) -> int:
     return sum(weights[one.kind] * (1 + step) for one, step in zip(objections, steps, strict=True))
 
 
-def _dispute(search: Search, objections: Sequence[Objection], left: Weighed, right: Weighed) -> Iterator[Member]:
-    """What the two builds that come nearest to an agreement still dispute, a few points of it."""
+def _dispute(
+    search: Search, objections: Sequence[Objection], left: Weighed, right: Weighed, *, likely: bool
+) -> Iterator[Member]:
+    """What the two builds that come nearest to an agreement still dispute, a few points of it.
+
+    It is likely and no proof where some pair of builds is kept apart by nothing but rows that are only inferred.
+    """
     cites = "; ".join(dict.fromkeys(search.known.matrix.cite(weighed.option.build) for weighed in (left, right)))
     for objection in objections[:_MOST]:
-        yield Member("matrix", sentence(objection, left.option, right.option), cites)
+        text = sentence(objection, left.option, right.option)
+        yield Member("matrix", f"{text}; this is only inferred" if likely else text, cites, likely)
 
 
 def _name(weighed: Weighed) -> str:

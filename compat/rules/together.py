@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compat.joints import packages as joint
 from compat.joints.build import lines_of, release
 from compat.joints.packages import Release
-from compat.joints.verdict import Clash, Unknown, any_of
+from compat.joints.verdict import Clash, Unknown, clash_of
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.rules.knowledge import cite
@@ -43,7 +43,7 @@ class Pair:
     @property
     def clash(self) -> Clash | None:
         """Why they do not fit, for certain or likely; ``None`` where they do or nobody knows."""
-        return self.verdict if isinstance(self.verdict, Clash) else getattr(self.verdict, "clash", None)
+        return clash_of(self.verdict)
 
     @property
     def confidence(self) -> Confidence:
@@ -111,9 +111,18 @@ def clashing(
         among: the builds of a release that are asked; those for this system and Python unless told otherwise.
     """
     for item in items:
-        found = any_of(judge(part) for part in among(item))
-        if isinstance(found, Clash):
-            return Found(detail=f"{found.why}; {this}.", facts=(*facts, item.fact), sources=cite(matrix, *found.rows))
+        verdicts = [judge(part) for part in among(item)]
+        clashes = [clash for clash in map(clash_of, verdicts) if clash]
+        if clashes and len(clashes) == len(verdicts):
+            # what one build was seen to want is no guess for another of the release that wants the same
+            seen = [one for one in verdicts if isinstance(one, Clash)]
+            first = next(iter(seen), clashes[0])
+            return Found(
+                detail=f"{first.why}; {this}.",
+                facts=(*facts, item.fact),
+                sources=cite(matrix, *first.rows),
+                confidence="certain" if {one.wants for one in clashes} == {one.wants for one in seen} else "likely",
+            )
     return None
 
 

@@ -8,10 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.joints import base, driver, kernels, libc, libraries, packages, platform, processor, python, toolkit
+from compat.joints import (
+    base,
+    driver,
+    kernels,
+    libc,
+    libraries,
+    packages,
+    platform,
+    processor,
+    python,
+    sureness,
+    toolkit,
+)
 from compat.joints import build as builds
 from compat.joints.packages import Release
-from compat.joints.verdict import FITS, Clash, Fits, Unknown, all_of, any_of, sure
+from compat.joints.verdict import FITS, Clash, Fits, Unknown, all_of, any_of, clash_of, sure
 from compat.matrix import matrix
 from compat.matrix.rows import Build
 from compat.resolve import resolve
@@ -106,6 +118,42 @@ def test_what_is_only_inferred_is_never_a_clash(how, inferred):
     assert "thing 1.0 requires other==2.0" in found.why
     plain = packages.verdict(MATRIX, *parts_of(replace(asks, how="measured", inferred=()), row(package="other")), LINUX)
     assert isinstance(plain, Clash)
+
+
+NOTHING = {  # field that decides -> a row that asks for something, and the joint on a machine that has none of it
+    "python": ({"python": ("3.11",)}, lambda one: python.verdict(one, "3.12")),
+    "platforms": ({"platforms": ("linux_x86_64",)}, lambda one: platform.verdict(one, "win_amd64")),
+    "glibc": ({"glibc": "2.28"}, lambda one: libc.verdict(one, "2.17")),
+    "cpu": ({"cpu": ("avx",)}, lambda one: processor.verdict(one, frozenset())),
+    "requires": (
+        {"requires": ("other==2.0",)},
+        lambda one: packages.verdict(MATRIX, *parts_of(one, row(package="other")), LINUX),
+    ),
+}
+
+
+@given(
+    st.sampled_from(sorted(NOTHING)),
+    st.sampled_from(["measured", "documented", "inferred"]),
+    st.sets(st.sampled_from(sorted(NOTHING))),
+)
+def test_a_joint_is_never_surer_than_its_row(field, how, inferred):
+    asks, judge = NOTHING[field]
+    found = judge(row(how=how, inferred=tuple(inferred), **asks))
+    weak = how == "inferred" or field in inferred
+    assert type(found) is (Unknown if weak else Clash)
+    assert clash_of(found) == clash_of(judge(row(how=how, inferred=tuple(inferred), **asks)))
+    assert clash_of(found) is not None
+
+
+def test_no_build_of_the_matrix_breaks_the_law_that_its_check_asks():
+    assert not list(sureness.breaches(MATRIX))
+
+
+def test_the_law_sees_a_joint_that_proves_by_a_guess(monkeypatch):
+    guess = replace(next(one for one in MATRIX.builds("torch") if one.how == "inferred"), python=("3.11",))
+    monkeypatch.setattr(sureness, "ASKED", (("python", lambda build: Clash("no", (build,))),))
+    assert guess.version in {build.version for build, _ in sureness.breaches(MATRIX)}
 
 
 # --- driver ---

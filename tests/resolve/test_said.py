@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from review import ask
-from worlds import Question, Rows, build, common_tables, package
+from worlds import DEVICES, PYTHONS, Question, Rows, build, common_tables, package, random_question
 
+from compat.errors import InputError
 from compat.matrix import Matrix
 from compat.render.plan import answer as shown
 from compat.resolve import resolve
@@ -92,3 +96,28 @@ def test_a_refusal_is_called_likely_exactly_where_a_row_that_decides_is_only_inf
     assert answer.conflicts[0].likely == likely
     assert ("This is likely and not proven" in shown(answer)) == likely
     assert any("this is only inferred" in member.text for member in answer.conflicts[0].members) == likely
+
+
+def as_kind_as_may_be(question: Question) -> Question:
+    """The question with every row that is only inferred as one that fits as much as it can, and is seen to."""
+    better = deepcopy(question)
+    for row in (row for table, rows in better.tables.items() if table.startswith("builds.") for row in rows):
+        if row["how"] != "inferred":
+            continue
+        row.update(python=" ".join(PYTHONS), glibc="", cpu="", requires=[], how="measured")
+        kind = {"cuda": "sm_", "rocm": "gfx"}.get(row["runtime"].rstrip(".0123456789"))
+        row["kernels"] = " ".join(sorted({one for one in DEVICES if kind and one.startswith(kind)}))
+    return better
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 10**9))
+def test_a_proven_refusal_stays_one_whatever_is_true_of_the_rows_that_nobody_saw(seed: int) -> None:
+    question = random_question(seed)
+    try:
+        answer = resolve(question.requirements, question.host(), question.matrix())
+    except InputError:
+        return
+    if answer.status == "conflict" and not all(one.likely for one in answer.conflicts):
+        kind = as_kind_as_may_be(question)
+        assert resolve(kind.requirements, kind.host(), kind.matrix()).status == "conflict"
