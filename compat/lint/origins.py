@@ -16,7 +16,7 @@ from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from packaging.version import Version
 
@@ -153,7 +153,7 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
     if not everything:
         return Outcome("unknown", why="package")
     pre = "--pre" in step.options or "--prerelease=allow" in step.options
-    admitted = [build for build in (*everything, *broken) if _admits(request.spec, build, pre=pre)]
+    admitted = _admitted(request.spec, (*everything, *broken), pre=pre)
     published = [(build, item) for build in admitted for item in places if item.has(build)]
     if not published:
         return _nowhere(request, everything, places, place, package.name in _settled(matrix))
@@ -336,9 +336,12 @@ def _is_extra(place: Origin, step: Install) -> bool:
     return place.url in step.extra_indexes or place.url.startswith("--torch-backend")
 
 
-def _admits(spec: str, build: Build, *, pre: bool) -> bool:
-    """Whether a specifier admits a build; a yanked one only where it is pinned (PEP 592)."""
-    wanted = versions.specifier(spec)
-    if wanted is None or (build.yanked and not spec.startswith("==")):
-        return False
-    return wanted.contains(build.full_version, prereleases=True if pre or spec.startswith("==") else None)
+def _admitted(spec: str, builds: Sequence[Build], *, pre: bool) -> list[Build]:
+    """The builds that a specifier admits; a yanked one only where it is pinned (PEP 592)."""
+    wanted, pinned = versions.specifier(spec), spec.startswith("==")
+    if wanted is None:
+        return []
+    numbers = {build.full_version for build in builds if pinned or not build.yanked}
+    loose = True if pre or pinned else None
+    admitted = {each for each in numbers if wanted.contains(versions.parsed(each), prereleases=loose)}
+    return [build for build in builds if build.full_version in admitted and (pinned or not build.yanked)]

@@ -20,9 +20,10 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
     """wrong-vendor-build: a ROCm build on a CUDA base, or the other way round."""
     for item in scene.shipped:
         kind = re.match(r"cuda|rocm", item.build.runtime) if item.build else None
-        if item.build is None or _serves_several(item.build, scene) or item.step.branch:
+        if item.build is None or item.step.branch:
             continue  # an arm of an "if" is for one of several bases
-        if kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu:
+        other = kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu
+        if kind and other and not _serves_several(item.build, scene):
             package = scene.matrix.package(item.request.name)
             # a base of the other vendor may be there for its Python alone
             level: Severity = "error" if package and package.kind == "framework" else "warning"

@@ -184,8 +184,8 @@ class Walk:
     def _put(self, item: Taken) -> None:
         """Put a package into the environment, in place of what is there of it; an arm replaces its own only."""
         named = self._named.setdefault(item.request.name, [])
-        for there in tuple(named):
-            if alike(there.step, item.step) and not self.at_once and item.step.branch in {"", there.step.branch}:
+        for there in () if self.at_once else tuple(named):
+            if alike(there.step, item.step) and item.step.branch in {"", there.step.branch}:
                 self.env.remove(there)
                 named.remove(there)
                 self.replaced.append((there, item))
