@@ -13,7 +13,10 @@ import io
 import json
 import os
 import re
+import shlex
+import shutil
 import sys
+import tempfile
 from importlib import import_module
 from pathlib import Path
 
@@ -27,6 +30,7 @@ from compat.rules.pages import page_of
 from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parent.parent
+HOWTO = ROOT / "docs/howto"
 EXAMPLES = {
     "doctor": ["doctor", "--host", "docs/example-host.toml"],
     "conflict": ["resolve", "torch==2.6.0", "--gpu", "RTX 5090", "--driver", "570.26", "--python", "3.12"],
@@ -60,6 +64,7 @@ def files() -> dict[str, str]:
     made["docs/envcheck.1"] = manual()
     made["docs/assistants.md"] = advice()
     made["docs/schemas/envcheck.config-1.json"] = json.dumps(configuration.schema(), indent=2) + "\n"
+    made |= {f"docs/howto/{path.name}": replayed(path.read_text("utf-8")) for path in sorted(HOWTO.glob("*.md"))}
     for name, schema in schemas().items():
         made[f"docs/schemas/{name.replace('/', '-')}.json"] = json.dumps(schema, indent=2) + "\n"
     return made
@@ -111,6 +116,30 @@ def example(argv: list[str]) -> str:
     ):
         cli.run(argv)
     return f"```console\n$ envcheck {shown}\n{out.getvalue().rstrip()}\n```\n"
+
+
+def replayed(text: str) -> str:
+    """A page with what its commands print on standard output, all run in a copy of the pages' files."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(HOWTO / "files", folder, dirs_exist_ok=True)
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            return re.sub(r"(?<=```console\n).*?(?=```)", lambda found: _session(found[0]), text, flags=re.DOTALL)
+        finally:
+            os.chdir(before)
+
+
+def _session(block: str) -> str:
+    """The commands of a block, each with what it prints."""
+    lines = []
+    for line in block.splitlines():
+        if line.startswith("$ envcheck "):
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+                cli.run(shlex.split(line)[2:])
+            lines += [line, *out.getvalue().rstrip().splitlines()]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 _COUNTED = {"cuda": "CUDA releases", "rocm": "ROCm releases", "gpus": "GPU products", "signals": "Messages"}

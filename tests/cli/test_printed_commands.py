@@ -17,7 +17,7 @@ from compat.cli.application import application
 
 ROOT = Path(__file__).parents[2]
 CODE = sorted((ROOT / "compat").rglob("*.py"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # What stands for a value: a word in capitals, dots, a value that the code fills in.
 _BLANK = re.compile(r"\b[A-Z][A-Z_]+\b|\.\.\.|[{}<>]|\bX\.Y\b|NNN")
 
@@ -85,6 +85,7 @@ FILES = {
     "nodes.json": _kubernetes(),
     "my-rows.toml": 'schema = "envcheck.matrix/1"\n',
     "docs/example-host.toml": (ROOT / "docs" / "example-host.toml").read_text("utf-8"),
+    **{path.name: path.read_text("utf-8") for path in (ROOT / "docs/howto/files").iterdir()},
     "node7.json": '{"os": "ubuntu22.04", "gpus": [{"name": "A100"}], "driver": "550.54.14"}',
 }
 
