@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.plan import Plan
+    from compat.plan import Plan, Status
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.request import Wish
     from compat.resolve.search import Assignment
@@ -68,7 +68,9 @@ def answer(requirements: Sequence[str], hosts: Sequence[Host], matrix: Matrix, *
     if plan := explained(search):
         certain = _certain(search) if is_open(plan) else None
         if certain is None:
-            return Answer(status="unknown" if is_open(plan) else "plan", plan=plan, conditions=plan.conditions)
+            asks = tuple(_lacking(search))
+            status: Status = "unknown" if asks or is_open(plan) else "plan"
+            return Answer(status=status, plan=plan, conditions=(*asks, *plan.conditions))
         search, uncounted = certain, tuple(f"{gpu.why}: it does not count" for gpu in plan.gpus if gpu.why)
     from compat.resolve.corrections import corrections
     from compat.resolve.remedies import remedies
@@ -92,6 +94,15 @@ def _counts(wish: Wish, target: Situation, known: Knowledge) -> bool:
         bits |= option.pythons
     pythons = (target.python,) if target.python else known.pythons.of(bits if bits > 0 else ANY_PYTHON) or ("3",)
     return any(holds(wish.marker, Environment(target.place, python, wish.extras)) is not False for python in pythons)
+
+
+def _lacking(search: Search) -> Iterator[str]:
+    """What is asked for and of no use without one of several frameworks, of which none is: a question to the person."""
+    rows, there = search.known.matrix.packages, {variable.package for variable in search.variables}
+    for name in sorted(there & rows.keys()):
+        if rows[name].needs and there.isdisjoint(rows[name].needs):
+            *most, last = rows[name].needs
+            yield f"{name} computes through {', '.join(most)} or {last}: ask for one of them beside it"
 
 
 def is_open(plan: Plan) -> bool:

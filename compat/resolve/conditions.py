@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 # Losers named per decision.
 _MOST: Final = 6
 
+# Field of a build that decides and may be only inferred -> how it is called.
+_GUESSED: Final = {"runtime": "its runtime", "python": "its Pythons", "kernels": "its GPU code"}
+
 
 def choices(search: Search, found: Assignment) -> tuple[Choice, ...]:
     """One choice per package, then the base image and the Python."""
@@ -253,6 +256,9 @@ def _inferred(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
             first, *others = search.known.matrix.cite(build).split("; ")
             basis = build.note or (f"{first}; and {len(others)} more" if others else first)
             yield f"{weighed.option.package} {weighed.option.full} is known by inference only: {basis}"
+        elif weak := [words for name, words in _GUESSED.items() if name in build.inferred]:
+            what = f"{weighed.option.package} {weighed.option.full}: {' and '.join(weak)} known by inference only"
+            yield f"{what}; {build.note}" if build.note else what
 
 
 def _newer_inferred(search: Search, found: Assignment) -> Iterator[str]:

@@ -234,7 +234,8 @@ class Variable:
 def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
     """The packages asked for in order, then the frameworks that their companions need, then shared dependencies.
 
-    Frameworks that only companions bring in come after what was asked, so that preference compares them last.
+    Frameworks that only companions bring in come after what was asked, so that preference compares them last; but one
+    that a package needs without saying so comes first, since it is the framework that pins the package (triton).
     """
     asked: dict[str, list[tuple[Wish, int]]] = {}
     for wish, bit in target.wishes:
@@ -246,7 +247,10 @@ def variables(target: Situation, known: Knowledge) -> tuple[Variable, ...]:
             leaders.setdefault(leader, []).append(package)
     on_cpu = _on_cpu(target, asked, leaders) | set(_plugged(target, leaders, known))
     found = []
-    for name in (*asked, *(leader for leader in leaders if leader not in asked)):
+    brought = [leader for leader in leaders if leader not in asked]
+    rows = known.matrix.packages
+    first = [one for one in brought if any(one in rows[name].needs for name in leaders[one])]
+    for name in (*first, *asked, *(leader for leader in brought if leader not in first)):
         wishes = tuple(asked.get(name, ()))
         bits = sum({bit for _, bit in wishes})
         found.append(Variable(name, wishes, tuple(leaders.get(name, ())), name in on_cpu, bits))
@@ -268,8 +272,10 @@ def _leaders(package: str, wish: Wish, target: Situation, known: Knowledge) -> I
         yield row.plugs
     if row.kind == "framework":
         return
+    if len(row.needs) == 1:
+        yield from row.needs
     for name in known.frameworks_of(wish, target.place):
-        if name not in {row.follows, row.plugs} and _makers(package, known) <= _makers(name, known):
+        if name not in {row.follows, row.plugs, *row.needs} and _makers(package, known) <= _makers(name, known):
             yield name
 
 

@@ -221,3 +221,40 @@ def test_a_requirement_whose_marker_is_false_on_the_target_is_not_asked(marker: 
 
 def test_a_request_of_which_nothing_applies_is_refused() -> None:
     assert "no requirement applies on linux_x86_64" in str(refusal('torch; sys_platform == "win32"'))
+
+
+def needy() -> Matrix:
+    rows = tables()
+    rows["packages"] += [
+        {**package("tool", kind="companion"), "needs": "torch"},
+        {**package("front", kind="companion"), "needs": "tensorflow torch"},
+    ]
+    rows["builds.torch"].append(build("2.1.0", "cuda11.8", kernels="sm_80", requires=["tool==1.0"]))
+    rows["builds.tool"] = [build("1.0 2.0", "", kernels="-")]
+    rows["builds.front"] = [build("1.0", "", kernels="-")]
+    return Matrix(Rows(rows))
+
+
+def test_a_package_that_is_useless_alone_brings_its_framework_which_decides_its_release() -> None:
+    answer = resolve(["tool"], Host(), needy())
+    assert answer.plan is not None
+    assert [(build.name, build.version) for build in answer.plan.builds] == [("torch", "2.1.0"), ("tool", "1.0")]
+
+
+def test_a_package_for_one_of_several_frameworks_asks_which() -> None:
+    asked = "front computes through tensorflow or torch: ask for one of them beside it"
+    alone = resolve(["front"], Host(), needy())
+    assert (alone.status, alone.conditions[0]) == ("unknown", asked)
+    beside = resolve(["front", "torch"], Host(), needy())
+    assert (beside.status, asked in beside.conditions) == ("plan", False)
+
+
+def test_a_guess_about_a_field_that_decides_is_told_beside_the_plan() -> None:
+    rows = tables()
+    guessed = {"how": "documented", "inferred": "python kernels", "note": "as of the release before"}
+    rows["builds.torch"].append(build("2.2.0", "cuda11.8", kernels="sm_80", **guessed))
+    answer = resolve(["torch"], Host(), Matrix(Rows(rows)))
+    told = "torch 2.2.0: its Pythons and its GPU code known by inference only; as of the release before"
+    assert answer.plan is not None
+    assert answer.plan.builds[0].version == "2.2.0"
+    assert told in answer.conditions

@@ -89,11 +89,12 @@ def _below(minor: str, known: Collection[str]) -> bool:
 
 
 def _package_names(view: View, item: Placed) -> Iterator[Breach]:
-    """The package that a companion follows or plugs a device into."""
-    for key in ("follows", "plugs"):
-        name = getattr(item.row, key)
-        if name and name not in {package.row.name for package in view.of("packages")}:
-            yield Breach(item, key, f"{name} is not in packages", "a name of packages")
+    """The packages that a companion follows, plugs a device into or needs."""
+    row, known = item.row, {package.row.name for package in view.of("packages")}
+    for key, names in (("follows", (row.follows,)), ("plugs", (row.plugs,)), ("needs", row.needs)):
+        for name in names:
+            if name and name not in known:
+                yield Breach(item, key, f"{name} is not in packages", "a name of packages")
 
 
 def _image_names(view: View, item: Placed) -> Iterator[Breach]:

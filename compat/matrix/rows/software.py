@@ -26,6 +26,8 @@ class Package(Row):
         plugs: framework to which it brings a device that the framework has no build for, so that its CPU build goes
             with it (``torch`` for torch-npu); empty if none.
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
+        needs: frameworks of which one must be there for it to be of any use, although it requires none by its metadata
+            (``torch`` for triton; any of three for keras).
     """
 
     name: str
@@ -36,6 +38,7 @@ class Package(Row):
     follows: str = ""
     plugs: str = ""
     cpu_name: str = ""
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
