@@ -136,10 +136,24 @@ def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
     }
 
 
-def without_rows(name: str, version: str) -> Part:
-    """A release that the matrix has no build of, as others require it: a name and a version."""
+@lru_cache(maxsize=4096)
+def carried(matrix: Matrix, build: Build) -> tuple[Build, ...]:
+    """The builds that come with one wheel: bitsandbytes has the code of several runtimes in one."""
+    rows = matrix.builds(build.package)
+    alike = (row for row in rows if _wheel(row) == _wheel(build) and {*row.platforms} & {*build.platforms})
+    return tuple(alike) or (build,)
+
+
+def _wheel(build: Build) -> tuple[object, ...]:
+    """What tells wheels for one place apart."""
+    return build.full_version, build.index, build.extras, build.distribution
+
+
+def without_rows(name: str, version: str, spec: str = "") -> Part:
+    """What the matrix has no build of, or of which none is chosen: a name and a version, or what bounds its version."""
     row = Build(source=(), how="measured", versions=(version,), runtime="", package=name)
-    return Part(build=row, package=name, version=version, full=version, kind="", number="", vendor="", lines={})
+    lines = {name: (Line(name, spec),)} if spec and not version else {}
+    return Part(build=row, package=name, version=version, full=version, kind="", number="", vendor="", lines=lines)
 
 
 @lru_cache(maxsize=1024)

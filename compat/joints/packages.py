@@ -19,13 +19,13 @@ from compat.joints import build as builds
 from compat.joints.build import Part, fixes_minor
 from compat.joints.platform import is_at
 from compat.joints.python import minor_of
-from compat.joints.verdict import FITS, Clash, Unknown, Verdict, all_of, any_of, is_inferred, sure
+from compat.joints.verdict import FITS, Clash, Fits, Unknown, Verdict, all_of, clash_of, is_inferred, sure
 from compat.lazy import dataclass
 from compat.names import normalise
 from compat.versions import Environment, Line, admits, clashes, holds, meets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from compat.matrix import Matrix
 
@@ -98,7 +98,7 @@ def fits_runtime(left: Part, right: Part, twins: bool) -> bool:
     """Whether two builds may live in one process, as far as their GPU runtimes go.
 
     A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
-    binary interface; where one takes a certain minor from the system there is one copy for both, hence that minor.
+    binary interface; where both take a certain minor from the system there is one copy for both, hence that minor.
     """
     if not left.vendor or not right.vendor or left.runtime == right.runtime:
         return True
@@ -108,8 +108,13 @@ def fits_runtime(left: Part, right: Part, twins: bool) -> bool:
         return True
     if left.kind != right.kind or versions.major(left.number or "0") != versions.major(right.number or "0"):
         return False
-    fixed = fixes_minor(left.build) or fixes_minor(right.build)
-    return not fixed or versions.same_series(left.number, right.number)
+    return not _fix_minor(left, right) or versions.same_series(left.number, right.number)
+
+
+def _fix_minor(left: Part, right: Part) -> bool:
+    """Whether two builds take CUDA from the system, which has one of it, and one of them in a certain minor."""
+    both = left.build.cuda_from == right.build.cuda_from == "system"
+    return both and (fixes_minor(left.build) or fixes_minor(right.build))
 
 
 def runtimes_go(matrix: Matrix, left: Part, right: Part, *, kin: bool = False) -> bool:
@@ -184,9 +189,8 @@ def _runtimes(left: Part, right: Part) -> str:
     kinds = f"{left.label} is built for {left.runtime} and {right.label} for {right.runtime}"
     if apart(left.runtime, right.runtime):
         return f"{kinds}, which do not share an environment"
-    fixed = next((one for one in (left, right) if fixes_minor(one.build)), None)
-    if fixed is not None:
-        return f"{kinds}, and {fixed.label} takes its own from the system, of which there is one for both"
+    if _fix_minor(left, right):
+        return f"{kinds}, and both take theirs from the system, of which there is one"
     return f"{kinds}, and there is a build of one for each build of the other"
 
 
@@ -212,8 +216,28 @@ def _is_stated(matrix: Matrix, part: Part, line: Line) -> bool:
 # --- one environment ---
 
 
-def verdict(matrix: Matrix, left: Part, right: Part, world: Environment, *, third: bool = True) -> Verdict:
-    """Whether two builds go together where they would be installed.
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """An objection with the two builds that it stands between, and the verdict on it in one environment."""
+
+    objection: Objection
+    left: Part
+    right: Part
+    verdict: Verdict
+
+    @property
+    def both(self) -> tuple[Part, Part]:
+        """The two builds."""
+        return self.left, self.right
+
+    @property
+    def clash(self) -> Clash | None:
+        """Why the two do not fit, for certain or likely; ``None`` where nobody knows."""
+        return clash_of(self.verdict)
+
+
+def disputes(matrix: Matrix, left: Part, right: Part, world: Environment, *, third: bool = True) -> Iterator[Dispute]:
+    """What stands between two builds where they would be installed: the objections that are none there are left out.
 
     Args:
         matrix: what is true.
@@ -222,17 +246,75 @@ def verdict(matrix: Matrix, left: Part, right: Part, world: Environment, *, thir
         world: place and Python, as far as known; extras count for both.
         third: whether what both require of third packages counts.
     """
-    found: list[Verdict] = []
+    found = [one for one in objections(left, right) if third or one.kind != "shared"]
     if not runtimes_go(matrix, left, right):
-        parted = Objection("runtime", "runtime", left.runtime, right.runtime)
-        elsewhere = [one for one in (left, right) if world.place and not is_at(one.build, world.place)]
-        found.append(
-            Unknown(f"the matrix has no {elsewhere[0].label} for {world.place}", (elsewhere[0].build,))
-            if elsewhere
-            else _judged(parted, left, right, world)
-        )
-    found += [_judged(one, left, right, world) for one in objections(left, right) if third or one.kind != "shared"]
-    return all_of(found)
+        found.insert(0, Objection("runtime", "runtime", left.runtime, right.runtime))
+    for one in found:
+        elsewhere = [part for part in (left, right) if world.place and not is_at(part.build, world.place)]
+        judged = _judged(one, left, right, world)
+        if one.kind == "runtime" and elsewhere:
+            judged = Unknown(f"the matrix has no {elsewhere[0].label} for {world.place}", (elsewhere[0].build,))
+        if not isinstance(judged, Fits):
+            yield Dispute(one, left, right, judged)
+
+
+def verdict(matrix: Matrix, left: Part, right: Part, world: Environment, *, third: bool = True) -> Verdict:
+    """Whether two builds go together there; parameters as those of :func:`disputes`."""
+    return all_of(one.verdict for one in disputes(matrix, left, right, world, third=third))
+
+
+def nearest(
+    matrix: Matrix, ours: Sequence[Part], theirs: Sequence[Part], world: Environment, *, third: bool = True
+) -> tuple[Dispute, ...]:
+    """What stands between two releases: the disputes of the two builds, one of each, that come nearest to a fit.
+
+    Args:
+        matrix: what is true.
+        ours: the builds that one release may be.
+        theirs: those that the other may be.
+        world: where they are installed, as far as known.
+        third: whether what both require of third packages counts.
+    """
+    pairs = list(product(ours, theirs))
+    near = [(one, other) for one, other in pairs if runtimes_go(matrix, one, other)]
+    near = near or sorted(pairs, key=lambda pair: apart(pair[0].runtime, pair[1].runtime))[:1]
+    best: tuple[Dispute, ...] = ()
+    for number, (one, other) in enumerate(near):
+        found = tuple(disputes(matrix, one, other, world, third=third))
+        if not found:
+            return ()
+        if not number or _is_open(found) > _is_open(best):
+            best = found
+    return best
+
+
+def _is_open(found: Iterable[Dispute]) -> bool:
+    """Whether nothing that two builds dispute is sure."""
+    return not any(isinstance(one.verdict, Clash) for one in found)
+
+
+def required(parts: Iterable[Part], worlds: Iterable[Environment]) -> dict[str, set[str]]:
+    """What all builds that a release may be require of others: by name the specifiers, one for each build.
+
+    Args:
+        parts: the builds that it may be.
+        worlds: environments that it may be installed in; a line counts whose marker may hold in one of them.
+    """
+    found = [_required(part, tuple(worlds)) for part in parts]
+    names = set(found[0]).intersection(*found[1:]) if found else set()
+    return {name: {each[name] for each in found} for name in sorted(names)}
+
+
+def _required(part: Part, worlds: tuple[Environment, ...]) -> dict[str, str]:
+    """What one build requires: by name, the specifiers of all lines that count."""
+    python = part.build.python
+    here = tuple(world for world in worlds if not python or not world.python or world.python in python) or worlds
+    found = {}
+    for name, lines in part.lines.items():
+        counting = [one for one in lines if any(holds(one.marker, world) is not False for world in here)]
+        if counting:
+            found[name] = ",".join(dict.fromkeys(one.spec for one in counting if one.spec))
+    return found
 
 
 def _judged(objection: Objection, left: Part, right: Part, world: Environment) -> Verdict:
@@ -306,22 +388,27 @@ def _names(matrix: Matrix, asker: Release, other: Release) -> bool:
     )
 
 
-def _asking(matrix: Matrix, left: Release, right: Release, world: Environment, *, sole: bool) -> tuple[Part, ...]:
-    """The builds that the first release may be, by what they require of the second.
+def _asking(
+    matrix: Matrix, left: Release, right: Release, world: Environment, *, sole: bool
+) -> tuple[tuple[Part, ...], str]:
+    """The builds that the first release may be, by what they require of the second; and the extra that is supposed.
 
     A requirement of an extra alone does not bind where the release requires the same package without the extra. What
-    nothing else requires (``sole``) counts as brought by the extra where only extras make the release compute on a GPU.
+    nothing else requires (``sole``) was most likely brought by the extra, and surely where only extras make the release
+    compute on a GPU.
     """
     ours, row = parts(matrix, left, world), matrix.package(right.name)
     name = row.name if row else normalise(right.name)
     naming = tuple(one for one in ours if name in one.lines)
     if not naming or not all(one.build.extras for one in naming):
-        return ours
+        return ours, ""
     every = builds.release(matrix, left.name, left.version)
     plain = tuple(one for one in every if name in one.lines and not one.build.extras)
     plain = tuple(one for one in plain if is_at(one.build, world.place)) or plain
-    plugin = sole and all(one.vendor == "cpu" for one in every if not one.build.extras)
-    return plain or (naming if plugin else ours)
+    if plain or not sole:
+        return plain or ours, ""
+    plugin = all(one.vendor == "cpu" for one in every if not one.build.extras)
+    return naming, "" if plugin else naming[0].build.extras[0]
 
 
 def releases(
@@ -340,7 +427,7 @@ def releases(
     Returns:
         Fits if some pair of builds does; a clash if none does and no reason is only inferred; else not known.
     """
-    ours, theirs = _asking(matrix, left, right, world, sole=sole), parts(matrix, right, world)
+    (ours, extra), theirs = _asking(matrix, left, right, world, sole=sole), parts(matrix, right, world)
     if tied(matrix, left, right):  # what has no rows of its own still has the version that is required of it
         ours, theirs = (
             ours or (builds.without_rows(left.name, left.version),),
@@ -350,10 +437,11 @@ def releases(
     if not (ours and theirs):
         missing = " and ".join(f"{one.name} {one.version}" for one, rows in ((left, ours), (right, theirs)) if not rows)
         return all_of(stated) if stated else Unknown(f"the matrix has no {missing}")
-    pairs = list(product(ours, theirs))
-    near = [(one, other) for one, other in pairs if runtimes_go(matrix, one, other)]
-    near = near or sorted(pairs, key=lambda pair: apart(pair[0].runtime, pair[1].runtime))[:1]
-    return all_of([*stated, any_of(verdict(matrix, one, other, world, third=third) for one, other in near)])
+    found = nearest(matrix, ours, theirs, world, third=third)
+    judged = all_of([*stated, *(one.verdict for one in found)])
+    if extra and isinstance(judged, Clash):
+        return Unknown(f"{judged.why}, if it was installed with its extra {extra}", judged.rows, judged)
+    return judged
 
 
 def _stated(asker: Release, other: Release, rows: Iterable[Part], world: Environment) -> Iterator[Verdict]:

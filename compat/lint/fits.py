@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.build as builds
@@ -13,16 +13,17 @@ from compat import versions
 from compat.findings import Evidence
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
-from compat.lint.walk import LOOSE, alike, needs, together
+from compat.lint.walk import LOOSE, alike, needs, parts_of, together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.joints.build import Part
+    from compat.joints.packages import Dispute
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
-    from compat.matrix.rows import Build
+    from compat.versions import Environment
 
 # Names that tell their CUDA major: ``nvidia-cublas-cu12``, ``cupy-cuda12x``, ``cupy-cuda117``.
 _NAMED: Final = re.compile(r"-cu(?:da)?(1\d)(?:x|\d)?$")
@@ -31,7 +32,7 @@ _OF_TORCH: Final = re.compile(r"\+(?:cu\d+torch(\d+\.\d+)|pt(\d)(\d{1,2})(?:cu|c
 
 
 def pairs(scene: Scene) -> Iterator[Finding]:
-    """framework-pair-mismatch, numpy-abi-mismatch: what one package requires excludes another.
+    """What one package requires of another excludes it, or the two are built for different runtimes.
 
     Packages that are solved together must fit as they are asked for; of those of several steps what is there in the
     end counts.
@@ -44,13 +45,13 @@ def pairs(scene: Scene) -> Iterator[Finding]:
     for item in taken:
         if not item.version or item.outcome.why == "kept" or _unbound(item, scene):
             continue
-        for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
+        for name in needs(item.request, item.build, scene.matrix, scene.worlds):
             for other in by_name.get(name, ()):
                 at_once = _solved_together(item, other, scene)
                 if at_once and not item.request.exact and not item.settled:
                     continue  # an installer goes back to a release that fits
-                if (at_once or {id(item), id(other)} <= there) and _clash(item, other, specs, scene):
-                    yield _mismatch(item, other, min(specs), scene)
+                if (at_once or {id(item), id(other)} <= there) and _may_meet(item, other, scene):
+                    yield from _mismatches(item, other, scene)
 
 
 def _distinct(items: Iterable[Taken]) -> list[Taken]:
@@ -66,18 +67,37 @@ def _solved_together(item: Taken, other: Taken, scene: Scene) -> bool:
     return item.step is other.step or scene.ask.kind not in {"dockerfile", "devcontainer"}
 
 
-def _clash(item: Taken, other: Taken, specs: set[str], scene: Scene) -> bool:
-    """Whether none of the builds that a package may be fits another one, in any environment that asks for both."""
+def _may_meet(item: Taken, other: Taken, scene: Scene) -> bool:
+    """Whether some environment holds both; what was asked for without its dependencies bounds nothing."""
     if other is item or other.base or _alternatives(item, other) or not alike(item.step, other.step):
         return False
-    if LOOSE & {*other.step.options} or not together((item.request.marker, other.request.marker), scene.worlds):
-        return False
-    if other.version:
-        plain = versions.public(other.version)
-        if plain is None or plain.is_prerelease:
-            return False  # a maker's own build of that release (2.1.0a0): what it stands for is not known
-        return all(versions.admits(spec, other.version) is False for spec in specs)
-    return all(versions.clashes(spec, other.spec) for spec in specs)
+    plain = versions.public(other.version) if other.version else None
+    if other.version and (plain is None or plain.is_prerelease):
+        return False  # a maker's own build of that release (2.1.0a0): what it stands for is not known
+    loose = LOOSE & {*other.step.options}
+    return not loose and together((item.request.marker, other.request.marker), scene.worlds)
+
+
+def _disputes(item: Taken, other: Taken, scene: Scene) -> tuple[Dispute, ...]:
+    """What stands between two packages in every environment that holds both, as the joint says; else nothing."""
+    markers = (item.request.marker, other.request.marker)
+    worlds = [world for world in scene.worlds if together(markers, (world,))]
+    found = []
+    for world in worlds:
+        ours, theirs = (_parts(one, world, scene) for one in (item, other))
+        found.append(tuple(one for one in joint.nearest(scene.matrix, ours, theirs, world) if one.clash))
+    return found[0] if found and all(found) else ()
+
+
+def _parts(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:
+    """The builds that a request may get somewhere; where nothing tells its version, what bounds it."""
+    found = parts_of(item.request, item.build, scene.matrix)
+    if not found:
+        named = _NAMED.search(item.request.name)
+        bare = builds.without_rows(item.request.name, item.version, item.spec)
+        return (replace(bare, vendor="nvidia", kind="cuda", number=named[1]) if named else bare,)
+    given = joint.Release(item.request.name, item.version)
+    return found if item.build else joint.parts(scene.matrix, given, world)
 
 
 def _unbound(item: Taken, scene: Scene) -> bool:
@@ -115,14 +135,29 @@ def _alternatives(item: Taken, other: Taken) -> bool:
     return one != two and not (outside and (one or two).startswith("+"))
 
 
-def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
+def _mismatches(item: Taken, other: Taken, scene: Scene) -> Iterator[Finding]:
+    """Two packages of which the first names the other: what it requires, then their runtimes and third packages."""
+    found = _disputes(item, other, scene)
+    asked = [one for one in found if one.objection.name == one.right.package and one.objection.asked[0][0] is one.left]
+    if asked:  # builds of other releases are for other runtimes, too: no fault of its own
+        yield _mismatch(item, other, asked[0], _cited(found, scene), scene)
+    else:
+        yield from _apart(item, other, found, scene)
+
+
+def _cited(found: Iterable[Dispute], scene: Scene) -> tuple[str, ...]:
+    """The rows that disputes rest on."""
+    return tuple(dict.fromkeys(scene.matrix.cite(row) for one in found if one.clash for row in one.clash.rows))
+
+
+def _mismatch(item: Taken, other: Taken, dispute: Dispute, sources: tuple[str, ...], scene: Scene) -> Finding:
     """Two packages of which one needs another release of the other.
 
     In one step pip refuses the pair; of two steps the later one replaces silently what the earlier one needs.
     """
+    spec = dispute.objection.left
     package = scene.matrix.package(other.request.name)
     both = package is not None and package.kind == "framework"
-    later = max(item.request.line, other.request.line)
     separate = not _solved_together(item, other, scene)
     compiled = other.request.name == "numpy" and item.request.name.startswith("torch")  # not in torch's metadata
     what = "was compiled for" if compiled else "requires"
@@ -130,23 +165,20 @@ def _mismatch(item: Taken, other: Taken, spec: str, scene: Scene) -> Finding:
     return finding(
         "numpy-abi-mismatch" if compiled else "framework-pair-mismatch",
         scene,
-        later,
+        max(item.request.line, other.request.line),
         f"{_named(item)} {what} {other.request.name}{spec}, and {other.text} {then}.",
         severity="error" if both or compiled or not separate else "warning",
-        evidence=tuple(
-            Evidence("requirement", each.by or each.request.text, f"{scene.ask.file}:{each.request.line}")
-            for each in (item, other)
-        ),
+        evidence=_asked_for((item, other), scene),
         fix=f"Pin {other.request.name}{spec}." if both or compiled else "",
-        confidence="likely" if separate else "certain",
-        sources=(scene.matrix.cite(item.build or _rows(item, scene)[0]),),
+        confidence="certain" if isinstance(dispute.verdict, Clash) and not separate else "likely",
+        sources=sources,
     )
 
 
-def _rows(item: Taken, scene: Scene) -> list[Build]:
-    """The builds of a pinned release."""
-    release = item.request.exact.partition("+")[0]
-    return [row for row in scene.matrix.builds(item.request.name) if row.version == release]
+def _asked_for(items: Iterable[Taken], scene: Scene) -> tuple[Evidence, ...]:
+    """Where packages are asked for."""
+    told = ((each.by or each.request.text, f"{scene.ask.file}:{each.request.line}") for each in items)
+    return tuple(Evidence("requirement", text, source) for text, source in told)
 
 
 def _named(item: Taken) -> str:
@@ -173,23 +205,6 @@ def silently(scene: Scene) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def tags(scene: Scene) -> Iterator[Finding]:
-    """framework-build-tag-mismatch: torch and a companion that follows it with different local tags."""
-    latest = {item.request.name: item for item in scene.env if "+" in item.request.exact}
-    torch = latest.get("torch")
-    for name in ("torchvision", "torchaudio"):
-        other = latest.get(name)
-        if torch is None or other is None or _alternatives(torch, other) or not alike(torch.step, other.step):
-            continue
-        if not together((torch.request.marker, other.request.marker), scene.worlds):
-            continue
-        if torch.request.exact.partition("+")[2] != other.request.exact.partition("+")[2]:
-            detail = f"{torch.request.text} and {other.request.text} are of different variants."
-            line = max(torch.request.line, other.request.line)
-            rocm = "+rocm" in torch.request.exact + other.request.exact  # whose minors were published crosswise
-            yield finding("framework-build-tag-mismatch", scene, line, detail, severity="warning" if rocm else "error")
-
-
 def told_by_name(scene: Scene) -> Iterator[Finding]:
     """framework-build-tag-mismatch: an extension whose local version names another torch than the one that is there.
 
@@ -198,6 +213,8 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
     """
     torches = [item for item in scene.env if item.request.name == "torch" and item.version]
     for item in scene.env:
+        if any(part.full == item.request.exact for part in parts_of(item.request, item.build, scene.matrix)):
+            continue  # its rows say it: see pairs
         found = _OF_TORCH.search(item.request.exact)
         wanted = (found[1] or f"{found[2]}.{found[3]}") if found else ""
         for torch in torches if wanted else ():
@@ -217,50 +234,33 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
 
 
 def beside(scene: Scene) -> Iterator[Finding]:
-    """cuda-major-mixed-in-env, rocm-libs-mixed, frameworks-conflict: two packages that do not go together.
-
-    Of packages that name each other only the runtimes count here; what they require is told of each (see pairs).
-    """
-    told: set[frozenset[str]] = set()  # one finding for each pair of runtimes
-    for item, other in combinations(_parted(scene), 2):
-        (one, left), (two, right) = item, other
-        if _alternatives(one, two) or not alike(one.step, two.step):
+    """What stands between packages that do not name each other: other runtimes, or third packages that both require."""
+    told: set[str] = set()  # one finding for each pair of runtimes
+    items = _side_by_side(scene)
+    named = {id(item): needs(item.request, item.build, scene.matrix, scene.worlds) for item in items}
+    for item, other in combinations(items, 2):
+        tied = other.request.name in named[id(item)] or item.request.name in named[id(other)]
+        markers = (item.request.marker, other.request.marker)
+        if tied or _alternatives(item, other) or not alike(item.step, other.step):
             continue
-        if not together((one.request.marker, two.request.marker), scene.worlds):
-            continue
-        if not joint.runtimes_go(scene.matrix, left, right):
-            majors = frozenset(f"{part.kind} {part.number.partition('.')[0]}" for part in (left, right))
-            if len(majors) > 1 and majors not in told:
+        if together(markers, scene.worlds) and (found := _disputes(item, other, scene)):
+            majors = " ".join(sorted(f"{part.kind}{part.number.partition('.')[0]}" for part in found[0].both))
+            if found[0].objection.kind != "runtime" or majors not in told:
                 told.add(majors)
-                mixed = _mixed((one, left), (two, right), scene)
-                yield mixed
-                frameworks = _is_framework(one, scene) and _is_framework(two, scene)
-                if frameworks and "system" in {left.build.cuda_from, right.build.cuda_from}:
-                    why = "the one that takes CUDA from the system cannot load the other's."
-                    detail = f"{mixed.detail[:-1]}; {why}"
-                    line = max(one.request.line, two.request.line)
-                    yield finding(
-                        "frameworks-conflict", scene, line, detail, severity="warning", confidence="likely",
-                        sources=mixed.sources,
-                    )  # fmt: skip
-        elif one.request.exact and two.request.exact and not LOOSE & {*one.step.options, *two.step.options}:
-            yield from _excluded((one, left), (two, right), scene)
+                yield from _apart(item, other, found, scene)
 
 
-def _parted(scene: Scene) -> list[tuple[Taken, Part]]:
-    """What is there as parts, frameworks first: of a known build, or of a name that tells its CUDA major."""
-    found: dict[str, tuple[Taken, Part]] = {}
-    for item in scene.env:
-        named = _NAMED.search(item.request.name)
-        if item.base or item.step.branch or not together((item.request.marker,), scene.worlds):
-            continue
-        if item.build:
-            rows = builds.release(scene.matrix, item.request.name, item.build.full_version)
-            found |= {one.package: (item, one) for one in rows if one.build is item.build}
-        elif named:
-            plain = builds.without_rows(item.request.name, item.version)
-            found[item.request.name] = item, replace(plain, vendor="nvidia", kind="cuda", number=named[1])
-    return sorted(found.values(), key=lambda each: not _is_framework(each[0], scene))
+def _side_by_side(scene: Scene) -> list[Taken]:
+    """What is there of a known build, or of a name that tells its CUDA major; one per package, frameworks first."""
+    found = {
+        item.request.name: item
+        for item in scene.env
+        if not item.base
+        and not item.step.branch
+        and together((item.request.marker,), scene.worlds)
+        and (item.build or _NAMED.search(item.request.name))
+    }
+    return sorted(found.values(), key=lambda item: not _is_framework(item, scene))
 
 
 def _is_framework(item: Taken, scene: Scene) -> bool:
@@ -268,42 +268,68 @@ def _is_framework(item: Taken, scene: Scene) -> bool:
     return package is not None and package.kind == "framework"
 
 
-def _mixed(one: tuple[Taken, Part], two: tuple[Taken, Part], scene: Scene) -> Finding:
-    """Two packages of different runtimes."""
-    names = {"cuda": "CUDA", "rocm": "ROCm"}
-    what = " and ".join(
-        f"{item.request.text} ({names.get(part.kind, part.kind)} {part.number.partition('.')[0]})"
-        for item, part in sorted((one, two), key=lambda each: (each[1].kind, versions.release(each[1].number or "0")))
-    )
-    kinds = {part.kind for _, part in (one, two)}
-    code = {"cuda": "cuda-major-mixed-in-env", "rocm": "rocm-libs-mixed"}.get(kinds.pop() if len(kinds) == 1 else "")
-    return finding(
-        code or "frameworks-conflict",
-        scene,
-        max(item.request.line for item, _ in (one, two)),
-        f"One environment holds {what}.",
-        severity="warning",
-        sources=tuple(scene.matrix.cite(item.build) for item, _ in (one, two) if item.build),
-    )
-
-
-def _excluded(one: tuple[Taken, Part], two: tuple[Taken, Part], scene: Scene) -> Iterator[Finding]:
-    """Two packages whose builds require a third in versions that exclude each other, in every environment."""
-    (item, left), (other, right) = one, two
-    if right.package in left.lines or left.package in right.lines:
-        return
-    found = [joint.verdict(scene.matrix, left, right, world) for world in scene.worlds]
-    if found and all(isinstance(each, Clash) for each in found):
+def _apart(item: Taken, other: Taken, found: Sequence[Dispute], scene: Scene) -> Iterator[Finding]:
+    """Two packages whose builds are for other runtimes, or require a third in versions that exclude each other."""
+    parted = next((one for one in found if one.objection.kind == "runtime"), None)
+    if parted and _is_chosen(item) and _is_chosen(other):
+        yield from _mixed(item, other, parted, scene)
+    elif found and parted is None and item.request.exact and other.request.exact and not _loose(item, other):
         at_once = _solved_together(item, other, scene)
         yield finding(
             "frameworks-conflict",
             scene,
             max(item.request.line, other.request.line),
-            f"{getattr(found[0], 'why', '')}.",
+            f"{found[0].clash.why if found[0].clash else ''}.",
             severity="error" if at_once else "warning",
-            confidence="certain" if at_once else "likely",
-            sources=tuple(scene.matrix.cite(row) for row in getattr(found[0], "rows", ())),
+            confidence="certain" if at_once and isinstance(found[0].verdict, Clash) else "likely",
+            evidence=_asked_for((item, other), scene),
+            sources=_cited(found, scene),
         )
+
+
+def _is_chosen(item: Taken) -> bool:
+    """Whether it is known which build a request gets: the installer's choice, a local tag, or the package's name."""
+    return bool(item.build or "+" in item.request.exact or _NAMED.search(item.request.name))
+
+
+def _loose(*items: Taken) -> bool:
+    return any(LOOSE & {*item.step.options} for item in items)
+
+
+def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterator[Finding]:
+    """Two packages of different runtimes: variants of one framework, or majors of CUDA or ROCm in one environment."""
+    parts = sorted(
+        ((item, dispute.left), (other, dispute.right)),
+        key=lambda each: (each[1].kind, versions.release(each[1].number or "0")),
+    )
+    kinds = sorted({part.kind for _, part in parts})
+    place, sources = max(item.request.line, other.request.line), _cited([dispute], scene)
+    why = dispute.clash.why if dispute.clash else ""
+    if any(joint.is_twin(scene.matrix, *two) for two in permutations(dispute.both)):
+        level: Severity = "warning" if "rocm" in kinds else "error"  # ROCm's minors were published crosswise
+        yield finding("framework-build-tag-mismatch", scene, place, f"{why}.", severity=level, sources=sources)
+        return
+    if item.step.branch or other.step.branch:
+        return  # an arm of an "if" is for one of several kinds of machine
+    if not joint.apart(dispute.left.runtime, dispute.right.runtime):
+        yield finding("frameworks-conflict", scene, place, f"{why}.", severity="warning", sources=sources)
+        return
+    code = {"cuda": "cuda-major-mixed-in-env", "rocm": "rocm-libs-mixed"}.get("".join(kinds), "frameworks-conflict")
+    names = {"cuda": "CUDA", "rocm": "ROCm"}
+    what = " and ".join(
+        f"{each.request.text} ({names.get(part.kind, part.kind)} {part.number.partition('.')[0]})"
+        for each, part in parts
+    )
+    detail = f"One environment holds {what}"
+    yield finding(code, scene, place, f"{detail}.", severity="warning", sources=sources)
+    if all(_is_framework(each, scene) for each in (item, other)) and "system" in {
+        part.build.cuda_from for _, part in parts
+    }:
+        why = "the one that takes CUDA from the system cannot load the other's"
+        yield finding(
+            "frameworks-conflict", scene, place, f"{detail}; {why}.", severity="warning", confidence="likely",
+            sources=sources,
+        )  # fmt: skip
 
 
 def rocm(scene: Scene) -> Iterator[Finding]:
@@ -321,4 +347,4 @@ def rocm(scene: Scene) -> Iterator[Finding]:
             return
 
 
-RULES: Final = (pairs, recompiled, silently, tags, told_by_name, beside, rocm)
+RULES: Final = (pairs, recompiled, silently, told_by_name, beside, rocm)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from compat.findings import Evidence
+from compat.joints.build import carried
 from compat.lint.finding import finding
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from compat.findings import Finding, Severity
     from compat.lint.scene import Scene
-    from compat.matrix.rows import Build
 
 
 def wrong_vendor(scene: Scene) -> Iterator[Finding]:
@@ -23,7 +23,7 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
         if item.build is None or item.step.branch:
             continue  # an arm of an "if" is for one of several bases
         other = kind and scene.gpu in {"cuda", "rocm"} and kind.group() != scene.gpu
-        if kind and other and not _serves_several(item.build, scene):
+        if kind and other and len({row.runtime for row in carried(scene.matrix, item.build)}) == 1:
             package = scene.matrix.package(item.request.name)
             # a base of the other vendor may be there for its Python alone
             level: Severity = "error" if package and package.kind == "framework" else "warning"
@@ -40,18 +40,6 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             fix="Start from an image of the GPU's vendor, or from a plain one.",
             evidence=(Evidence("gpus", devices(scene), scene.machine.source("gpus")),),
         )
-
-
-def _serves_several(build: Build, scene: Scene) -> bool:
-    """Whether one wheel carries the code of several runtimes (bitsandbytes): which counts is then open."""
-    alike = {
-        row.runtime
-        for row in scene.matrix.builds(build.package)
-        if (row.full_version, row.index, row.extras, row.distribution)
-        == (build.full_version, build.index, build.extras, build.distribution)
-        and set(row.platforms) & set(build.platforms)
-    }
-    return len(alike) > 1
 
 
 def _vendor_words(scene: Scene) -> Iterator[Finding]:

@@ -10,14 +10,17 @@ import re
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.build as builds
 import compat.lint.origins as origins
 from compat import versions
+from compat.joints.packages import required
 from compat.lazy import dataclass
 from compat.sources.values import Install, Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from compat.joints.build import Part
     from compat.lint.bases import Base
     from compat.lint.origins import Origin, Outcome
     from compat.matrix import Matrix
@@ -279,24 +282,19 @@ def needs(
 
     Of a release whose build is not known only what all of its builds require counts.
     """
-    release = request.exact.partition("+")[0] if matrix.package(request.name) else ""
-    known = matrix.builds(request.name) if release else ()
-    rows = [build] if build else [row for row in known if row.version == release]
-    found = [dict(_required(row, request.marker, worlds)) for row in rows]
-    names = set(found[0]).intersection(*found[1:]) if found else set()
-    return {name: {row[name] for row in found} for name in sorted(names)}
+    here = tuple(world for world in worlds if together((request.marker,), (world,))) or worlds
+    return required(parts_of(request, build, matrix), here)
 
 
-def _required(build: Build, marker: str, worlds: tuple[Environment, ...]) -> Iterator[tuple[str, str]]:
-    """Names and specifiers that a build requires, in the environments that it is for and its request is made in."""
-    here = tuple(
-        world for world in worlds
-        if (not build.python or not world.python or world.python in build.python) and together((marker,), (world,))
-    )  # fmt: skip
-    for line in (*build.requires, *build.pins):
-        found = versions.requirement(line)
-        if found and together((found.marker,), here or worlds):
-            yield found.name, found.spec
+def parts_of(request: Request, build: Build | None, matrix: Matrix) -> tuple[Part, ...]:
+    """The builds that a request may get: the one that is known, else those of its release; none without a version."""
+    version = build.full_version if build else request.exact
+    rows = builds.release(matrix, request.name, version) if version else ()
+    if build is None:
+        return rows
+    alike = builds.carried(matrix, build)
+    known = tuple(one for one in rows if one.build in alike)
+    return known or (builds.part(matrix, build, build.package),)
 
 
 def of_base(base: Base, matrix: Matrix, line: int) -> Iterator[Taken]:

@@ -77,7 +77,8 @@ class Packages:
         kit = (build.runtime, build.kernels, build.driver, build.cudnn, loaded, build.cpu, makers)
         index = build.index if traits["on_board"] or build.index in self._board_indexes else ""
         boards = (index, traits["on_board"], traits["off_board"])
-        lane = (package, build.runtime, fixes_minor(build), has_minors, *boards)
+        system = (build.cuda_from == "system", fixes_minor(build))
+        lane = (package, build.runtime, *system, has_minors, *boards)
         return Option(
             **traits,
             serial=serial,

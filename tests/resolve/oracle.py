@@ -246,7 +246,7 @@ class Oracle:
             return False
         if left.series.split(".")[0] != right.series.split(".")[0]:
             return False
-        return "system" not in {left.cuda_from, right.cuda_from} or left.series == right.series
+        return not left.cuda_from == right.cuda_from == "system" or left.series == right.series
 
     def _twins(self, companion: Row, leader: Row) -> bool:
         if (companion.package, leader.package) != ("gamma", "alpha"):
