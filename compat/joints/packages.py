@@ -98,7 +98,7 @@ def fits_runtime(left: Part, right: Part, twins: bool) -> bool:
     """Whether two builds may live in one process, as far as their GPU runtimes go.
 
     A twin has its framework's runtime exactly. Other builds share a major, in which the CUDA libraries keep their
-    binary interface; where both take a certain minor from the system there is one copy for both, hence that minor.
+    binary interface; where one takes a certain minor from the system, that copy has to serve both.
     """
     if not left.vendor or not right.vendor or left.runtime == right.runtime:
         return True
@@ -108,13 +108,19 @@ def fits_runtime(left: Part, right: Part, twins: bool) -> bool:
         return True
     if left.kind != right.kind or versions.major(left.number or "0") != versions.major(right.number or "0"):
         return False
-    return not _fix_minor(left, right) or versions.same_series(left.number, right.number)
+    return _serves(left, right) and _serves(right, left)
 
 
-def _fix_minor(left: Part, right: Part) -> bool:
-    """Whether two builds take CUDA from the system, which has one of it, and one of them in a certain minor."""
-    both = left.build.cuda_from == right.build.cuda_from == "system"
-    return both and (fixes_minor(left.build) or fixes_minor(right.build))
+def _serves(one: Part, other: Part) -> bool:
+    """Whether what one build takes from the system serves the other: what brings its own CUDA finds no older one first.
+
+    Source: CUDA Compatibility, "Binary compatibility": a newer minor has all functions of an older one.
+    """
+    if not fixes_minor(one.build) or versions.same_series(one.number, other.number):
+        return True
+    if other.build.cuda_from == "system":
+        return not fixes_minor(other.build)
+    return one.kind == "cuda" and versions.at_least(one.number, other.number)
 
 
 def runtimes_go(matrix: Matrix, left: Part, right: Part, *, kin: bool = False) -> bool:
@@ -189,8 +195,9 @@ def _runtimes(left: Part, right: Part) -> str:
     kinds = f"{left.label} is built for {left.runtime} and {right.label} for {right.runtime}"
     if apart(left.runtime, right.runtime):
         return f"{kinds}, which do not share an environment"
-    if _fix_minor(left, right):
-        return f"{kinds}, and both take theirs from the system, of which there is one"
+    fixed = next((one for one, other in ((left, right), (right, left)) if not _serves(one, other)), None)
+    if fixed is not None:
+        return f"{kinds}, and {fixed.label} takes its own from the system, of which there is one for both"
     return f"{kinds}, and there is a build of one for each build of the other"
 
 

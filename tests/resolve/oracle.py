@@ -246,7 +246,14 @@ class Oracle:
             return False
         if left.series.split(".")[0] != right.series.split(".")[0]:
             return False
-        return not left.cuda_from == right.cuda_from == "system" or left.series == right.series
+        return all(self._serves(*two) for two in ((left, right), (right, left)))
+
+    @staticmethod
+    def _serves(one: Row, other: Row) -> bool:
+        """Whether the CUDA of the system, in the minor that one build takes, is none too old for the other."""
+        if one.cuda_from != "system" or one.series == other.series:
+            return True
+        return other.cuda_from != "system" and number(one.series) > number(other.series)
 
     def _twins(self, companion: Row, leader: Row) -> bool:
         if (companion.package, leader.package) != ("gamma", "alpha"):

@@ -17,7 +17,7 @@ for words in sys.argv[1:]:
     print(repr(resolve(words.split(), host, data)))
 """
 # The builds of each request disagree about several dependencies at once, of which the answer names one.
-REQUESTS = ("tensorflow==2.16.2 jax==0.10.1", "torch==2.2.1 tensorflow==2.17.1")
+REQUESTS = ("tensorflow==2.16.2 jax==0.10.1", "torch==2.6.0 tensorflow==2.17.1")
 
 
 def said(seed: int) -> list[str]:
