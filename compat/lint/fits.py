@@ -139,10 +139,10 @@ def _mismatches(item: Taken, other: Taken, scene: Scene) -> Iterator[Finding]:
     """Two packages of which the first names the other: what it requires, then their runtimes and third packages."""
     found = _disputes(item, other, scene)
     asked = [one for one in found if one.objection.name == one.right.package and one.objection.asked[0][0] is one.left]
-    if asked:  # builds of other releases are for other runtimes, too: no fault of its own
+    if asked:  # variants of other releases are for other runtimes, too: no fault of its own
         yield _mismatch(item, other, asked[0], _cited(found, scene), scene)
-    else:
-        yield from _apart(item, other, found, scene)
+        found = tuple(one for one in found if one.objection.kind == "runtime" and not _are_twins(one, scene))
+    yield from _apart(item, other, found, scene)
 
 
 def _cited(found: Iterable[Dispute], scene: Scene) -> tuple[str, ...]:
@@ -296,6 +296,11 @@ def _loose(*items: Taken) -> bool:
     return any(LOOSE & {*item.step.options} for item in items)
 
 
+def _are_twins(dispute: Dispute, scene: Scene) -> bool:
+    """Whether one of two builds is made for each build of the other."""
+    return any(joint.is_twin(scene.matrix, *two) for two in permutations(dispute.both))
+
+
 def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterator[Finding]:
     """Two packages of different runtimes: variants of one framework, or majors of CUDA or ROCm in one environment."""
     parts = sorted(
@@ -305,7 +310,7 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
     kinds = sorted({part.kind for _, part in parts})
     place, sources = max(item.request.line, other.request.line), _cited([dispute], scene)
     why = dispute.clash.why if dispute.clash else ""
-    if any(joint.is_twin(scene.matrix, *two) for two in permutations(dispute.both)):
+    if _are_twins(dispute, scene):
         level: Severity = "warning" if "rocm" in kinds else "error"  # ROCm's minors were published crosswise
         yield finding("framework-build-tag-mismatch", scene, place, f"{why}.", severity=level, sources=sources)
         return
