@@ -107,7 +107,26 @@ class Command:
     line: str
 
 
-Change = Install | Uninstall | Driver | Toolkit | Variable | Python | Command
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Put ``new`` in the place of ``old`` in a file; it changes no fact of a machine.
+
+    Attributes:
+        file: its name as given.
+        line: line where ``old`` begins, from 1; ``column`` its first character there, from 1.
+        column: see ``line``.
+        old: text that stands there; empty to insert.
+        new: what to write instead.
+    """
+
+    file: str
+    line: int
+    column: int
+    old: str
+    new: str
+
+
+Change = Install | Uninstall | Driver | Toolkit | Variable | Python | Command | Edit
 
 
 def applied(machine: Host, changes: Sequence[Change]) -> Host | None:

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command, Driver, Install, Package, Python, Toolkit, Uninstall, Variable
+from compat.changes import Command, Driver, Edit, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.lazy import dataclass
 from compat.versions import requirement
 
@@ -161,7 +161,7 @@ def _lines(change: Change, place: Place) -> tuple[str, ...]:
             return (f"uv venv --python {version}",)
         case Command(line):
             return (line,)
-        case Driver() | Toolkit():
+        case Driver() | Toolkit() | Edit():
             return ()
 
 

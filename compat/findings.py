@@ -55,11 +55,16 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a file a finding applies; ``line`` counts from 1, 0 means the file as a whole."""
+    """Where in a file a finding applies; ``line`` counts from 1, 0 means the file as a whole.
+
+    ``column`` counts from 1 too, ``end_column`` is the one behind the last character; 0 means the whole line.
+    """
 
     file: str
     line: int = 0
     end_line: int = 0
+    column: int = 0
+    end_column: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from compat.app.configuration import PROJECT, table_of
 from compat.app.files import only_once, read_text, shown
 from compat.app.folders import expanded
 from compat.app.plans import Target, machines_of
+from compat.app.repair import LIMIT, repaired
 from compat.errors import InputError, InputErrors
 from compat.findings import Report, Unchecked, ranked
 from compat.lazy import dataclass
@@ -21,11 +23,10 @@ from compat.sources.files import edited
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from compat.lint.repairs import Edit
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.sources.values import Ask, Install
 
-_LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
 _FILES: Final = 100  # requirement files that are followed from one step
 ANY: Final = Target()
 
@@ -137,14 +138,18 @@ def lint_files(
     asks, unread = _asks(*expanded(names))
     machines = machines_of(target, matrix) if target.described or target.hosts else ()
     named = bool(target.hosts or target.gpus or target.driver)
-    reports = [
-        lint(
+
+    def judged(ask: Ask, machine: Host | None) -> Report:
+        return lint(
             replace(ask, arch=machine.arch or "" if machine else ""),
             matrix,
             on=machine if named else None,
             select=select,
             ignore=(*ignore, *settings.left_out(ask.file)),
         )
+
+    reports = [
+        repaired(ask, matrix, partial(judged, machine=machine), partial(ask_of, ask.file))
         for machine in machines or (None,)
         for ask in asks
     ]
@@ -202,68 +207,12 @@ def _as_given(path: Path, beside: str) -> str:
     return str(path) if Path(beside).is_absolute() else relpath(path)
 
 
-def fix_files(names: Sequence[str], matrix: Matrix) -> str:
-    """Make the safe edits of :mod:`compat.lint.repairs` in the files; what was changed, as a unified diff.
-
-    Raises:
-        InputError: if a file cannot be read or written.
-    """
-    import difflib
-
-    from compat.app.files import write_atomically
-    from compat.lint.repairs import repairs
-
-    changes: list[str] = []
-    for name in expanded(names)[0]:
-        before = read_text(name, limit=_LIMIT)
-        after = before
-        for edit in sorted(repairs(ask_of(name), matrix), key=lambda edit: -edit.line):
-            after = _edited(after, edit)
-        if after != before and name != "-" and before.encode() == Path(name).read_bytes():  # nothing else may change
-            write_atomically(name, after)
-            changes += difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, name)
-    return "".join(changes)
-
-
-def _edited(text: str, edit: Edit) -> str:
-    """The text with one edit made; unchanged if what is to be replaced does not stand there exactly once."""
-    lines = text.splitlines(keepends=True)
-    first = min(max(edit.line - 1, 0), len(lines))
-    if not edit.old:
-        ending = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-        return "".join([*lines[:first], edit.new + ending, *lines[first:]])
-    last = first + 1
-    while last < len(lines) and (lines[last - 1].rstrip().endswith("\\") or _passed_over(lines[last - 1])):
-        last += 1
-    body = "".join(lines[first:last])
-    if body.count(edit.old) == 1:
-        body = _put_behind(body, edit) if edit.behind else body.replace(edit.old, edit.new)
-    return "".join([*lines[:first], body, *lines[last:]])
-
-
-def _passed_over(line: str) -> bool:
-    """Whether a line between continued ones ends nothing: a comment or a blank one (Dockerfile reference, "Format")."""
-    return not line.strip() or line.lstrip().startswith("#")
-
-
-def _put_behind(body: str, edit: Edit) -> str:
-    """The new text behind the old one, outside of the quotes that hold it alone; unchanged if the word goes on."""
-    start = body.index(edit.old)
-    end = start + len(edit.old)
-    quoted = body[end : end + 1] in {"'", '"'}
-    if quoted and body[start - 1 : start] == body[end]:
-        end += 1
-    elif not quoted and body[end : end + 1].strip(" \t\r\n\\;&|)"):
-        return body
-    return f"{body[:end]} {edit.new}{body[end:]}"
-
-
-def ask_of(name: str) -> Ask:
-    """What a file asks for, the requirement files beside it that it names included.
+def ask_of(name: str, text: str | None = None) -> Ask:
+    """What a file asks for, the requirement files beside it that it names included; ``text`` stands for its own.
 
     Only files below the file's own folder are followed: a Dockerfile from elsewhere must not make us read others.
     """
-    ask = sources.read(read_text(name, limit=_LIMIT), shown(name))
+    ask = sources.read(read_text(name, limit=LIMIT) if text is None else text, shown(name))
     folder = Path(name).resolve().parent
     stages = tuple(
         replace(stage, installs=tuple(_followed(step, folder, {Path(name).resolve()}) for step in stage.installs))
@@ -297,7 +246,7 @@ def _listed(path: Path, step: Install, scripts: Sequence[str] = ()) -> Install:
 
     Of a conda environment these are the packages of the step's own manager.
     """
-    text = edited(read_text(str(path), limit=_LIMIT), scripts) or ""
+    text = edited(read_text(str(path), limit=LIMIT), scripts) or ""
     if step.manager != "conda":
         return requirements.from_text(text)[0]
     if path.suffix not in {".yml", ".yaml"}:

@@ -44,6 +44,15 @@ def command(
         str, typer.Option(metavar="ARCH", help="Processor of what names none: x86_64 (the default) or aarch64.")
     ] = "",
     fix: Annotated[bool, typer.Option("--fix", help="Make the safe edits first; shown as a diff on stderr.")] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show what --fix would change, and change nothing; exit 1 if there is any.")
+    ] = False,
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="Say how often each code was found, in place of the findings.")
+    ] = False,
+    baseline: Annotated[
+        str, typer.Option(metavar="FILE", help="Tell only what is not in FILE, an earlier answer of --format json.")
+    ] = "",
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     detail: Detail,
     knowledge: Knowledge,
@@ -56,34 +65,62 @@ def command(
 
     Example: envcheck lint Dockerfile --gpu "RTX 5090" --driver 570.26
     """
+    from compat.app.baseline import new_of
     from compat.app.knowledge import load
-    from compat.app.lint import fix_files, lint_files, settings_of
+    from compat.app.lint import lint_files, settings_of
     from compat.app.plans import Target
+    from compat.app.repair import diff as changed
 
     threshold, matrix = level(fail_on), load(knowledge.matrix)
     names, settings = files or ["."], settings_of()
-    if fix:
-        typer.echo(fix_files(names, matrix), nl=False, err=True)
     if not (gpu or driver or host):  # the machine is told in one place
         gpu, driver = list(settings.gpu), settings.driver
     target = Target(hosts=tuple(host or ()), gpus=tuple(gpu or ()), driver=driver, arch=arch)
-    found = lint_files(
-        names,
-        matrix,
-        select=_parts(select) or settings.select,
-        ignore=_parts(ignore) or settings.ignore,
-        target=target,
-        settings=settings,
-    )
-    speech.say(_told(found, speech, detail))
+
+    def look() -> "Report":
+        found = lint_files(
+            names,
+            matrix,
+            select=_parts(select) or settings.select,
+            ignore=_parts(ignore) or settings.ignore,
+            target=target,
+            settings=settings,
+        )
+        return new_of(found, baseline) if baseline else found
+
+    found = look()
+    if diff:
+        shown = changed(found)
+        speech.say(shown)
+        return int(bool(shown))
+    if fix and (made := changed(found, write=True)):
+        typer.echo(made, nl=False, err=True)
+        found = look()
+    if statistics:
+        from compat.render import statistics as table
+
+        speech.say(table.report(found))
+    else:
+        told = detail.verbose or bool(select) or threshold == "info"
+        speech.say(_told(found, speech, detail, everything=told))
     return found.exit_code(threshold)
 
 
-def _told(found: "Report", speech: Speech, detail: Detail) -> str:
-    """The findings in the format asked for; files have no machine."""
+def _told(found: "Report", speech: Speech, detail: Detail, *, everything: bool) -> str:
+    """The findings in the format asked for; files have no machine. Text leaves hints out unless they are asked for."""
+    from dataclasses import replace
+
     from compat import facts, render
 
-    return render.report(
+    hints = 0 if everything or speech.format != "text" else found.count("info")
+    if hints:
+        kept = tuple(one for one in found.findings if one.severity != "info")
+        found = replace(found, findings=kept, judged=True)
+    if speech.format == "sarif":
+        from compat.app.columns import placed
+
+        found = placed(found)
+    text = render.report(
         found,
         facts.Host(),
         speech.format,
@@ -92,6 +129,8 @@ def _told(found: "Report", speech: Speech, detail: Detail) -> str:
         verbose=detail.verbose,
         quiet=speech.quiet,
     )
+    more = f"{hints} hint{'s' if hints > 1 else ''} not shown: --verbose tells them too."
+    return f"{text}\n{more}" if hints and not speech.quiet else text
 
 
 def _parts(values: list[str] | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ becomes the one that took its place (``cuda12_pip`` is ``cuda12`` now: JAX's cha
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 import compat.lint.images as images
@@ -28,12 +28,19 @@ if TYPE_CHECKING:
     from compat.sources.values import Ask
 
 
+# The findings that some repair mends.
+CODES: Final = frozenset(
+    ["extra-index-shadowed", "index-missing", "base-tag-gone", "base-tag-eol", "accidental-cpu-wheel"]
+)
+
+
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Repair:
     """A replacement in one logical line of a file.
 
     Attributes:
-        code: the finding that it mends.
+        code: the finding that it mends, and ``at`` the finding's line.
+        at: see ``code``.
         line: first line of the instruction or requirement, from 1.
         old: text to replace, which must stand there exactly once; empty to put ``new`` on a line before it.
         new: what to write instead.
@@ -41,26 +48,26 @@ class Edit:
     """
 
     code: str
+    at: int
     line: int
     old: str
     new: str
     behind: bool = False
 
 
-def repairs(ask: Ask, matrix: Matrix) -> tuple[Edit, ...]:
-    """Edits for one file, each once."""
-    found: dict[tuple[int, str], Edit] = {}
+def repairs(ask: Ask, matrix: Matrix) -> tuple[Repair, ...]:
+    """Repairs of one file; several findings may have one edit in common."""
+    found: dict[Repair, None] = {}
     for scene in scenes(ask, matrix):
-        for edit in (*_only_index(scene), *_named_index(scene), *_maintained(scene), *_renamed_extra(scene)):
-            added = edit.behind or not edit.old  # an option is added once, whatever it serves
-            found.setdefault((edit.line, edit.new if added else edit.old), edit)
+        for repair in (*_only_index(scene), *_named_index(scene), *_maintained(scene), *_renamed_extra(scene)):
+            found.setdefault(repair)
     for service in ask.services:
-        for edit in _tag(bases.read(service.image, matrix), service.image_line, matrix):
-            found.setdefault((edit.line, edit.old), edit)
-    return tuple(found.values())
+        for repair in _tag(bases.read(service.image, matrix), service.image_line, matrix):
+            found.setdefault(repair)
+    return tuple(found)
 
 
-def _only_index(scene: Scene) -> Iterator[Edit]:
+def _only_index(scene: Scene) -> Iterator[Repair]:
     """extra-index-shadowed: ``--extra-index-url`` -> ``--index-url``."""
     for finding in requests.shadowed(scene):
         line = finding.place.line if finding.place else 0
@@ -73,30 +80,31 @@ def _only_index(scene: Scene) -> Iterator[Edit]:
         if vendor and scene.gpu in {"cuda", "rocm"} and not scene.gpu.startswith(vendor.group()):
             continue
         if all(requests.has_match(item, item.origins[1], scene) for item in mine):
-            yield Edit("extra-index-shadowed", step.line, "--extra-index-url", "--index-url")
+            yield Repair("extra-index-shadowed", line, step.line, "--extra-index-url", "--index-url")
 
 
-def _named_index(scene: Scene) -> Iterator[Edit]:
+def _named_index(scene: Scene) -> Iterator[Repair]:
     """index-missing: the address of the index that has the local version."""
     for finding in requests.unmet(scene):
-        item = _asked_at(finding.place.line if finding.place else 0, scene)
+        at = finding.place.line if finding.place else 0
+        item = _asked_at(at, scene)
         url, option = requests.index_of(item, scene) if item else ("", "")
         if finding.code != "index-missing" or item is None or not url or item.request.marker:
             continue
         address = f"{option} {url}"
         if scene.ask.kind == "requirements":
-            yield Edit("index-missing", 1, "", address)
+            yield Repair("index-missing", at, 1, "", address)
         elif scene.ask.kind == "dockerfile" and not item.step.files:
-            yield Edit("index-missing", item.step.line, item.request.text, address, behind=True)
+            yield Repair("index-missing", at, item.step.line, item.request.text, address, behind=True)
 
 
-def _maintained(scene: Scene) -> Iterator[Edit]:
+def _maintained(scene: Scene) -> Iterator[Repair]:
     """base-tag-gone, base-tag-eol: the tag of the stage's own FROM."""
     if scene.base is not None and scene.stage.parent < 0:
         yield from _tag(scene.base, scene.stage.line, scene.matrix)
 
 
-def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Edit]:
+def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Repair]:
     """The maintained tag of the same CUDA minor, cuDNN, flavour and system, where there is exactly one to choose."""
     gone = (base.row and base.row.status == "gone") or bases.never_published(base, matrix)
     if bases.home(base.repository) != "nvidia/cuda" or base.digest or base.variable:
@@ -119,10 +127,10 @@ def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Edit]:
     if not gone and images.ended(base.os, matrix):  # any tag of that system would be told again
         return
     if len(alike) == 1 and base.os and alike[0] != base.tag:
-        yield Edit("base-tag-gone" if gone else "base-tag-eol", line, f":{base.tag}", f":{alike[0]}")
+        yield Repair("base-tag-gone" if gone else "base-tag-eol", line, line, f":{base.tag}", f":{alike[0]}")
 
 
-def _renamed_extra(scene: Scene) -> Iterator[Edit]:
+def _renamed_extra(scene: Scene) -> Iterator[Repair]:
     """accidental-cpu-wheel: ``jax[cuda12_pip]`` -> ``jax[cuda12]``, where the release taken has the latter."""
     for finding in requests.cpu_by_accident(scene):
         line = finding.place.line if finding.place else 0
@@ -133,7 +141,7 @@ def _renamed_extra(scene: Scene) -> Iterator[Edit]:
             offered = {extra for row in rows for extra in row.extras}
             for extra in item.request.extras:
                 if extra not in offered and extra.endswith("_pip") and extra.removesuffix("_pip") in offered:
-                    yield Edit("accidental-cpu-wheel", line, f"[{extra}]", f"[{extra.removesuffix('_pip')}]")
+                    yield Repair("accidental-cpu-wheel", line, line, f"[{extra}]", f"[{extra.removesuffix('_pip')}]")
 
 
 def _asked_at(line: int, scene: Scene) -> Taken | None:

@@ -34,6 +34,10 @@ def report(found: Report) -> list[dict[str, Any]]:
 
 def fingerprint(finding: Finding) -> str:
     """What stays the same of a finding while lines move and releases rise: 32 hexadecimal digits."""
-    words = re.sub(r"\d[\w.+-]*", "N", finding.detail)
-    text = "\n".join((finding.code, finding.place.file if finding.place else "", words))
+    return digest(finding.code, finding.place.file if finding.place else "", finding.detail)
+
+
+def digest(code: str, file: str, detail: str) -> str:
+    """The same of its parts."""
+    text = "\n".join((code, file, re.sub(r"\d[\w.+-]*", "N", detail)))
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:32]

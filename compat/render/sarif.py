@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from compat import __version__
+from compat.changes import Edit
 from compat.render.gitlab import fingerprint
 from compat.render.ink import printable
 
 if TYPE_CHECKING:
-    from compat.findings import Finding, Report
+    from compat.findings import Finding, Place, Report
 
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -30,14 +31,30 @@ def report(found: Report) -> dict[str, Any]:
     driver = {
         "name": "envcheck",
         "version": __version__,
-        "rules": [
-            {"id": code, "shortDescription": {"text": _plain(one.title)}, "help": {"text": f"envcheck explain {code}"}}
-            for code, one in rules.items()
-        ],
+        "rules": [_rule(code, one) for code, one in rules.items()],
     }
     order = list(rules)
     run = {"tool": {"driver": driver}, "results": [_result(item, order) for item in found.findings]}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(code: str, finding: Finding) -> dict[str, Any]:
+    """The rule of a code: what it checks, and where that is written; probes have no page."""
+    from compat.lint.finding import page
+
+    rule: dict[str, Any] = {
+        "id": code,
+        "shortDescription": {"text": _plain(finding.title)},
+        "help": {"text": f"envcheck explain {code}"},
+    }
+    try:
+        told = page(code)
+    except KeyError:
+        return rule
+    links = [source for source in told.sources if source.startswith("https://")]
+    if told.why:
+        rule["fullDescription"] = {"text": _plain(told.why)}
+    return rule | ({"helpUri": links[0]} if links else {})
 
 
 def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
@@ -51,11 +68,30 @@ def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
         "partialFingerprints": {"envcheck/1": fingerprint(finding)},
     }
     if finding.place:
-        place: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.place.file, errors="replace")}}
+        place: dict[str, Any] = {"artifactLocation": _file(finding.place.file)}
         if finding.place.line:
-            place["region"] = {"startLine": finding.place.line}
+            place["region"] = {"startLine": finding.place.line} | _columns(finding.place)
         result["locations"] = [{"physicalLocation": place}]
+    edits = [change for change in finding.fix.changes if isinstance(change, Edit)]
+    if edits and finding.fix.checked:
+        changes = [{"artifactLocation": _file(edit.file), "replacements": [_replacement(edit)]} for edit in edits]
+        result["fixes"] = [{"description": {"text": _plain(finding.fix.text)}, "artifactChanges": changes}]
     return result
+
+
+def _columns(place: Place) -> dict[str, int]:
+    """The columns of a place, where they are known."""
+    return {"startColumn": place.column, "endColumn": place.end_column} if place.column else {}
+
+
+def _file(name: str) -> dict[str, str]:
+    return {"uri": quote(name, errors="replace")}
+
+
+def _replacement(edit: Edit) -> dict[str, Any]:
+    """An edit within one line (section 3.57); an insertion deletes a region of no length."""
+    region = {"startLine": edit.line, "startColumn": edit.column, "endColumn": edit.column + len(edit.old)}
+    return {"deletedRegion": region, "insertedContent": {"text": edit.new}}
 
 
 def _plain(text: str) -> str:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from compat.app.lint import fix_files, lint_files
+from compat.app.lint import lint_files
+from compat.app.repair import diff as diff_of
 from compat.errors import InputError
 from compat.matrix import matrix
 
@@ -16,7 +17,7 @@ PADDLE = "https://www.paddlepaddle.org.cn/whl/linux/mkl/avx/stable.html"
 def fixed(folder, name, text):
     path = folder / name
     path.write_bytes(text.encode())
-    diff = fix_files([str(path)], MATRIX)
+    diff = diff_of(lint_files([str(path)], MATRIX), write=True)
     return path.read_bytes().decode(), diff
 
 
@@ -124,13 +125,13 @@ def test_what_is_not_safe_stays(tmp_path, name, text):
 def test_line_ends_and_bytes_that_are_no_text_are_kept(tmp_path):
     path = tmp_path / "requirements.txt"
     path.write_bytes(b"torch==1.13.1+cu117 # \xff\r\n")
-    assert fix_files([str(path)], MATRIX) == ""
+    assert diff_of(lint_files([str(path)], MATRIX), write=True) == ""
     assert path.read_bytes() == b"torch==1.13.1+cu117 # \xff\r\n"
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.txt"):
-        fix_files([str(tmp_path / "nowhere.txt")], MATRIX)
+        lint_files([str(tmp_path / "nowhere.txt")], MATRIX)
 
 
 BASES = [

@@ -1,0 +1,103 @@
+"""Repairs of files: each edit is tried on the text and judged again before it is told; then shown or made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from compat.app.files import read_text, write_atomically
+from compat.changes import Edit
+from compat.findings import Fix
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from compat.findings import Finding, Report
+    from compat.matrix import Matrix
+    from compat.sources.values import Ask
+
+LIMIT: Final = 4 * 1024 * 1024  # bytes of a file that people write
+
+
+def repaired(ask: Ask, matrix: Matrix, judge: Callable[[Ask], Report], again: Callable[[str], Ask]) -> Report:
+    """The report of a file, with an edit in each fix where one was tried and mends its finding.
+
+    Args:
+        ask: what the file asks for.
+        matrix: what is true.
+        judge: gives the report of what a file asks for.
+        again: reads another text as this file.
+    """
+    from compat.lint.edits import edited, exact
+    from compat.lint.repairs import CODES, repairs
+
+    report = judge(ask)
+    if not any(one.code in CODES for one in report.findings) or not Path(ask.file).is_file():
+        return report
+    text = read_text(ask.file, limit=LIMIT)
+    edits = {(one.code, one.at): edit for one in repairs(ask, matrix) if (edit := exact(text, one, ask.file))}
+    after = {edit: judge(again(edited(text, [edit]))) for edit in dict.fromkeys(edits.values())}
+    told = [
+        _tried(finding, edit, report, after[edit])
+        if (edit := edits.get((finding.code, finding.place.line if finding.place else 0)))
+        else finding
+        for finding in report.findings
+    ]
+    return replace(report, findings=tuple(told))
+
+
+def _tried(finding: Finding, edit: Edit, before: Report, after: Report) -> Finding:
+    """The finding with the edit in its fix where that is gone with it, and no new error is there; else as it was."""
+    same = (finding.code, finding.detail)
+    gone = _count(before)[same] > _count(after)[same]
+    new = Counter(one.code for one in after.findings if one.severity == "error")
+    new.subtract(one.code for one in before.findings if one.severity == "error")
+    if not gone or any(count > 0 for count in new.values()):
+        return finding
+    said = (
+        f"Write {edit.new.strip(' :')} in the place of {edit.old.strip(' :')}."
+        if edit.old
+        else f"Add {edit.new.strip()}"
+    )
+    return replace(finding, fix=Fix(said, changes=(edit,), checked=True))
+
+
+def _count(report: Report) -> Counter[tuple[str, str]]:
+    """How often each finding is told, wherever it stands: an edit may move lines."""
+    return Counter((one.code, one.detail) for one in report.findings)
+
+
+def edits_of(report: Report) -> tuple[Edit, ...]:
+    """The edits of a report that were tried, each once."""
+    found = (one for finding in report.findings if finding.fix.checked for one in finding.fix.changes)
+    return tuple(dict.fromkeys(one for one in found if isinstance(one, Edit)))
+
+
+def diff(report: Report, *, write: bool = False) -> str:
+    """What the edits of a report change in the files, as a unified diff; with ``write`` they are made.
+
+    A file that would change in more than the edits, as in its line endings, is left alone.
+
+    Raises:
+        InputError: if a file cannot be read or written.
+    """
+    return "".join(_changed(report, write=write))
+
+
+def _changed(report: Report, *, write: bool) -> Iterator[str]:
+    """The lines of the diff, file by file."""
+    import difflib
+
+    from compat.lint.edits import edited
+
+    edits = edits_of(report)
+    for file in dict.fromkeys(edit.file for edit in edits):
+        before = read_text(file, limit=LIMIT)
+        after = edited(before, [edit for edit in edits if edit.file == file])
+        if after == before or before.encode() != Path(file).read_bytes():
+            continue
+        if write:
+            write_atomically(file, after)
+        yield from difflib.unified_diff(before.splitlines(True), after.splitlines(True), file, file)
