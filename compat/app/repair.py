@@ -56,12 +56,17 @@ def _tried(finding: Finding, edit: Edit, before: Report, after: Report) -> Findi
     new.subtract(one.code for one in before.findings if one.severity == "error")
     if not gone or any(count > 0 for count in new.values()):
         return finding
-    said = (
-        f"Write {edit.new.strip(' :')} in the place of {edit.old.strip(' :')}."
-        if edit.old
-        else f"Add {edit.new.strip()}"
-    )
-    return replace(finding, fix=Fix(said, changes=(edit,), checked=True))
+    return replace(finding, fix=Fix(_said(finding, edit), changes=(edit,), checked=True))
+
+
+def _said(finding: Finding, edit: Edit) -> str:
+    """The finding's own advice where it names what to write, else the edit in words."""
+    from compat.lint.finding import page
+
+    if finding.fix.text != page(finding.code).fix:
+        return finding.fix.text
+    new = edit.new.strip(" :\r\n")
+    return f"Write {new} in the place of {edit.old.strip(' :')}." if edit.old else f"Add {new}"
 
 
 def _count(report: Report) -> Counter[tuple[str, str]]:
