@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from compat.findings import Report
 
 _LIMIT: Final = 64 * 1024 * 1024  # bytes: the findings of a large repository
-_EXPECTED: Final = "an answer of `envcheck lint --format json`"
+_EXPECTED: Final = "an answer of lint in JSON (--format json)"
 
 
 def new_of(report: Report, file: str) -> Report:
