@@ -115,8 +115,9 @@ def test_the_document_of_a_finding_is_json_with_records_spelled_short():
 
 
 def test_a_finding_of_a_file_says_where():
-    assert plain(finding(place=Place("Dockerfile", 3, 4)))["place"] == {"file": "Dockerfile", "line": 3, "end_line": 4}
-    assert plain(finding(place=Place("Dockerfile")))["place"] == {"file": "Dockerfile", "line": 0, "end_line": 0}
+    place = {"file": "Dockerfile", "line": 3, "end_line": 4, "column": 0, "end_column": 0}
+    assert plain(finding(place=Place("Dockerfile", 3, 4)))["place"] == place
+    assert plain(finding(place=Place("Dockerfile")))["place"] == place | {"line": 0, "end_line": 0}
 
 
 @pytest.mark.parametrize(
