@@ -39,22 +39,14 @@ def report(found: Report) -> dict[str, Any]:
 
 
 def _rule(code: str, finding: Finding) -> dict[str, Any]:
-    """The rule of a code: what it checks, and where that is written; probes have no page."""
-    from compat.lint.finding import page
-
-    rule: dict[str, Any] = {
+    """The rule of a code; its help is the last address among what its finding rests on, as pages of rules come last."""
+    links = [source for source in finding.sources if source.startswith("https://")]
+    rule = {
         "id": code,
         "shortDescription": {"text": _plain(finding.title)},
         "help": {"text": f"envcheck explain {code}"},
     }
-    try:
-        told = page(code)
-    except KeyError:
-        return rule
-    links = [source for source in told.sources if source.startswith("https://")]
-    if told.why:
-        rule["fullDescription"] = {"text": _plain(told.why)}
-    return rule | ({"helpUri": links[0]} if links else {})
+    return rule | ({"helpUri": links[-1]} if links else {})
 
 
 def _result(finding: Finding, order: list[str]) -> dict[str, Any]:
