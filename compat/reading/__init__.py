@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from compat.excerpts import speaks, telling
 from compat.facts import Host
 from compat.lazy import dataclass, pattern
-from compat.reading.commands import typed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,17 +27,8 @@ __all__ = ["Reading", "read"]
 # Notes about what could not be read; a damaged log could otherwise give one per line.
 MOST_NOTES: Final = 50
 
-# Characters of a line in which a sentence is looked for.
-_LONGEST: Final = 400
-
 _LACKS: Final = pattern(
     r"\W*(?:[\w .`()/-]{1,60}:)?\s*(?:module )?not (?:found|installed|available)\W*$", re.IGNORECASE
-)
-
-# A sentence, in words parted by blanks or in Chinese, Japanese or Korean letters; a Python prompt and what it answers.
-_PROSE: Final = pattern(
-    r"^(?!\s*[=*-]{3}).{0,200}?(?:\b[A-Za-z'’]{1,20}[,;]? ){5}"
-    r"|[\u3040-\u9fff\uac00-\ud7af]{6}|^\W*>>> |\bis_available\b|^\s*False\s*$"
 )
 
 # Lines between two formats' marks within which one is taken for part of the other.
@@ -62,7 +52,7 @@ class Reading:
     own: frozenset[int] = frozenset()
 
     def rest(self, text: str) -> str:
-        """What ``text`` says beside its reports: messages and sentences, in which alone a fault may be looked for.
+        """The lines of ``text`` that are not a report's own: a fault is looked for in these alone.
 
         The whole text if there is no report in it.
         """
@@ -70,7 +60,7 @@ class Reading:
             return text
         lines = telling(text.replace("\r\n", "\n").replace("\r", "\n"))
         beside = (line for number, line in lines if number not in self.own)
-        return "\n".join(line for line in beside if _speaks(line) or _PROSE.search(line[:_LONGEST]) or typed(line))
+        return "\n".join(beside)
 
 
 def read(text: str) -> Reading:

@@ -28,8 +28,6 @@ _CALLED: Final = pattern(
     r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
     r"|(?:singularity|apptainer) (?:run|exec|shell) .{1,2000})"
 )
-# A sentence that goes on behind a command is prose; a shell has no full stop before its next word.
-_PROSE: Final = pattern(r"[a-z]\. [A-Z]|[?!]$|\b(?:works|worked|fails|failed|fixed|solved|instead)\b")
 
 
 def typed(text: str) -> tuple[str, ...]:
@@ -41,7 +39,7 @@ def typed(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for line in re.sub(r" ?\\\n\s{0,40}", " ", text).split("\n"):
         match = _PROMPT.match(line[:2200]) or _CALLED.match(line[:2200])
-        if match and not _PROSE.search(match[1]):
+        if match:
             found.append(match[1].strip().strip("`"))
             if len(found) == MOST:
                 break

@@ -23,7 +23,8 @@ def test_a_command_is_found(text, command):
 
 
 @pytest.mark.parametrize(
-    "text", ["I ran docker run and it works", "pip install torch fixed it", "# pip install torch", "> quoted", "docker"]
+    "text",
+    ["I ran docker run and it works", "Then pip install torch fixed it", "# pip install torch", "> quoted", "docker"],
 )
 def test_a_sentence_is_no_command(text):
     assert typed(text) == ()
