@@ -6,16 +6,13 @@ below the title where a rule has no ``check`` of its own.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass
-from compat.rules.rule import Rule, code_of
+from compat.rules.rule import HEADINGS, Rule, code_of, sections
 
 if TYPE_CHECKING:
     from compat.findings import Severity
-
-HEADINGS: Final = ("Why", "Fix", "Sources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +46,19 @@ def page_of(rule: type[Rule]) -> Page:
 
 
 def _page(rule: type[Rule], code: str) -> Page:
-    """The page in a rule's docstrings; ``ValueError`` names the rule whose headings are not those of all."""
     title, _, body = (rule.__doc__ or "").strip().partition("\n")
-    parts = dict(_sections(body))
-    if tuple(parts) != HEADINGS:
-        raise ValueError(f"{code}: headings {tuple(parts)}, expected {HEADINGS}")
+    parts = sections(rule)
+    if tuple(parts)[1:] != HEADINGS:
+        raise ValueError(f"{code}: headings {tuple(parts)[1:]}, expected {HEADINGS}")
+    what = " ".join(body.partition("Why:")[0].split())
     return Page(
         code=code,
         title=" ".join(title.split()).rstrip("."),
         severity=rule.severity,
         area=rule.area,
-        what=_flowed(body.partition("Why:")[0]) or _flowed(rule.check.__doc__ or ""),
-        why=_flowed(parts["Why"]),
-        fix=_flowed(parts["Fix"]),
-        sources=tuple(_flowed(item) for item in parts["Sources"].split("- ") if item.strip()),
+        what=what or " ".join((rule.check.__doc__ or "").split()),
+        why=parts["Why"],
+        fix=parts["Fix"],
+        sources=tuple(item.strip() for item in parts["Sources"].split("- ") if item.strip()),
         requires=rule.requires,
     )
-
-
-def _sections(body: str) -> list[tuple[str, str]]:
-    """Heading and text of each section, in order."""
-    pieces = re.split(rf"^\s*({'|'.join(HEADINGS)}):", body, flags=re.MULTILINE)
-    return list(zip(pieces[1::2], pieces[2::2], strict=True))
-
-
-def _flowed(text: str) -> str:
-    return " ".join(text.split())

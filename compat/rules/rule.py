@@ -9,15 +9,16 @@ there, so that a rule cannot use a fact it did not ask for. See :meth:`compat.ru
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from compat.findings import Fix
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from compat.facts import Host
-    from compat.findings import Confidence, Evidence, Fix, Severity
+    from compat.findings import Confidence, Evidence, Severity
     from compat.matrix import Matrix
 
 
@@ -57,6 +58,9 @@ class Unsure:
     why: str
 
 
+# Parts of a rule's docstring, in this order.
+HEADINGS: Final = ("Why", "Fix", "Sources")
+
 # What ``check`` may answer; ``None`` is "does not apply here".
 Outcome = Found | Fits | Unsure | None
 
@@ -71,7 +75,7 @@ class Rule:
         vendors: vendors of GPU it is about; it does not apply where all GPUs are known and none is theirs.
         platforms: values of the fact ``platform`` it applies to; empty for all.
         asks: facts that would decide when only a message points here.
-        remedy: the deed that mends it in general; commands ``@deed`` are rows of the matrix, one per distribution.
+        commands: what is typed to mend it in general; ``@deed`` stands for rows of the matrix, one per distribution.
     """
 
     severity: ClassVar[Severity] = "error"
@@ -80,12 +84,23 @@ class Rule:
     vendors: ClassVar[tuple[str, ...]] = ()
     platforms: ClassVar[tuple[str, ...]] = ()
     asks: ClassVar[tuple[str, ...]] = ()
-    remedy: ClassVar[Fix]
+    commands: ClassVar[tuple[str, ...]] = ()
     check: Callable[..., Outcome]
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:  # noqa: ARG002 - rules whose deed depends on the machine use it
         """The deed on this machine; a command ``@deed`` stands for those of its distribution."""
-        return self.remedy
+        return self.remedy()
+
+    @classmethod
+    def remedy(cls, *commands: str) -> Fix:
+        """The first sentence of the docstring's ``Fix``, with these commands or else the rule's own."""
+        return Fix(re.split(r"(?<=\.) (?=[A-Z])", sections(cls)["Fix"])[0], commands or cls.commands)
+
+
+def sections(rule: type[Rule]) -> dict[str, str]:
+    """The parts of a rule's docstring under their headings, each on one line; what stands before them under ``""``."""
+    parts = re.split(rf"^\s*({'|'.join(HEADINGS)}):", rule.__doc__ or "", flags=re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in zip(["", *parts[1::2]], parts[::2], strict=True)}
 
 
 def told(**facts: object) -> tuple[str, ...]:

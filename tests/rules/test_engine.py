@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.facts import CATALOGUE, Fact, Host, Unknown
-from compat.findings import RANK, Fix
+from compat.findings import RANK
 from compat.rules import RULES, judge, page
 from compat.rules.derived import DERIVED
 from compat.rules.engine import case_of, parameters, weighed
@@ -151,8 +151,6 @@ class First(Rule):
     Sources:
         - https://example.org/first
     """
-
-    remedy = Fix("Mend it.")
 
     def check(self, driver):  # noqa: ARG002 - a parameter is a demand
         """It is there."""

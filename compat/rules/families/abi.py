@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import named
@@ -30,7 +29,7 @@ class AbiMismatch(Rule):
         C++ symbols change with the framework's release and with libstdc++'s string ABI, which torch changed
         between releases, per build.
     Fix:
-        Install the wheel for exactly this framework, CUDA major, Python and ABI, or rebuild it here.
+        Install the wheel for exactly this framework, or rebuild it here. CUDA major, Python and ABI count too.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
         - https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html
@@ -39,10 +38,7 @@ class AbiMismatch(Rule):
     area = "abi"
     requires = ("framework-pair-mismatch", "python-tag-mismatch")
     asks = ("packages", "builds")
-    remedy = Fix(
-        "Install the wheel for exactly this framework, or rebuild it here.",
-        ("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>",),
-    )
+    commands = ("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>",)
     _EXTENSIONS: Final = (
         "flash-attn",
         "xformers",
@@ -87,17 +83,14 @@ class PythonTagMismatch(Rule):
     Why:
         Extension modules are tied to one minor version unless they use the stable ABI.
     Fix:
-        Reinstall the package with this interpreter.
+        Reinstall the package with this interpreter; never copy site-packages between versions.
     Sources:
         - https://peps.python.org/pep-3149/
     """
 
     area = "python"
     asks = ("python", "builds")
-    remedy = Fix(
-        "Reinstall the package with this interpreter; never copy site-packages between versions.",
-        ("python -m pip install --force-reinstall <package>",),
-    )
+    commands = ("python -m pip install --force-reinstall <package>",)
 
     def check(self, python: str, builds: Mapping[str, Build]) -> Outcome:
         """An installed build carries the tag of another interpreter."""

@@ -38,8 +38,7 @@ class NoGpuHere(Rule):
         of the device. No driver mends it: a driver needs a device. In a container the GPU may be on the machine and
         only not handed in.
     Fix:
-        In a container: start it with the GPU. Elsewhere: run it on a machine with a GPU, or take the CPU build on
-        purpose.
+        Run it on a machine with a GPU, or take the CPU build on purpose. A container is started with the GPU.
     Sources:
         - https://docs.pytorch.org/docs/stable/generated/torch.cuda.is_available.html
         - https://docs.docker.com/engine/containers/gpu/
@@ -48,7 +47,6 @@ class NoGpuHere(Rule):
     area = "framework"
     severity = "warning"
     requires = ("container-no-gpu", "container-visible-devices", "devices-hidden", "wsl-no-gpu-device")
-    remedy = Fix("Run it on a machine with a GPU, or take the CPU build on purpose.")
 
     def check(
         self,

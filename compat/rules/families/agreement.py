@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.facts import Build
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.targets import kernels_for
 
@@ -24,14 +23,13 @@ class KernelsUnlikeMatrix(Rule):
         The package was compiled by somebody else, patched, or the matrix is wrong. Verdicts on this machine rest on the
         files themselves; what a reinstall from the index would bring may differ.
     Fix:
-        Nothing, if the build is your own. Otherwise reinstall it, or report the row of the matrix.
+        Reinstall the package if the build is not your own; else report the matrix row.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
     """
 
     severity = "warning"
     area = "arch"
-    remedy = Fix("Reinstall the package if the build is not your own; else report the matrix row.")
 
     def check(
         self, matrix: Matrix, gpus: tuple[Gpu, ...], builds: Mapping[str, Build], installed: tuple[Installed, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
 
@@ -24,7 +23,7 @@ class TritonGpuTooOld(Rule):
     Why:
         Triton generates code for capability 7.0 and later only.
     Fix:
-        Run without torch.compile, or with the backend aot_eager.
+        Run without torch.compile, or with backend='aot_eager'.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/_inductor/exc.py
     """
@@ -34,7 +33,7 @@ class TritonGpuTooOld(Rule):
     vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
     asks = ("gpus", "packages")
-    remedy = Fix("Run without torch.compile, or with backend='aot_eager'.", ("export TORCHDYNAMO_DISABLE=1",))
+    commands = ("export TORCHDYNAMO_DISABLE=1",)
     _FLOOR = (7, 0)  # torch/_inductor: "too old to be supported by the triton GPU compiler"
 
     def check(self, packages: Mapping[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
@@ -54,7 +53,7 @@ class CudnnDropsGpu(Rule):
     Why:
         cuDNN dropped Maxwell, Pascal and Volta before the frameworks stopped compiling for them.
     Fix:
-        Use a framework build whose cuDNN still serves the GPU.
+        Use a framework build with an older cuDNN.
     Sources:
         - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html
     """
@@ -63,7 +62,6 @@ class CudnnDropsGpu(Rule):
     vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
     asks = ("cudnn", "gpus")
-    remedy = Fix("Use a framework build with an older cuDNN.")
 
     def check(self, cudnn: str, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
         """The first capability that the cuDNN release serves is above the device's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Evidence, Fix
+from compat.findings import Evidence
 from compat.rules.families.arch_cover import as_sure_as, is_newer, nvidia_cards, other_age, refused, span, uncovered_by
 from compat.rules.knowledge import cite, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -45,7 +45,7 @@ class ArchTooNewForBuild(Rule):
     Why:
         Machine code runs within one major version only; a build without PTX has nothing to run or to translate.
     Fix:
-        Install the build made with a CUDA release that knows the GPU, or compile with TORCH_CUDA_ARCH_LIST.
+        Install a build whose CUDA knows this GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
@@ -61,7 +61,6 @@ class ArchTooNewForBuild(Rule):
         "arch-integrated-vs-discrete",
     )
     asks = ("gpus", "builds", "packages")
-    remedy = Fix("Install a build whose CUDA knows this GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU.")
 
     def check(
         self,

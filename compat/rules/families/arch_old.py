@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
-from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.families.arch_cover import as_sure_as, is_newer, nvidia_cards, other_age, refused, span, uncovered_by
 from compat.rules.families.arch_floors import asked_floor
@@ -29,7 +28,8 @@ class ArchTooOldForBuild(Rule):
     Why:
         Vendors remove old architectures: compilers stop targeting them, and wheels drop them to save size.
     Fix:
-        Use the build for the oldest CUDA still offered, or an older release of the framework.
+        Use a build for an older CUDA or an older release of the framework, or a newer GPU. The oldest CUDA still
+        offered serves the oldest GPUs.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
@@ -39,7 +39,6 @@ class ArchTooOldForBuild(Rule):
     vendors = ("nvidia",)
     requires = ("wrong-vendor-build", "arch-specific-target", "arch-integrated-vs-discrete")
     asks = ("gpus", "builds", "packages")
-    remedy = Fix("Use a build for an older CUDA or an older release of the framework, or a newer GPU.")
 
     def check(
         self,

@@ -33,7 +33,7 @@ class PtxJitTooNewForDriver(Rule):
         Minor-version compatibility does not extend to PTX: the driver compiles it, and knows versions up to its own
         CUDA release only.
     Fix:
-        Upgrade the driver to one of the build's CUDA or newer, or use a build with native code for this GPU.
+        Upgrade the driver, or use a build with native code for this GPU.
     Sources:
         - https://docs.nvidia.com/deploy/cuda-compatibility/frequently-asked-questions.html
     """
@@ -42,7 +42,6 @@ class PtxJitTooNewForDriver(Rule):
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
     asks = ("gpus", "builds", "driver_cuda")
-    remedy = Fix("Upgrade the driver, or use a build with native code for this GPU.")
 
     def check(
         self,
@@ -82,10 +81,7 @@ class ExtensionArchMissing(Rule):
     vendors = ("nvidia", "amd")
     requires = ("arch-too-new-for-build", "arch-too-old-for-build")
     asks = ("builds", "gpus")
-    remedy = Fix(
-        "Reinstall the extension compiled for this GPU.",
-        ('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>',),
-    )
+    commands = ('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>',)
 
     def check(
         self,
@@ -144,7 +140,7 @@ class ArchPtxOnly(Rule):
     Why:
         The driver compiles every kernel on first use and keeps the result in a cache, which containers lose.
     Fix:
-        Keep the cache on a volume (CUDA_CACHE_PATH), or use a build with native code.
+        Keep the JIT cache, or use a build with native code. CUDA_CACHE_PATH keeps it on a volume.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#just-in-time-compilation
     """
@@ -153,7 +149,7 @@ class ArchPtxOnly(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
-    remedy = Fix("Keep the JIT cache, or use a build with native code.", ("export CUDA_CACHE_MAXSIZE=4294967296",))
+    commands = ("export CUDA_CACHE_MAXSIZE=4294967296",)
 
     def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...]) -> Outcome:
         """The build has no machine code for the device, but PTX that the driver compiles at load."""
@@ -170,7 +166,7 @@ class ArchSpecificTarget(Rule):
     Why:
         ``sm_90a`` code is bound to exactly that capability; ``f`` targets cover one family.
     Fix:
-        Rebuild with the family target, the exact one, or a plain one.
+        Rebuild the kernels for this GPU's own target or for a plain one. The family target serves too.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#architecture-specific-features
     """
@@ -179,10 +175,7 @@ class ArchSpecificTarget(Rule):
     vendors = ("nvidia",)
     requires = ("extension-arch-missing",)
     asks = ("gpus", "builds")
-    remedy = Fix(
-        "Rebuild the kernels for this GPU's own target or for a plain one.",
-        ('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>',),
-    )
+    commands = ('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>',)
 
     def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The only code of the build for this major has the suffix ``a`` (one capability) or ``f`` (one family)."""
@@ -203,7 +196,7 @@ class ArchIntegratedVsDiscrete(Rule):
     Why:
         Integrated capabilities stand outside the rule that code of one major runs on higher minors.
     Fix:
-        Use wheels built for that Jetson, or an arch list that names its capability.
+        Use a build that names this GPU's own capability. Wheels built for that Jetson do.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
     """
@@ -212,7 +205,6 @@ class ArchIntegratedVsDiscrete(Rule):
     vendors = ("nvidia",)
     requires = ("jetson-generic-wheel",)
     asks = ("gpus", "builds")
-    remedy = Fix("Use a build that names this GPU's own capability.")
 
     def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The device is of a Jetson-class capability, and the build has its discrete sibling's code only.

@@ -73,7 +73,7 @@ class CpuOnlyBuild(Rule):
         The package imports and computes, only slowly, and no framework's own check fails for it. Resolvers fall back
         to CPU wheels when the index has nothing that fits the Python or platform.
     Fix:
-        Reinstall from the accelerator's index.
+        Reinstall the framework from the accelerator's index.
     Sources:
         - https://pytorch.org/get-started/locally/
         - https://docs.jax.dev/en/latest/installation.html
@@ -82,7 +82,6 @@ class CpuOnlyBuild(Rule):
     area = "framework"
     requires = ("wrong-vendor-build", "python-unsupported")
     asks = ("packages", "builds", "gpus")
-    remedy = Fix("Reinstall the framework from the accelerator's index.")
 
     def check(
         self,
@@ -197,14 +196,13 @@ class WrongVendorBuild(Rule):
         The default index gives the CUDA build on Linux, so AMD users get it unless they name the index; and
         installers that see an integrated AMD GPU pick ROCm although an NVIDIA card is present.
     Fix:
-        Reinstall from the index of the right vendor.
+        Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.
     Sources:
         - https://pytorch.org/get-started/locally/
     """
 
     area = "framework"
     asks = ("gpus", "packages", "builds")
-    remedy = Fix("Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.")
     _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 
     def check(

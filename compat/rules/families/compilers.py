@@ -26,7 +26,7 @@ class HostCompilerUnsupported(Rule):
     Why:
         The limit is compiled into crt/host_config.h, because nvcc must parse the compiler's own headers.
     Fix:
-        Install an older g++ and name it: CC, CXX and CUDAHOSTCXX, or nvcc -ccbin.
+        Install an older g++ and name it to nvcc. CC, CXX and CUDAHOSTCXX name it, or nvcc -ccbin.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
     """
@@ -34,7 +34,7 @@ class HostCompilerUnsupported(Rule):
     area = "toolkit"
     vendors = ("nvidia",)
     asks = ("gcc", "cuda_toolkit")
-    remedy = Fix("Install an older g++ and name it to nvcc.", ("@host-compiler major=<major>",))
+    commands = ("@host-compiler major=<major>",)
 
     def check(
         self,
@@ -87,10 +87,7 @@ class BuildToolsMissing(Rule):
     severity = "info"
     area = "toolkit"
     asks = ("gcc", "ninja")
-    remedy = Fix(
-        "Install ninja, a compiler and the headers of Python.",
-        ("pip install ninja", "@build-tools"),
-    )
+    commands = ("pip install ninja", "@build-tools")
 
     def check(
         self, signals: Hearing, distributions: Mapping[str, str], no_gcc: bool, no_clang: bool, gcc: str | None = None

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as told
-from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import named
@@ -47,7 +46,8 @@ class FrameworksConflict(Rule):
         torch pins exact versions of the CUDA libraries while jax and TensorFlow ask for a minimum: the last install
         decides who breaks, and in one process the first import does.
     Fix:
-        Use an environment or image per framework, or releases whose ranges overlap, or one of them as a CPU build.
+        Use one environment or image per framework, or releases whose ranges overlap; see `envcheck resolve`. Or take
+        one of them as a CPU build.
     Sources:
         - https://docs.jax.dev/en/latest/installation.html
         - https://packaging.python.org/en/latest/specifications/dependency-specifiers/
@@ -55,9 +55,6 @@ class FrameworksConflict(Rule):
 
     area = "framework"
     asks = ("packages", "package_requires")
-    remedy = Fix(
-        "Use one environment or image per framework, or releases whose ranges overlap; see `envcheck resolve`."
-    )
 
     def check(
         self,
@@ -133,7 +130,7 @@ class CudaMajorMixedInEnv(Rule):
     area = "framework"
     requires = ("frameworks-conflict", "library-mismatch", "library-missing")
     asks = ("packages",)
-    remedy = Fix("Reinstall all GPU packages for the same CUDA major.", ("pip list | grep -E -- '-cu[0-9]+'",))
+    commands = ("pip list | grep -E -- '-cu[0-9]+'",)
 
     def check(self, packages: Mapping[str, str]) -> Outcome:
         """nvidia-* packages with the suffixes -cu11, -cu12 or -cu13 are installed side by side."""

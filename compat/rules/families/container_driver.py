@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 
@@ -14,7 +13,7 @@ class ImageShipsDriver(Rule):
     Why:
         The driver's libraries must be injected from the host, so that they match the kernel module.
     Fix:
-        Remove driver packages from the Dockerfile: install cuda-toolkit or cuda-libraries, never the cuda or
+        Remove the driver packages from the Dockerfile. Install cuda-toolkit or cuda-libraries, never the cuda or
         cuda-drivers meta packages.
     Sources:
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
@@ -23,10 +22,7 @@ class ImageShipsDriver(Rule):
     area = "container"
     vendors = ("nvidia",)
     asks = ("driver_packages", "libraries", "container")
-    remedy = Fix(
-        "Remove the driver packages from the Dockerfile.",
-        ("@driver-remove",),
-    )
+    commands = ("@driver-remove",)
     _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
 
     def check(self, container: str, driver_packages: tuple[str, ...]) -> Outcome:

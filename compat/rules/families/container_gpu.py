@@ -74,8 +74,8 @@ class ContainerNoGpu(Rule):
         An image is blind unless the engine injects the devices and the driver's libraries, for which it needs the
         vendor's container toolkit. Image builds get no GPU at all, and Docker from snap does not see the toolkit.
     Fix:
-        Install the container toolkit, configure the engine, and start with ``--gpus all`` (AMD: ``--device /dev/kfd
-        --device /dev/dri``); in Kubernetes request nvidia.com/gpu.
+        Install and configure the container toolkit, then start the container with the GPU. NVIDIA: ``--gpus all``; AMD:
+        ``--device /dev/kfd --device /dev/dri``; in Kubernetes request nvidia.com/gpu.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc.c
@@ -84,14 +84,11 @@ class ContainerNoGpu(Rule):
     area = "docker"
     requires = ("container-visible-devices",)
     asks = ("container", "device_nodes", "gpu_runtime", "engine_flavour")
-    remedy = Fix(
-        "Install and configure the container toolkit, then start the container with the GPU.",
-        (
-            "@container-toolkit",
-            "sudo nvidia-ctk runtime configure --runtime=docker",
-            "sudo systemctl restart docker",
-            "docker run --gpus all IMAGE",
-        ),
+    commands = (
+        "@container-toolkit",
+        "sudo nvidia-ctk runtime configure --runtime=docker",
+        "sudo systemctl restart docker",
+        "docker run --gpus all IMAGE",
     )
 
     def check(
@@ -183,7 +180,7 @@ class ContainerDriverCapabilities(Rule):
     Why:
         Only the driver libraries of the named groups are mounted into the container.
     Fix:
-        Set NVIDIA_DRIVER_CAPABILITIES=compute,utility (video for NVENC, graphics for rendering).
+        Set NVIDIA_DRIVER_CAPABILITIES=compute,utility. Add video for NVENC and graphics for rendering.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
     """
@@ -191,10 +188,7 @@ class ContainerDriverCapabilities(Rule):
     area = "docker"
     vendors = ("nvidia",)
     asks = ("env",)
-    remedy = Fix(
-        "Set NVIDIA_DRIVER_CAPABILITIES=compute,utility.",
-        ("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",),
-    )
+    commands = ("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",)
 
     def check(self, env: Mapping[str, str]) -> Outcome:
         """The variable is set, and names neither ``all`` nor ``compute``."""
@@ -221,10 +215,7 @@ class ContainerVisibleDevices(Rule):
     area = "docker"
     vendors = ("nvidia",)
     asks = ("env", "device_nodes")
-    remedy = Fix(
-        "Set NVIDIA_VISIBLE_DEVICES=all or a valid list.",
-        ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",),
-    )
+    commands = ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
 
     def check(
         self, env: Mapping[str, str], container: str, signals: Hearing, device_nodes: tuple[str, ...] | None = None
@@ -253,7 +244,8 @@ class ContainerCgroupLost(Rule):
         With the systemd cgroup driver a daemon-reload rewrites the device rules that the hook had added behind the
         runtime's back.
     Fix:
-        Recreate the container. To prevent it: CDI injection, explicit --device flags, or the cgroupfs driver.
+        Recreate the container; then switch the toolkit to CDI so that it does not return. Explicit --device flags or
+        the cgroupfs driver prevent it too.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
     """
@@ -262,10 +254,7 @@ class ContainerCgroupLost(Rule):
     vendors = ("nvidia",)
     platforms = ("linux", "wsl2")
     asks = ("container", "cgroup", "device_nodes_denied")
-    remedy = Fix(
-        "Recreate the container; then switch the toolkit to CDI so that it does not return.",
-        ("docker rm -f CONTAINER", "sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi"),
-    )
+    commands = ("docker rm -f CONTAINER", "sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi")
 
     def check(
         self,
@@ -303,7 +292,7 @@ class ContainerSelinux(Rule):
     Why:
         The container's type may not open the host's device nodes without a policy for them.
     Fix:
-        Start with --security-opt=label=disable, or install a policy for the devices.
+        Start with --security-opt=label=disable. Or install a policy for the devices.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
     """
@@ -312,7 +301,7 @@ class ContainerSelinux(Rule):
     area = "docker"
     requires = ("device-permission",)
     asks = ("selinux", "container")
-    remedy = Fix("Start with --security-opt=label=disable.", ("podman run --security-opt=label=disable IMAGE",))
+    commands = ("podman run --security-opt=label=disable IMAGE",)
 
     def check(
         self,

@@ -26,8 +26,8 @@ class ContainerRequiresNewerDriver(Rule):
         The container runtime compares the image's CUDA with that of the driver before it starts anything; it knows
         minor-version compatibility only where the image states driver and brand terms for it.
     Fix:
-        Choose an image for the driver's CUDA, upgrade the driver, or, where minor-version compatibility covers it, set
-        NVIDIA_DISABLE_REQUIRE=1.
+        Upgrade the host's driver, or choose an image for an older CUDA. Where minor-version compatibility covers it,
+        NVIDIA_DISABLE_REQUIRE=1 does.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/cli/libnvc.c
@@ -36,10 +36,7 @@ class ContainerRequiresNewerDriver(Rule):
     area = "docker"
     vendors = ("nvidia",)
     asks = ("driver", "driver_cuda", "image")
-    remedy = Fix(
-        "Upgrade the host's driver, or choose an image for an older CUDA.",
-        ("docker run --gpus all -e NVIDIA_DISABLE_REQUIRE=1 IMAGE",),
-    )
+    commands = ("docker run --gpus all -e NVIDIA_DISABLE_REQUIRE=1 IMAGE",)
 
     def check(
         self,
@@ -117,16 +114,14 @@ class ContainerImageArch(Rule):
     Why:
         Emulated containers cannot use the GPU driver's libraries.
     Fix:
-        Pick the variant for the host's architecture.
+        Pick the image variant for the host's architecture.
     Sources:
         - https://docs.docker.com/build/building/multi-platform/
     """
 
     area = "container"
     asks = ("arch", "image")
-    remedy = Fix(
-        "Pick the image variant for the host's architecture.", ("docker pull --platform linux/$(uname -m) IMAGE",)
-    )
+    commands = ("docker pull --platform linux/$(uname -m) IMAGE",)
 
     def check(self, arch: str, image: str) -> Outcome:
         """An image for amd64 was started on arm64, or the reverse."""
@@ -155,7 +150,6 @@ class ImageRuntimeNotDevel(Rule):
     area = "container"
     severity = "error"
     asks = ("image",)
-    remedy = Fix("Build in a devel stage and copy the wheels into the runtime stage.")
 
     def check(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
@@ -17,7 +16,8 @@ class ShmTooSmall(Rule):
     Why:
         Worker processes and NCCL keep their buffers there, and die with a bus error when it is full.
     Fix:
-        Start with --shm-size=8g or --ipc=host (Compose: shm_size; Kubernetes: an emptyDir in memory).
+        Start the container with more shared memory. That is --shm-size=8g or --ipc=host; in Compose shm_size; in
+        Kubernetes an emptyDir in memory.
     Sources:
         - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
         - https://pytorch.org/docs/stable/data.html
@@ -26,10 +26,7 @@ class ShmTooSmall(Rule):
     severity = "warning"
     area = "container"
     asks = ("shm_mib", "container")
-    remedy = Fix(
-        "Start the container with more shared memory.",
-        ("docker run --shm-size=8g IMAGE", "docker run --ipc=host IMAGE"),
-    )
+    commands = ("docker run --shm-size=8g IMAGE", "docker run --ipc=host IMAGE")
     _ENOUGH: Final = 512  # MiB; DeepSpeed's ds_report warns below this
     _TOLD: Final = ("shm-dataloader", "shm-nccl", "bus-error")
 
@@ -66,7 +63,7 @@ class ContainerMemlockLimit(Rule):
     severity = "warning"
     area = "container"
     asks = ("memlock_kib",)
-    remedy = Fix("Start with --ulimit memlock=-1.", ("docker run --ulimit memlock=-1 IMAGE",))
+    commands = ("docker run --ulimit memlock=-1 IMAGE",)
 
     def check(
         self, memlock_kib: int, signals: Hearing, container: str | None = None, infiniband: int | None = None
@@ -88,7 +85,7 @@ class ContainerNumaBlocked(Rule):
     Why:
         Newer NCCL places host buffers by NUMA node, which the default profile of Docker denies.
     Fix:
-        Add the capability SYS_NICE, or set NCCL_CUMEM_HOST_ENABLE=0.
+        Add the capability SYS_NICE. Or set NCCL_CUMEM_HOST_ENABLE=0.
     Sources:
         - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     """
@@ -96,7 +93,7 @@ class ContainerNumaBlocked(Rule):
     severity = "info"
     area = "container"
     asks = ("container",)
-    remedy = Fix("Add the capability SYS_NICE.", ("docker run --cap-add SYS_NICE IMAGE",))
+    commands = ("docker run --cap-add SYS_NICE IMAGE",)
 
     def check(self, container: str, signals: Hearing) -> Outcome:
         """NCCL reports that host buffers through cuMem are not possible."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.findings import Fix
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
@@ -41,7 +40,7 @@ class DockerNoGpuRuntime(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu", "docker-snap", "no-driver")
     asks = ("gpu_runtime", "cdi_devices", "container_toolkit")
-    remedy = Fix("Install the container toolkit and configure the engine.", ("@container-toolkit", *_DOCKER))
+    commands = ("@container-toolkit", *_DOCKER)
 
     def check(
         self,
@@ -65,7 +64,7 @@ class DockerNoGpuRuntime(Rule):
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
             facts=("engine", "gpu_runtime"),
-            fix=Fix(self.remedy.text, ("@container-toolkit", *_configure(engine))),
+            fix=self.remedy("@container-toolkit", *_configure(engine)),
         )
 
 
@@ -75,7 +74,7 @@ class CdiSpecStale(Rule):
     Why:
         It lists library files of one driver version, and driver upgrades do not refresh it.
     Fix:
-        Generate it again.
+        Generate the specification again.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
     """
@@ -84,7 +83,7 @@ class CdiSpecStale(Rule):
     severity = "warning"
     vendors = ("nvidia",)
     asks = ("cdi_driver", "driver", "cdi_devices")
-    remedy = Fix("Generate the specification again.", ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",))
+    commands = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",)
 
     def check(self, cdi_driver: str, driver: str, signals: Hearing) -> Outcome:
         """The driver version in the specification is not the one that is loaded."""
@@ -114,7 +113,7 @@ class ContainerToolkitOld(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("container_toolkit", "cgroup")
-    remedy = Fix("Upgrade nvidia-container-toolkit and libnvidia-container1 together.", ("@container-toolkit",))
+    commands = ("@container-toolkit",)
     _CGROUP_V2: Final = (1, 8)  # libnvidia-container 1.8.0, release notes: support for cgroup v2
 
     def check(self, container_toolkit: str, cgroup: str) -> Outcome:
@@ -146,9 +145,7 @@ class ContainerCgroupDriverRisk(Rule):
     vendors = ("nvidia",)
     requires = ("container-cgroup-lost",)
     asks = ("cgroup", "gpu_runtime")
-    remedy = Fix(
-        "Switch the toolkit to CDI.", ("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi",)
-    )
+    commands = ("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi",)
 
     def check(
         self,
@@ -170,7 +167,7 @@ class ContainerMixedInjection(Rule):
     Why:
         On Tegra and on CDI-only set-ups the old hook refuses to work.
     Fix:
-        Use --runtime=nvidia with NVIDIA_VISIBLE_DEVICES instead of --gpus.
+        Use the runtime instead of --gpus. That is --runtime=nvidia with NVIDIA_VISIBLE_DEVICES.
     Sources:
         - https://github.com/NVIDIA/nvidia-container-toolkit
     """
@@ -179,9 +176,7 @@ class ContainerMixedInjection(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("gpu_runtime",)
-    remedy = Fix(
-        "Use the runtime instead of --gpus.", ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
-    )
+    commands = ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
 
     def check(
         self, signals: Hearing, commands: tuple[str, ...], toolkit_config: Mapping[str, str] | None = None
@@ -207,7 +202,7 @@ class ContainerCliLdcache(Rule):
     Why:
         It finds the driver through the host's loader cache only.
     Fix:
-        Rebuild the cache; correct the ldconfig line of its configuration.
+        Rebuild the loader's cache on the host. Correct the ldconfig line of its configuration.
     Sources:
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_ldcache.c
     """
@@ -216,10 +211,7 @@ class ContainerCliLdcache(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu", "no-driver")
     asks = ("libraries", "toolkit_config")
-    remedy = Fix(
-        "Rebuild the loader's cache on the host.",
-        ("sudo ldconfig", "grep ldconfig /etc/nvidia-container-runtime/config.toml"),
-    )
+    commands = ("sudo ldconfig", "grep ldconfig /etc/nvidia-container-runtime/config.toml")
 
     def check(self, signals: Hearing, toolkit_config: Mapping[str, str] | None = None) -> Outcome:
         """The tool fails at ldconfig, or is configured to start an ldconfig of the host that is not there."""
@@ -241,7 +233,7 @@ class ContainerVisibleDevicesUnprivileged(Rule):
     Why:
         Operators switch the variable off so that images cannot grant themselves devices.
     Fix:
-        Ask with --gpus, CDI or the device plug-in.
+        Ask with --gpus or CDI. Or use the device plug-in.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/
     """
@@ -251,7 +243,7 @@ class ContainerVisibleDevicesUnprivileged(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("gpu_runtime", "toolkit_config")
-    remedy = Fix("Ask with --gpus or CDI.", ("docker run --gpus all IMAGE",))
+    commands = ("docker run --gpus all IMAGE",)
     _SETTING: Final = "accept-nvidia-visible-devices-envvar-when-unprivileged"  # config.toml of the toolkit
 
     def check(self, signals: Hearing, toolkit_config: Mapping[str, str] | None = None) -> Outcome:

@@ -42,7 +42,7 @@ class DriverOpenModuleRequired(Rule):
     Why:
         Recent GPUs are handled by the open modules only; with the other flavour the driver loads but finds no device.
     Fix:
-        Install the open flavour of the same branch and restart.
+        Install the open flavour of the driver and restart.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules
     """
@@ -51,7 +51,7 @@ class DriverOpenModuleRequired(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("driver_branch", "gpus")
-    remedy = Fix("Install the open flavour of the driver and restart.", ("@driver-open",))
+    commands = ("@driver-open",)
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU is of Blackwell or newer, and the proprietary flavour of the module is loaded."""
@@ -73,7 +73,7 @@ class DriverOpenModuleUnsupportedGpu(Rule):
     Why:
         The open modules depend on a co-processor of the GPU (GSP) that came with Turing.
     Fix:
-        Install the proprietary flavour of a branch that still serves the card.
+        Install the proprietary flavour of a branch that still serves the card, then restart.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules
     """
@@ -82,12 +82,11 @@ class DriverOpenModuleUnsupportedGpu(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("driver_branch", "gpus")
-    remedy = Fix("Install the proprietary flavour of a branch that still serves the card, then restart.")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The same branch, or the last one that serves the card."""
         branch = remedies.last_branch(host, matrix) or remedies.branch(host)
-        return Fix(self.remedy.text, (f"@driver-proprietary branch={branch}",))
+        return self.remedy(f"@driver-proprietary branch={branch}")
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The open flavour is loaded and the GPU is older than Turing."""
@@ -109,7 +108,7 @@ class DriverGpuUnsupportedByBranch(Rule):
     Why:
         Each driver release has a list of devices; legacy cards stay on their last branch.
     Fix:
-        Move to a branch that lists the card: newer for new GPUs, the legacy branch for dropped ones.
+        Move to a driver branch that lists the card. A newer one for new GPUs, the legacy branch for dropped ones.
     Sources:
         - https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/
     """
@@ -117,14 +116,13 @@ class DriverGpuUnsupportedByBranch(Rule):
     area = "driver"
     vendors = ("nvidia",)
     asks = ("driver", "gpus")
-    remedy = Fix("Move to a driver branch that lists the card.")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The last branch that serves the card, in the words of this distribution."""
         return (
-            remedies.install_driver(host, matrix, self.remedy.text)
+            remedies.install_driver(host, matrix, self.remedy().text)
             if remedies.last_branch(host, matrix)
-            else self.remedy
+            else self.remedy()
         )
 
     def check(
@@ -151,7 +149,8 @@ class DriverDeviceCountMismatch(Rule):
     Why:
         A lost or half-initialised card disappears from the driver's list while the bus still shows it.
     Fix:
-        Look for RmInitAdapter, Xid 79 or BAR errors of that bus id in the kernel log; reseat or reset the card.
+        Look at the kernel log for that bus id; reset or reseat the card. It says RmInitAdapter, Xid 79 or an error of
+        the BARs.
     Sources:
         - https://docs.nvidia.com/deploy/xid-errors/
     """
@@ -160,9 +159,7 @@ class DriverDeviceCountMismatch(Rule):
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "driver-open-module-required", "driver-gsp-init-failed")
     asks = ("gpus", "xids")
-    remedy = Fix(
-        "Look at the kernel log for that bus id; reset or reseat the card.", ("sudo dmesg | grep -iE 'nvrm|xid'",)
-    )
+    commands = ("sudo dmesg | grep -iE 'nvrm|xid'",)
 
     def check(self, gpus: tuple[Gpu, ...], driver: str) -> Outcome:
         """A GPU on the bus has the NVIDIA driver bound, and NVML does not list it or reports it as lost."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class DockerMissing(Rule):
     severity = "info"
     area = "docker"
     asks = ("engine",)
-    remedy = Fix("Install Docker Engine or Podman.", ("@engine",))
+    commands = ("@engine",)
 
     def check(self, no_engine: bool, container: str | None = None) -> Outcome:
         """Neither Docker nor Podman is installed."""
@@ -43,7 +42,7 @@ class DockerDaemonDown(Rule):
     Why:
         The client is only a front end of the daemon.
     Fix:
-        Start the daemon; check DOCKER_HOST and the context.
+        Start the daemon. Check DOCKER_HOST and the context.
     Sources:
         - https://docs.docker.com/engine/daemon/troubleshoot/
     """
@@ -51,7 +50,7 @@ class DockerDaemonDown(Rule):
     severity = "warning"
     area = "docker"
     asks = ("engine_status",)
-    remedy = Fix("Start the daemon.", ("sudo systemctl enable --now docker", "docker context ls"))
+    commands = ("sudo systemctl enable --now docker", "docker context ls")
 
     def check(self, engine_status: str, signals: Hearing) -> Outcome:
         """The client is installed, and nobody listens at the daemon's socket."""
@@ -70,7 +69,7 @@ class DockerPermission(Rule):
     Why:
         It belongs to the group docker, whose members have the powers of root on the host.
     Fix:
-        Join the group and log in again, or use rootless Docker.
+        Join the group docker (its members have the powers of root) and log in again. Rootless Docker needs no group.
     Sources:
         - https://docs.docker.com/engine/install/linux-postinstall/
     """
@@ -78,10 +77,7 @@ class DockerPermission(Rule):
     severity = "warning"
     area = "docker"
     asks = ("engine_status", "groups")
-    remedy = Fix(
-        "Join the group docker (its members have the powers of root) and log in again.",
-        ("sudo usermod -aG docker $USER",),
-    )
+    commands = ("sudo usermod -aG docker $USER",)
 
     def check(self, engine_status: str, signals: Hearing) -> Outcome:
         """The daemon's socket exists and refuses this user."""
@@ -110,7 +106,7 @@ class DockerSnap(Rule):
     area = "docker"
     requires = ("container-no-gpu",)
     asks = ("engine_flavour",)
-    remedy = Fix("Remove the snap and install Docker from its own repository.", ("sudo snap remove docker",))
+    commands = ("sudo snap remove docker",)
 
     def check(self, engine_flavour: str, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """The engine is the snap package."""
@@ -125,7 +121,7 @@ class DockerRootless(Rule):
     Why:
         A rootless engine may not edit the device rules that the legacy hook sets.
     Fix:
-        Use CDI, or set no-cgroups for the toolkit.
+        Use CDI. Or set no-cgroups for the toolkit.
     Sources:
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
     """
@@ -135,9 +131,9 @@ class DockerRootless(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("engine_flavour", "cdi_devices")
-    remedy = Fix(
-        "Use CDI.",
-        ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "docker run --device nvidia.com/gpu=all IMAGE"),
+    commands = (
+        "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+        "docker run --device nvidia.com/gpu=all IMAGE",
     )
 
     def check(

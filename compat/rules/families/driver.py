@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat import versions
-from compat.findings import Fix
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host, Library
+    from compat.findings import Fix
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
@@ -24,7 +24,7 @@ class NoDriver(Rule):
         the verdict comes from the driver's own version, not from the text. After a kernel update the module may be
         missing for the new kernel.
     Fix:
-        Install the distribution's driver package (with DKMS, so that it survives kernel updates) and restart.
+        Install the NVIDIA driver and restart. The distribution's package with DKMS survives kernel updates.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/c10/cuda/CUDAFunctions.cpp
         - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
@@ -34,7 +34,6 @@ class NoDriver(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu", "wsl-no-gpu-device", "driver-nouveau-bound")
     asks = ("driver", "gpus", "container", "modules")
-    remedy = Fix("Install the NVIDIA driver and restart.")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """Driver packages of this distribution."""
@@ -81,7 +80,7 @@ class DriverLibraryMismatch(Rule):
         A package upgrade replaces the libraries at once, while the old module stays in memory until it is reloaded.
         The two speak a private protocol and refuse each other.
     Fix:
-        Restart, or stop every user of the GPU and reload the modules; then hold the packages.
+        Restart, or reload the kernel modules after stopping every user of the GPU; then hold the packages.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/src/nvidia/arch/nvalloc/unix/src/osapi.c
         - https://docs.nvidia.com/deploy/nvml-api/
@@ -91,10 +90,7 @@ class DriverLibraryMismatch(Rule):
     vendors = ("nvidia",)
     requires = ("image-ships-driver", "wsl-linux-driver-installed")
     asks = ("driver", "driver_library")
-    remedy = Fix(
-        "Restart, or reload the kernel modules after stopping every user of the GPU; then hold the packages.",
-        ("sudo reboot", "@driver-hold"),
-    )
+    commands = ("sudo reboot", "@driver-hold")
 
     def check(self, driver: str, driver_library: str, libraries: tuple[Library, ...] | None = None) -> Outcome:
         """The version of the loaded kernel module differs from that of libcuda and libnvidia-ml."""
@@ -116,16 +112,14 @@ class DriverStubLoaded(Rule):
     Why:
         Toolkits ship an empty libcuda so that programs can be linked on machines without a driver.
     Fix:
-        Take the stubs folder out of LD_LIBRARY_PATH and ld.so.conf.
+        Take .../lib64/stubs out of LD_LIBRARY_PATH and ld.so.conf.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
 
     area = "driver"
     asks = ("libraries",)
-    remedy = Fix(
-        "Take .../lib64/stubs out of LD_LIBRARY_PATH and ld.so.conf.", ("unset LD_LIBRARY_PATH", "sudo ldconfig")
-    )
+    commands = ("unset LD_LIBRARY_PATH", "sudo ldconfig")
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """libcuda.so.1 resolves to a file in a folder named stubs."""
@@ -150,17 +144,15 @@ class DriverDuplicateLibraries(Rule):
     Why:
         The container runtime adds only files of the running driver; copies baked into an image may win by order.
     Fix:
-        Remove stale driver packages or files; in images never install driver packages.
+        Remove the stale driver packages or files, then rebuild the loader's cache. In images never install driver
+        packages.
     Sources:
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
     """
 
     area = "driver"
     requires = ("driver-library-mismatch", "wsl-linux-driver-installed")
-    remedy = Fix(
-        "Remove the stale driver packages or files, then rebuild the loader's cache.",
-        ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", "sudo ldconfig"),
-    )
+    commands = ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", "sudo ldconfig")
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """Libcuda or libnvidia-ml of more than one driver version can be loaded."""

@@ -23,7 +23,7 @@ class CudaEnvHarmful(Rule):
     Why:
         It makes launches synchronous, writes core dumps, or loads a profiler into every program.
     Fix:
-        Unset it outside debugging.
+        Unset the variable outside debugging.
     Sources:
         - https://github.com/NVIDIA/DCGM/blob/HEAD/nvvs/src/Software.cpp
     """
@@ -31,7 +31,6 @@ class CudaEnvHarmful(Rule):
     severity = "warning"
     area = "env"
     asks = ("env",)
-    remedy = Fix("Unset the variable outside debugging.")
     _FLAGS: Final = (
         "CUDA_LAUNCH_BLOCKING",
         "HIP_LAUNCH_BLOCKING",
@@ -72,14 +71,14 @@ class XlaFlagsInvalid(Rule):
         XLA ends the process on unknown flags; flags come and go with its releases. A folder of CUDA that is not there
         fails later, when libdevice is looked for.
     Fix:
-        Remove the flag, or name the folder of a toolkit that has nvvm/libdevice.
+        Remove the flag. Or name the folder of a toolkit that has nvvm/libdevice.
     Sources:
         - https://openxla.org/xla/flags_guidance
     """
 
     area = "env"
     asks = ("env",)
-    remedy = Fix("Remove the flag.", ("unset XLA_FLAGS",))
+    commands = ("unset XLA_FLAGS",)
 
     def check(
         self, env: Mapping[str, str], signals: Hearing, cuda_toolkits: Mapping[str, str] | None = None
@@ -108,7 +107,7 @@ class TfMemoryEnv(Rule):
     Why:
         Both take a large share at start, so that a second process finds none.
     Fix:
-        Set TF_FORCE_GPU_ALLOW_GROWTH=true or XLA_PYTHON_CLIENT_PREALLOCATE=false.
+        Let the memory grow on demand.
     Sources:
         - https://docs.jax.dev/en/latest/gpu_memory_allocation.html
         - https://www.tensorflow.org/guide/gpu
@@ -118,10 +117,7 @@ class TfMemoryEnv(Rule):
     area = "env"
     requires = ("out-of-memory",)
     asks = ("env", "packages")
-    remedy = Fix(
-        "Let the memory grow on demand.",
-        ("export TF_FORCE_GPU_ALLOW_GROWTH=true", "export XLA_PYTHON_CLIENT_PREALLOCATE=false"),
-    )
+    commands = ("export TF_FORCE_GPU_ALLOW_GROWTH=true", "export XLA_PYTHON_CLIENT_PREALLOCATE=false")
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], distributions: Mapping[str, str]) -> Outcome:
         """Two frameworks share an environment, and the one that takes memory at start is not told otherwise."""
@@ -141,7 +137,7 @@ class BnbCudaOverride(Rule):
     Why:
         The override switches off the search for the nearest library of the same major.
     Fix:
-        Unset it.
+        Unset BNB_CUDA_VERSION.
     Sources:
         - https://github.com/bitsandbytes-foundation/bitsandbytes/blob/HEAD/bitsandbytes/cextension.py
     """
@@ -149,7 +145,7 @@ class BnbCudaOverride(Rule):
     severity = "warning"
     area = "env"
     asks = ("env", "builds")
-    remedy = Fix("Unset BNB_CUDA_VERSION.", ("unset BNB_CUDA_VERSION",))
+    commands = ("unset BNB_CUDA_VERSION",)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """The variable names another CUDA major than the framework's."""
@@ -170,7 +166,7 @@ class JaxPlatformsMismatch(Rule):
     Why:
         The setting is strict: JAX does not fall back to other platforms.
     Fix:
-        Unset it, or install the plug-in.
+        Unset JAX_PLATFORMS, or install the plug-in.
     Sources:
         - https://docs.jax.dev/en/latest/config_options.html
     """
@@ -178,7 +174,7 @@ class JaxPlatformsMismatch(Rule):
     severity = "warning"
     area = "env"
     asks = ("env", "gpus")
-    remedy = Fix("Unset JAX_PLATFORMS, or install the plug-in.", ("unset JAX_PLATFORMS",))
+    commands = ("unset JAX_PLATFORMS",)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
         """The variable names a platform without plug-in or hardware.

@@ -31,7 +31,7 @@ class FabricManagerDown(Rule):
     vendors = ("nvidia",)
     requires = ("fabric-manager-version-mismatch", "gpu-xid-fatal")
     asks = ("fabric_manager", "nvswitch", "driver")
-    remedy = Fix("Install the fabric manager of exactly the driver's version and start it.", ("@fabric-manager",))
+    commands = ("@fabric-manager",)
 
     def check(
         self,
@@ -77,7 +77,7 @@ class FabricManagerDown(Rule):
         """One that is installed need only be started; else the package of the driver's version comes first."""
         if fabric_manager:
             return Fix("Start the fabric manager.", ("sudo systemctl enable --now nvidia-fabricmanager",))
-        return FabricManagerDown.remedy
+        return FabricManagerDown.remedy()
 
 
 class FabricManagerVersionMismatch(Rule):
@@ -86,7 +86,7 @@ class FabricManagerVersionMismatch(Rule):
     Why:
         The daemon speaks a private interface to the kernel driver that changes with each version.
     Fix:
-        Install the package with the identical version.
+        Install the fabric manager of exactly the driver's version.
     Sources:
         - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     """
@@ -94,7 +94,7 @@ class FabricManagerVersionMismatch(Rule):
     area = "fabric"
     vendors = ("nvidia",)
     asks = ("fabric_manager", "driver")
-    remedy = Fix("Install the fabric manager of exactly the driver's version.", ("@fabric-manager",))
+    commands = ("@fabric-manager",)
 
     def check(self, fabric_manager: str, driver: str) -> Outcome:
         """The version of the fabric manager is not the kernel driver's."""
@@ -112,7 +112,7 @@ class ImexNotReady(Rule):
     Why:
         Sharing memory across NVLink trays (GB200 and GB300 NVL72) goes through the IMEX daemon and its channels.
     Fix:
-        Fill in /etc/nvidia-imex/nodes_config.cfg and start nvidia-imex; pass channels into containers.
+        Start the IMEX service. Fill in /etc/nvidia-imex/nodes_config.cfg before; pass channels into containers.
     Sources:
         - https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/
     """
@@ -122,7 +122,7 @@ class ImexNotReady(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("device_nodes", "gpus", "imex")
-    remedy = Fix("Start the IMEX service.", ("sudo systemctl enable --now nvidia-imex",))
+    commands = ("sudo systemctl enable --now nvidia-imex",)
 
     def check(self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], imex: str | None = None) -> Outcome:
         """GPUs of a rack-scale system are there, and no IMEX channel node is, or its service does not run."""
@@ -152,7 +152,7 @@ class NvlinkDown(Rule):
     vendors = ("nvidia",)
     requires = ("fabric-manager-down", "gpu-reset-required")
     asks = ("xids", "gpus")
-    remedy = Fix("Check the bridges and the fabric manager's log, and reset the GPUs.", ("nvidia-smi nvlink --status",))
+    commands = ("nvidia-smi nvlink --status",)
     _XIDS = frozenset({"74", "144", "145", "146", "147", "148", "149", "150"})  # NVLINK_ERROR and its successors
 
     def check(

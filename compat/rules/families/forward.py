@@ -47,7 +47,8 @@ class ForwardCompatConflict(Rule):
         Forward compatibility is limited to data-center GPUs, some workstation cards and Jetson. Errors 803 and 804 mean
         that two driver generations met in one process.
     Fix:
-        Take the compat folder out of LD_LIBRARY_PATH and ld.so.conf.d, or upgrade the host's driver.
+        Take the compat folder off the loader's path, or upgrade the host's driver. It may stand in LD_LIBRARY_PATH and
+        in ld.so.conf.d.
     Sources:
         - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
         - https://github.com/NVIDIA/nvidia-container-toolkit/blob/HEAD/cmd/nvidia-cdi-hook/cudacompat/cudacompat.go
@@ -56,10 +57,7 @@ class ForwardCompatConflict(Rule):
     area = "driver"
     vendors = ("nvidia",)
     asks = ("libraries", "gpus", "driver", "env", "image")
-    remedy = Fix(
-        "Take the compat folder off the loader's path, or upgrade the host's driver.",
-        ("unset LD_LIBRARY_PATH", "sudo rm -f /etc/ld.so.conf.d/*compat*.conf && sudo ldconfig"),
-    )
+    commands = ("unset LD_LIBRARY_PATH", "sudo rm -f /etc/ld.so.conf.d/*compat*.conf && sudo ldconfig")
 
     def check(
         self,
@@ -107,7 +105,7 @@ class ForwardCompatAvailable(Rule):
     Why:
         There, a newer CUDA user space may run on an older kernel driver without touching the host.
     Fix:
-        Add cuda-compat of the build's CUDA to the image and let the container toolkit enable it.
+        Add the package cuda-compat-<major>-<minor> to the image. The container toolkit enables it.
     Sources:
         - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
     """
@@ -116,9 +114,7 @@ class ForwardCompatAvailable(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
-    remedy = Fix(
-        "Add the package cuda-compat-<major>-<minor> to the image.", ("apt-get install -y cuda-compat-<major>-<minor>",)
-    )
+    commands = ("apt-get install -y cuda-compat-<major>-<minor>",)
 
     def check(
         self,

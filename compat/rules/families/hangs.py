@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 
@@ -18,7 +17,7 @@ class DriverLibraryFaulty(Rule):
         loader's path: each framework loads it too and dies, or takes the machine for one without a GPU. What such a
         library would have told is not known.
     Fix:
-        Take the folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.
+        Take the library's folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.
     Sources:
         - https://man7.org/linux/man-pages/man8/ld.so.8.html
         - https://docs.nvidia.com/deploy/nvml-api/
@@ -26,10 +25,7 @@ class DriverLibraryFaulty(Rule):
 
     area = "driver"
     asks = ("driver_faults",)
-    remedy = Fix(
-        "Take the library's folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.",
-        ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'",),
-    )
+    commands = ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'",)
 
     def check(self, driver_faults: Mapping[str, str]) -> Outcome:
         """NVML or libcuda crashed, or ended the process that asked it."""
@@ -45,8 +41,8 @@ class DriverHangs(Rule):
         fell off the bus or firmware that stopped does this; so, for some seconds, does a driver without persistence
         mode that has many GPUs to wake.
     Fix:
-        Ask again with more time. If it still hangs, look at the kernel log for Xids and restart the machine: processes
-        inside such a call cannot be killed.
+        Ask again with more time, then look at the kernel log. If it still hangs, look there for Xids and restart the
+        machine: processes inside such a call cannot be killed.
     Sources:
         - https://docs.nvidia.com/deploy/xid-errors/
         - https://docs.nvidia.com/deploy/driver-persistence/
@@ -55,10 +51,7 @@ class DriverHangs(Rule):
     area = "health"
     requires = ("gpu-xid-fatal", "gpu-reset-required", "fabric-manager-down")
     asks = ("hung", "xids")
-    remedy = Fix(
-        "Ask again with more time, then look at the kernel log.",
-        ("envcheck doctor --timeout 60", "sudo dmesg | grep -i nvrm"),
-    )
+    commands = ("envcheck doctor --timeout 60", "sudo dmesg | grep -i nvrm")
     _ASKED = ("nvml", "cuda_init")
 
     def check(self, hung: Mapping[str, str]) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class MixedGpuArchitectures(Rule):
     Why:
         One build must carry code for every visible device, and collectives run at the pace of the slowest.
     Fix:
-        Show one kind to a program, or pick a build that covers all.
+        Show one kind of GPU to a program. Or pick a build that covers all.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables
     """
@@ -28,7 +27,7 @@ class MixedGpuArchitectures(Rule):
     area = "hardware"
     requires = ("arch-too-new-for-build", "arch-too-old-for-build", "rocm-gfx-unsupported", "rocm-igpu-interferes")
     asks = ("gpus",)
-    remedy = Fix("Show one kind of GPU to a program.", ("export CUDA_VISIBLE_DEVICES=<index>",))
+    commands = ("export CUDA_VISIBLE_DEVICES=<index>",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPUs of one vendor have different targets."""
@@ -36,7 +35,7 @@ class MixedGpuArchitectures(Rule):
             targets = sorted({gpu.target for gpu in gpus if gpu.vendor == vendor and gpu.target})
             if len(targets) > 1:
                 mask = "CUDA_VISIBLE_DEVICES" if vendor == "nvidia" else "HIP_VISIBLE_DEVICES"
-                fix = Fix(self.remedy.text, (f"export {mask}=<index>",))
+                fix = self.remedy(f"export {mask}=<index>")
                 return Found(detail=f"The GPUs are {' and '.join(targets)}.", facts=("gpus",), fix=fix)
         return None
 
@@ -47,7 +46,7 @@ class DeviceOrderMismatch(Rule):
     Why:
         CUDA puts the fastest first by default, nvidia-smi sorts by bus address.
     Fix:
-        Set CUDA_DEVICE_ORDER=PCI_BUS_ID.
+        Number by bus address everywhere. That is CUDA_DEVICE_ORDER=PCI_BUS_ID.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables
     """
@@ -57,7 +56,7 @@ class DeviceOrderMismatch(Rule):
     vendors = ("nvidia",)
     requires = ("mixed-gpu-architectures",)
     asks = ("gpus", "env")
-    remedy = Fix("Number by bus address everywhere.", ("export CUDA_DEVICE_ORDER=PCI_BUS_ID",))
+    commands = ("export CUDA_DEVICE_ORDER=PCI_BUS_ID",)
 
     def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str]) -> Outcome:
         """GPUs of different kinds, and CUDA_DEVICE_ORDER is not set."""

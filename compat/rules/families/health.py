@@ -22,7 +22,7 @@ class GpuXidFatal(Rule):
         Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that
         has fallen off the bus, often for want of power, cooling or contact.
     Fix:
-        Drain the GPU and reset it, or restart; a card that does it again needs hardware triage.
+        Drain the GPU and reset it, or restart the machine. A card that does it again needs hardware triage.
     Sources:
         - https://docs.nvidia.com/deploy/xid-errors/
     """
@@ -30,7 +30,7 @@ class GpuXidFatal(Rule):
     area = "health"
     vendors = ("nvidia",)
     asks = ("xids",)
-    remedy = Fix("Drain the GPU and reset it, or restart the machine.", RESET)
+    commands = RESET
     # Xids whose immediate action is a reset or restart (NVIDIA, "Xid Errors", catalogue).
     FATAL: Final = frozenset(
         {"46", "48", "61", "62", "64", "79", "95", "109", "110", "119", "120", "136", "140", "143", "155", "158", "167"}
@@ -56,7 +56,7 @@ class GpuXidApplication(Rule):
     Why:
         These codes (13, 31, 43, 45 ...) usually point to the program, not to the device.
     Fix:
-        Debug the program with compute-sanitizer; the machine needs nothing.
+        Debug the program. The tool compute-sanitizer shows where it goes wrong; the machine needs nothing.
     Sources:
         - https://docs.nvidia.com/deploy/xid-errors/
     """
@@ -66,7 +66,7 @@ class GpuXidApplication(Rule):
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal",)
     asks = ("xids",)
-    remedy = Fix("Debug the program.", ("compute-sanitizer python <script>",))
+    commands = ("compute-sanitizer python <script>",)
     MILD: Final = frozenset({"8", "13", "31", "32", "43", "45", "68", "69", "94"})
 
     def check(self, signals: Hearing, xids: tuple[str, ...] | None = None) -> Outcome:
@@ -90,7 +90,7 @@ class GpuEccUncorrectable(Rule):
     area = "health"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix("Reset the GPU; run a field diagnostic if it returns.", ("nvidia-smi -q -d ECC", *RESET))
+    commands = ("nvidia-smi -q -d ECC", *RESET)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The count of uncorrected ECC errors since the last reset is not zero."""
@@ -118,7 +118,7 @@ class GpuRowRemapPending(Rule):
     vendors = ("nvidia",)
     requires = ("gpu-ecc-uncorrectable",)
     asks = ("gpus",)
-    remedy = Fix("Reset the GPU or restart.", RESET)
+    commands = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU has set aside faulty memory, and the change takes effect at the next reset."""
@@ -132,7 +132,7 @@ class GpuResetRequired(Rule):
     Why:
         The driver withholds the device after a fault until it is reset.
     Fix:
-        Stop all users of the GPU and reset it; restart if that is refused.
+        Stop all users of the GPU and reset it. Restart if that is refused.
     Sources:
         - https://docs.nvidia.com/deploy/nvml-api/
     """
@@ -141,7 +141,7 @@ class GpuResetRequired(Rule):
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "gpu-ecc-uncorrectable", "driver-device-count-mismatch")
     asks = ("gpus", "xids")
-    remedy = Fix("Stop all users of the GPU and reset it.", RESET)
+    commands = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """NVML reports the device as lost or needing a reset."""

@@ -20,14 +20,14 @@ class FrameworkDuplicateInstall(Rule):
     Why:
         Which copy wins depends on the order of the path and changes between shells.
     Fix:
-        Uninstall until none is left, then install once.
+        Uninstall every copy, then install once.
     Sources:
         - https://packaging.python.org/en/latest/specifications/recording-installed-packages/
     """
 
     area = "framework"
     requires = ("cpu-only-build",)
-    remedy = Fix("Uninstall every copy, then install once.", ("pip uninstall -y <package>",))
+    commands = ("pip uninstall -y <package>",)
     _WATCHED: Final = frozenset(
         {"torch", "torchvision", "torchaudio", "triton", "tensorflow", "jax", "jaxlib", "onnxruntime", "numpy"}
     )
@@ -78,10 +78,7 @@ class JaxPluginInitFailed(Rule):
     area = "framework"
     requires = ("library-mismatch", "library-missing", "driver-too-old-for-runtime", "framework-pair-mismatch")
     asks = ("packages", "env", "libraries")
-    remedy = Fix(
-        "Unset LD_LIBRARY_PATH and reinstall JAX with its extra.",
-        ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"'),
-    )
+    commands = ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"')
 
     def check(
         self, packages: Mapping[str, str], signals: Hearing, distributions: Mapping[str, str], no_cudnn: bool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class IntelNoComputeRuntime(Rule):
     Why:
         PyTorch's XPU device talks to the GPU through Level Zero.
     Fix:
-        Install the compute runtime of the distribution or Intel's repository.
+        Install Intel's compute runtime. It is in the distribution or in Intel's repository.
     Sources:
         - https://dgpu-docs.intel.com/
     """
@@ -27,7 +26,7 @@ class IntelNoComputeRuntime(Rule):
     area = "intel"
     vendors = ("intel",)
     asks = ("intel_runtime", "gpus")
-    remedy = Fix("Install Intel's compute runtime.", ("@intel-runtime",))
+    commands = ("@intel-runtime",)
 
     def check(
         self,
@@ -55,7 +54,7 @@ class IntelRenderPermission(Rule):
     Why:
         The node belongs to the group render.
     Fix:
-        Join the group and log in again.
+        Join the group render and log in again.
     Sources:
         - https://dgpu-docs.intel.com/
     """
@@ -64,7 +63,7 @@ class IntelRenderPermission(Rule):
     vendors = ("intel",)
     requires = ("device-permission",)
     asks = ("device_nodes_denied",)
-    remedy = Fix("Join the group render and log in again.", ("sudo usermod -aG render $USER",))
+    commands = ("sudo usermod -aG render $USER",)
 
     def check(self, device_nodes_denied: tuple[str, ...], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """An Intel GPU is there, and its render node may not be opened."""

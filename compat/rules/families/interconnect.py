@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.families.forward import data_center
 from compat.rules.rule import Found, Outcome, Rule, family
 
@@ -30,9 +29,7 @@ class PcieLinkDegraded(Rule):
     severity = "warning"
     area = "interconnect"
     asks = ("gpus",)
-    remedy = Fix(
-        "Reseat the card, or use a slot of full width.", ("sudo lspci -vv -s <address> | grep -E 'LnkCap|LnkSta'",)
-    )
+    commands = ("sudo lspci -vv -s <address> | grep -E 'LnkCap|LnkSta'",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The current width is below the highest that card and slot have in common."""
@@ -59,7 +56,7 @@ class IommuMultiGpuHang(Rule):
     vendors = ("amd",)
     platforms = ("linux",)
     asks = ("iommu",)
-    remedy = Fix("Add iommu=pt to the kernel's command line and restart.", ("@kernel-option option=iommu=pt",))
+    commands = ("@kernel-option option=iommu=pt",)
 
     def check(self, gpus: tuple[Gpu, ...], iommu: str) -> Outcome:
         """More than one AMD GPU, and the kernel translates their accesses."""
@@ -76,7 +73,7 @@ class PcieAcsBlocksP2p(Rule):
         With source validation on, a bridge redirects traffic between devices to the root complex, which slows or
         hangs NCCL. In virtual machines it must stay on.
     Fix:
-        Switch IO virtualisation or ACS off in the firmware setup; to test, set NCCL_P2P_DISABLE=1.
+        Switch ACS off in the firmware setup. Or switch IO virtualisation off there; to test, set NCCL_P2P_DISABLE=1.
     Sources:
         - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     """
@@ -85,7 +82,7 @@ class PcieAcsBlocksP2p(Rule):
     area = "interconnect"
     platforms = ("linux",)
     asks = ("gpus",)
-    remedy = Fix("Switch ACS off in the firmware setup.", ("export NCCL_P2P_DISABLE=1",))
+    commands = ("export NCCL_P2P_DISABLE=1",)
 
     def check(
         self,
@@ -125,7 +122,7 @@ class NcclTopologyHidden(Rule):
     severity = "info"
     area = "interconnect"
     asks = ("gpus",)
-    remedy = Fix("Mount /sys properly, or supply NCCL_TOPO_FILE.", ("export NCCL_TOPO_FILE=<topology.xml>",))
+    commands = ("export NCCL_TOPO_FILE=<topology.xml>",)
 
     def check(
         self, signals: Hearing, gpus: tuple[Gpu, ...] | None = None, virtual_machine: bool | None = None
@@ -148,7 +145,7 @@ class P2pUnsupported(Rule):
     Why:
         Many consumer generations have peer access switched off, so that collectives go through main memory.
     Fix:
-        Nothing on consumer cards; set NCCL_P2P_DISABLE=1 where a driver reports it wrongly.
+        Set NCCL_P2P_DISABLE=1. Consumer cards have no peer access; some drivers report it wrongly.
     Sources:
         - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
     """
@@ -156,7 +153,7 @@ class P2pUnsupported(Rule):
     severity = "info"
     area = "interconnect"
     asks = ("gpus", "peer_access")
-    remedy = Fix("Set NCCL_P2P_DISABLE=1.", ("export NCCL_P2P_DISABLE=1",))
+    commands = ("export NCCL_P2P_DISABLE=1",)
 
     def check(self, gpus: tuple[Gpu, ...], signals: Hearing, peer_access: bool | None = None) -> Outcome:
         """A program asked for peer access between two GPUs that do not have it, or the driver denies it."""
@@ -189,7 +186,7 @@ class PeermemMissing(Rule):
     area = "interconnect"
     vendors = ("nvidia",)
     asks = ("modules", "infiniband", "driver_branch")
-    remedy = Fix("Load nvidia-peermem.", ("sudo modprobe nvidia-peermem",))
+    commands = ("sudo modprobe nvidia-peermem",)
 
     def check(
         self,

@@ -9,7 +9,6 @@ from compat.rules.stack import named
 if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.rules.stack import Installed
-from compat.findings import Fix
 from compat.reading.jetson_release import image_l4t
 from compat.rules.rule import Found, Outcome, Rule, family
 
@@ -20,7 +19,7 @@ class JetsonGenericWheel(Rule):
     Why:
         Jetsons have their own capabilities and driver stack; other ARM wheels are for CPUs or servers.
     Fix:
-        Install the wheel for this JetPack, or use a container for it.
+        Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.
     Sources:
         - https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/
     """
@@ -28,10 +27,7 @@ class JetsonGenericWheel(Rule):
     area = "jetson"
     requires = ("cpu-only-build",)
     asks = ("jetpack", "l4t", "builds")
-    remedy = Fix(
-        "Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.",
-        ("cat /etc/nv_tegra_release", "pip install --no-cache <address of the wheel>"),
-    )
+    commands = ("cat /etc/nv_tegra_release", "pip install --no-cache <address of the wheel>")
 
     def check(self, l4t: str, installed: tuple[Installed, ...], gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """The machine is a Jetson, and the framework's build is not one for it.
@@ -61,7 +57,7 @@ class JetsonJetpackMismatch(Rule):
     area = "jetson"
     requires = ("container-requires-newer-driver",)
     asks = ("l4t", "image")
-    remedy = Fix("Choose the image tag of the installed L4T release.", ("cat /etc/nv_tegra_release",))
+    commands = ("cat /etc/nv_tegra_release",)
 
     def check(self, l4t: str, image: str) -> Outcome:
         """The L4T release in the image's tag is not of the host's series."""

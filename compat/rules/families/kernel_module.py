@@ -20,8 +20,8 @@ class DriverNouveauBound(Rule):
     Why:
         Only one kernel driver can own the device.
     Fix:
-        Blacklist nouveau, rebuild the initial RAM disk and restart; where no NVIDIA driver is installed, install it,
-        which does the same.
+        Blacklist nouveau and restart. Rebuild the initial RAM disk in between; where no NVIDIA driver is installed,
+        install it, which does the same.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/kernel-open/nvidia/nv.c
         - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
@@ -30,13 +30,10 @@ class DriverNouveauBound(Rule):
     area = "kernel-module"
     vendors = ("nvidia",)
     asks = ("gpus", "modules")
-    remedy = Fix(
-        "Blacklist nouveau and restart.",
-        (
-            'echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
-            "@boot-image",
-            "sudo reboot",
-        ),
+    commands = (
+        'echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
+        "@boot-image",
+        "sudo reboot",
     )
 
     def check(
@@ -72,10 +69,7 @@ class DriverVfioBound(Rule):
     severity = "warning"
     area = "kernel-module"
     asks = ("gpus",)
-    remedy = Fix(
-        "Unbind the device from vfio-pci, or use the virtual machine that owns it.",
-        ("lspci -nnk | grep -B2 vfio-pci", "echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind"),
-    )
+    commands = ("lspci -nnk | grep -B2 vfio-pci", "echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind")
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """A GPU is bound to vfio-pci."""
@@ -95,7 +89,7 @@ class DriverModuleNotLoaded(Rule):
     Why:
         A kernel update without a rebuilt module leaves the libraries in place and nothing behind them.
     Fix:
-        Load the module; if it is missing for this kernel, install the kernel's headers and rebuild it.
+        Load the module; if it is missing for this kernel, build it. That takes the kernel's headers.
     Sources:
         - https://docs.nvidia.com/deploy/nvml-api/
         - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
@@ -106,9 +100,7 @@ class DriverModuleNotLoaded(Rule):
     platforms = ("linux",)
     requires = ("driver-nouveau-bound", "driver-secure-boot-unsigned", "container-no-gpu", "no-driver")
     asks = ("modules", "driver_library", "kernel")
-    remedy = Fix(
-        "Load the module; if it is missing for this kernel, build it.", ("sudo modprobe nvidia", "@module-rebuild")
-    )
+    commands = ("sudo modprobe nvidia", "@module-rebuild")
 
     def check(
         self,
@@ -142,7 +134,7 @@ class DriverModuleNotLoaded(Rule):
             )
         if none:
             return Fix("Install the headers of this kernel and build the module for it.", ("@module-rebuild",))
-        return DriverModuleNotLoaded.remedy
+        return DriverModuleNotLoaded.remedy()
 
 
 class DriverSecureBootUnsigned(Rule):
@@ -152,7 +144,8 @@ class DriverSecureBootUnsigned(Rule):
         The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first
         be enrolled.
     Fix:
-        Enrol the machine owner's key, use the distribution's signed modules, or switch Secure Boot off.
+        Enrol the key that signed the module, then restart. Or use the distribution's signed modules, or switch Secure
+        Boot off.
     Sources:
         - https://wiki.debian.org/SecureBoot
         - https://ubuntu.com/blog/how-to-sign-things-for-secure-boot
@@ -162,10 +155,7 @@ class DriverSecureBootUnsigned(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("secure_boot", "modules")
-    remedy = Fix(
-        "Enrol the key that signed the module, then restart.",
-        ("@module-sign",),
-    )
+    commands = ("@module-sign",)
 
     def check(
         self,
@@ -204,7 +194,8 @@ class DriverGspInitFailed(Rule):
     Why:
         The device is on the bus but never becomes usable, so every tool reports that there is none.
     Fix:
-        Switch the machine off and on; enable Above-4G decoding in the firmware setup; try another branch.
+        Switch the machine off and on; then try another driver branch. Above-4G decoding in the firmware setup must be
+        on.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/issues
     """
@@ -213,7 +204,7 @@ class DriverGspInitFailed(Rule):
     vendors = ("nvidia",)
     requires = ("driver-open-module-required", "driver-gpu-unsupported-by-branch", "driver-open-module-unsupported-gpu")
     asks = ("gpus", "driver_branch")
-    remedy = Fix("Switch the machine off and on; then try another driver branch.", ("sudo dmesg | grep -i nvrm",))
+    commands = ("sudo dmesg | grep -i nvrm",)
 
     def check(self, signals: Hearing) -> Outcome:
         """The kernel log holds a failure to initialise the adapter."""
@@ -228,7 +219,7 @@ class UvmNotReady(Rule):
         NVML needs the control node only, CUDA also needs unified memory: nvidia-smi looks healthy while CUDA fails with
         "unknown error". It is also seen after suspend and resume.
     Fix:
-        Load the module; after suspend reload it; in containers pass the node through the toolkit.
+        Load nvidia-uvm, or reload it after suspend. In containers pass the node through the toolkit.
     Sources:
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc.c
         - https://github.com/pytorch/pytorch/blob/HEAD/c10/cuda/CUDAFunctions.cpp
@@ -239,10 +230,7 @@ class UvmNotReady(Rule):
     platforms = ("linux",)
     requires = ("container-cgroup-lost", "driver-library-mismatch", "no-driver")
     asks = ("modules", "device_nodes")
-    remedy = Fix(
-        "Load nvidia-uvm, or reload it after suspend.",
-        ("sudo nvidia-modprobe -u -c=0", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"),
-    )
+    commands = ("sudo nvidia-modprobe -u -c=0", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm")
 
     def check(
         self, device_nodes: tuple[str, ...], signals: Hearing, jetpack: str | None = None, l4t: str | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -18,7 +17,8 @@ class K8sNoGpuResource(Rule):
     Why:
         Device plug-ins inject only what the pod asks for.
     Fix:
-        Add resources.limits nvidia.com/gpu (or amd.com/gpu), and check the device plug-in and the runtime class.
+        Add resources.limits nvidia.com/gpu: 1 to the container of the pod. AMD's is amd.com/gpu; check the device
+        plug-in and the runtime class.
     Sources:
         - https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
     """
@@ -27,10 +27,7 @@ class K8sNoGpuResource(Rule):
     severity = "warning"
     requires = ("container-no-gpu",)
     asks = ("container", "device_nodes")
-    remedy = Fix(
-        "Add resources.limits nvidia.com/gpu: 1 to the container of the pod.",
-        ("kubectl describe node | grep nvidia.com/gpu",),
-    )
+    commands = ("kubectl describe node | grep nvidia.com/gpu",)
 
     def check(self, container: str, device_nodes: tuple[str, ...], signals: Hearing) -> Outcome:
         """The process runs in Kubernetes, and no GPU device node is there."""

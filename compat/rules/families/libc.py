@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import compat.joints.libc as joint
 from compat import versions
-from compat.findings import Fix
 from compat.joints.verdict import Clash, any_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
@@ -41,10 +40,7 @@ class GlibcTooOld(Rule):
     platforms = ("linux", "wsl2", "wsl1")
     requires = ("musl-libc",)
     asks = ("glibc", "os", "packages")
-    remedy = Fix(
-        "Use a newer system or base image, or the last release whose wheels load here.",
-        ("docker run --rm -it ubuntu:22.04",),
-    )
+    commands = ("docker run --rm -it ubuntu:22.04",)
 
     def check(
         self,
@@ -101,7 +97,7 @@ class LibstdcxxTooOld(Rule):
 
     area = "libraries"
     asks = ("libstdcxx",)
-    remedy = Fix("Update libstdc++, or put the newer copy first.", ("@libstdcxx",))
+    commands = ("@libstdcxx",)
 
     def check(self, signals: Hearing, libstdcxx: str | None = None) -> Outcome:
         """The libstdc++ that is loaded does not define a GLIBCXX or CXXABI version that a library asks for."""
@@ -125,7 +121,6 @@ class MuslLibc(Rule):
 
     area = "platform"
     asks = ("libc",)
-    remedy = Fix("Use a glibc base image, such as debian:12-slim or ubuntu:22.04.")
 
     def check(
         self,

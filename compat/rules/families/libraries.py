@@ -39,7 +39,7 @@ class LibraryMissing(Rule):
         TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty
         list of GPUs. The number after ``.so`` is part of the name: another major is another library.
     Fix:
-        Install the distribution that ships it, or put its folder on the loader's path; never link another major.
+        Install the package that ships the library, or put its folder on the loader's path. Never link another major.
     Sources:
         - https://www.tensorflow.org/install/pip
         - https://man7.org/linux/man-pages/man8/ld.so.8.html
@@ -48,7 +48,6 @@ class LibraryMissing(Rule):
     area = "libraries"
     requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel", "rocm-version-mismatch")
     asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
-    remedy = Fix("Install the package that ships the library, or put its folder on the loader's path.")
 
     def check(
         self, host: Host, matrix: Matrix, signals: Hearing, libraries: tuple[Library, ...] | None = None
@@ -126,7 +125,8 @@ class LibraryMismatch(Rule):
     Why:
         LD_LIBRARY_PATH beats the path inside the wheel, so that a system copy shadows the one that was tested.
     Fix:
-        Unset LD_LIBRARY_PATH, or remove CUDA's folders from it, and uninstall the system's copy.
+        Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library. Or remove CUDA's folders from the
+        variable.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/backends/cudnn/__init__.py
         - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/
@@ -135,7 +135,7 @@ class LibraryMismatch(Rule):
     area = "libraries"
     requires = ("frameworks-conflict",)
     asks = ("cudnn", "libraries", "env", "builds")
-    remedy = Fix("Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library.", ("unset LD_LIBRARY_PATH",))
+    commands = ("unset LD_LIBRARY_PATH",)
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, env: Mapping[str, str] | None = None) -> Outcome:
         """cuDNN, cuBLAS, NCCL or nvJitLink comes from elsewhere than the framework's own copy.

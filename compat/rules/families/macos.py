@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class MacosRosettaPython(Rule):
     area = "macos"
     platforms = ("darwin",)
     asks = ("python_arch", "arch")
-    remedy = Fix("Install a Python for arm64.", ("uv python install",))
+    commands = ("uv python install",)
 
     def check(self, arch: str, python_arch: str) -> Outcome:
         """The machine is arm64 and the interpreter was built for x86_64."""
@@ -51,7 +50,7 @@ class MacosNoCuda(Rule):
     Why:
         Apple's systems have no current NVIDIA or ROCm support; the wheels for macOS hold no such code.
     Fix:
-        Use the MPS device (torch), tensorflow-metal, or a Linux machine with a GPU.
+        Use device "mps", or a Linux machine with a GPU. TensorFlow has tensorflow-metal.
     Sources:
         - https://pytorch.org/docs/stable/notes/mps.html
     """
@@ -60,7 +59,6 @@ class MacosNoCuda(Rule):
     platforms = ("darwin",)
     requires = ("platform-unsupported",)
     asks = ("platform",)
-    remedy = Fix('Use device "mps", or a Linux machine with a GPU.')
 
     def check(
         self,

@@ -41,7 +41,7 @@ class DevicesHidden(Rule):
     Why:
         An entry that does not exist ends the list: all after it is invisible, and an empty value hides everything.
     Fix:
-        Unset the variable, or give a list of GPUs that exist.
+        Unset the mask, or give a list of GPUs that exist.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables
         - https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
@@ -49,7 +49,7 @@ class DevicesHidden(Rule):
 
     area = "env"
     asks = ("env", "gpus")
-    remedy = Fix("Unset the mask, or give a list of GPUs that exist.", ("unset CUDA_VISIBLE_DEVICES",))
+    commands = ("unset CUDA_VISIBLE_DEVICES",)
 
     def check(self, env: Mapping[str, str], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """A mask such as CUDA_VISIBLE_DEVICES is empty, -1, or names a GPU that does not exist."""
@@ -123,7 +123,7 @@ class VisibleDevicesConflict(Rule):
     Why:
         ROCR filters first and renumbers, HIP then filters the renumbered list.
     Fix:
-        Set one of them.
+        Set one of the masks only.
     Sources:
         - https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
     """
@@ -132,7 +132,7 @@ class VisibleDevicesConflict(Rule):
     area = "env"
     requires = ("devices-hidden",)
     asks = ("env",)
-    remedy = Fix("Set one of the masks only.", ("unset HIP_VISIBLE_DEVICES",))
+    commands = ("unset HIP_VISIBLE_DEVICES",)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES are both set, and do not nest.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class OutOfMemory(Rule):
         The model, its batch or its cache do not fit, or another process holds the memory; JAX and TensorFlow take most
         of it at start, so that libraries like cuDNN fail inside for want of it.
     Fix:
-        End the processes that hold it, choose another GPU, or use a smaller batch or precision.
+        End the processes that hold the memory, choose another GPU, or use a smaller batch or precision.
     Sources:
         - https://pytorch.org/docs/stable/notes/cuda.html#memory-management
         - https://docs.jax.dev/en/latest/gpu_memory_allocation.html
@@ -27,13 +26,10 @@ class OutOfMemory(Rule):
 
     area = "memory"
     asks = ("gpus",)
-    remedy = Fix(
-        "End the processes that hold the memory, choose another GPU, or use a smaller batch or precision.",
-        (
-            "nvidia-smi",
-            "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-            "export XLA_PYTHON_CLIENT_PREALLOCATE=false",
-        ),
+    commands = (
+        "nvidia-smi",
+        "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        "export XLA_PYTHON_CLIENT_PREALLOCATE=false",
     )
     _FULL: Final = 0.95  # of the memory in use: what is left holds no context of a framework
 
@@ -73,7 +69,7 @@ class GpuBusyOtherProcesses(Rule):
     area = "memory"
     requires = ("out-of-memory",)
     asks = ("gpus",)
-    remedy = Fix("Expect lower numbers, or wait.", ("nvidia-smi",))
+    commands = ("nvidia-smi",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """Compute processes run on the device."""
@@ -92,7 +88,7 @@ class HostMemoryLow(Rule):
         Weights are normally staged through main memory; a process that ends with 137 and no text was killed by the
         kernel or by the memory limit of its container.
     Fix:
-        Raise the container's limit, or add memory or swap.
+        Raise the container's memory limit, or add memory or swap.
     Sources:
         - https://docs.kernel.org/admin-guide/mm/concepts.html
     """
@@ -100,7 +96,7 @@ class HostMemoryLow(Rule):
     severity = "warning"
     area = "memory"
     asks = ("memory_mib", "memory_available_mib")
-    remedy = Fix("Raise the container's memory limit, or add memory or swap.", ("sudo dmesg | grep -i oom",))
+    commands = ("sudo dmesg | grep -i oom",)
 
     def check(self, memory_mib: int, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The machine has less memory than its GPUs together, or the kernel ended a process for want of it."""
@@ -124,7 +120,7 @@ class UmaCarveoutSmall(Rule):
     Why:
         Frameworks look at the dedicated pool first, although the GPU can use much more of the main memory.
     Fix:
-        Raise the share in the firmware setup, or use a framework that takes shared memory into account.
+        Raise the GPU's share of memory in the firmware setup. Or use a framework that takes shared memory into account.
     Sources:
         - https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/
     """
@@ -134,7 +130,6 @@ class UmaCarveoutSmall(Rule):
     vendors = ("amd",)
     requires = ("out-of-memory",)
     asks = ("gpus",)
-    remedy = Fix("Raise the GPU's share of memory in the firmware setup.")
     _SMALL: Final = 4096  # MiB
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:

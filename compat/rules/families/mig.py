@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.families.forward import consumer
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
@@ -31,9 +30,7 @@ class MigEnabledNoInstance(Rule):
     area = "mig"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix(
-        "Create instances, or switch MIG off.", ("sudo nvidia-smi mig -cgi <profile> -C", "sudo nvidia-smi -mig 0")
-    )
+    commands = ("sudo nvidia-smi mig -cgi <profile> -C", "sudo nvidia-smi -mig 0")
 
     def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
         """MIG mode is enabled on a GPU and it has no MIG device."""
@@ -61,7 +58,7 @@ class MigSingleVisible(Rule):
     area = "mig"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix("Give each process one MIG device.", ("export CUDA_VISIBLE_DEVICES=MIG-<uuid>",))
+    commands = ("export CUDA_VISIBLE_DEVICES=MIG-<uuid>",)
 
     def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """Several MIG devices are visible."""
@@ -89,7 +86,7 @@ class MigPendingMode(Rule):
     area = "mig"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix("Reset the GPU or restart.", RESET)
+    commands = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The pending MIG mode is not the current one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class GpuThermalThrottle(Rule):
     Why:
         Benchmarks and timings mean nothing while it lasts.
     Fix:
-        Check airflow, fans and power cables; lower the power limit or the load.
+        Check airflow, fans and power cables. Else lower the power limit or the load.
     Sources:
         - https://docs.nvidia.com/deploy/nvml-api/
     """
@@ -28,7 +27,7 @@ class GpuThermalThrottle(Rule):
     area = "health"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix("Check airflow, fans and power cables.", ("nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER",))
+    commands = ("nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER",)
     _BAD: Final = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal", "thermal", "power_brake")
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -58,7 +57,7 @@ class GpuPersistenceOff(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("gpus",)
-    remedy = Fix("Enable the persistence daemon.", ("sudo systemctl enable --now nvidia-persistenced",))
+    commands = ("sudo systemctl enable --now nvidia-persistenced",)
 
     def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
         """The mode is off on a machine with data-center GPUs."""
@@ -74,7 +73,7 @@ class GpuComputeModeExclusive(Rule):
     Why:
         "Busy or unavailable" (error 46) is usually this setting, or another process that holds the card.
     Fix:
-        Set the default mode, unless MPS or a scheduler needs the other.
+        Set the default compute mode. Unless MPS or a scheduler needs the other.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-modes
     """
@@ -83,7 +82,7 @@ class GpuComputeModeExclusive(Rule):
     area = "health"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix("Set the default compute mode.", ("sudo nvidia-smi -c 0",))
+    commands = ("sudo nvidia-smi -c 0",)
 
     def check(self, gpus: tuple[Gpu, ...], signals: Hearing, mps: str | None = None) -> Outcome:
         """The mode is prohibited, or exclusive to one process that is not the MPS server."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import SURENESS, Fix
+from compat.findings import SURENESS
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
 from compat.versions import release
@@ -24,7 +24,7 @@ class FrameworkPairMismatch(Rule):
     Why:
         Companions link against one exact framework and register their operators when they are imported.
     Fix:
-        Reinstall both from the same index in one command, with the pair that belongs together.
+        Reinstall the framework and its companions in one command, from one index.
     Sources:
         - https://github.com/pytorch/vision#installation
         - https://docs.jax.dev/en/latest/installation.html
@@ -33,10 +33,7 @@ class FrameworkPairMismatch(Rule):
     area = "framework"
     requires = ("wrong-vendor-build",)
     asks = ("packages",)
-    remedy = Fix(
-        "Reinstall the framework and its companions in one command, from one index.",
-        ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",),
-    )
+    commands = ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",)
 
     def check(
         self,
@@ -79,7 +76,7 @@ class FrameworkBuildTagMismatch(Rule):
     Why:
         Resolvers ignore local tags when a plain version satisfies the pin, so mixed installs come easily.
     Fix:
-        Reinstall the companions from the same index as torch.
+        Reinstall the companions from the index of torch.
     Sources:
         - https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers
     """
@@ -87,7 +84,6 @@ class FrameworkBuildTagMismatch(Rule):
     area = "framework"
     requires = ("framework-pair-mismatch", "cpu-only-build")
     asks = ("packages",)
-    remedy = Fix("Reinstall the companions from the index of torch.")
 
     def check(self, packages: Mapping[str, str], pairs: tuple[Pair, ...], matrix: Matrix) -> Outcome:
         """The local version tags of torch and its companions differ, as +cu126 and +cpu."""
@@ -116,7 +112,7 @@ class NumpyAbiMismatch(Rule):
     area = "python"
     requires = ("framework-pair-mismatch",)
     asks = ("packages",)
-    remedy = Fix("Install numpy<2, or newer releases of the packages that complain.", ('pip install "numpy<2"',))
+    commands = ('pip install "numpy<2"',)
 
     def check(
         self,

@@ -31,7 +31,8 @@ class DevicePermission(Rule):
         The nodes belong to a group (render, video); group ids inside an image rarely equal the host's, so that only the
         numeric id of the node's owner helps there.
     Fix:
-        Join the group and log in again; in containers pass the numeric group with --group-add.
+        Join the group that owns the device nodes and log in again. In containers pass the numeric group with
+        --group-add.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
         - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
@@ -41,12 +42,9 @@ class DevicePermission(Rule):
     platforms = ("linux",)
     requires = ("container-cgroup-lost",)
     asks = ("device_nodes_denied", "groups", "device_groups")
-    remedy = Fix(
-        "Join the group that owns the device nodes and log in again.",
-        (
-            "sudo usermod -aG render,video $USER",
-            "docker run --group-add $(getent group render | cut -d: -f3) --device /dev/kfd --device /dev/dri IMAGE",
-        ),
+    commands = (
+        "sudo usermod -aG render,video $USER",
+        "docker run --group-add $(getent group render | cut -d: -f3) --device /dev/kfd --device /dev/dri IMAGE",
     )
 
     def check(

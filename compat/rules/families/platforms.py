@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.platform as joint
 import compat.reading.commands as commanded
-from compat.findings import Fix
 from compat.joints import processor
 from compat.joints.platform import is_at
 from compat.lazy import pattern
@@ -69,7 +68,6 @@ class PlatformUnsupported(Rule):
 
     area = "platform"
     asks = ("platform", "os", "arch")
-    remedy = Fix("Use WSL2 or a Linux container, or the last release that had the platform.")
 
     def check(
         self,
@@ -229,7 +227,7 @@ class CpuInstructionsMissing(Rule):
         The process dies at import with an illegal instruction, so no message of the framework appears. Virtual
         machines with a generic processor model are the usual case.
     Fix:
-        Expose the feature to the virtual machine, use another host, or a build without it.
+        Give the virtual machine the processor model host, or use another host or a build without them.
     Sources:
         - https://github.com/jax-ml/jax/blob/HEAD/jax/_src/lib/__init__.py
         - https://github.com/tensorflow/tensorflow/blob/HEAD/tensorflow/python/platform/self_check.py
@@ -237,7 +235,6 @@ class CpuInstructionsMissing(Rule):
 
     area = "platform"
     asks = ("cpu_flags", "cpu", "packages")
-    remedy = Fix("Give the virtual machine the processor model host, or use another host or a build without them.")
 
     def check(
         self, here: tuple[Here, ...], matrix: Matrix, cpu_flags: tuple[str, ...], arch: str | None = None

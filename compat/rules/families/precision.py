@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.targets import sm
 
@@ -26,14 +25,14 @@ class PrecisionUnsupported(Rule):
     Why:
         bfloat16 came with capability 8.0, FP8 with 8.9, FP4 with 10.0; emulated formats are slow or have no kernels.
     Fix:
-        Choose a format that the device has: float16 below 8.0, bfloat16 from 8.0.
+        Choose a format that the device has: float16 below capability 8.0. From 8.0 on there is bfloat16.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#features-and-technical-specifications
     """
 
     area = "precision"
     asks = ("gpus",)
-    remedy = Fix("Choose a format that the device has: float16 below capability 8.0.", ("--dtype half",))
+    commands = ("--dtype half",)
     _TOLD: Final = {"bf16": "bf16", "fp8": "fp8"}
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:

@@ -41,14 +41,14 @@ class PythonUnsupported(Rule):
     Why:
         pip hides the reason: it says that no version was found, although the project exists.
     Fix:
-        Use a Python that the release was published for, or a release for this Python.
+        Use a Python that the release was published for. Or use a release for this Python.
     Sources:
         - https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
 
     area = "python"
     asks = ("python", "packages")
-    remedy = Fix("Use a Python that the release was published for.", ("uv venv --python 3.12",))
+    commands = ("uv venv --python 3.12",)
 
     def check(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ class DiskSpaceLow(Rule):
     Why:
         GPU images take 5 to 25 GiB, and a pull needs the compressed and the unpacked form at once.
     Fix:
-        Remove what is unused, or move the engine's data and TMPDIR to a larger disk.
+        Remove what is unused, or move it to a larger disk. The engine's data and TMPDIR can be moved.
     Sources:
         - https://docs.docker.com/engine/manage-resources/pruning/
     """
@@ -25,7 +24,7 @@ class DiskSpaceLow(Rule):
     severity = "warning"
     area = "resources"
     asks = ("disk_free_mib",)
-    remedy = Fix("Remove what is unused, or move it to a larger disk.", ("docker system prune", "pip cache purge"))
+    commands = ("docker system prune", "pip cache purge")
     _SMALL: Final = 5 * 1024  # MiB: the smallest GPU images
 
     def check(self, disk_free_mib: int, signals: Hearing) -> Outcome:

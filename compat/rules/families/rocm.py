@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ class RocmNoDriver(Rule):
     Why:
         The compute driver inside amdgpu is what ROCm talks to.
     Fix:
-        Install amdgpu-dkms, or use a kernel with the driver, and load it.
+        Load amdgpu; where the kernel has no driver for this GPU, install amdgpu-dkms and restart.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
     """
@@ -33,9 +32,7 @@ class RocmNoDriver(Rule):
     platforms = ("linux",)
     requires = ("rocm-container-flags", "driver-vfio-bound")
     asks = ("modules", "gpus", "device_nodes")
-    remedy = Fix(
-        "Load amdgpu; where the kernel has no driver for this GPU, install amdgpu-dkms and restart.", ("@amdgpu",)
-    )
+    commands = ("@amdgpu",)
 
     def check(self, gpus: tuple[Gpu, ...], modules: tuple[str, ...], container: str | None = None) -> Outcome:
         """The PCI bus shows an AMD GPU and the amdgpu kernel driver is not loaded."""
@@ -72,10 +69,7 @@ class RocmKfdMissing(Rule):
     platforms = ("linux",)
     requires = ("rocm-no-driver", "rocm-container-flags")
     asks = ("device_nodes", "modules")
-    remedy = Fix(
-        "Use a kernel with CONFIG_HSA_AMD; in containers add --device /dev/kfd.",
-        ("grep HSA_AMD /boot/config-$(uname -r)",),
-    )
+    commands = ("grep HSA_AMD /boot/config-$(uname -r)",)
 
     def check(
         self,
@@ -96,7 +90,8 @@ class RocmContainerFlags(Rule):
     Why:
         AMD containers need plain device nodes; NVIDIA's flags such as --gpus do nothing here.
     Fix:
-        Start with --device /dev/kfd --device /dev/dri and the numeric id of the render group.
+        Start the container with AMD's device nodes. Those are /dev/kfd and /dev/dri, with the numeric id of the group
+        render.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
     """
@@ -106,9 +101,8 @@ class RocmContainerFlags(Rule):
     platforms = ("linux",)
     requires = ("container-no-gpu",)
     asks = ("container", "device_nodes")
-    remedy = Fix(
-        "Start the container with AMD's device nodes.",
-        ("docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) IMAGE",),
+    commands = (
+        "docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) IMAGE",
     )
 
     def check(self, container: str, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
@@ -49,7 +48,7 @@ class RocmGfxUnsupported(Rule):
     Why:
         ROCm builds carry code for listed targets only, and there is no intermediate form to compile from.
     Fix:
-        Use a build that lists the target, or hide GPUs that no build serves; as a stopgap for a near sibling set
+        Use a build that lists the GPU's target, or hide GPUs that no build serves. As a stopgap for a near sibling set
         HSA_OVERRIDE_GFX_VERSION.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
@@ -60,9 +59,7 @@ class RocmGfxUnsupported(Rule):
     vendors = ("amd",)
     requires = ("wrong-vendor-build", "rocm-gfx-override")
     asks = ("gpus", "builds", "rocm")
-    remedy = Fix(
-        "Use a build that lists the GPU's target, or hide GPUs that no build serves.", ("export HIP_VISIBLE_DEVICES=0",)
-    )
+    commands = ("export HIP_VISIBLE_DEVICES=0",)
 
     def check(
         self,
@@ -160,7 +157,7 @@ class RocmGfxOverride(Rule):
         A near sibling works; another generation crashes the queue. Where the build serves the real target, the override
         only hides it.
     Fix:
-        Unset it where the build supports the real target; otherwise keep it inside one family.
+        Unset HSA_OVERRIDE_GFX_VERSION where the build serves the real target. Otherwise keep it inside one family.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
     """
@@ -169,9 +166,7 @@ class RocmGfxOverride(Rule):
     area = "rocm"
     vendors = ("amd",)
     asks = ("env", "gpus")
-    remedy = Fix(
-        "Unset HSA_OVERRIDE_GFX_VERSION where the build serves the real target.", ("unset HSA_OVERRIDE_GFX_VERSION",)
-    )
+    commands = ("unset HSA_OVERRIDE_GFX_VERSION",)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The runtime is told that the GPU is another target than it is."""
@@ -205,7 +200,7 @@ class RocmIgpuInterferes(Rule):
     Why:
         Some libraries need code for every visible device: the message says "all current devices".
     Fix:
-        Show the discrete GPU alone, or switch the integrated one off in the firmware setup.
+        Show the discrete GPU alone. Or switch the integrated one off in the firmware setup.
     Sources:
         - https://rocm.docs.amd.com/projects/radeon/en/latest/docs/prerequisites.html
     """
@@ -215,7 +210,7 @@ class RocmIgpuInterferes(Rule):
     vendors = ("amd",)
     requires = ("rocm-gfx-unsupported",)
     asks = ("gpus", "env")
-    remedy = Fix("Show the discrete GPU alone.", ("export HIP_VISIBLE_DEVICES=0",))
+    commands = ("export HIP_VISIBLE_DEVICES=0",)
 
     def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str] | None = None) -> Outcome:
         """More than one AMD GPU is visible, and one of them is integrated."""

@@ -49,7 +49,8 @@ class RocmVersionMismatch(Rule):
     Why:
         AMD tests each kernel driver with a few releases before and after; HIP and HSA must come from one release.
     Fix:
-        Upgrade amdgpu, or choose a build of a ROCm release inside the range.
+        Use the ROCm release that the build was made for, or a build for the installed one. A newer amdgpu serves more
+        releases.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/user-kernel-space-compat-matrix.html
     """
@@ -58,7 +59,6 @@ class RocmVersionMismatch(Rule):
     vendors = ("amd",)
     requires = ("rocm-libs-mixed",)
     asks = ("rocm", "amdgpu", "builds")
-    remedy = Fix("Use the ROCm release that the build was made for, or a build for the installed one.")
 
     def check(
         self,
@@ -147,7 +147,7 @@ class RocmLibsMixed(Rule):
     Why:
         HIP and HSA must come from one release; the path decides which copy is loaded.
     Fix:
-        Take /opt/rocm out of LD_LIBRARY_PATH for environments made of wheels.
+        Take /opt/rocm out of LD_LIBRARY_PATH.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html
     """
@@ -156,7 +156,7 @@ class RocmLibsMixed(Rule):
     area = "rocm"
     vendors = ("amd",)
     asks = ("env", "builds")
-    remedy = Fix("Take /opt/rocm out of LD_LIBRARY_PATH.", ("unset LD_LIBRARY_PATH",))
+    commands = ("unset LD_LIBRARY_PATH",)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm."""
@@ -176,7 +176,7 @@ class RcclShmSmall(Rule):
     Why:
         RCCL, like NCCL, keeps its rings in shared memory.
     Fix:
-        Start with --shm-size=16g or --ipc=host.
+        Start with more shared memory. That is --shm-size=16g or --ipc=host.
     Sources:
         - https://rocm.docs.amd.com/projects/rccl/en/latest/how-to/troubleshooting-rccl.html
     """
@@ -186,7 +186,7 @@ class RcclShmSmall(Rule):
     vendors = ("amd",)
     requires = ("shm-too-small",)
     asks = ("shm_mib",)
-    remedy = Fix("Start with more shared memory.", ("docker run --shm-size=16g IMAGE",))
+    commands = ("docker run --shm-size=16g IMAGE",)
 
     def check(self, gpus: tuple[Gpu, ...], shm_mib: int) -> Outcome:
         """More than one AMD GPU, and shared memory of the engine's default size."""

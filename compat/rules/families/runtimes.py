@@ -79,7 +79,7 @@ class DriverTooOldForRuntime(Rule):
         Within one CUDA major, precompiled code runs on any driver of that major (minor-version compatibility); a
         newer major needs a newer driver. PTX is compiled by the driver, which reads no PTX newer than itself.
     Fix:
-        Upgrade the driver, or install the build for an older CUDA; on data-center GPUs cuda-compat may help.
+        Upgrade the NVIDIA driver, or install the build for an older CUDA. On data-center GPUs cuda-compat may help.
     Sources:
         - https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
         - https://docs.nvidia.com/deploy/cuda-compatibility/frequently-asked-questions.html
@@ -90,12 +90,10 @@ class DriverTooOldForRuntime(Rule):
     # a newer driver would not help: it may not even serve the GPU, or is part of a board's system
     requires = ("arch-too-old-for-build", "jetson-generic-wheel")
     asks = ("driver", "driver_cuda", "builds", "cuda_toolkit")
-    remedy = Fix("Upgrade the NVIDIA driver, or install the build for an older CUDA.")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """Driver packages of this distribution."""
-        text = "Upgrade the NVIDIA driver, or install the build for an older CUDA."
-        return remedies.install_driver(host, matrix, text)
+        return remedies.install_driver(host, matrix, self.remedy().text)
 
     def check(
         self,
@@ -223,7 +221,7 @@ class DriverMinorVersionLimited(Rule):
     Why:
         Precompiled code works; what the driver itself must compile (PTX, some new interfaces) does not.
     Fix:
-        Usually nothing. Upgrade the driver when a JIT or a new feature fails.
+        Nothing, unless a run-time compiler fails: then upgrade the driver.
     Sources:
         - https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     """
@@ -232,7 +230,6 @@ class DriverMinorVersionLimited(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
-    remedy = Fix("Nothing, unless a run-time compiler fails: then upgrade the driver.")
 
     def check(self, driver_cuda: str, installed: tuple[Installed, ...]) -> Outcome:
         """The build's CUDA minor is above what the driver reports, and the driver reaches the floor of the major."""
@@ -253,7 +250,7 @@ class PtxJitDisabled(Rule):
         A build without machine code for the GPU depends on the driver's PTX compiler. Containers get that library
         only with the compute capability of the driver.
     Fix:
-        Unset the variable; in containers request the compute driver capability.
+        Unset CUDA_DISABLE_PTX_JIT; in containers set NVIDIA_DRIVER_CAPABILITIES=compute,utility.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
@@ -263,12 +260,9 @@ class PtxJitDisabled(Rule):
     vendors = ("nvidia",)
     requires = ("container-driver-capabilities",)
     asks = ("env", "libraries")
-    remedy = Fix(
-        "Unset CUDA_DISABLE_PTX_JIT; in containers set NVIDIA_DRIVER_CAPABILITIES=compute,utility.",
-        (
-            "unset CUDA_DISABLE_PTX_JIT",
-            "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
-        ),
+    commands = (
+        "unset CUDA_DISABLE_PTX_JIT",
+        "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
     )
     _OFF: Final = ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ class LdLibraryPathShadow(Rule):
     Why:
         Even a compatible copy of today becomes a mismatch after the next upgrade of either side.
     Fix:
-        Unset it, or keep only the driver's folders.
+        Unset LD_LIBRARY_PATH, or keep only the driver's folders.
     Sources:
         - https://docs.jax.dev/en/latest/installation.html
     """
@@ -38,7 +37,7 @@ class LdLibraryPathShadow(Rule):
         "driver-stub-loaded",
     )
     asks = ("env",)
-    remedy = Fix("Unset LD_LIBRARY_PATH, or keep only the driver's folders.", ("unset LD_LIBRARY_PATH",))
+    commands = ("unset LD_LIBRARY_PATH",)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """The variable names a folder of a CUDA toolkit, and an installed framework brings its own CUDA libraries."""
@@ -61,7 +60,7 @@ class NcclVersionMixed(Rule):
     Why:
         The first library loaded serves everybody in the process.
     Fix:
-        Keep a single nvidia-nccl package and remove the system's libnccl2.
+        Keep one nvidia-nccl package, and remove the system's libnccl2.
     Sources:
         - https://github.com/NVIDIA/nccl/blob/HEAD/src/init.cc
     """
@@ -70,10 +69,7 @@ class NcclVersionMixed(Rule):
     area = "libraries"
     requires = ("library-mismatch",)
     asks = ("libraries", "packages")
-    remedy = Fix(
-        "Keep one nvidia-nccl package, and remove the system's libnccl2.",
-        ("pip list | grep nccl", "ldconfig -p | grep libnccl", "unset LD_LIBRARY_PATH"),
-    )
+    commands = ("pip list | grep nccl", "ldconfig -p | grep libnccl", "unset LD_LIBRARY_PATH")
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """libnccl.so.2 of more than one version can be loaded in one environment."""
@@ -91,7 +87,7 @@ class LibraryKnownBad(Rule):
     Why:
         JAX carries these versions as start-up checks; one of them breaks binary compatibility.
     Fix:
-        Upgrade the library.
+        Upgrade cuDNN.
     Sources:
         - https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
     """
@@ -100,7 +96,7 @@ class LibraryKnownBad(Rule):
     area = "libraries"
     vendors = ("nvidia",)
     asks = ("cudnn",)
-    remedy = Fix("Upgrade cuDNN.", ("pip install --upgrade nvidia-cudnn-cu12",))
+    commands = ("pip install --upgrade nvidia-cudnn-cu12",)
 
     def check(self, cudnn: str, matrix: Matrix) -> Outcome:
         """The installed cuDNN is one that its users start with a warning about."""

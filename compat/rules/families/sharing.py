@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ class VgpuUnlicensed(Rule):
     Why:
         Unlicensed virtual GPUs are slowed down and may refuse CUDA.
     Fix:
-        Configure the licence and restart the licence daemon.
+        Configure the licence and restart its daemon.
     Sources:
         - https://docs.nvidia.com/vgpu/
     """
@@ -27,7 +26,7 @@ class VgpuUnlicensed(Rule):
     area = "vgpu"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix("Configure the licence and restart its daemon.", ("sudo systemctl restart nvidia-gridd",))
+    commands = ("sudo systemctl restart nvidia-gridd",)
 
     def check(self, signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """CUDA reports that the device has no licence, or NVML says so of a guest's virtual GPU.
@@ -48,7 +47,7 @@ class VgpuComputeDisabled(Rule):
     Why:
         Only the profile classes Q and C offer CUDA; A and B are for applications and desktops.
     Fix:
-        Ask the hypervisor's operator for a Q or C profile.
+        Ask for a Q or C profile. The hypervisor's operator gives it.
     Sources:
         - https://docs.nvidia.com/vgpu/
     """
@@ -56,7 +55,6 @@ class VgpuComputeDisabled(Rule):
     area = "vgpu"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    remedy = Fix("Ask for a Q or C profile.")
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU's name ends in a profile of class A or B, as in ``GRID T4-2B``."""
@@ -70,7 +68,8 @@ class MpsBroken(Rule):
     Why:
         With MPS active every CUDA program becomes a client of one daemon.
     Fix:
-        Restart the daemon as the same user, or unset the variables; in containers share the pipe and use --ipc=host.
+        Restart the MPS daemon, or unset its variables. The daemon runs as the same user; in containers share its pipe
+        and use --ipc=host.
     Sources:
         - https://docs.nvidia.com/deploy/mps/
     """
@@ -78,10 +77,7 @@ class MpsBroken(Rule):
     area = "mps"
     vendors = ("nvidia",)
     asks = ("env", "mps")
-    remedy = Fix(
-        "Restart the MPS daemon, or unset its variables.",
-        ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d"),
-    )
+    commands = ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d")
 
     def check(self, signals: Hearing, mps: str | None = None) -> Outcome:
         """CUDA reports an error of MPS.

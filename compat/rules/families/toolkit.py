@@ -45,7 +45,7 @@ class ToolkitMismatchExtension(Rule):
     Why:
         The extension would link one runtime and torch another; torch's build helper refuses that.
     Fix:
-        Point CUDA_HOME to a toolkit of the same major, or take the matching devel image.
+        Point CUDA_HOME to a toolkit of torch's CUDA major. Or take the matching devel image.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
     """
@@ -53,7 +53,7 @@ class ToolkitMismatchExtension(Rule):
     area = "toolkit"
     vendors = ("nvidia",)
     asks = ("cuda_toolkit", "builds")
-    remedy = Fix("Point CUDA_HOME to a toolkit of torch's CUDA major.", ("export CUDA_HOME=/usr/local/cuda-<version>",))
+    commands = ("export CUDA_HOME=/usr/local/cuda-<version>",)
 
     def check(
         self, cuda_toolkit: str, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
@@ -90,7 +90,7 @@ class ToolkitTooOldForArch(Rule):
     Why:
         Each toolkit compiles for a fixed list of targets; new ones come and old ones go.
     Fix:
-        Install a toolkit that has the target, or name a lower one with PTX in TORCH_CUDA_ARCH_LIST.
+        Install a toolkit that has the target, or name a lower one with PTX. TORCH_CUDA_ARCH_LIST names it.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
@@ -99,10 +99,7 @@ class ToolkitTooOldForArch(Rule):
     area = "toolkit"
     vendors = ("nvidia",)
     asks = ("cuda_toolkit", "gpus")
-    remedy = Fix(
-        "Install a toolkit that has the target, or name a lower one with PTX.",
-        ('export TORCH_CUDA_ARCH_LIST="8.0+PTX"',),
-    )
+    commands = ('export TORCH_CUDA_ARCH_LIST="8.0+PTX"',)
 
     def check(
         self,

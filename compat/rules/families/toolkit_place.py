@@ -23,7 +23,7 @@ class ToolkitMissing(Rule):
     Why:
         Running needs the runtime libraries only, which wheels bring; compiling needs headers and nvcc.
     Fix:
-        Use a devel image, or install the toolkit of torch's CUDA.
+        Use a devel image, or install the CUDA toolkit of the framework's CUDA release.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
     """
@@ -32,10 +32,7 @@ class ToolkitMissing(Rule):
     severity = "error"
     requires = ("image-runtime-not-devel",)
     asks = ("cuda_toolkit", "env")
-    remedy = Fix(
-        "Use a devel image, or install the CUDA toolkit of the framework's CUDA release.",
-        ("@cuda-toolkit release=<major>-<minor>",),
-    )
+    commands = ("@cuda-toolkit release=<major>-<minor>",)
 
     def check(
         self, signals: Hearing, commands: tuple[str, ...], no_cuda_toolkit: bool, installed: tuple[Installed, ...]
@@ -61,7 +58,7 @@ class CudaHomeBroken(Rule):
     Why:
         It takes precedence over PATH when extensions are built.
     Fix:
-        Correct or unset the variable.
+        Correct or unset CUDA_HOME.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
     """
@@ -70,7 +67,7 @@ class CudaHomeBroken(Rule):
     area = "env"
     requires = ("toolkit-missing", "toolkit-mismatch-extension")
     asks = ("env", "cuda_toolkits")
-    remedy = Fix("Correct or unset CUDA_HOME.", ("unset CUDA_HOME",))
+    commands = ("unset CUDA_HOME",)
 
     def check(self, env: Mapping[str, str], cuda_toolkits: Mapping[str, str]) -> Outcome:
         """The variable is set, and no toolkit was found in that folder."""

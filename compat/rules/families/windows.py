@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class WindowsVcRuntimeMissing(Rule):
     area = "windows"
     platforms = ("windows",)
     asks = ("msvc",)
-    remedy = Fix("Install the Visual C++ redistributable.", ("winget install Microsoft.VCRedist.2015+.x64",))
+    commands = ("winget install Microsoft.VCRedist.2015+.x64",)
 
     def check(self, signals: Hearing, no_msvc: bool, msvc: str | None = None) -> Outcome:
         """A framework's DLL does not load, and the runtime is not installed."""
@@ -53,10 +52,7 @@ class WindowsLongPaths(Rule):
     severity = "warning"
     area = "windows"
     platforms = ("windows",)
-    remedy = Fix(
-        "Switch LongPathsEnabled on, or use a short path.",
-        (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1",),
-    )
+    commands = (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1",)
 
     def check(self, platform: str, signals: Hearing, long_paths: bool | None = None) -> Outcome:
         """Pip reports a path that is too long; or the switch is off, as Windows sets it, which is told as advice."""
@@ -76,7 +72,8 @@ class WindowsTdrTimeout(Rule):
     Why:
         Windows (and X servers) reset a GPU that does not answer within seconds.
     Fix:
-        Raise TdrDelay, use the TCC mode on supported cards, or shorter kernels.
+        Raise TdrDelay and restart, or use a GPU without a display. Or use the TCC mode on supported cards, or shorter
+        kernels.
     Sources:
         - https://learn.microsoft.com/windows-hardware/drivers/display/tdr-registry-keys
     """
@@ -84,10 +81,7 @@ class WindowsTdrTimeout(Rule):
     severity = "warning"
     area = "windows"
     asks = ("platform", "tdr_delay")
-    remedy = Fix(
-        "Raise TdrDelay and restart, or use a GPU without a display.",
-        (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\GraphicsDrivers /v TdrDelay /t REG_DWORD /d 60",),
-    )
+    commands = (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\GraphicsDrivers /v TdrDelay /t REG_DWORD /d 60",)
 
     _SHORT: Final = 2  # seconds; what Windows takes unless it is told otherwise (Microsoft, "TDR Registry Keys")
 

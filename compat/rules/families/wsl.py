@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class WslNoGpuDevice(Rule):
     area = "wsl"
     platforms = ("wsl2",)
     asks = ("device_nodes", "driver_library")
-    remedy = Fix("Update the Windows driver and WSL, then restart WSL.", ("wsl --update", "wsl --shutdown"))
+    commands = ("wsl --update", "wsl --shutdown")
 
     def check(self, device_nodes: tuple[str, ...], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
         """The system is WSL2, and /dev/dxg or the driver library of Windows is missing."""
@@ -52,7 +51,7 @@ class Wsl1(Rule):
 
     area = "wsl"
     platforms = ("wsl1",)
-    remedy = Fix("Convert the distribution to version 2.", ("wsl --set-version <distribution> 2",))
+    commands = ("wsl --set-version <distribution> 2",)
 
     def check(self, platform: str) -> Outcome:
         """The system is WSL of version 1."""
@@ -65,7 +64,7 @@ class WslLinuxDriverInstalled(Rule):
     Why:
         In WSL the driver comes from Windows through /usr/lib/wsl/lib; a second one hides it.
     Fix:
-        Remove the driver packages; keep toolkit packages only.
+        Remove the driver packages. Keep toolkit packages only.
     Sources:
         - https://docs.nvidia.com/cuda/wsl-user-guide/
     """
@@ -73,10 +72,7 @@ class WslLinuxDriverInstalled(Rule):
     area = "wsl"
     platforms = ("wsl2",)
     asks = ("driver_packages", "libraries")
-    remedy = Fix(
-        "Remove the driver packages.",
-        ("@driver-remove",),
-    )
+    commands = ("@driver-remove",)
 
     def check(
         self,
