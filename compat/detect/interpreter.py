@@ -128,11 +128,9 @@ def at(machine: Machine, path: str, chosen: str, *, ask: bool = True) -> Environ
         return _venv(machine, python, prefix, chosen)
     if machine.names(f"{prefix}/conda-meta"):
         return _conda(machine, python, prefix, chosen)
-    return (
-        _system(machine, python, prefix, chosen, ask=ask)
-        if python
-        else Environment(chosen=chosen, why=f"no interpreter in {path}")
-    )
+    if python:
+        return _system(machine, python, prefix, chosen, ask=ask)
+    return Environment(chosen=chosen, why=f"no interpreter in {path}")
 
 
 def _venv(machine: Machine, python: str, prefix: str, chosen: str) -> Environment:

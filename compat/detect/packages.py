@@ -185,11 +185,9 @@ def _arch(machine: Machine, chosen: Environment) -> Reading:
     """From the interpreter's ELF header: word 9 is the machine it was built for."""
     # elsewhere only our own process is sure to be of the architecture that uname tells
     if machine.system.name != "linux":
-        return (
-            Fact(architecture(machine.system), "uname")
-            if chosen.chosen == "runs envcheck"
-            else Unknown("not read here")
-        )
+        if chosen.chosen == "runs envcheck":
+            return Fact(architecture(machine.system), "uname")
+        return Unknown("not read here")
     head = machine.data(machine.real(chosen.python), 20) if chosen.python else b""
     if not head.startswith(b"\x7fELF") or len(head) < 20:
         return Unknown("the interpreter is no ELF file", chosen.python)

@@ -36,15 +36,13 @@ def by_name(package: str) -> str:
 
 def further(source: str) -> list[str]:
     """Read one more repository of apt; the plain systems have no certificates for its address."""
-    return (
-        [
+    if source:
+        return [
             "apt-get install --yes --no-install-recommends ca-certificates",
             f"echo {shell(source)} > /etc/apt/sources.list.d/vendor.list",
             "apt-get update",
         ]
-        if source
-        else []
-    )
+    return []
 
 
 class Commands:

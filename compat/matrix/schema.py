@@ -38,6 +38,14 @@ def _pattern(pattern: str, rule: str) -> Spelling:
     return Spelling(lambda text: compiled.fullmatch(text) is not None, rule)
 
 
+def _compiles(text: str) -> bool:
+    """Whether a text is a regular expression."""
+    try:
+        return bool(re.compile(text))
+    except re.error:
+        return False
+
+
 def _word(*words: str) -> Spelling:
     """A spelling that is one of a few words."""
     return Spelling(frozenset(words).__contains__, " or ".join(words))
@@ -170,7 +178,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     },
     rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "kernel": MINOR, "cuda": MINOR, "os": OS, "capabilities": MINOR},
     rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
-    rows.Signal: {"signal": NAME},
+    rows.Signal: {"signal": NAME, "pattern": Spelling(_compiles, "a regular expression")},
 }
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {

@@ -15,7 +15,9 @@ from compat.lazy import pattern
 SHORTEST: Final = 3  # a literal shorter than this filters nothing
 
 _TOKEN: Final = pattern(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?<?[=!:]|[()|?*+.^$]|\{[\d,]+\}|[^\\\[()|?*+{}.^$]|[{}]", re.DOTALL
+    r"[^\\\[()|?*+{}.^$]+(?![?*+{])|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?P<\w+>|\(\?<?[=!:]|[()|?*+.^$]|\{[\d,]+\}"
+    r"|[^\\\[()|?*+{}.^$]|[{}]",
+    re.DOTALL,
 )
 _GAPS: Final = frozenset("dDwWsSbBAZ")
 
@@ -87,11 +89,11 @@ def _optional(tokens: list[str], at: int) -> bool:
 
 def _repeated(tokens: list[str], at: int) -> int:
     """Number of tokens of the repeat at ``at``: 0 or 1 (a lazy mark counts as a gap of its own)."""
-    return int(at < len(tokens) and (tokens[at] in {"?", "*", "+"} or bool(re.fullmatch(r"\{[\d,]+\}", tokens[at]))))
+    return int(at < len(tokens) and (tokens[at] in {"?", "*", "+"} or (tokens[at][0] == "{" and tokens[at] != "{")))
 
 
 def _literal(token: str) -> str:
-    """The one character that a token stands for; empty for a class, a gap or a repeat."""
+    """The characters that a token stands for; empty for a class, a gap or a repeat."""
     if len(token) == 2 and token[0] == "\\":
         return "" if token[1] in _GAPS else {"n": "\n", "t": "\t"}.get(token[1], token[1])
-    return token if len(token) == 1 and token not in ".^$?*+" else ""
+    return "" if token[0] in ".^$?*+" or (token[0] in "[{" and len(token) > 1) else token

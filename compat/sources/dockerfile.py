@@ -316,11 +316,9 @@ def _merged(step: Install, draft: _Draft) -> Install:
 def _later(item: Instruction) -> list[Command]:
     """Commands of CMD and ENTRYPOINT: they run in the container, not while it is built."""
     listed = _exec_form(item.rest)
-    return (
-        [Command(tuple(listed), item.line, build=False)]
-        if listed
-        else list(shell.commands(item.rest, item.line, build=False))
-    )
+    if listed:
+        return [Command(tuple(listed), item.line, build=False)]
+    return list(shell.commands(item.rest, item.line, build=False))
 
 
 def _exec_form(text: str) -> list[str] | None:

@@ -6,7 +6,7 @@ import pytest
 
 from compat.matrix import matrix
 from compat.reading.messages import recognise
-from compat.rules.families.arch_floors import asked_floor, dropped
+from compat.rules.families.arch_cover import asked_floor, dropped
 
 
 def cards(name: str) -> list[dict[str, str]]:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.errors import InputError
+from compat.errors import InputError, InputErrors
 from compat.matrix import Matrix
 from compat.matrix import matrix as shipped
+from compat.matrix.overlays import load
 from compat.matrix.rows import Signal
 from compat.reading.literals import SHORTEST, literals
 from compat.reading.message_facts import cudnn_version, dotted, runtime_of
@@ -225,7 +226,15 @@ def test_ten_megabytes_are_searched_by_windows_not_by_the_whole(matrix, monkeypa
     assert len(seen) < 100 * len(ROWS)
 
 
-@pytest.mark.parametrize("pattern", ["(unclosed", r"\d+", "abcd|x"])
+def test_an_overlay_with_a_broken_pattern_is_refused_when_it_is_read(tmp_path):
+    row = "{ signal = 'mine', pattern = '(unclosed', source = 'x', how = 'documented' }"
+    file = tmp_path / "rows.toml"
+    file.write_text(f'schema = "envcheck.matrix/1"\nsources = {{ x = "https://example.org" }}\nsignals = [ {row} ]\n')
+    with pytest.raises(InputErrors, match="regular expression"):
+        load([file], {})
+
+
+@pytest.mark.parametrize("pattern", [r"\d+", "abcd|x"])
 def test_an_overlay_with_an_unusable_pattern_is_named(pattern):
     class Overlay:
         def names(self):

@@ -141,11 +141,9 @@ class ArchTooNewForBuild(Rule):
 
 def _all_covered(installed: tuple[Installed, ...], gpus: tuple[Gpu, ...]) -> Outcome:
     carried = [item for item in installed if item.kernels and not item.rocm]
-    return (
-        Fits(f"{carried[0].label} carries code for {', '.join(dict.fromkeys(gpu.target for gpu in gpus))}")
-        if carried
-        else None
-    )
+    if carried:
+        return Fits(f"{carried[0].label} carries code for {', '.join(dict.fromkeys(gpu.target for gpu in gpus))}")
+    return None
 
 
 RULES = family(ArchTooNewForBuild)

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
 from compat.joints.verdict import Clash
-from compat.rules.families.arch_cover import as_sure_as, is_newer, nvidia_cards, other_age, refused, span, uncovered_by
-from compat.rules.families.arch_floors import asked_floor
+from compat.rules.families.arch_cover import (
+    as_sure_as,
+    asked_floor,
+    is_newer,
+    nvidia_cards,
+    other_age,
+    refused,
+    span,
+    uncovered_by,
+)
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 from compat.rules.stack import Installed, named

@@ -1,4 +1,4 @@
-"""Does the image fit the host and the work."""
+"""Does the image fit the host and the work, and does it leave the driver to the host."""
 
 from __future__ import annotations
 
@@ -17,6 +17,38 @@ if TYPE_CHECKING:
 
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+
+
+class ImageShipsDriver(Rule):
+    """The image contains NVIDIA driver libraries.
+
+    Why:
+        The driver's libraries must be injected from the host, so that they match the kernel module.
+    Fix:
+        Remove the driver packages from the Dockerfile. Install cuda-toolkit or cuda-libraries, never the cuda or
+        cuda-drivers meta packages.
+    Sources:
+        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
+    """
+
+    area = "container"
+    vendors = ("nvidia",)
+    asks = ("driver_packages", "libraries", "container")
+    commands = ("@driver-remove",)
+    _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
+
+    def check(self, container: str, driver_packages: tuple[str, ...]) -> Outcome:
+        """Inside a container, libcuda or libnvidia-ml comes from the image.
+
+        Its version is not that of the host's driver.
+        """
+        found = [name for name in driver_packages if name.startswith(self._MARKS)]
+        if not found:
+            return None
+        return Found(
+            detail=f"Inside {container}: {', '.join(found[:3])} is installed in the image.",
+            facts=("container", "driver_packages"),
+        )
 
 
 class ContainerRequiresNewerDriver(Rule):
@@ -177,4 +209,4 @@ class ImageRuntimeNotDevel(Rule):
         )
 
 
-RULES = family(ContainerRequiresNewerDriver, ContainerImageArch, ImageRuntimeNotDevel)
+RULES = family(ImageShipsDriver, ContainerRequiresNewerDriver, ContainerImageArch, ImageRuntimeNotDevel)

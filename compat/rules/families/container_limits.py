@@ -97,11 +97,9 @@ class ContainerNumaBlocked(Rule):
 
     def check(self, container: str, signals: Hearing) -> Outcome:
         """NCCL reports that host buffers through cuMem are not possible."""
-        return (
-            Found(detail=f"NCCL met a blocked NUMA call in {container}.", facts=("container",))
-            if "numa-blocked" in signals
-            else None
-        )
+        if "numa-blocked" in signals:
+            return Found(detail=f"NCCL met a blocked NUMA call in {container}.", facts=("container",))
+        return None
 
 
 RULES = family(ShmTooSmall, ContainerMemlockLimit, ContainerNumaBlocked)

@@ -119,11 +119,9 @@ class DriverGpuUnsupportedByBranch(Rule):
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The last branch that serves the card, in the words of this distribution."""
-        return (
-            remedies.install_driver(host, matrix, self.remedy().text)
-            if remedies.last_branch(host, matrix)
-            else self.remedy()
-        )
+        if remedies.last_branch(host, matrix):
+            return remedies.install_driver(host, matrix, self.remedy().text)
+        return self.remedy()
 
     def check(
         self, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, platform: str | None = None

@@ -66,11 +66,8 @@ class NoDriver(Rule):
         if no_driver:
             name = cards[0].name or f"an NVIDIA GPU ({cards[0].pci or cards[0].target or 'PCI'})"
             return Found(detail=f"{name} is there, but no NVIDIA driver is.", facts=("gpus", "driver"))
-        return (
-            None
-            if "found-no-driver" not in signals
-            else Found(detail="CUDA finds a GPU machine without a driver.", facts=("gpus",), confidence="likely")
-        )
+        blind = Found(detail="CUDA finds a GPU machine without a driver.", facts=("gpus",), confidence="likely")
+        return blind if "found-no-driver" in signals else None
 
 
 class DriverLibraryMismatch(Rule):
@@ -123,19 +120,10 @@ class DriverStubLoaded(Rule):
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """libcuda.so.1 resolves to a file in a folder named stubs."""
-        stub = next(
-            (
-                item
-                for item in libraries
-                if item.name.startswith("libcuda.so") and item.origin == "stubs" and item.loaded
-            ),
-            None,
-        )
-        return (
-            Found(detail=f"{stub.path or stub.name} would be loaded as the driver.", facts=("libraries",))
-            if stub
-            else None
-        )
+        for item in libraries:
+            if item.name.startswith("libcuda.so") and item.origin == "stubs" and item.loaded:
+                return Found(detail=f"{item.path or item.name} would be loaded as the driver.", facts=("libraries",))
+        return None
 
 
 class DriverDuplicateLibraries(Rule):

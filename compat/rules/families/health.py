@@ -95,11 +95,9 @@ class GpuEccUncorrectable(Rule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The count of uncorrected ECC errors since the last reset is not zero."""
         bad = next((gpu for gpu in gpus if gpu.ecc_uncorrected), None)
-        return (
-            Found(detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.", facts=("gpus",))
-            if bad
-            else None
-        )
+        if bad:
+            return Found(detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.", facts=("gpus",))
+        return None
 
 
 class GpuRowRemapPending(Rule):

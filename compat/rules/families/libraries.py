@@ -198,20 +198,13 @@ class LibraryMismatch(Rule):
     def _nccl(host: Host, signals: Hearing) -> Outcome:
         """A symbol that NCCL or nvJitLink lacks, with the package that brings the old copy where it is installed."""
         heard = signals.get("nccl-symbol", "nvjitlink")
-        packages = packages_of(host)
-        part = next(
-            (
-                name
-                for name in packages
-                if heard and re.search("nccl" if heard.signal.signal == "nccl-symbol" else "nvjitlink", name)
-            ),
-            "",
-        )
-        return (
-            Found(detail=f"{heard.signal.meaning} {part} {packages[part]} is installed.", facts=(f"packages.{part}",))
-            if heard and part
-            else None
-        )
+        wanted = "nccl" if heard and heard.signal.signal == "nccl-symbol" else "nvjitlink"
+        for part, version in packages_of(host).items() if heard else ():
+            if heard and wanted in part:
+                return Found(
+                    detail=f"{heard.signal.meaning} {part} {version} is installed.", facts=(f"packages.{part}",)
+                )
+        return None
 
 
 def _older_sibling(have: str, built: str) -> bool:
@@ -223,14 +216,8 @@ def _older_sibling(have: str, built: str) -> bool:
 
 def _put_first(host: Host, stem: str) -> Library | None:
     """The copy of a library that LD_LIBRARY_PATH puts before every other one."""
-    return next(
-        (
-            item
-            for item in host.libraries or ()
-            if item.loaded and item.origin == "LD_LIBRARY_PATH" and item.name.startswith(f"{stem}.so")
-        ),
-        None,
-    )
+    first = (item for item in host.libraries or () if item.loaded and item.origin == "LD_LIBRARY_PATH")
+    return next((item for item in first if item.name.startswith(f"{stem}.so")), None)
 
 
 def _cannot_serve(have: str, built: str) -> bool:

@@ -1,10 +1,10 @@
-"""Memory of the GPU and of the machine."""
+"""Memory of the GPU and of the machine, and its disk."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
     from compat.facts import Gpu
@@ -134,19 +134,37 @@ class UmaCarveoutSmall(Rule):
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU is integrated, and its dedicated memory is below 4 GiB."""
-        small = next(
-            (
-                gpu
-                for gpu in gpus
-                if gpu.vendor == "amd" and gpu.integrated and gpu.memory_mib and gpu.memory_mib < self._SMALL
-            ),
-            None,
-        )
-        return (
-            Found(detail=f"{small.name or small.target} has {small.memory_mib} MiB of its own.", facts=("gpus",))
-            if small
-            else None
+        for gpu in gpus:
+            if gpu.vendor == "amd" and gpu.integrated and gpu.memory_mib and gpu.memory_mib < self._SMALL:
+                return Found(detail=f"{gpu.name or gpu.target} has {gpu.memory_mib} MiB of its own.", facts=("gpus",))
+        return None
+
+
+class DiskSpaceLow(Rule):
+    """There is little disk space for images and wheels.
+
+    Why:
+        GPU images take 5 to 25 GiB, and a pull needs the compressed and the unpacked form at once.
+    Fix:
+        Remove what is unused, or move it to a larger disk. The engine's data and TMPDIR can be moved.
+    Sources:
+        - https://docs.docker.com/engine/manage-resources/pruning/
+    """
+
+    severity = "warning"
+    area = "resources"
+    asks = ("disk_free_mib",)
+    commands = ("docker system prune", "pip cache purge")
+    _SMALL: Final = 5 * 1024  # MiB: the smallest GPU images
+
+    def check(self, disk_free_mib: int, signals: Hearing) -> Outcome:
+        """A write failed for want of space, or less is free than a GPU image takes."""
+        told = "no-space" in signals
+        if not told and disk_free_mib >= self._SMALL:
+            return Fits(f"{disk_free_mib // 1024} GiB of disk are free")
+        return Found(
+            detail=f"{disk_free_mib} MiB are free.", facts=("disk_free_mib",), severity="error" if told else None
         )
 
 
-RULES = family(OutOfMemory, GpuBusyOtherProcesses, HostMemoryLow, UmaCarveoutSmall)
+RULES = family(OutOfMemory, GpuBusyOtherProcesses, HostMemoryLow, UmaCarveoutSmall, DiskSpaceLow)

@@ -1,12 +1,16 @@
-"""Modes and limits under which a GPU works."""
+"""Modes and limits under which a GPU works, its instances (MIG), and its neighbours in one machine."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat.rules.families.forward import consumer, data_center
+from compat.rules.families.health import RESET
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
@@ -61,8 +65,6 @@ class GpuPersistenceOff(Rule):
 
     def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
         """The mode is off on a machine with data-center GPUs."""
-        from compat.rules.families.forward import data_center
-
         off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu, matrix)), None)
         return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not container else None
 
@@ -106,4 +108,149 @@ class GpuComputeModeExclusive(Rule):
         )
 
 
-RULES = family(GpuThermalThrottle, GpuComputeModeExclusive, GpuPersistenceOff)
+class MigEnabledNoInstance(Rule):
+    """MIG is on, but no instance exists.
+
+    Why:
+        A GPU in MIG mode without compute instances offers nothing to CUDA.
+    Fix:
+        Create instances, or switch MIG off.
+    Sources:
+        - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
+    """
+
+    area = "mig"
+    vendors = ("nvidia",)
+    asks = ("gpus",)
+    commands = ("sudo nvidia-smi mig -cgi <profile> -C", "sudo nvidia-smi -mig 0")
+
+    def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
+        """MIG mode is enabled on a GPU and it has no MIG device."""
+        empty = next((gpu for gpu in gpus if gpu.mig == "enabled" and gpu.mig_devices == 0), None)
+        if empty is None:
+            # no card of the consumer line can be cut into instances (MIG user guide, "Supported GPUs")
+            never = bool(gpus) and all(consumer(gpu, matrix) for gpu in gpus if gpu.vendor == "nvidia")
+            return Fits("") if never or any(gpu.mig for gpu in gpus) else None
+        where = " (seen from this container)" if container else ""
+        return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.", facts=("gpus",))
+
+
+class MigSingleVisible(Rule):
+    """Only one MIG instance is usable per process.
+
+    Why:
+        CUDA enumerates a single compute instance per process, and MIG switches peer access off.
+    Fix:
+        Give each process one MIG device.
+    Sources:
+        - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
+    """
+
+    severity = "warning"
+    area = "mig"
+    vendors = ("nvidia",)
+    asks = ("gpus",)
+    commands = ("export CUDA_VISIBLE_DEVICES=MIG-<uuid>",)
+
+    def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+        """Several MIG devices are visible."""
+        count = sum(gpu.mig_devices or 0 for gpu in gpus)
+        heard = signals.get("duplicate-gpu", "invalid-ordinal")
+        if count < 2:
+            return None
+        return Found(
+            detail=f"{count} MIG devices are visible.", facts=("gpus",), severity="warning" if heard else "info"
+        )
+
+
+class MigPendingMode(Rule):
+    """A change of MIG mode waits for a reset.
+
+    Why:
+        The switch takes effect at a reset only.
+    Fix:
+        Reset the GPU or restart.
+    Sources:
+        - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
+    """
+
+    severity = "warning"
+    area = "mig"
+    vendors = ("nvidia",)
+    asks = ("gpus",)
+    commands = RESET
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The pending MIG mode is not the current one."""
+        waits = next((gpu for gpu in gpus if gpu.mig_pending and gpu.mig and gpu.mig_pending != gpu.mig), None)
+        if waits:
+            return Found(
+                detail=f"{waits.name or 'A GPU'}: MIG is {waits.mig}, and will be {waits.mig_pending}.", facts=("gpus",)
+            )
+        return None
+
+
+class MixedGpuArchitectures(Rule):
+    """GPUs of different architectures are in one machine.
+
+    Why:
+        One build must carry code for every visible device, and collectives run at the pace of the slowest.
+    Fix:
+        Show one kind of GPU to a program. Or pick a build that covers all.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables
+    """
+
+    severity = "info"
+    area = "hardware"
+    requires = ("arch-too-new-for-build", "arch-too-old-for-build", "rocm-gfx-unsupported", "rocm-igpu-interferes")
+    asks = ("gpus",)
+    commands = ("export CUDA_VISIBLE_DEVICES=<index>",)
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The GPUs of one vendor have different targets."""
+        for vendor in ("nvidia", "amd"):
+            targets = sorted({gpu.target for gpu in gpus if gpu.vendor == vendor and gpu.target})
+            if len(targets) > 1:
+                mask = "CUDA_VISIBLE_DEVICES" if vendor == "nvidia" else "HIP_VISIBLE_DEVICES"
+                fix = self.remedy(f"export {mask}=<index>")
+                return Found(detail=f"The GPUs are {' and '.join(targets)}.", facts=("gpus",), fix=fix)
+        return None
+
+
+class DeviceOrderMismatch(Rule):
+    """CUDA and nvidia-smi number the GPUs differently.
+
+    Why:
+        CUDA puts the fastest first by default, nvidia-smi sorts by bus address.
+    Fix:
+        Number by bus address everywhere. That is CUDA_DEVICE_ORDER=PCI_BUS_ID.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables
+    """
+
+    severity = "info"
+    area = "hardware"
+    vendors = ("nvidia",)
+    requires = ("mixed-gpu-architectures",)
+    asks = ("gpus", "env")
+    commands = ("export CUDA_DEVICE_ORDER=PCI_BUS_ID",)
+
+    def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str]) -> Outcome:
+        """GPUs of different kinds, and CUDA_DEVICE_ORDER is not set."""
+        names = {gpu.name for gpu in gpus if gpu.vendor == "nvidia"}
+        if len(names) < 2 or "CUDA_DEVICE_ORDER" in env:
+            return None
+        return Found(detail=f"{len(names)} kinds of GPU, CUDA_DEVICE_ORDER unset.", facts=("gpus",))
+
+
+RULES = family(
+    GpuThermalThrottle,
+    GpuComputeModeExclusive,
+    GpuPersistenceOff,
+    MigEnabledNoInstance,
+    MigPendingMode,
+    MigSingleVisible,
+    MixedGpuArchitectures,
+    DeviceOrderMismatch,
+)

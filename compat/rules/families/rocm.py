@@ -114,14 +114,12 @@ class RocmContainerFlags(Rule):
             for name, sign in (("/dev/kfd", "/dev/kfd"), ("/dev/dri/renderD*", "/dev/dri/renderD"))
             if not any(node.startswith(sign) for node in device_nodes)
         ]
-        return (
-            Found(
+        if missing:
+            return Found(
                 detail=f"{' and '.join(missing)} is missing in this {container} container.",
                 facts=("container", "device_nodes"),
             )
-            if missing
-            else None
-        )
+        return None
 
 
 RULES = family(RocmNoDriver, RocmContainerFlags, RocmKfdMissing)

@@ -1,4 +1,4 @@
-"""The CUDA toolkit on disk against the device and the framework."""
+"""The CUDA toolkit: where it is, whether it knows the device and the framework, and the host's compilers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import compat.reading.commands as told
 from compat import versions
 from compat.findings import Fix
 from compat.joints.verdict import Clash
-from compat.rules.families.arch_floors import dropped
+from compat.rules.families.arch_cover import dropped
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import named
@@ -20,9 +20,82 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from compat.facts import Gpu
+    from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
+
+
+class ToolkitMissing(Rule):
+    """No CUDA toolkit is found for building extensions.
+
+    Why:
+        Running needs the runtime libraries only, which wheels bring; compiling needs headers and nvcc.
+    Fix:
+        Use a devel image, or install the CUDA toolkit of the framework's CUDA release.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    area = "toolkit"
+    severity = "error"
+    requires = ("image-runtime-not-devel",)
+    asks = ("cuda_toolkit", "env")
+    commands = ("@cuda-toolkit release=<major>-<minor>",)
+
+    def check(
+        self, signals: Hearing, commands: tuple[str, ...], no_cuda_toolkit: bool, installed: tuple[Installed, ...]
+    ) -> Outcome:
+        """Something is compiled and there is neither nvcc on PATH nor CUDA_HOME."""
+        if not no_cuda_toolkit or not compiling(signals, commands):
+            return None
+        torch = next((item for item in installed if item.cuda), None)
+        return Found(detail="No nvcc is on PATH.", facts=("cuda_toolkit",), fix=_toolkit(torch))
+
+
+def _toolkit(torch: Installed | None) -> Fix:
+    """The toolkit of torch's own CUDA release, whose package is named after it; any toolkit where that is unknown."""
+    if torch is None or "." not in torch.cuda:
+        return Fix("Install a CUDA toolkit.", ("@cuda-toolkit-any",))
+    release = torch.cuda.replace(".", "-")
+    return Fix(f"Install cuda-toolkit-{release}.", (f"@cuda-toolkit release={release}",))
+
+
+class CudaHomeBroken(Rule):
+    """CUDA_HOME or a sibling names a folder that holds no toolkit.
+
+    Why:
+        It takes precedence over PATH when extensions are built.
+    Fix:
+        Correct or unset CUDA_HOME.
+    Sources:
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    severity = "warning"
+    area = "env"
+    requires = ("toolkit-missing", "toolkit-mismatch-extension")
+    asks = ("env", "cuda_toolkits")
+    commands = ("unset CUDA_HOME",)
+
+    def check(self, env: Mapping[str, str], cuda_toolkits: Mapping[str, str]) -> Outcome:
+        """The variable is set, and no toolkit was found in that folder."""
+        for name in ("CUDA_HOME", "CUDA_PATH"):
+            folder = _plain(env.get(name, ""))
+            if folder and folder not in {_plain(known) for known in cuda_toolkits}:
+                fix = Fix(f"Correct or unset {name}.", (f"unset {name}",))
+                return Found(
+                    detail=f"{name} is {folder}, where no toolkit was found.",
+                    facts=(f"env.{name}", "cuda_toolkits"),
+                    fix=fix,
+                )
+        return None
+
+
+def _plain(folder: str) -> str:
+    """A folder in one spelling: Windows writes either slash, and does not tell capitals from small letters."""
+    slashed = folder.replace("\\", "/").rstrip("/")
+    return slashed.lower() if slashed[1:2] == ":" else slashed
 
 
 _COMPILING: Final = (
@@ -63,11 +136,9 @@ class ToolkitMismatchExtension(Rule):
         if not torch or not is_version(torch.cuda) or not is_version(cuda_toolkit):
             return None
         if versions.major(cuda_toolkit) == versions.major(torch.cuda):
-            return (
-                Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major")
-                if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short")
-                else self._minor(cuda_toolkit, torch.cuda)
-            )
+            if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short"):
+                return Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major")
+            return self._minor(cuda_toolkit, torch.cuda)
         fix = Fix(f"Build with CUDA {torch.cuda}.", (f"export CUDA_HOME=/usr/local/cuda-{torch.cuda}",))
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
         loading = "pair-undefined-torch" in signals and torch.inferred  # a ready-made extension that does not load
@@ -133,4 +204,96 @@ class ToolkitTooOldForArch(Rule):
         return None
 
 
-RULES = family(ToolkitTooOldForArch, ToolkitMismatchExtension)
+class HostCompilerUnsupported(Rule):
+    """The host compiler is outside the range that nvcc accepts.
+
+    Why:
+        The limit is compiled into crt/host_config.h, because nvcc must parse the compiler's own headers.
+    Fix:
+        Install an older g++ and name it to nvcc. CC, CXX and CUDAHOSTCXX name it, or nvcc -ccbin.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
+    """
+
+    area = "toolkit"
+    vendors = ("nvidia",)
+    asks = ("gcc", "cuda_toolkit")
+    commands = ("@host-compiler major=<major>",)
+
+    def check(
+        self,
+        gcc: str,
+        matrix: Matrix,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        cuda_toolkit: str | None = None,
+    ) -> Outcome:
+        """Gcc or clang is above the highest version that the toolkit's headers accept, or below the lowest."""
+        if not is_version(gcc):
+            return None
+        limit, row = signals.value("gcc_max"), None
+        if not limit and is_version(cuda_toolkit):
+            row = matrix.cuda(cuda_toolkit or "")
+            limit = row.gcc if row else ""
+        if not is_version(limit):
+            return None
+        if versions.major(gcc) <= versions.major(limit):
+            return Fits(f"gcc {gcc} is accepted by the CUDA toolkit")
+        best = versions.major(limit)
+        detail = f"gcc is {gcc}; the toolkit accepts gcc up to {best}."
+        return Found(
+            detail=detail,
+            facts=("gcc", *(("cuda_toolkit",) if cuda_toolkit else ())),
+            fix=Fix(f"Use g++ {best}.", (f"@host-compiler major={best}",)),
+            sources=cite(matrix, row),
+            severity=_weight(signals, commands),
+        )
+
+
+def _weight(signals: Hearing, commands: tuple[str, ...]) -> Severity | None:
+    """How bad a refused compiler is: an error where GPU code is compiled, a warning where some build failed."""
+    if compiling(signals, commands):
+        return None
+    return "warning" if "extension-build-failed" in signals else "info"
+
+
+class BuildToolsMissing(Rule):
+    """Tools for just-in-time builds of extensions are missing.
+
+    Why:
+        Triton and DeepSpeed compile small host programs at first use, even in inference images.
+    Fix:
+        Install ninja, a compiler and the headers of Python.
+    Sources:
+        - https://github.com/deepspeedai/DeepSpeed/blob/HEAD/deepspeed/env_report.py
+    """
+
+    severity = "info"
+    area = "toolkit"
+    asks = ("gcc", "ninja")
+    commands = ("pip install ninja", "@build-tools")
+
+    def check(
+        self, signals: Hearing, distributions: Mapping[str, str], no_gcc: bool, no_clang: bool, gcc: str | None = None
+    ) -> Outcome:
+        """No compiler or no ninja is on PATH, and a package that compiles at run time is installed."""
+        heard = signals.get("build-tools")
+        compilers = sorted({"triton", "deepspeed"} & distributions.keys())
+        if not heard and not (no_gcc and no_clang and compilers):
+            return None
+        who = f"{compilers[0]} compiles at first use, and no" if compilers else "No"
+        return Found(
+            detail=f"{who} compiler is found.",
+            facts=("gcc",) if gcc or no_gcc else (),
+            severity="error" if heard else None,
+        )
+
+
+RULES = family(
+    ToolkitMissing,
+    CudaHomeBroken,
+    ToolkitTooOldForArch,
+    ToolkitMismatchExtension,
+    HostCompilerUnsupported,
+    BuildToolsMissing,
+)
