@@ -91,7 +91,7 @@ def _typed(blocks: tuple[Typed, ...], pen: Ink) -> list[str]:
 
 def _page(topic: Topic, pen: Ink, *, brief: bool) -> list[str]:
     """One code's page; a brief one leaves out why it matters, the commands and the sources."""
-    lines = [pen("bold", topic.title) + pen("dim", f"  {topic.code} ({topic.severity})".removesuffix(" ()"))]
+    lines = pen.headed("bold", topic.title, f"{topic.code} ({topic.severity})".removesuffix(" ()"))
     parts = (
         [("", topic.what), ("Fix", topic.fix)] if brief else [("", topic.what), ("Why", topic.why), ("Fix", topic.fix)]
     )

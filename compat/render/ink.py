@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import textwrap
@@ -34,6 +35,26 @@ def _no_command(line: str) -> str:
     return f"{line[: len(line) - len(said)]}\N{REPLACEMENT CHARACTER}{said}" if said.startswith("::") else line
 
 
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes: two for a wide character (Unicode Standard Annex 11)."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(mark) in {"W", "F"} else 1 for mark in text)
+
+
+def _filled(text: str, width: int, first: str, follow: str) -> list[str]:
+    """Lines of a text with wide characters: between two of those a line may end, as in print."""
+    lines, line = [], first
+    for piece in re.findall(r"\s+|[\u2e80-\uffef]|[^\s\u2e80-\uffef]+", text):
+        if columns(line + piece) > width and line.strip() and line not in {first, follow}:
+            lines.append(line.rstrip())
+            line = follow
+        line += piece if piece.strip() or line.strip() else ""
+    return [*lines, line.rstrip()]
+
+
 @dataclass(frozen=True, slots=True)
 class Ink:
     """Draws text: ``ink("red bold", "no")``; without colour it returns the text as it is.
@@ -60,6 +81,9 @@ class Ink:
         follow = indent if hanging is None else hanging
         lines: list[str] = []
         for number, paragraph in enumerate(printable(text).splitlines() or [""]):
+            if columns(paragraph) != len(paragraph):
+                lines += _filled(paragraph, self.width, follow if number else indent, follow)
+                continue
             lines += textwrap.wrap(
                 paragraph,
                 self.width,
@@ -70,17 +94,25 @@ class Ink:
             ) or [follow.rstrip()]
         return [_no_command(line) for line in lines]
 
+    def headed(self, style: str, title: str, aside: str = "") -> list[str]:
+        """A headline with what stands behind it; folded, and that below it, where both are wider than the paper."""
+        title, aside = one_line(title), one_line(aside)
+        if columns(f"{title}  {aside}".rstrip()) <= self.width:
+            return [self(style, title) + self("dim", f"  {aside}" if aside else "")]
+        below = self.wrap(aside, "    ") if aside else []
+        return [self(style, line) for line in self.wrap(title, "", "  ")] + [self("dim", line) for line in below]
+
 
 def ink(*, colored: bool = False) -> Ink:
     """Ink for the terminal at hand: its width, held between 60 and 110 columns for a comfortable line."""
-    columns = shutil.get_terminal_size((100, 24)).columns
-    return Ink(colored, max(60, min(110, columns)), columns if sys.stdout.isatty() else 0)
+    room = shutil.get_terminal_size((100, 24)).columns
+    return Ink(colored, max(60, min(110, room)), room if sys.stdout.isatty() else 0)
 
 
 def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = (), indent: str = "") -> list[str]:
     """Columns as wide as their widest cell, folded where the terminal is narrower than the table.
 
-    Where even single words do not fit beside each other, each row becomes a block with a line per column.
+    Where even single words do not fit beside each other, each row becomes a block: its cells below each other.
     """
     everything = [head, *rows] if head else list(rows)
     if not everything:
@@ -90,9 +122,7 @@ def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = 
         if widths := _widths(everything, room, gap):
             break
     else:
-        if head:
-            return _blocks(rows, pen, head, indent)
-        widths = _widths(everything, 0, gap)
+        return _blocks(rows, pen, head, indent) if head else _stacked(rows, pen, indent)
     drawn = [[(indent + line).rstrip() for line in _row(row, widths, gap)] for row in everything]
     if head:
         drawn[0] = [pen("bold", line) for line in drawn[0]]
@@ -101,9 +131,9 @@ def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = 
 
 def _widths(rows: Sequence[tuple[str, ...]], room: int, gap: str) -> list[int]:
     """The width of each column, the widest narrowed until all fit into ``room`` (0 for no bound); [] if they cannot."""
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    least = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
+    by_column = list(zip(*rows, strict=True))
+    widths = [max(map(columns, column)) for column in by_column]
+    least = [max(columns(word) for cell in column for word in cell.split() or [""]) for column in by_column]
     while room and sum(widths) + len(gap) * (len(widths) - 1) > room:
         narrower = [(width, at) for at, width in enumerate(widths) if width > least[at]]
         if not narrower:
@@ -115,12 +145,22 @@ def _widths(rows: Sequence[tuple[str, ...]], room: int, gap: str) -> list[int]:
 def _row(row: tuple[str, ...], widths: list[int], gap: str) -> list[str]:
     """One row's lines: its cells side by side, each within its column."""
     cells = [
-        [cell] if len(cell) <= width else textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
+        [cell] if columns(cell) <= width else textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False)
         for cell, width in zip(row, widths, strict=True)
     ]
     return [
-        gap.join(part.ljust(width) for part, width in zip(parts, widths, strict=True))
+        gap.join(part + " " * (width - columns(part)) for part, width in zip(parts, widths, strict=True))
         for parts in zip_longest(*cells, fillvalue="")
+    ]
+
+
+def _stacked(rows: Sequence[tuple[str, ...]], pen: Ink, indent: str) -> list[str]:
+    """Each row's first cell, and the others folded below it."""
+    paper = Ink(width=pen.columns)
+    return [
+        line
+        for first, *rest in rows
+        for line in [indent + first, *(line for cell in rest if cell for line in paper.wrap(cell, f"{indent}    "))]
     ]
 
 

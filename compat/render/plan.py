@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from compat.plan import NO_CODE
-from compat.render.ink import Ink, one_line, printable, table
+from compat.render.ink import Ink, columns, one_line, printable, table
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -104,10 +104,11 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
 def _fact(label: str, value: str, why: str, pen: Ink, *, style: str = "") -> list[str]:
     """A labelled value, and its reason behind it where there is room, else below."""
     value, why = one_line(value), one_line(why)
-    head = f"  {pen('bold', label.ljust(16))}{pen(style, value) if style else value}"
-    if not why or 18 + len(value) + 2 + len(why) <= pen.width:
-        return [head + (pen("dim", f"  {why}") if why else "")]
-    return [head, *(pen("dim", line) for line in pen.wrap(why, " " * 20))]
+    first, *rest = [pen(style, line[18:]) if style else line[18:] for line in pen.wrap(value, " " * 18)]
+    told = [f"  {pen('bold', label.ljust(16))}{first}", *(" " * 18 + line for line in rest)]
+    if not why or 18 + columns(f"{value}  {why}") <= pen.width:
+        return [told[0] + (pen("dim", f"  {why}") if why else ""), *told[1:]]
+    return [*told, *(pen("dim", line) for line in pen.wrap(why, " " * 20))]
 
 
 def _gpu(verdict: GpuVerdict, pen: Ink, count: int = 1) -> list[str]:
@@ -139,8 +140,7 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink, *, explain: bool) -> lis
     numbers = _numbered(conflicts) if explain else {}
     proven = any(not conflict.likely for conflict in conflicts)
     unsure = "" if proven else " This is likely and not proven: a row that decides is only inferred."
-    head = f"✗ These do not fit together.{unsure}"
-    lines = [pen("red bold", head)]
+    lines = pen.headed("red bold", f"✗ These do not fit together.{unsure}")
     for number, conflict in enumerate(conflicts, 1):
         lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]
         for member in conflict.members:

@@ -91,7 +91,7 @@ def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
     style, mark = _MARKS[finding.severity]
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""
-    lines = [pen(style, one_line(f"{mark} {where}{finding.title}")) + pen("dim", f"  {finding.code}{sure}")]
+    lines = pen.headed(style, f"{mark} {where}{finding.title}", f"{finding.code}{sure}")
     lines += pen.wrap(one_line(finding.detail), "    ")
     lines += _evidence(finding, pen) if verbose else _glimpse(finding, pen)
     if finding.fix.text:

@@ -50,8 +50,8 @@ def test_where_words_do_not_fit_side_by_side_each_row_is_a_block():
     ]
 
 
-def test_without_a_head_a_table_never_becomes_blocks():
-    assert table([("linux_x86_64", "documented")], Ink(columns=10)) == ["linux_x86_64 documented"]
+def test_without_a_head_a_row_that_is_too_wide_is_stacked():
+    assert table([("linux_x86_64", "documented")], Ink(columns=10)) == ["linux_x86_64", "    documented"]
 
 
 @pytest.mark.parametrize("head", [(), HEAD])
