@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from compat.plan import Answer, Ask, PlannedBuild, Remedy
 
 _SET: Final = re.compile(r"^(?:unset|export) (\w+)=?(.*)")
+_UNSET: Final = re.compile(r"(?:unset|set) (\w+)=?")
+_EXPORT: Final = re.compile(r"(?:export|set) (\w+)=([^\s<>$]+)")
+_GONE: Final = re.compile(r"pip uninstall -y ([\w.-]+(?: [\w.-]+)*)")
+_PINNED: Final = re.compile(
+    r'pip install (--force-reinstall )?"?([A-Za-z][\w.-]*(?:\[[\w,]+\])?(?:[<>=!~]=?[\w.,<>=!~]+)?)"?'
+)
 _LINUX: Final = re.compile(r"\bsudo\b|ldconfig|modprobe|systemctl|/usr/local|\bapt\b|\$\(")
 _HOST: Final = re.compile(r"sudo (?:reboot|modprobe|rmmod|usermod|ubuntu-drivers|apt-mark|nvidia-modprobe|dkms)\b")
 _START: Final = re.compile(r"(?:docker|podman) run\b")
@@ -143,6 +149,21 @@ def suited(lines: Sequence[str], machine: Host) -> tuple[str, ...]:
     left = [line for line in lines if line not in {*foreign, *host}]
     outside = [line for line in left if not _START.match(line)]
     return tuple(outside if outside and not machine.container else left)
+
+
+def deed(line: str) -> Change:
+    """What a rule's general command does, as a change: a package, a variable, or the line as it stands."""
+    if found := _UNSET.fullmatch(line):
+        return Variable(found[1])
+    if found := _EXPORT.fullmatch(line):
+        return Variable(found[1], found[2])
+    if found := _GONE.fullmatch(line):
+        return Uninstall(tuple(found[1].split()))
+    if (found := _PINNED.fullmatch(line)) and (item := requirement(found[2])):
+        exact = item.spec.removeprefix("==") if re.fullmatch(r"==[^,*]+", item.spec) else ""
+        package = Package(name=item.name, version=exact, spec="" if exact else item.spec, extras=tuple(item.extras))
+        return Install(packages=(package,), again=bool(found[1]))
+    return Command(line)
 
 
 def _lines(change: Change, place: Place) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import applied
-from compat.commands import place_of, suited, typed
+from compat.changes import Variable, applied
+from compat.commands import deed, place_of, suited, typed
 from compat.findings import Fix
 from compat.fixes import containers, drivers, libraries, packages, toolkits
 from compat.fixes.questions import questions
@@ -55,7 +55,7 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         if later is not case and _gone(one, case.host, later.host, judge):
             fix = Fix("The steps above mend this too.", checked=True)
         else:
-            fix = _mended(one, later, judge) if id(one) in chosen else _general(one.fix, later.host)
+            fix = _mended(one, later, judge) if id(one) in chosen else replace(_general(one.fix, later), changes=())
         findings.append(replace(one, fix=fix))
         if fix.checked:
             later = replace(later, host=applied(later.host, fix.changes) or later.host, derived={})
@@ -91,17 +91,20 @@ def _drafted(finding: Finding, case: Case) -> Fix:
     prescribe = _FIXES.get(finding.code)
     fix = prescribe(Subject(finding, case)) if prescribe else None
     if fix is None:
-        return _general(finding.fix, case.host)
+        return _general(finding.fix, case)
     commands = (*typed(fix.changes, place_of(case.host, case.commands)), *fix.commands)
     return replace(fix, text=_shortened(fix.text, commands), commands=commands)
 
 
-def _general(fix: Fix, machine: Host) -> Fix:
+def _general(fix: Fix, case: Case) -> Fix:
     """A rule's own fix: the image by its name, and no command that a person would have to complete."""
+    machine, typed_before = case.host, case.commands
     image = machine.image or ""
     named = [re.sub(r"\bIMAGE\b", image, line) if image else line for line in fix.commands]
-    commands = suited([line for line in named if not _BLANK.search(line)], machine)
-    return replace(fix, text=_shortened(fix.text, commands), commands=commands)
+    lines = suited([line for line in named if not _BLANK.search(line)], machine)
+    changes = tuple(deed(line) for line in lines)
+    commands = typed(changes, place_of(machine, typed_before))
+    return replace(fix, text=_shortened(fix.text, commands), commands=commands, changes=changes)
 
 
 def _shortened(text: str, commands: tuple[str, ...]) -> str:
@@ -119,7 +122,8 @@ def _tried(fix: Fix, finding: Finding, host: Host, judge: Callable[[Host], Repor
     before, now = judge(host), judge(after)
     if _about(finding) not in _told(before):
         return replace(fix, checked=False, unchecked="the finding rests on a message, which facts do not tell again")
-    if _about(finding) in _told(now):
+    codes = {code for code, _ in _told(now)} if any(isinstance(one, Variable) for one in fix.changes) else set()
+    if _about(finding) in _told(now) or finding.code in codes:  # without the variable it rests on other facts
         return replace(fix, checked=False, unchecked="by the facts it would still be found")
     if new := {one.code for one in now.findings if one.severity == "error"} - {one.code for one in before.findings}:
         return replace(fix, checked=False, unchecked=f"{', '.join(sorted(new))} would be found then")

@@ -74,7 +74,11 @@ def _no_plugin(subject: Subject) -> Fix:
     if any(gpu.vendor == "amd" for gpu in subject.gpus) or "amd.com/gpu" in subject.text:
         text = "Run AMD's device plugin on the nodes, where the amdgpu driver has to be loaded."
         return Fix(text, changes=(Command("kubectl get daemonset -A"),))
-    engine = "docker" if subject.host.engine == "docker" or "nvidia-docker" in subject.text else "containerd"
+    engine = (
+        "docker"
+        if (subject.host.engine or "").startswith("docker") or "nvidia-docker" in subject.text
+        else "containerd"
+    )
     steps = (
         f"sudo nvidia-ctk runtime configure --runtime={engine} --set-as-default",
         f"sudo systemctl restart {engine}",
@@ -91,6 +95,9 @@ def _toolkit(subject: Subject) -> Fix | None:
     if subject.host.platform in {"windows", "wsl2"} and subject.host.engine_flavour == "desktop":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")
     steps = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"]
+    if have := subject.host.container_toolkit:
+        text = f"nvidia-container-toolkit {have} is installed: configure Docker for it, and restart that Docker."
+        return Fix(text, changes=tuple(map(Command, steps)))
     install, _ = typed_here(Fix("", ("@container-toolkit",)), _outside(subject.host), subject.matrix)
     changes = tuple(Command(line) for line in (*install, *steps))
     return Fix("Install nvidia-container-toolkit from NVIDIA's repository, configure Docker.", changes=changes)

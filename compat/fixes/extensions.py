@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.plans as plans
 from compat.changes import Command, Install, Package
 from compat.findings import Fix
+from compat.lazy import pattern
+from compat.reading.commands import requirements
 from compat.rules.stack import plain
 from compat.versions import admits, requirement
 
@@ -22,6 +24,10 @@ _SOURCES: Final = {
     "torchvision": "https://github.com/pytorch/vision",
     "torchaudio": "https://github.com/pytorch/audio",
 }
+
+
+# What uv and pip say of a package that they could not build.
+_BUILT: Final = pattern(r"Failed to build [`'\"]?(?P<name>[A-Za-z][\w.-]*)(?:==(?P<version>[\w.+]+))?")
 
 
 def rebuilt(subject: Subject) -> Fix | None:
@@ -66,6 +72,20 @@ def _published(name: str, pin: str, subject: Subject) -> PlannedBuild | None:
     if build is None or build.compile or (not build.index and build.version == subject.packages.get(name)):
         return None
     return build
+
+
+def unisolated(subject: Subject) -> Fix | None:
+    """A package whose build script imports what is installed: it is built beside that, and in no place of its own."""
+    if "build-isolation" not in subject.case.signals:
+        return None
+    asked = requirements(subject.case.commands)
+    found = _BUILT.search(subject.text[:50_000])
+    name = found["name"] if found else next(iter(asked), "")
+    if not name:
+        return None
+    package = Package(name=name, version=(found["version"] or "") if found else asked[name])
+    text = "Build it beside the torch that is installed: pip's own place for builds has none."
+    return Fix(text, changes=(Install(packages=(package,), compile=True),))
 
 
 def sourced(names: Sequence[str], version: str, subject: Subject) -> Fix | None:

@@ -331,10 +331,16 @@ def _cudnn(want: str, have: str, subject: Subject) -> Fix:
     spec = f"=={minor}.*" if newer else f">={minor},<{int(major) + 1}"
     cuda = series(_cuda(subject))
     rows = [row for row in subject.matrix.table("sonames") if row.soname == f"libcudnn.so.{major}"]
-    mine = [row for row in rows if row.package.endswith(f"-cu{cuda}")] or ([] if cuda else rows)
+    mine = [row for row in rows if row.package.endswith(f"-cu{cuda}")] or ([] if cuda else _runnable(rows, subject))
+    made = {series(one) for row in subject.matrix.table("cudnn") if series(row.version, 2) == minor for one in row.cuda}
+    mine = [row for row in mine if row.package.rpartition("-cu")[2] in made] or mine
+    told = f"cuDNN {minor}{'' if newer else ' or newer'} of major {major}"
+    if len({row.package for row in mine}) > 1:
+        names = " or ".join(dict.fromkeys(f'"{row.package}{spec}"' for row in mine))
+        return Fix(f"Install {told}, for the CUDA of the program: {names}.")
     if mine and subject.host.platform != "windows":
         changes = (Install(packages=(Package(name=mine[-1].package, spec=spec),)),)
-        return Fix(f"Install cuDNN {minor}{'' if newer else ' or newer'} of major {major}.", changes=changes)
+        return Fix(f"Install {told}.", changes=changes)
     said = f"cuDNN {minor}" if newer or "." not in minor else f"cuDNN {minor} or a newer {major}.x"
     return Fix(f"Install {said}, and take the other copy off the loader's path.")
 

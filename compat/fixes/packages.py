@@ -10,7 +10,7 @@ from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
-from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, sourced
+from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, sourced, unisolated
 from compat.fixes.subject import is_dotted
 from compat.joints import driver
 from compat.joints import python as wheel
@@ -321,6 +321,7 @@ FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "abi-mismatch": rebuilt,
     "python-tag-mismatch": rebuilt,
     "numpy-abi-mismatch": numpy,
+    "build-tools-missing": unisolated,
     "python-unsupported": python,
     "platform-unsupported": metal,
 }

@@ -82,6 +82,28 @@ PASTED = {
         f"/usr/lib/python3.8/site-packages/{SYMBOL}\ntorch==2.1.0a0+41361538.nv23.06",
         ("framework-pair-mismatch", "git+https://github.com/pytorch/vision@v0.16.0", "--index-url"),
     ),
+    "a build script that imports torch": (
+        (
+            "$ uv pip install flash-attn\nFailed to build `flash-attn==2.8.2`\nThe build backend returned an error\n"
+            "ModuleNotFoundError: No module named 'torch'"
+        ),
+        ("build-tools-missing", "uv pip install --no-build-isolation flash-attn==2.8.2", "sudo"),
+    ),
+    "a cuDNN that was made for one CUDA": (
+        "Loaded runtime CuDNN library: 8.5.0 but source was compiled with: 8.6.0.",
+        ("library-mismatch", 'pip install "nvidia-cudnn-cu11>=8.6,<9"', "cu12"),
+    ),
+    "a cuDNN that was made for two": (
+        "Loaded runtime CuDNN library: 9.10.1 but source was compiled with: 9.13.1.",
+        ("library-mismatch", '"nvidia-cudnn-cu12>=9.13,<10" or "nvidia-cudnn-cu13>=9.13,<10"', "pip install"),
+    ),
+    "two packages of one module, by the tool that was typed": (
+        (
+            "$ uv add onnxruntime-gpu onnxruntime\n + onnxruntime==1.20.1\n + onnxruntime-gpu==1.20.1\n"
+            "|   0  NVIDIA GeForce RTX 4090        Off | 00000000:00:07.0 Off |                  Off |"
+        ),
+        ("framework-duplicate-install", "uv pip uninstall onnxruntime onnxruntime-gpu", "-y"),
+    ),
     "the requirement ends at its comma": (
         (
             "ERROR: No matching distribution found for torch==2.6.0, on macOS\n"
