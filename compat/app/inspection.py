@@ -110,9 +110,10 @@ def devices(matrix: Matrix, *, gpus: Sequence[str] = (), host: str = "") -> tupl
     Raises:
         InputError: if a GPU is not known or a host file cannot be read.
     """
-    from compat.resolve.target import gpu
+    from compat.resolve.named import named
 
-    return (*(gpu(matrix, name) for name in gpus), *((hosts.from_file(host, matrix).gpus or ()) if host else ()))
+    found = dict.fromkeys(one for name in gpus for one in named(matrix, name).gpus)
+    return (*found, *((hosts.from_file(host, matrix).gpus or ()) if host else ()))
 
 
 def verdicts(inspection: Inspection, matrix: Matrix, devices: Sequence[Gpu]) -> tuple[tuple[str, Verdict], ...]:

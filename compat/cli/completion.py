@@ -20,13 +20,14 @@ def requirements(incomplete: str) -> list[str]:
 
 
 def gpus(incomplete: str) -> list[str]:
-    """The words that name a model, and kernel targets."""
+    """The words that name a model, kernel targets, and instance types of clouds."""
     from compat.matrix import matrix
 
     known = matrix()
     wanted = incomplete.lower()
     words = (word for row in known.table("gpus") for word in (*row.name.split()[:4], row.target))
-    numbered = (word for word in words if any(mark.isdigit() for mark in word))
+    numbered = [word for word in words if any(mark.isdigit() for mark in word)]
+    numbered += [row.name for row in known.table("instances")]
     return sorted({word for word in numbered if word.lower().startswith(wanted)})[:_MOST]
 
 

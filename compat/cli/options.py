@@ -157,7 +157,7 @@ class TargetOptions:
         typer.Option(
             "--gpu",
             metavar="NAME",
-            help="GPU by name, PCI id, sm_XX or gfxNNN (repeatable).",
+            help="GPU by name, PCI id, sm_XX, gfxNNN or instance type (repeatable).",
             autocompletion=completion.gpus,
         ),
     ] = None

@@ -133,6 +133,12 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "date": DATE,
     },
     rows.Product: {"vendor": _word("nvidia", "amd", "intel", "google", "huawei"), "pci": PCI},
+    rows.Instance: {
+        "name": _pattern(r"[A-Za-z][A-Za-z0-9._-]+", "a type such as p5.48xlarge"),
+        "cloud": _word("aws", "azure", "gcp"),
+        "arch": ARCH,
+        "part": _pattern(r"1/[2-9]\d?", "a fraction such as 1/6"),
+    },
     rows.Image: {
         "runtime": RUNTIME,
         "cuda": DOTTED,

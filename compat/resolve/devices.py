@@ -33,6 +33,8 @@ SERVED: Final = frozenset({"nvidia", "amd", "intel", "apple", "google", "huawei"
 # What a kernel target looks like (``sm_90a``, ``gfx90a:xnack+``, ``dg2``); any other text says nothing.
 _TARGET: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,60}")
 
+_FRACTION: Final = pattern(r" \((1/[0-9]{1,2})\)$")
+
 _INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
 
 
@@ -40,7 +42,8 @@ _INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
 class Device:
     """One GPU of the target, with what the matrix knows of the product; ``machine`` numbers the host that has it.
 
-    ``arch`` is the machine architecture where the product comes with its processor (Grace, DGX Spark, Jetson).
+    ``arch`` is the machine architecture where the product comes with its processor (Grace, DGX Spark, Jetson);
+    ``part`` says in words that a program sees only a part of it.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Device:
     bit: int = 0
     idle: str = ""
     arch: str = ""
+    part: str = ""
 
     @property
     def label(self) -> str:
@@ -125,7 +129,13 @@ def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
     if is_target(gpu.name) and not gpu.pci:
         brand = segment = ""
     name = gpu.name or (product.name if product else "") or target
-    return Device(name, vendor.lower(), target, brand, segment, machine, arch=arch)
+    return Device(name, vendor.lower(), target, brand, segment, machine, arch=arch, part=_part(name))
+
+
+def _part(name: str) -> str:
+    """That a GPU's name is that of a part of one, in words; empty for a whole one."""
+    found = _FRACTION.search(name)
+    return f"only {found[1]} of the card is there, with so much of its memory" if found else ""
 
 
 def typed_name(device: Device, known: Knowledge) -> str:

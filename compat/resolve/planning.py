@@ -67,6 +67,7 @@ def _verdict(search: Search, chosen: Sequence[Weighed], device: Device) -> GpuVe
     level, weakest = max(telling, key=lambda pair: pair[0], default=(UNKNOWN, chosen[0]))
     reasons = [_weakness(weakest, device, level)] if level else []
     reasons += [_weakness(weighed, device, UNKNOWN) for weighed in open_ones if weighed is not weakest or not level]
+    reasons += [device.part] if device.part else []
     why = "; ".join(dict.fromkeys(reasons))
     return GpuVerdict(name=device.name, target=device.target, kernels=_LEVEL_NAMES[level], why=why)
 

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Final
 
 from compat import facts, versions
 from compat.errors import InputError
-from compat.facts import Fact, Gpu, Host
+from compat.facts import Fact, Host
 from compat.lazy import pattern
-from compat.resolve.devices import driver_number, vendor_of
-from compat.targets import is_gfx, sm
+from compat.resolve.devices import driver_number
+from compat.resolve.named import arch_of, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from compat.facts import Gpu
     from compat.matrix import Matrix
+    from compat.resolve.named import Named
 
 ARCHES: Final = ("x86_64", "aarch64", "arm64", "amd64")
 # Facts of a host that a container's image replaces.
@@ -28,7 +30,6 @@ IMAGE_BRINGS: Final = frozenset({"python", "glibc", "libc", "libstdcxx", "os"})
 
 _DESKTOPS = pattern(r"(macos|darwin|osx|windows|win)[ _-]?[0-9]{0,4}(?:\.[0-9]{1,3}){0,2}")
 _WSL = pattern(r"wsl[ _-]?2?")
-_RUNTIME = pattern(r"(?i:cu|cuda|rocm)[ _-]?[0-9][0-9.]{0,7}")
 _PYTHON = pattern(r"[0-9]\.[0-9]{1,2}t?")
 
 
@@ -48,7 +49,8 @@ def from_options(
 
     Args:
         matrix: knows the products.
-        gpus: product names, aliases, PCI ids (``10de:2684``) or targets (``sm_89``, ``gfx1100``).
+        gpus: product names, aliases, PCI ids (``10de:2684``), targets (``sm_89``, ``gfx1100``), slices
+            (``H100:1g.10gb``) or instance types (``p5.48xlarge``).
         driver: version of the NVIDIA driver; of the amdgpu driver where all GPUs are AMD's.
         cuda: CUDA release of the runtime wanted, ``12.6``.
         rocm: ROCm release of the runtime wanted, ``6.4``.
@@ -64,9 +66,11 @@ def from_options(
     _demand_sense(gpus=gpus, driver=driver, cuda=cuda, rocm=rocm, cpu=cpu)
     readings: dict[str, facts.Reading] = {}
     if gpus:
-        found = tuple(gpu(matrix, one) for text in gpus for one in text.split(","))
+        told = tuple(named(matrix, one) for text in gpus for one in text.split(","))
+        found = tuple(one for name in told for one in name.gpus)
         _demand_vendors(found, driver=driver, cuda=cuda, rocm=rocm)
         readings["gpus"] = Fact(found, "--gpu", option=True)
+        readings.update(_implied(told, arch))
     if driver:
         driver_number(driver)
         readings["driver"] = Fact(driver, "--driver", option=True)
@@ -85,6 +89,12 @@ def from_options(
     if arch:
         readings["arch"] = Fact(architecture(arch), "--arch", option=True)
     return driver_settled(Host(readings), matrix)
+
+
+def _implied(told: Sequence[Named], arch: str | None) -> dict[str, facts.Reading]:
+    """The architecture that instance types tell; ``--arch`` may only say the same."""
+    implied = arch_of(told, architecture(arch) if arch else "")
+    return {"arch": Fact(implied, "--gpu", option=True)} if implied else {}
 
 
 def driver_settled(host: Host, matrix: Matrix) -> Host:
@@ -113,56 +123,6 @@ def for_image(host: Host) -> Host:
         name: reading for name, reading in host.readings.items() if name not in IMAGE_BRINGS or host.is_option(name)
     }
     return Host(kept)
-
-
-def gpu(matrix: Matrix, text: str) -> Gpu:
-    """The GPU that a name, alias, PCI id or target means.
-
-    Raises:
-        InputError: if it is not known, or names products of several targets.
-    """
-    from compat.matrix.products import find_gpu, nearest_gpus, spelled
-
-    wanted = text.strip()
-    number = sm(spelled(wanted))
-    if number is not None:
-        _demand_capability(matrix, f"sm_{number.major}{number.minor}")
-        return Gpu(name=f"sm_{number.major}{number.minor}", vendor="nvidia", target=f"sm_{number.major}{number.minor}")
-    if is_gfx(wanted.lower()):
-        return Gpu(name=wanted.lower(), vendor="amd", target=wanted.lower())
-    rows = find_gpu(matrix, wanted)
-    if not rows:
-        near = nearest_gpus(matrix, wanted)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`envcheck matrix list gpus` lists them"
-        if _RUNTIME.fullmatch(wanted):
-            hint = f"a runtime is asked for by --cuda or --rocm: --{'rocm' if wanted[0] in 'rR' else 'cuda'} {wanted}"
-        raise InputError(
-            f"unknown GPU {wanted[:60]!r}", where="--gpu", expected="a product, sm_XY, gfxNNN or a PCI id", hint=hint
-        )
-    rows = tuple(row for row in rows if row.name.lower() == wanted.lower()) or rows
-    row = rows[0]
-    if len({row.target for row in rows}) > 1:
-        meant = ", ".join(f"{row.name} ({row.target})" for row in rows[:6])
-        raise InputError(
-            f"GPU {wanted[:60]!r} may be of several kinds",
-            where="--gpu",
-            expected=f"one of {meant}, by its PCI id or target",
-        )
-    return Gpu(
-        name=row.name, vendor=row.vendor or vendor_of(row.target), target=row.target, pci=row.pci[0] if row.pci else ""
-    )
-
-
-def _demand_capability(matrix: Matrix, target: str) -> None:
-    """Refuse a target that no row of the matrix knows: nearest plans for it would be nonsense.
-
-    Raises:
-        InputError: with the targets that exist.
-    """
-    rows = matrix.table("capabilities")
-    if rows and matrix.capability(target) is None:
-        known = ", ".join(f"sm_{row.cc.replace('.', '')}" for row in rows)
-        raise InputError(f"unknown GPU {target!r}", where="--gpu", expected=f"one of {known}")
 
 
 def _demand_sense(*, gpus: Sequence[str], driver: str | None, cuda: str | None, rocm: str | None, cpu: bool) -> None:

@@ -15,9 +15,10 @@ from compat.resolve import resolve
 from compat.resolve.devices import ENDLESS, driver_number
 from compat.resolve.knowledge import knowledge
 from compat.resolve.loosen import allowed_places, relaxed
+from compat.resolve.named import gpu
 from compat.resolve.read_situation import situation
 from compat.resolve.request import read
-from compat.resolve.target import for_image, from_options, gpu
+from compat.resolve.target import for_image, from_options
 
 if TYPE_CHECKING:
     from compat.resolve.situation import Situation

@@ -199,10 +199,17 @@ def _jetpack_names(view: View, item: Placed) -> Iterator[Breach]:
         yield Breach(item, "os", f"{row.os} is not in systems", "a name of systems")
 
 
+def _instance_names(view: View, item: Placed) -> Iterator[Breach]:
+    """The GPU of an instance type."""
+    if item.row.gpu not in {product.row.name for product in view.of("gpus")}:
+        yield Breach(item, "gpu", f"{item.row.gpu} is not in gpus", "a name of gpus")
+
+
 _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
     "packages": _package_names,
     "images": _image_names,
     "gpus": _product_names,
+    "instances": _instance_names,
     "intel": _intel_names,
     "systems": _system_names,
     "capabilities": _capability_names,

@@ -11,7 +11,7 @@ from typing import Final
 
 from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
-from compat.matrix.rows.machines import Accelerator, Command, Interpreter, Jetpack, Product, System
+from compat.matrix.rows.machines import Accelerator, Command, Instance, Interpreter, Jetpack, Product, System
 from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Package
 from compat.matrix.rows.toolkits import (
@@ -43,6 +43,7 @@ __all__ = [
     "Gfx",
     "Image",
     "Index",
+    "Instance",
     "Intel",
     "Interpreter",
     "Jetpack",
@@ -74,6 +75,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "intel": Intel,
     "rocm": RocmRelease,
     "gpus": Product,
+    "instances": Instance,
     "images": Image,
     "requires": Requirement,
     "drivers": DriverBranch,
@@ -104,6 +106,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Intel: ("intel",),
     RocmRelease: ("rocm",),
     Product: ("name", "vendor", "target"),
+    Instance: ("name",),
     Image: ("repository", "tag", "flavours"),
     Requirement: ("name",),
     DriverBranch: ("branch",),

@@ -44,6 +44,27 @@ class Product(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Instance(Row):
+    """A cloud's instance type with GPUs (table ``instances``).
+
+    Attributes:
+        name: as its cloud spells it, ``p5.48xlarge``, ``Standard_NC24ads_A100_v4``.
+        cloud: ``aws``, ``azure``, ``gcp``.
+        gpu: name of its GPU in ``gpus``: the product of the model and memory that the source states.
+        count: GPUs that a guest sees.
+        arch: machine architecture.
+        part: fraction of one GPU that a guest has, ``1/6``; empty for whole GPUs.
+    """
+
+    name: str
+    cloud: str
+    gpu: str
+    count: int = 1
+    arch: str = "x86_64"
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class System(Row):
     """An operating-system release (table ``systems``).
 

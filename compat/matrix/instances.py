@@ -1,0 +1,58 @@
+"""Finding what a cloud's instance type is made of: its GPU, how many, and the architecture of the machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from compat.errors import InputError
+from compat.lazy import pattern
+
+if TYPE_CHECKING:
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Instance
+
+# How clouds spell types: ``p5.48xlarge``, ``g4dn.metal``; ``a2-highgpu-1g``; ``Standard_NC24ads_A100_v4``.
+_FORMS: Final = pattern(
+    r"[a-z]{1,3}[0-9][a-z0-9-]{0,12}\.(?:[0-9]{0,3}x?large|metal[a-z0-9-]{0,8}|medium|small|micro|nano)"
+    r"|(?:a|g|n|c|e|m)[0-9][a-z]?-[a-z]{3,12}-[0-9]{1,3}g?(?:-[a-z]{2,12})?"
+    r"|standard_[a-z0-9_-]{2,50}|n[cdgv][0-9]{1,3}[a-z0-9]{0,8}(?:_[a-z0-9]{1,12}){0,4}_v[0-9]{1,2}"
+)
+_ATTACHED: Final = pattern(r"n1-[a-z]{3,12}-[0-9]{1,3}")
+
+
+def is_instance(text: str) -> bool:
+    """Whether a text is spelled as an instance type, which no GPU is."""
+    return _FORMS.fullmatch(text.strip().lower()) is not None
+
+
+def find_instance(matrix: Matrix, text: str) -> Instance:
+    """The instance type of a name, in any case; Azure's also without ``Standard_``.
+
+    Raises:
+        InputError: if the matrix has no such type, with the names that are nearest to it.
+    """
+    wanted = _plain(text)
+    rows: dict[str, Instance] = {_plain(row.name): row for row in matrix.table("instances")}
+    if wanted in rows:
+        return rows[wanted]
+    raise InputError(
+        f"unknown instance type {text.strip()[:60]!r}",
+        where="--gpu",
+        expected="a type of `envcheck matrix list instances`, or the name of its GPU",
+        hint=_near(wanted, rows),
+    )
+
+
+def _near(wanted: str, rows: dict[str, Instance]) -> str:
+    """What may have been meant."""
+    import difflib
+
+    if _ATTACHED.fullmatch(wanted):
+        return "an n1 machine has the GPU that was attached to it: name that GPU"
+    close = difflib.get_close_matches(wanted, rows, n=3, cutoff=0.6)
+    return f"near it: {', '.join(rows[name].name for name in close)}" if close else ""
+
+
+def _plain(name: str) -> str:
+    """A name in lower case, without the word that all of Azure's begin with."""
+    return name.strip().lower().removeprefix("standard_")

@@ -1,0 +1,101 @@
+"""Instance types of clouds: each stands for GPUs that exist, and none is mistaken for a GPU or the other way round."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat.errors import InputError
+from compat.matrix import matrix
+from compat.matrix.instances import find_instance, is_instance
+from compat.matrix.products import find_gpu, names_of
+from compat.resolve.named import arch_of, named
+from compat.resolve.target import from_options
+
+MATRIX = matrix()
+ROWS = MATRIX.table("instances")
+
+# What the clouds' own pages tell of a type: EC2 instance types, Azure sizes, Compute Engine machine types.
+KNOWN = {
+    "p5.48xlarge": (8, "sm_90", "x86_64"),
+    "p4d.24xlarge": (8, "sm_80", "x86_64"),
+    "p2.16xlarge": (16, "sm_37", "x86_64"),
+    "g5.12xlarge": (4, "sm_86", "x86_64"),
+    "g7e.2xlarge": (1, "sm_120", "x86_64"),
+    "g5g.xlarge": (1, "sm_75", "aarch64"),
+    "g4ad.16xlarge": (4, "gfx1011", "x86_64"),
+    "a2-highgpu-1g": (1, "sm_80", "x86_64"),
+    "a2-megagpu-16g": (16, "sm_80", "x86_64"),
+    "a4x-highgpu-4g": (4, "sm_100", "aarch64"),
+    "g2-standard-24": (2, "sm_89", "x86_64"),
+    "Standard_NC24ads_A100_v4": (1, "sm_80", "x86_64"),
+    "NC40ads_H100_v5": (1, "sm_90", "x86_64"),
+    "standard_nd96isr_mi300x_v5": (8, "gfx942", "x86_64"),
+}
+
+
+@pytest.mark.parametrize(("name", "machine"), KNOWN.items())
+def test_a_type_stands_for_its_gpus_and_its_architecture(name, machine):
+    host = from_options(MATRIX, gpus=[name])
+    assert (len(host.gpus), host.gpus[0].target, host.arch) == machine
+    assert host.is_option("arch")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_each_type_is_found_in_any_case_and_its_gpu_means_one_target(row):
+    assert is_instance(row.name)
+    assert not find_gpu(MATRIX, row.name)
+    assert find_instance(MATRIX, row.name.upper()) == row
+    found = named(MATRIX, row.name)
+    assert len(found.gpus) == row.count
+    assert {gpu.target for gpu in found.gpus} == {
+        one.target for one in find_gpu(MATRIX, row.gpu) if one.name == row.gpu
+    }
+
+
+def test_no_gpu_is_spelled_as_an_instance_type():
+    assert not [
+        name for row in MATRIX.table("gpus") for name in (*names_of(row), *row.pci, row.target) if is_instance(name)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("p5.49xlarge", "p5.4xlarge"),
+        ("a2-highgpu-3g", "a2-highgpu-2g"),
+        ("Standard_NC24ads_A100_v5", "Standard_NC24ads_A100_v4"),
+        ("n1-standard-8", "name that GPU"),
+        ("m7i.large", "name of its GPU"),
+    ],
+)
+def test_an_unknown_type_is_told_as_one_with_those_near_it(wrong, near):
+    with pytest.raises(InputError, match="unknown instance type") as caught:
+        named(MATRIX, wrong)
+    assert near in f"{caught.value.expected} {caught.value.hint}"
+
+
+def test_a_part_of_a_card_is_no_whole_one():
+    (part,) = named(MATRIX, "Standard_NV6ads_A10_v5").gpus
+    (whole,) = named(MATRIX, "Standard_NV36ads_A10_v5").gpus
+    assert part.target == whole.target
+    assert "1/6" in part.name
+    assert part.virtual == "vgpu"
+    assert not whole.virtual
+
+
+def test_architectures_that_contradict_each_other_are_refused():
+    with pytest.raises(InputError, match="aarch64"):
+        from_options(MATRIX, gpus=["g5g.xlarge"], arch="x86_64")
+    with pytest.raises(InputError, match="aarch64"):
+        from_options(MATRIX, gpus=["g5g.xlarge,p5.48xlarge"])
+    assert arch_of([], "") == ""
+    assert from_options(MATRIX, gpus=["p5.48xlarge"], arch="amd64").arch == "x86_64"
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_a_type_or_is_none(text):
+    if is_instance(text):
+        try:
+            assert named(MATRIX, text).gpus
+        except InputError as error:
+            assert error.where == "--gpu"
