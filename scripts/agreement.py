@@ -219,8 +219,12 @@ def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
         return EXTRAS
     if resolve == "fits" and doctor == lint and any(_is_of_jax(build, one) for build in one.builds):
         return JAXLIB
-    from_image = any(build.system for build in one.builds)
-    return IMAGE if doctor == lint == "fits" and from_image and "from the image, and" in answers["resolve"].said else ""
+    return IMAGE if doctor == lint == "fits" and _lacks_image(one, answers["resolve"]) else ""
+
+
+def _lacks_image(one: Question, answer: Verdict) -> bool:
+    """Whether a plan fails only because no image brings the CUDA that a build takes from it."""
+    return any(build.system for build in one.builds) and "from the image, and" in answer.said
 
 
 def _is_of_jax(build: Build, one: Question) -> bool:
@@ -233,7 +237,8 @@ def _is_of_jax(build: Build, one: Question) -> bool:
 
 
 def _said_with(one: Question, word: str) -> bool:
-    return resolved(one).word == word
+    answer = resolved(one)
+    return answer.word == word or (word == "fits" and _lacks_image(one, answer))
 
 
 def _other_extras(one: Question) -> Iterator[Question]:

@@ -75,7 +75,8 @@ JOINTS: Final = {
     "platform": _joint(
         "platform arch glibc libc",
         "platform-unsupported",
-        "macos-no-cuda version-does-not-exist accidental-cpu-wheel cpu-only-build wrong-vendor-build",
+        "macos-no-cuda version-does-not-exist accidental-cpu-wheel cpu-only-build wrong-vendor-build "
+        "python-unsupported python-tag-mismatch",  # the Pythons of a wheel differ from platform to platform
     ),
     "processor": _joint("cpu_flags cpu", "cpu-instructions-missing"),
 }

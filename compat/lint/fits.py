@@ -72,7 +72,7 @@ def _may_meet(item: Taken, other: Taken, scene: Scene) -> bool:
     if other is item or other.base or _alternatives(item, other) or not alike(item.step, other.step):
         return False
     plain = versions.public(other.version) if other.version else None
-    if other.version and (plain is None or plain.is_prerelease):
+    if plain is not None and plain.pre:
         return False  # a maker's own build of that release (2.1.0a0): what it stands for is not known
     loose = LOOSE & {*other.step.options}
     return not loose and together((item.request.marker, other.request.marker), scene.worlds)

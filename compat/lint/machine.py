@@ -13,7 +13,9 @@ import compat.lint.requests as requests
 import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
+from compat.joints import platform
 from compat.joints.build import vendor_of
+from compat.joints.verdict import clash_of
 from compat.lint.finding import finding
 from compat.lint.scene import RUNTIMES
 
@@ -53,6 +55,9 @@ def judged(scene: Scene) -> Iterator[Finding]:
         if _is_sure(item) and not item.by:
             if item.build:
                 yield from _unserved(item, scene)
+            if item.outcome.why == "platform" and item.outcome.build:
+                yield from _unpublished(item, item.outcome.build, scene)
+                continue
             yield from (one for one in _build(item, Host(seen), scene) if (one.place, one.code) not in said)
     brought = [one for item in scene.env if item.base and item.build for one in _build(item, Host(seen), scene)]
     yield from (one for one in (*brought, *_base(Host(seen), scene)) if (one.place, one.code) not in said)
@@ -112,6 +117,21 @@ def _unserved(item: Taken, scene: Scene) -> Iterator[Finding]:
             severity="warning",
             evidence=(Evidence("gpus", ", ".join(others), scene.machine.source("gpus")),),
             sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _unpublished(item: Taken, build: rows.Build, scene: Scene) -> Iterator[Finding]:
+    """platform-unsupported: a release whose wheels are all for other systems or processors than the machine's."""
+    found = clash_of(platform.verdict(build, scene.platform))
+    if found is not None and scene.machine is not None:
+        yield finding(
+            "platform-unsupported",
+            scene,
+            item.request.line,
+            f"{found.why}; this is {scene.platform}.",
+            severity="error",
+            evidence=(Evidence("platform", scene.platform, scene.machine.source("platform")),),
+            sources=tuple(map(scene.matrix.cite, found.rows)),
         )
 
 

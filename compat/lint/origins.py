@@ -154,11 +154,25 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         return Outcome("unknown", why="package")
     pre = "--pre" in step.options or "--prerelease=allow" in step.options
     admitted = _admitted(request.spec, (*everything, *broken), pre=pre)
-    published = [(build, item) for build in admitted for item in places if item.has(build)]
+    published = _with_extra([(build, item) for build in admitted for item in places if item.has(build)], asked)
     if not published:
         return _nowhere(request, everything, places, place, package.name in _settled(matrix))
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
+
+
+def _with_extra(published: list[tuple[Build, Origin]], asked: frozenset[str]) -> list[tuple[Build, Origin]]:
+    """The builds without those that a GPU extra passes over: of a release that has the extra, what it requires counts.
+
+    Where that has no wheel for a platform the installer stops, and takes no build without it.
+    """
+    wanted = {extra for extra in asked if _GPU_EXTRA.match(extra)}
+    having = {build.version for build, _ in published if wanted & {*build.extras, *build.also}}
+    return [
+        (build, place)
+        for build, place in published
+        if build.version not in having or wanted & {*build.extras, *build.also}
+    ]
 
 
 def _nowhere(request: Request, known: list[Build], places: tuple[Origin, ...], place: Place, settled: bool) -> Outcome:

@@ -181,8 +181,11 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
 
 def _no_python(item: Taken, scene: Scene) -> Finding:
     """A release that has no wheel for the stage's Python, with those that it has."""
-    version, here = item.request.exact.partition("+")[0], {"any", scene.platform}
-    builds = [b for b in scene.rows(item.request.name) if b.version == version and here & {*b.platforms}]
+    exact, here = item.request.exact, {"any", scene.platform}
+    builds = [
+        b for b in scene.rows(item.request.name) if b.version == exact.partition("+")[0] and here & {*b.platforms}
+    ]
+    builds = [b for b in builds if b.full_version == exact] or builds
     pythons = sorted({p for b in builds for p in b.python}, key=lambda p: [int(n) for n in re.findall(r"\d+", p)])
     python = item.step.python or item.python or " or ".join(sorted(scene.pythons))
     offered = f"; it has {pythons[0]} to {pythons[-1]}" if pythons else ""

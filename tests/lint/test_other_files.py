@@ -4,6 +4,7 @@ import pytest
 
 from compat import sources
 from compat.app.lint import lint_files
+from compat.facts import host
 from compat.lint import lint
 from compat.matrix import matrix
 
@@ -288,10 +289,41 @@ def test_a_finding_stands_at_its_own_line(file):
         ("tensorflow-gpu==2.5.0\nkeras==2.2.0\n", {"frameworks-conflict"}),  # both require keras-preprocessing
         ("jax[cuda13]==0.8.2\njax-cuda12-plugin[with-cuda]==0.4.34\n", {"cuda-major-mixed-in-env"}),
         ("torchcodec==0.1.0\n--extra-index-url URL/cu118\ntorch==2.0.1+cu118\n", {"framework-pair-mismatch"}),
+        # of several lines for one name all count; what an extra asks of a release is asked of every build of it
+        ("jax[cuda13]==0.11.1\nnumpy==2.0.0\n", {"framework-pair-mismatch"}),
+        ("jax[cuda13]==0.11.1\nnumpy==2.2.0\n", set()),
+        ("jax[cuda12]==0.4.24\njaxlib==0.4.31\n", {"framework-pair-mismatch"}),
+        # two variants of one release; a wheel with the code of several CUDA majors stands beside any of them
+        ("--extra-index-url URL/cu121\ntorch==2.5.1+cu121\ntorchvision==0.20.1+cu124\n",
+         {"framework-build-tag-mismatch"}),
+        ("--extra-index-url URL/cu121\ntorch==2.5.1+cu121\ntorchvision==0.20.1+cu121\n", set()),
+        ("bitsandbytes==0.46.1\ntorch==2.7.1\n", set()),
+        # CUDA of the system, in a later minor than what brings its own, and in an earlier one
+        ("tensorflow==2.15.0\n--extra-index-url URL/cu121\ntorch==2.1.2+cu121\n", set()),
+        ("tensorflow==2.15.0\n--extra-index-url URL/cu124\ntorch==2.6.0+cu124\n", {"frameworks-conflict"}),
     ],
-)
+)  # fmt: skip
 def test_what_stands_side_by_side_is_judged_by_the_joint_of_packages(text, codes):
     found = judged(text.replace("URL", PYTORCH), "requirements.txt").findings
     told = {"framework-pair-mismatch", "frameworks-conflict", "cuda-major-mixed-in-env", "rocm-libs-mixed"}
+    told |= {"framework-build-tag-mismatch"}
     assert {one.code for one in found} & told == codes
     assert all(one.sources for one in found if one.code in codes)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("jax[cuda12]==0.4.24\n", ["platform-unsupported"]),  # the extra has wheels for Linux alone
+        ("--extra-index-url URL/cu121\ntorch==2.5.1+cu121\n", ["python-unsupported"]),  # with wheels for 3.13 on Linux
+        ("--extra-index-url URL/cu124\ntorch==2.6.0+cu124\n", []),
+    ],
+)
+def test_a_wheel_of_another_system_is_none_for_this_one(text, codes):
+    windows = host(
+        "w", platform="windows", arch="x86_64", python="3.13", gpus=({"vendor": "nvidia", "target": "sm_80"},)
+    )
+    ask = sources.read(text.replace("URL", PYTORCH), "requirements.txt")
+    found = [one for one in lint(ask, MATRIX, on=windows).findings if one.severity == "error"]
+    assert [one.code for one in found] == codes
+    assert all(one.sources and "3.9 to 3.13" not in one.detail for one in found)

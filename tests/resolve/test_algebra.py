@@ -110,6 +110,8 @@ def options(*rows: dict[str, Any]) -> list[Any]:
         (("cuda12.6", "wheel"), ("cuda12.8", "packages"), False, True),
         (("cuda12.6", "wheel"), ("cuda12.8", "packages"), True, False),
         (("cuda12.6", "system"), ("cuda12.8", "packages"), False, False),
+        (("cuda12.8", "system"), ("cuda12.6", "packages"), False, True),
+        (("cuda12.8", "system"), ("cuda12.6", "system"), False, False),
         (("cuda11.8", "system"), ("cuda11.8", "wheel"), False, True),
         (("cuda11.8", "wheel"), ("cuda12.1", "wheel"), False, False),
         (("cuda11.8", "wheel"), ("rocm6.2", "wheel"), False, False),
