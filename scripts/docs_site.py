@@ -14,14 +14,16 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import generate_docs
 
 from compat.app.explain import known, topic_of
+from compat.schemas import schemas
 
 ROOT = Path(__file__).resolve().parent.parent
 OTHERS = {"README.md": "index.md", "matrix/README.md": "matrix.md", "CONTRIBUTING.md": "contributing.md"}
-MOVED = {"docs/findings.md": "findings/index.md"}
+MOVED = {"docs/findings.md": "findings/index.md", "docs/schemas": "schemas.md", "schemas": "schemas.md"}
 CONFIGURATION = """[project]
 site_name = "envcheck"
 docs_dir = "docs"
@@ -80,6 +82,7 @@ def gather(folder: Path) -> None:
         for path in sorted(folder.glob("howto/*.md"))
     ]
     (folder / "howto/index.md").write_text("# How to\n\n" + "\n".join(howto) + "\n", "utf-8")
+    (folder / "schemas.md").write_text(reference(), "utf-8")
     for path in folder.rglob("*.md"):
         path.write_text(linked(path.read_text("utf-8"), path), "utf-8")
 
@@ -96,6 +99,26 @@ def finding(code: str) -> str:
     if topic.sources:
         body += ["## Sources", "\n".join(f"- {source}" for source in topic.sources)]
     return "\n\n".join(filter(None, body)) + "\n"
+
+
+def reference() -> str:
+    """The JSON documents, each with its schema and the keys of its outermost objects."""
+    lines = ["# JSON documents", "Keys are only ever added; those marked are always there."]
+    for name, schema in schemas().items():
+        lines += [f"## {name}", f"Schema: [{name.replace('/', '-')}.json](schemas/{name.replace('/', '-')}.json)"]
+        rows = [(key, *_kind(value), key in schema.get("required", ())) for key, value in schema["properties"].items()]
+        table = [f"| `{key}` | {kind} | {means} | {'always' if must else ''} |" for key, kind, means, must in rows]
+        lines.append("\n".join(["| key | kind | meaning | |", "| --- | --- | --- | --- |", *table]))
+    return "\n\n".join(lines) + "\n"
+
+
+def _kind(schema: dict[str, Any]) -> tuple[str, str]:
+    """A key's kind in the words of JSON Schema with the keys of what it holds, and what it means."""
+    first = schema.get("anyOf", [schema])[0]
+    item = first.get("items", first)
+    inner = ", ".join(f"`{key}`" for key in item.get("properties", ()))
+    kind = first.get("type") or ("one of " + ", ".join(map(str, first["enum"])) if "enum" in first else "constant")
+    return f"{kind} of {inner}" if inner else str(kind), schema.get("description", "").replace("|", "\\|")
 
 
 def linked(text: str, path: Path) -> str:
