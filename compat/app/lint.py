@@ -143,7 +143,7 @@ def lint_files(
         return lint(
             replace(ask, arch=machine.arch or "" if machine else ""),
             matrix,
-            on=machine if named else None,
+            on=machine if named else _own_machine(ask, matrix),
             select=select,
             ignore=(*ignore, *settings.left_out(ask.file)),
         )
@@ -159,6 +159,16 @@ def lint_files(
         tuple(dict.fromkeys((*unread, *(item for report in reports for item in report.unchecked)))),
         judged=any(map(_is_read, asks)),
     )
+
+
+def _own_machine(ask: Ask, matrix: Matrix) -> Host | None:
+    """The machine that a file itself names by its GPU; ``None`` where it names none, or one that is not known."""
+    if not ask.gpus:
+        return None
+    try:
+        return machines_of(Target(gpus=ask.gpus), matrix)[0]
+    except InputError:
+        return None
 
 
 def _is_read(ask: Ask) -> bool:

@@ -17,7 +17,7 @@ def command(
         Texts,
         typer.Argument(
             metavar="FILE",
-            help="Dockerfile, requirements, conda, compose, pyproject or lock; or a folder of them (the one here).",
+            help="Dockerfile, requirements, environment, project, lock, compose, manifest, batch script or workflow; or a folder.",
         ),
     ] = None,
     *,
@@ -58,7 +58,7 @@ def command(
     detail: Detail,
     knowledge: Knowledge,
 ) -> int:
-    """Find conflicts in an existing Dockerfile, requirements, environment, compose, project or lock file.
+    """Find conflicts in an existing Dockerfile, requirements, environment, compose, manifest, project or lock.
 
     Example: envcheck lint
 

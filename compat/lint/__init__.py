@@ -9,7 +9,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Report, Unchecked, ranked
-from compat.lint import compilers, conda, copies, drift, fits, images, libraries, machine, requests, steps, systems
+from compat.lint import (
+    compilers,
+    conda,
+    copies,
+    drift,
+    fits,
+    images,
+    libraries,
+    machine,
+    pixi,
+    requests,
+    steps,
+    systems,
+)
 from compat.lint.pages import RULES
 from compat.lint.stages import scenes
 
@@ -24,7 +37,9 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "lint"]
 
-_FAMILIES: Final = (images, requests, drift, fits, copies, compilers, libraries, conda, steps, systems, machine)
+# What a batch script has in an image's place is a toolkit of the machine, which nobody ships.
+_OF_IMAGES: Final = (images, systems)
+_FAMILIES: Final = (images, requests, drift, fits, copies, compilers, libraries, conda, pixi, steps, systems, machine)
 
 
 def lint(
@@ -50,6 +65,8 @@ def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix) -> Iterator[Fin
     """Every family of rules over every stage; services of a compose file have no stage and are asked by themselves."""
     for scene in stages:
         for family in _FAMILIES:
+            if scene.ask.kind == "job" and family in _OF_IMAGES:
+                continue
             for rule in family.RULES:
                 yield from rule(scene)
     yield from steps.services(ask, matrix)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from compat import versions
 from compat.lazy import dataclass
+from compat.sources import jobs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,6 +107,18 @@ def read(reference: str, matrix: Matrix) -> Base:
         row = _of_the_month(repository, tag, matrix)
     base = Base(reference=reference, repository=repository, tag=tag, digest=bool(digest), row=row)
     return _described(base)
+
+
+def of_modules(modules: tuple[str, ...]) -> Base | None:
+    """The CUDA and cuDNN that environment modules put in the place of an image's; ``None`` where none says a release.
+
+    Modules bring the whole toolkit, compiler included; the Python is the machine's or the environment's own.
+    """
+    cuda, cudnn = jobs.toolkit(modules)
+    if not cuda:
+        return None
+    named = "module load " + " ".join(name for name in modules if re.search(r"cuda|cudnn", name, re.IGNORECASE))
+    return Base(reference=named, kind="cuda", cuda=cuda, cudnn=cudnn, flavour="devel", python="unknown")
 
 
 def _of_the_month(repository: str, tag: str, matrix: Matrix) -> Image | None:

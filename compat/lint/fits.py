@@ -14,6 +14,7 @@ from compat.findings import Evidence
 from compat.joints.verdict import Clash
 from compat.lint.finding import finding
 from compat.lint.walk import LOOSE, alike, needs, parts_of, together
+from compat.sources.values import ORDERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -64,7 +65,7 @@ def _distinct(items: Iterable[Taken]) -> list[Taken]:
 
 def _solved_together(item: Taken, other: Taken, scene: Scene) -> bool:
     """Whether one run of an installer has to give both."""
-    return item.step is other.step or scene.ask.kind not in {"dockerfile", "devcontainer"}
+    return item.step is other.step or scene.ask.kind not in ORDERED
 
 
 def _may_meet(item: Taken, other: Taken, scene: Scene) -> bool:

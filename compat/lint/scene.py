@@ -114,6 +114,8 @@ class Scene:
         """What the image is meant for: ``cuda``, ``rocm``, ``jetson``, or empty if nothing tells."""
         if self.base and self.base.kind in {"cuda", "rocm", "jetson"}:
             return self.base.kind
+        if self.stage.vendor:
+            return RUNTIMES.get(self.stage.vendor, "")
         if self.base is not None and self.base.kind not in {"python", "plain"}:
             return ""
         return self.device or ("cuda" if self.ask.gpu and self.base else "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 import compat.lint.walk as walk
 from compat.lint.scene import Scene, brings_pythons, vendor_runtime
+from compat.sources.values import IMAGED, ORDERED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,8 @@ def scenes(ask: Ask, matrix: Matrix, machine: Host | None = None) -> Iterator[Sc
     made: dict[str, Scene] = {}
     for number, stage in enumerate(ask.stages):
         chain = ask.chain(stage)
-        base = bases.read(chain[0].base, matrix) if ask.kind in {"dockerfile", "devcontainer"} else None
+        imaged = ask.kind in IMAGED and (chain[0].base or ask.kind != "workflow")
+        base = bases.read(chain[0].base, matrix) if imaged else bases.of_modules(stage.modules)
         scene = _scene(ask, stage, chain, base, matrix, made, machine)
         made |= {name: scene for name in (stage.name.lower(), str(number)) if name}
         scratch = base is not None and base.reference.lower() == "scratch"
@@ -76,7 +78,7 @@ def _scene(
         device=vendor_runtime(machine) if machine else "",
     )  # fmt: skip
     worlds = walk.worlds_of(known.platform, known.pythons, ask.python)
-    steps = walk.Walk(matrix, known.platform, glibc, worlds, at_once=ask.kind not in {"dockerfile", "devcontainer"})
+    steps = walk.Walk(matrix, known.platform, glibc, worlds, at_once=ask.kind not in ORDERED)
     steps.begin(walk.of_base(base, matrix, chain[0].line) if base else ())
     for part in chain:
         steps.begin(_carried(part, made))

@@ -92,6 +92,8 @@ def keys(scene: Scene) -> Iterator[Finding]:
 
 def settings(scene: Scene) -> Iterator[Finding]:
     """devices-hardcoded, driver-stub-loaded, cuda-home-broken: what ENV leaves behind."""
+    if scene.ask.kind == "kubernetes":
+        return  # told of its containers as services
     env, lines = scene.stage.env, scene.stage.env_lines
     for name in _DEVICES:
         if re.fullmatch(r"\d+(,\d+)*|GPU-[0-9a-f-]+", env.get(name, "")) and name in lines:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from compat.findings import Evidence
 from compat.joints.build import carried
 from compat.lint.finding import finding
+from compat.lint.scene import RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +31,7 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             what = f"{item.request.text} is a {item.build.runtime} build"
             yield _vendor(scene, item.request.line, what, level, sources=(scene.matrix.cite(item.build),))
     yield from _vendor_words(scene)
+    yield from _of_cluster(scene)
     if scene.base and scene.machine and scene.final and {scene.base.kind, scene.device} == {"cuda", "rocm"}:
         yield finding(
             "wrong-vendor-build",
@@ -39,6 +41,21 @@ def wrong_vendor(scene: Scene) -> Iterator[Finding]:
             severity="error",
             fix="Start from an image of the GPU's vendor, or from a plain one.",
             evidence=(Evidence("gpus", devices(scene), scene.machine.source("gpus")),),
+        )
+
+
+def _of_cluster(scene: Scene) -> Iterator[Finding]:
+    """A container that asks a cluster for GPUs of another vendor than its image is made for."""
+    wanted = RUNTIMES.get(scene.stage.vendor, "")
+    if scene.base and wanted and scene.base.kind in {"cuda", "rocm"} and scene.base.kind != wanted:
+        yield finding(
+            "wrong-vendor-build",
+            scene,
+            scene.stage.line,
+            f"{scene.base.reference} is made for another vendor's GPUs than {scene.stage.vendor}.com/gpu gives.",
+            severity="error",
+            fix="Take the image of the GPU's vendor, or ask for the resource of the image's.",
+            evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.stage.line}"),),
         )
 
 

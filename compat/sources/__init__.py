@@ -15,12 +15,25 @@ from compat.sources import requirements
 from compat.sources.values import Ask, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from compat.sources.values import Kind
 
 _DEVCONTAINER = re.compile(r'"(?:runArgs|hostRequirements|postCreateCommand|dockerComposeFile|containerEnv)"')
 _IGNORE = re.compile(r"#\s*envcheck:\s*ignore(?:\[([\w\s,-]*)\])?\s*$")
+_JOB = re.compile(r"(?m)^#SBATCH\s")
+_BY_NAME: Mapping[str, Kind] = {
+    "pyproject.toml": "pyproject", "pipfile": "pipfile", "pixi.toml": "pixi",
+    "setup.py": "pyproject", "setup.cfg": "pyproject",
+}  # fmt: skip
+# Keys that a YAML file of a kind has at its top; the first kind whose keys are all there counts.
+_KEYS: Mapping[Kind, tuple[str, ...]] = {
+    "lock": (r"^package\s*:", r"^metadata\s*:"),
+    "kubernetes": (r"^apiVersion\s*:", r"^kind\s*:"),
+    "workflow": (r"^jobs\s*:", r"^['\"]?on['\"]?\s*:"),
+    "compose": (r"^services\s*:",),
+    "conda": (r"^dependencies\s*:",),
+}
 _LOCKS = frozenset({"uv.lock", "poetry.lock", "pdm.lock", "pipfile.lock"})
 
 
@@ -30,14 +43,32 @@ def read(text: str, file: str) -> Ask:
     Raises:
         InputError: if its kind cannot be told, or it is not what its name says.
     """
-    from compat.sources import compose, devcontainer, dockerfile, environment, locks, project
+    from compat.sources import (
+        compose,
+        devcontainer,
+        dockerfile,
+        environment,
+        jobs,
+        kubernetes,
+        locks,
+        pixi,
+        project,
+        workflow,
+    )
+    from compat.sources import setuptools as setup
 
     readers: dict[Kind, Callable[[str, str], Ask]] = {
         "dockerfile": dockerfile.read,
         "devcontainer": devcontainer.read,
         "compose": compose.read,
         "conda": environment.read,
-        "pyproject": project.read_project,
+        "pyproject": {"setup.py": setup.read_py, "setup.cfg": setup.read_cfg}.get(
+            PurePath(file).name, project.read_project
+        ),
+        "kubernetes": kubernetes.read,
+        "job": jobs.read,
+        "workflow": workflow.read,
+        "pixi": pixi.read,
         "pipfile": project.read_pipfile,
         "lock": locks.read,
         "requirements": _requirements,
@@ -69,8 +100,8 @@ def kind_of(text: str, file: str) -> Kind:
     name = PurePath(file).name.lower()
     if name in _LOCKS or (name.startswith("pylock.") and name.endswith(".toml")):
         return "lock"
-    if name in {"pyproject.toml", "pipfile"}:
-        return "pyproject" if name.endswith(".toml") else "pipfile"
+    if found := _BY_NAME.get(name) or ("job" if _JOB.search(text) else None):
+        return found
     if name.endswith("devcontainer.json") or (name.endswith((".json", ".jsonc")) and _DEVCONTAINER.search(text)):
         return "devcontainer"
     if name.endswith((".yml", ".yaml")):
@@ -87,17 +118,16 @@ def kind_of(text: str, file: str) -> Kind:
 
 
 def _yaml_kind(text: str, file: str) -> Kind:
-    """Compose file, conda environment or conda-lock file, told by the keys that each must have.
+    """Compose file, manifest, workflow, conda environment or conda-lock file, told by the keys that each must have.
 
     Raises:
         InputError: if it has neither.
     """
-    if re.search(r"(?m)^package\s*:", text) and re.search(r"(?m)^metadata\s*:", text):
-        return "lock"
-    if re.search(r"(?m)^services\s*:", text):
-        return "compose"
-    if re.search(r"(?m)^dependencies\s*:", text):
-        return "conda"
+    for kind, keys in _KEYS.items():
+        if all(re.search(key, text, re.MULTILINE) for key in keys):
+            return kind
     raise InputError(
-        "neither a compose file nor a conda environment", where=file, expected="services: or dependencies:"
+        "neither a compose file nor a conda environment nor a manifest",
+        where=file,
+        expected="services:, dependencies:, apiVersion: with kind:, or jobs: with on:",
     )

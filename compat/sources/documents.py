@@ -42,22 +42,36 @@ class Located:
 
 
 def read_yaml(text: str, where: str) -> Located:
-    """The first document of a YAML text.
+    """The one document of a YAML text.
 
     Raises:
         InputError: naming line and column, if it is not YAML, or if it nests deeper than any real file.
     """
+    return next(iter(_documents(text, where, several=False)), Located(None, 1))
+
+
+def read_documents(text: str, where: str) -> tuple[Located, ...]:
+    """All documents of a YAML text.
+
+    Raises:
+        InputError: as above.
+    """
+    return _documents(text, where, several=True)
+
+
+def _documents(text: str, where: str, *, several: bool) -> tuple[Located, ...]:
     import yaml
 
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        found = yaml.compose_all(text, yaml.SafeLoader) if several else [yaml.compose(text, yaml.SafeLoader)]
+        nodes = [node for node in found if node is not None]
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
         raise InputError(f"not valid YAML: {error.problem}", where=place) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InputError(f"not valid YAML: {str(error).splitlines()[0]}", where=where) from None
-    return _located(node, {}, 0, where) if node is not None else Located(None, 1)
+    return tuple(_located(node, {}, 0, where) for node in nodes)
 
 
 def _located(node: Any, seen: dict[int, Located], depth: int, where: str) -> Located:

@@ -6,14 +6,20 @@ These values hold no verdict: whether a request can be met is for the rules.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Kind = Literal["dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "pipfile", "lock"]
+Kind = Literal[
+    "dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "pipfile", "lock",
+    "kubernetes", "job", "workflow", "pixi",
+]  # fmt: skip
+# Files whose steps run one after the other, and those whose stages stand upon an image.
+ORDERED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "job", "workflow"})
+IMAGED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "workflow"})
 Manager = Literal["pip", "uv", "conda", "apt"]
 # What a step does with its packages: ``wheel`` builds or fetches them and installs nothing.
 Action = Literal["install", "uninstall", "wheel"]
@@ -133,6 +139,8 @@ class Stage:
         env: ENV and ARG values in force at the end, and ``env_lines`` where each was set.
         copies: stages and images that it copies from, and ``carried`` these with the path copied.
         user: last USER, empty if none.
+        vendor: whose GPUs a container of a cluster asks for, ``nvidia`` or ``amd``; empty if none.
+        modules: environment modules that a batch script loads, ``cuda/12.1``.
     """
 
     name: str = ""
@@ -148,6 +156,8 @@ class Stage:
     env_lines: Mapping[str, int] = field(default_factory=dict)
     carried: tuple[tuple[str, str], ...] = ()
     user: str = ""
+    vendor: str = ""
+    modules: tuple[str, ...] = ()
 
     @property
     def copies(self) -> tuple[str, ...]:
@@ -180,7 +190,8 @@ class Ask:
         python: Python that it asks for, as written (``3.10``, ``>=3.9``).
         arch: processor that it is built for where somebody said so: ``x86_64`` or ``aarch64``.
         files: other files that it builds from, relative to its folder.
-        gpu: whether it says by itself that a GPU is meant.
+        gpu: whether it says by itself that a GPU is meant, and ``gpus`` which ones where it names them.
+        gpus: see ``gpu``.
         unread: parts that could not be understood, with the reason.
         silenced: lines with the codes that a comment of the file silences there; no code stands for all.
     """
@@ -193,6 +204,7 @@ class Ask:
     arch: str = ""
     files: tuple[str, ...] = ()
     gpu: bool = False
+    gpus: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
     silenced: Mapping[int, frozenset[str]] = field(default_factory=dict)
 

@@ -1,0 +1,65 @@
+"""Batch scripts of Slurm: the GPUs asked for, the modules loaded, and what is installed before the program starts.
+
+Sources: Slurm documentation, sbatch (``--gres``, ``--gpus``, ``--constraint``); Environment Modules and Lmod
+(``module load NAME/VERSION``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.sources import installers, shell
+from compat.sources.values import Ask, Command, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DIRECTIVE: Final = re.compile(r"^#SBATCH\s+(?P<words>[^#]*)", re.MULTILINE)
+_GPU: Final = re.compile(r"(?:--gres[= ]gpu:|--gpus(?:-per-(?:node|task))?[= ])(?P<type>[A-Za-z][\w.-]*)(?::\d+)?")
+_COUNT: Final = re.compile(r"--gres[= ]gpu\b|--gpus(?:-per-(?:node|task))?[= ]|-G ?\d")
+_MODULE: Final = frozenset({"module", "ml"})
+_TOOLKIT: Final = re.compile(
+    r"(?:.*/)?(?:cuda|cudatoolkit|cuda-toolkit|nvidia-cuda)/(\d+\.\d+(?:\.\d+)?).*", re.IGNORECASE
+)
+_CUDNN: Final = re.compile(r"(?:.*/)?cudnn/(\d+).*", re.IGNORECASE)
+_PYTHON: Final = re.compile(r"(?:.*/)?python3?/(3\.\d{1,2}).*", re.IGNORECASE)
+
+
+def read(text: str, file: str) -> Ask:
+    """What a batch script asks for: its commands as one stage, on the GPU that it names."""
+    words = [found["words"] for found in _DIRECTIVE.finditer(text)]
+    types = dict.fromkeys(found["type"] for line in words if (found := _GPU.search(line)))
+    commands = shell.commands(text.replace("\r", ""), 1)
+    modules = tuple(_modules(commands))
+    env = {name: value for command in commands for name, value in command.settings}
+    stage = Stage(
+        installs=installers.installs(commands),
+        commands=tuple(commands),
+        env=env,
+        modules=modules,
+    )
+    python = next((found[1] for name in modules if (found := _PYTHON.fullmatch(name))), "")
+    return Ask(
+        file=file, kind="job", stages=(stage,), python=python, gpus=tuple(types) if len(types) == 1 else (),
+        gpu=any(_COUNT.search(line) for line in words),
+    )  # fmt: skip
+
+
+def _modules(commands: tuple[Command, ...]) -> Iterator[str]:
+    """The modules that are loaded for sure, in order."""
+    for command in commands:
+        words = list(command.words)
+        if words[0] not in _MODULE or command.branch:
+            continue
+        rest = words[1:]
+        if words[0] == "module" and rest[:1] not in (["load"], ["add"]):
+            continue
+        yield from (word for word in rest if not word.startswith("-") and word not in {"load", "add"})
+
+
+def toolkit(modules: tuple[str, ...]) -> tuple[str, str]:
+    """CUDA's release and cuDNN's major among modules; empty where none says it."""
+    cuda = next((found[1] for name in reversed(modules) if (found := _TOOLKIT.fullmatch(name))), "")
+    cudnn = next((found[1] for name in reversed(modules) if (found := _CUDNN.fullmatch(name))), "")
+    return cuda, cudnn

@@ -1,0 +1,116 @@
+"""Kubernetes manifests, as written or as Helm prints them: each container's image, GPUs, environment and node.
+
+Sources: Kubernetes documentation, "Schedule GPUs" (``nvidia.com/gpu``, ``amd.com/gpu``), "Assigning Pods to Nodes";
+NVIDIA GPU feature discovery (label ``nvidia.com/gpu.product``); Google Kubernetes Engine (``gke-accelerator``).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat.sources import installers, shell
+from compat.sources.documents import Located, read_documents
+from compat.sources.values import Ask, Command, Service, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Resources of device plug-ins, and whose GPUs they give.
+_RESOURCE: Final = re.compile(r"(nvidia|amd)\.com/(?:gpu|mig-.*)(?:\.shared)?")
+_PRODUCTS: Final = frozenset(
+    ["nvidia.com/gpu.product", "cloud.google.com/gke-accelerator", "amd.com/gpu.product-name", "accelerator"]
+)
+_FIRST: Final = ("CUDA_VISIBLE_DEVICES", "0")  # the first of those that the plug-in gives: right for one
+_POD: Final = 6  # tables between a document and the pod that it describes
+
+
+def read(text: str, file: str) -> Ask:
+    """What the pods of a manifest ask for: one stage for each container, with its image as the base.
+
+    Raises:
+        InputError: if it is not YAML; a chart's template is none before Helm has filled it in.
+    """
+    pods = [pod for document in read_documents(text, file) for pod in _pods(document, 0)]
+    containers = [each for pod in pods for kind in ("initContainers", "containers") for each in pod.get(kind).items()]
+    stages = tuple(_stage(each) for each in containers if each.get("image").text)
+    products = dict.fromkeys(name for pod in pods for name in _products(pod))
+    wants = any(map(_vendor, containers))
+    services = tuple(map(_service, containers))
+    return Ask(
+        file=file, kind="kubernetes", stages=stages, services=services, gpu=wants,
+        gpus=tuple(products) if len(products) == 1 else (),
+    )  # fmt: skip
+
+
+def _pods(document: Located, depth: int) -> Iterator[Located]:
+    """The pod specifications below a document: of a pod, a deployment, a job, a cron job, an operator's own kind."""
+    if document.get("containers").items():
+        yield document
+    elif depth < _POD:
+        for item in document.table().values():
+            yield from _pods(item, depth + 1)
+        for item in document.items() if isinstance(document.value, list) else ():
+            yield from _pods(item, depth + 1)
+
+
+def _products(pod: Located) -> Iterator[str]:
+    """The GPU that the nodes of a pod must have, by the labels that say it."""
+    for key, item in pod.get("nodeSelector").table().items():
+        if key in _PRODUCTS and item.text:
+            yield _gpu(item.text)
+    required = pod.get("affinity").get("nodeAffinity").get("requiredDuringSchedulingIgnoredDuringExecution")
+    for term in required.get("nodeSelectorTerms").items():
+        for rule in term.get("matchExpressions").items():
+            if rule.get("key").text in _PRODUCTS and rule.get("operator").text == "In":
+                yield from (_gpu(item.text) for item in rule.get("values").items())
+
+
+def _gpu(label: str) -> str:
+    """A label's value as the GPU's name: ``NVIDIA-A100-SXM4-80GB`` and ``nvidia-tesla-t4`` name it with dashes."""
+    return re.sub(r"^(?:nvidia|amd)[ -](?:tesla[ -])?", "", label.replace("-", " "), flags=re.IGNORECASE)
+
+
+def _vendor(container: Located) -> str:
+    """Whose GPUs a container asks for; empty if none."""
+    resources = container.get("resources")
+    keys = [*resources.get("limits").table(), *resources.get("requests").table()]
+    return next((found[1] for key in keys if (found := _RESOURCE.fullmatch(key))), "")
+
+
+def _stage(container: Located) -> Stage:
+    """A container: its image, and what its own command installs before it starts."""
+    image, name = container.get("image"), container.get("name").text
+    commands: list[Command] = []
+    for key in ("command", "args"):
+        for item in container.get(key).items():
+            commands += shell.commands(item.text, item.line) if " " in item.text else ()
+    env = _environment(container)
+    return Stage(
+        name=name,
+        base=image.text,
+        written=image.text,
+        line=image.line,
+        installs=installers.installs(commands),
+        env={key: item.text for key, item in env.items()},
+        env_lines={key: item.line for key, item in env.items()},
+        vendor=_vendor(container),
+    )
+
+
+def _environment(container: Located) -> dict[str, Located]:
+    """The variables with a value of their own, with their lines."""
+    return {item.get("name").text: item.get("value") for item in container.get("env").items() if item.get("value").text}
+
+
+def _service(container: Located) -> Service:
+    """The devices that a container's variables fix; the device plug-in numbers what it gives anew."""
+    env = {key: item for key, item in _environment(container).items() if (key, item.text) != _FIRST}
+    fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), container.line)
+    return Service(
+        name=container.get("name").text,
+        env={key: item.text for key, item in env.items()},
+        env_lines={key: item.line for key, item in env.items()},
+        line=container.line,
+        device_line=fixed,
+    )

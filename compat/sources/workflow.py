@@ -1,0 +1,68 @@
+"""Workflows of GitHub Actions: the container of each job, and what its ``run`` steps install.
+
+Source: GitHub documentation, "Workflow syntax for GitHub Actions" (``jobs.<id>.container``, ``steps[*].run``).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from compat.sources import installers, shell
+from compat.sources.documents import Located, read_yaml
+from compat.sources.values import Ask, Command, Install, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_EXPRESSION: Final = re.compile(r"\$\{\{.*?\}\}")
+_PYTHON: Final = re.compile(r"3\.\d{1,2}")
+
+
+def read(text: str, file: str) -> Ask:
+    """What the jobs of a workflow ask for, one stage each; a value of the matrix is not known.
+
+    Raises:
+        InputError: if it is not YAML.
+    """
+    document = read_yaml(text, file)
+    jobs = document.get("jobs").table()
+    stages = tuple(_stage(name, body) for name, body in jobs.items() if body.get("steps").items())
+    return Ask(file=file, kind="workflow", stages=stages)
+
+
+def _stage(name: str, job: Located) -> Stage:
+    """One job; without a container it runs on GitHub's machine, which has a Python of its own."""
+    container = job.get("container")
+    image = container.get("image") if container.table() else container
+    python = ""
+    commands: list[Command] = []
+    installs: list[Install] = []
+    for step in job.get("steps").items():
+        if step.get("uses").text.startswith("actions/setup-python"):
+            asked = step.get("with").get("python-version").text
+            python = asked if _PYTHON.fullmatch(asked) else ""
+        found = [replace(each, guarded=True) for each in _commands(step)]
+        commands += found
+        installs += (_known(each, python) for each in installers.installs(found))
+    base = "" if "${{" in image.text else image.text
+    env = {key: item.text for key, item in job.get("env").table().items() if "${{" not in item.text}
+    return Stage(
+        name=name, base=base, written=image.text, line=image.line or job.line, installs=tuple(installs),
+        commands=tuple(commands), env=env,
+    )  # fmt: skip
+
+
+def _commands(step: Located) -> Iterator[Command]:
+    """The commands of a step that runs a script in a shell of Linux."""
+    run = step.get("run")
+    if run.text and step.get("shell").text in {"", "bash", "sh"} and not step.get("if").text:
+        # a block begins on the line below its key
+        yield from shell.commands(_EXPRESSION.sub("$EXPRESSION", run.text), run.line + ("\n" in run.text))
+
+
+def _known(step: Install, python: str) -> Install:
+    """A step with the job's Python, without the requests that a value of the matrix decides."""
+    requests = tuple(each for each in step.requests if "$" not in each.name + each.spec + each.url)
+    return replace(step, requests=requests, python=step.python or python)
