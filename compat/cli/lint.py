@@ -17,7 +17,7 @@ def command(
         Texts,
         typer.Argument(
             metavar="FILE",
-            help="Dockerfile, requirements, environment, project, lock, compose, manifest, job or workflow, or a folder.",
+            help="Dockerfile, requirements, environment, project, lock, compose, manifest, job or a folder.",
         ),
     ] = None,
     *,
