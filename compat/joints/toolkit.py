@@ -1,15 +1,21 @@
-"""CUDA toolkit x the GPU that it compiles for. Source: the release notes, targets added and dropped (rows)."""
+"""CUDA toolkit x the GPU that it compiles for, and x the framework that an extension is compiled against.
+
+Sources: the toolkit's release notes, targets added and dropped (rows); torch.utils.cpp_extension, which refuses a
+toolkit of another CUDA major than torch's.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from compat import versions
+from compat.joints.build import split_runtime
 from compat.joints.verdict import FITS, Clash, Unknown, Verdict
 from compat.targets import sm
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
+    from compat.matrix.rows import Build
 
 
 def verdict(matrix: Matrix, cuda: str, target: str) -> Verdict:
@@ -30,3 +36,17 @@ def verdict(matrix: Matrix, cuda: str, target: str) -> Verdict:
     if row.last_cuda and have > versions.release(versions.minor(row.last_cuda)):
         return Clash(f"CUDA {row.last_cuda} is the last that compiles for {target}", (row,), f"<={row.last_cuda}")
     return FITS
+
+
+def extends(build: Build, cuda: str) -> Verdict:
+    """Whether a toolkit compiles extensions for a framework's build; any does for one that is not for CUDA.
+
+    Args:
+        build: the framework's build.
+        cuda: CUDA of the toolkit, ``12.8``; empty if not known.
+    """
+    kind, number = split_runtime(build.runtime)
+    if kind != "cuda" or (cuda and versions.major(cuda) == versions.major(number)):
+        return FITS
+    why = f"{build.package} {build.full_version} is of CUDA {number}, nvcc of {cuda or 'a release that is not known'}"
+    return Clash(why, (build,), number) if cuda else Unknown(why, (build,))

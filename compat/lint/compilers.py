@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.toolkit as joint
 from compat import versions
 from compat.findings import Evidence
+from compat.joints.verdict import Clash
 from compat.lint.finding import finding
 from compat.targets import sm
 
@@ -61,17 +63,18 @@ def toolkit(scene: Scene) -> Iterator[Finding]:
     torch, nvcc = scene.build_of("torch"), _nvcc(scene)
     if scene.base is None or torch is None or torch.build is None or not nvcc:
         return
-    built = torch.build.runtime.removeprefix("cuda")
     compiled = next((command for command in scene.commands if _compiles_extension(command.text)), None)
-    if compiled and torch.build.runtime.startswith("cuda") and versions.major(built) != versions.major(nvcc):
+    found = joint.extends(torch.build, nvcc)
+    if compiled and isinstance(found, Clash):
         yield finding(
             "toolkit-mismatch-extension",
             scene,
             compiled.line,
-            f"`{compiled.text[:60]}`: torch {torch.build.full_version} is of CUDA {built}, nvcc of {nvcc}.",
+            f"`{compiled.text[:60]}`: {found.why}.",
             severity="error",
-            fix=f"Start from a devel image of CUDA {built}, or take torch for CUDA {versions.minor(nvcc)}.",
+            fix=f"Start from a devel image of CUDA {found.wants}, or take torch for CUDA {versions.minor(nvcc)}.",
             evidence=(Evidence("base image", scene.base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
+            sources=tuple(map(scene.matrix.cite, found.rows)),
         )
 
 
@@ -129,11 +132,7 @@ def _is_forced(command: Command, scene: Scene) -> bool:
         return True
     settings = {**scene.stage.env, **dict(command.settings)}
     asked = any(_FORCES.fullmatch(f"{name}={value}") for name, value in settings.items())
-    builds = re.search(
-        r"pip\S* (?:install|wheel) .*(?:git\+|\./|(?<=\s)\.(?:\s|$)|-e\s)|setup\.py (?:install|bdist|build)",
-        command.text,
-    )
-    return "--cuda_ext" in command.text or (asked and builds is not None)
+    return "--cuda_ext" in command.text or (asked and _BUILDS.search(command.text) is not None)
 
 
 def _devel(base: Base) -> str:
@@ -166,16 +165,14 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
     if not listed or not line or release is None:
         return
     known = [found for target in release.targets if (found := sm(target)) and not found.suffix]
-    unknown = [
-        found for found in listed if known and (found.major, found.minor) not in {(k.major, k.minor) for k in known}
-    ]
-    if unknown and _nvcc(scene):
-        names = ", ".join(found.capability for found in unknown)
+    judged = [(found, joint.verdict(scene.matrix, nvcc, f"sm_{found.major}{found.minor}")) for found in listed]
+    clashes = [(found.capability, one) for found, one in judged if isinstance(one, Clash)]
+    if clashes and _nvcc(scene):
+        names = ", ".join(name for name, _ in clashes)
         detail = f"TORCH_CUDA_ARCH_LIST names {names}, for which CUDA {nvcc} has no target."
         severity: Severity = "error" if any(_NAMED_EXTENSION.search(c.text) for c in scene.commands) else "warning"
-        yield finding(
-            "toolkit-too-old-for-arch", scene, line, detail, severity=severity, sources=(scene.matrix.cite(release),)
-        )
+        sources = tuple(dict.fromkeys(scene.matrix.cite(row) for _, one in clashes for row in one.rows))
+        yield finding("toolkit-too-old-for-arch", scene, line, detail, severity=severity, sources=sources)
     if known and "PTX" not in value.upper() and max(listed).major < max(known).major:
         newest, last = max(known), max(listed)
         yield finding(
@@ -186,6 +183,7 @@ def arch_list(scene: Scene) -> Iterator[Finding]:
             f"which CUDA {nvcc} could target.",
             severity="warning",
             fix="Add the capabilities of the GPUs in use, or +PTX to the last one.",
+            sources=(scene.matrix.cite(release),),
         )
 
 

@@ -75,9 +75,11 @@ def stale_nightly(scene: Scene) -> Iterator[Finding]:
             detail = f"{place.url} is stale: releases since {recent[0]} have no {variant[1]} build."
             alone = place is item.origins[0]  # else the default index answers in its place
             level: Severity = "error" if alone else "warning"
+            last = next(b for b in reversed(builds) if b.variant == variant[1])
             yield finding(
-                "version-does-not-exist", scene, item.request.line, detail, severity=level, confidence="likely"
-            )
+                "version-does-not-exist", scene, item.request.line, detail, severity=level, confidence="likely",
+                sources=(scene.matrix.cite(last),),
+            )  # fmt: skip
             return
 
 
@@ -91,8 +93,8 @@ def purged_nightly(scene: Scene) -> Iterator[Finding]:
         place = next((place for place in item.origins if place.nightly), None)
         if dated is None or place is None or "download.pytorch.org" not in place.url or item.request.marker:
             continue
-        releases = {versions.parsed(build.version).base_version for build in scene.matrix.builds(item.request.name)}
-        if versions.parsed(dated[1]).base_version in releases:
+        builds = scene.matrix.builds(item.request.name)
+        if released := [build for build in builds if versions.same_release(build.version, dated[1])]:
             detail = f"{item.request.text} is a nightly from before {dated[1]} came out; {place.url} keeps recent ones."
             yield finding(
                 "version-does-not-exist",
@@ -102,6 +104,7 @@ def purged_nightly(scene: Scene) -> Iterator[Finding]:
                 severity="error",
                 confidence="likely",
                 fix=f"Take the release {dated[1]}.",
+                sources=(scene.matrix.cite(released[0]),),
             )
 
 
