@@ -6,9 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.app import gate, hosts
-from compat.app.elsewhere import with_another_gpu
 from compat.app.files import is_text, only_once, read_log, shown
-from compat.commands import Asking, written
 from compat.errors import InputError
 from compat.findings import Evidence, Finding, Fix, Report, Unchecked, ranked
 from compat.lazy import dataclass
@@ -174,6 +172,8 @@ def _with_wishes(found: Report, question: Question, host: Host, matrix: Matrix) 
 
     answer = resolve.resolve(question.wishes, host, matrix)
     if not (question.host or question.report or question.pasted or question.image):
+        from compat.app.elsewhere import with_another_gpu
+
         answer = with_another_gpu(answer, question.wishes, host, matrix)
     text = ", ".join(question.wishes)
     if answer.plan and answer.plan.unjudged:
@@ -230,6 +230,8 @@ def _commands(answer: Answer, question: Question) -> tuple[str, ...]:
     """
     if question.report or question.pasted or question.image or question.python:
         return ()
+    from compat.commands import Asking, written
+
     hosts = (question.host,) if question.host else ()
     command = written(answer, Asking(words=question.words), hosts=hosts).fixes[0].command
     return (command,) if command else ()

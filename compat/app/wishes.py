@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from compat.errors import InputError
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
 
 _FILES: Final = (".txt", ".in", ".toml", ".yml", ".yaml", ".lock", ".cfg")
-_ONE_SIGN: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
+_ONE_SIGN: Final = pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
 
 
 @dataclass(frozen=True, slots=True)

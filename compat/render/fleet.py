@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from compat.render.ink import Ink, one_line
+from compat.render.ink import Ink, counted, one_line
 from compat.render.markdown import escape
 from compat.render.monitoring import gauges
 
@@ -58,7 +58,7 @@ Line = tuple[str, str]  # style, text
 
 def _sections(found: Fleet, wishes: Sequence[str]) -> Iterator[tuple[str, list[Line]]]:
     """Heads with their lines."""
-    yield _count(len(found.nodes), "node") + ", " + _count(len(found.groups), "group"), [*_groups(found)]
+    yield counted(len(found.nodes), "node") + ", " + counted(len(found.groups), "group"), [*_groups(found)]
     said = _SAID if wishes else _STATE
     head = f"To run {', '.join(wishes)}" if wishes else "Verdicts"
     kinds: dict[tuple[str, str], list[str]] = {}
@@ -73,7 +73,7 @@ def _sections(found: Fleet, wishes: Sequence[str]) -> Iterator[tuple[str, list[L
     if codes := _codes(found):
         yield "Findings", [("", f"{code}: {_some(names)}") for code, names in codes.items()]
     if wishes and (plans := [*_plans(found)]):
-        yield "One plan for all" if _covers_all(found) else _count(len(found.plans), "plan"), plans
+        yield "One plan for all" if _covers_all(found) else counted(len(found.plans), "plan"), plans
     if found.errors:
         yield "Not read", [("unknown", f"{item.record}: {item.why}") for item in found.errors]
 
@@ -133,10 +133,6 @@ def _prometheus(found: Fleet, stamp: Stamp) -> str:
             ("fleet_last_run_timestamp_seconds", "When this was written, since 1970.", [({}, stamp.seconds)]),
         )
     )
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 _LONGEST_NUMBER: Final = 18  # digits; a serial number is no number of a node

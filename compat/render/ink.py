@@ -174,3 +174,8 @@ def _blocks(rows: Sequence[tuple[str, ...]], pen: Ink, head: tuple[str, ...], in
             said = Ink(width=pen.columns).wrap(cell, f"{indent}{name.ljust(label)}  ", indent + " " * (label + 2))
             lines += said if cell else []
     return lines
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun: ``1 error``, ``2 errors``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

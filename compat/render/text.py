@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Build, Gpu, Library, plain
-from compat.render.ink import Ink, one_line
+from compat.render.ink import Ink, counted, one_line
 
 if TYPE_CHECKING:
     from compat.facts import Host
@@ -122,10 +122,10 @@ def unchecked_of(found: Report, *, verbose: bool = True) -> list[str]:
     facts = {item.fact: len(item.names) for item in found.unchecked if item.fact}
     if not facts:
         return said
-    count = _number(sum(facts.values()), "check")
+    count = counted(sum(facts.values()), "check")
     if verbose:
         return [*said, f"{count} for want of {', '.join(facts)}"]
-    more = f"; {_number(len(said) - _SAID, 'other')}" if len(said) > _SAID else ""
+    more = f"; {counted(len(said) - _SAID, 'other')}" if len(said) > _SAID else ""
     return [*said[:_SAID], f"{count} for want of facts that `envcheck host` gives on the machine itself{more}"]
 
 
@@ -265,10 +265,5 @@ def _closing(found: Report, pen: Ink) -> str:
 def verdict(found: Report) -> str:
     """What a report amounts to; that nothing was found is no praise where nothing could be checked."""
     counts = [(found.count("error"), "error"), (found.count("warning"), "warning")]
-    told = ", ".join(_number(count, noun) for count, noun in counts if count)
+    told = ", ".join(counted(count, noun) for count, noun in counts if count)
     return told or (NOTHING if found.checked else UNCHECKED)
-
-
-def _number(count: int, noun: str) -> str:
-    """A count with its noun: ``1 error``, ``2 errors``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import compat.rules.stack as stack
+import compat.rules.together as together
 from compat.facts import CATALOGUE
 from compat.findings import Evidence
 from compat.lazy import dataclass
-from compat.rules.derived import DERIVED
 from compat.rules.rule import Fits
 from compat.rules.wanted import wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.rule import Outcome, Rule
+
+# Parameter of ``check`` -> how it is made.
+DERIVED: Final[Mapping[str, Callable[[Host, Matrix], Any]]] = {
+    "distributions": lambda host, _: stack.packages_of(host),
+    "cited": lambda host, _: stack.cited_of(host),
+    "installed": stack.installed,
+    "device_free": lambda host, _: stack.has_no_device(host),
+    "vendors": lambda host, _: stack.vendors_of(host),
+    "world": lambda host, _: stack.world(host),
+    "pairs": together.pairs,
+    "here": together.here,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +49,7 @@ class Case:
         """The value of a parameter of a rule's ``check``.
 
         A fact by its name; ``no_driver`` for whether it is known that there is no driver; something derived from facts
-        (:data:`compat.rules.derived.DERIVED`); or a field of this case. ``KeyError`` if ``name`` is none of these.
+        (:data:`DERIVED`); or a field of this case. ``KeyError`` if ``name`` is none of these.
         """
         if name in CATALOGUE:
             return self.host.value(name)

@@ -7,7 +7,7 @@ import pytest
 from compat.facts import CATALOGUE, Fact, Host, Unknown
 from compat.findings import RANK
 from compat.rules import RULES, judge, page
-from compat.rules.derived import DERIVED
+from compat.rules.case import DERIVED
 from compat.rules.engine import case_of, parameters, weighed
 from compat.rules.rule import Fits, Found, Rule, Unsure, code_of, family
 

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from compat.matrix import matrix as shipped
 from compat.reading.messages import recognise
-from compat.rules.offered import modern, standing
+from compat.rules.wanted import modern, standing
 
 MATRIX = shipped()
 RELEASES = st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30)).map(

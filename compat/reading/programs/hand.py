@@ -265,32 +265,24 @@ def _labels(reader: values.Reader, *labels: str) -> dict[str, values.Reader]:
     return dict.fromkeys((*labels, *(label.replace("version", "ver") for label in labels)), reader)
 
 
+# Packages whose label is the name or "NAME version", and those that are named with "version" alone.
+_NAMED: Final = (
+    "jax", "jaxlib", "torchvision", "torchaudio", "numpy", "ctranslate2", "onnxruntime-gpu", "bitsandbytes", "xformers",
+)  # fmt: skip
+_VERSIONED: Final = ["transformers", "vllm", "keras", "mmcv", "cupy", "deepspeed", "accelerate", "tensorrt"]
 _FRAMEWORKS: Final = {
-    "torch": ("pytorch", "torch", "pytorch version", "torch version", "pytorch版本", "pytorch 版本",
-              "version of pytorch"),
+    **{name: (name, f"{name} version") for name in _NAMED},
+    **{name: (f"{name} version",) for name in _VERSIONED},
+    "torch": (
+        "pytorch", "torch", "pytorch version", "torch version", "pytorch版本", "pytorch 版本", "version of pytorch",
+    ),
     "tensorflow": ("tensorflow", "tensorflow version", "tf version", "tensorflow-gpu", "tensorflow-gpu version"),
-    "jax": ("jax", "jax version"),
-    "jaxlib": ("jaxlib", "jaxlib version"),
-    "torchvision": ("torchvision", "torchvision version"),
-    "torchaudio": ("torchaudio", "torchaudio version"),
-    "numpy": ("numpy", "numpy version"),
-    "ctranslate2": ("ctranslate2", "ctranslate2 version"),
     "flash-attn": ("flash-attn", "flash_attn", "flash attention", "flash-attn version"),
-    "onnxruntime-gpu": ("onnxruntime-gpu", "onnxruntime-gpu version"),
-    "transformers": ("transformers version",),
-    "vllm": ("vllm version",),
     "triton-xpu": ("triton-xpu",),
     "onnxruntime": ("onnx runtime version", "onnx runtime version or commit id", "onnxruntime version"),
-    "keras": ("keras version",),
-    "mmcv": ("mmcv version",),
-    "paddlepaddle": ("paddle", "paddle version", "paddlepaddle", "paddlepaddle version", "paddle版本",
-                     "paddlepaddle版本"),
-    "cupy": ("cupy version",),
-    "deepspeed": ("deepspeed version",),
-    "bitsandbytes": ("bitsandbytes", "bitsandbytes version"),
-    "accelerate": ("accelerate version",),
-    "xformers": ("xformers", "xformers version"),
-    "tensorrt": ("tensorrt version",),
+    "paddlepaddle": (
+        "paddle", "paddle version", "paddlepaddle", "paddlepaddle version", "paddle版本", "paddlepaddle版本",
+    ),
 }  # fmt: skip
 
 LABELS: Final[Mapping[str, values.Reader]] = {

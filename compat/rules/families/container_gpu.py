@@ -229,11 +229,10 @@ class ContainerVisibleDevices(Rule):
             return None
         if "/dev/nvidiactl" in (device_nodes or ()):
             return Fits("GPUs were given to this container by other means than NVIDIA_VISIBLE_DEVICES")
-        severity = "error" if signals.harmful or value.strip().lower() == "none" else "warning"
         return Found(
             detail=f"NVIDIA_VISIBLE_DEVICES is {value!r}, which gives this {container} container no GPU.",
             facts=("env.NVIDIA_VISIBLE_DEVICES", "container"),
-            severity="error" if severity == "error" else "warning",
+            severity="error" if signals.harmful or value.strip().lower() == "none" else "warning",
         )
 
 

@@ -36,13 +36,12 @@ class ShmTooSmall(Rule):
         small = shm_mib is not None and shm_mib < self._ENOUGH
         facts = told(shm_mib=shm_mib is not None, container=container)
         if heard and (small or shm_mib is None):
-            sure = "certain" if small or heard.signal.signal != "bus-error" else "likely"
             size = f" It is {shm_mib} MiB." if small else ""
             return Found(
                 detail=f"{heard.signal.meaning}{size}",
                 facts=facts,
                 severity="error",
-                confidence="certain" if sure == "certain" else "likely",
+                confidence="certain" if small or heard.signal.signal != "bus-error" else "likely",
             )
         if small and container:
             return Found(detail=f"Shared memory has {shm_mib} MiB.", facts=facts)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Fix
+from compat.lazy import pattern
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import named
 
@@ -61,7 +62,7 @@ class CudaEnvHarmful(Rule):
 
 
 # XLA's flag for the toolkit whose libdevice it reads (openxla, debug options).
-_DATA_DIR: Final = re.compile(r"--xla_gpu_cuda_data_dir=[\"']?([^\s\"']{1,400})")
+_DATA_DIR: Final = pattern(r"--xla_gpu_cuda_data_dir=[\"']?([^\s\"']{1,400})")
 
 
 class XlaFlagsInvalid(Rule):

@@ -92,11 +92,11 @@ class LibraryMissing(Rule):
                     continue
                 digits = 2 if name == "cuda" and versions.release(want)[0] < 11 else 1
                 if versions.release(have)[:digits] != versions.release(want)[:digits]:
-                    mild = "error" if host.gpus is None or any(gpu.vendor == "nvidia" for gpu in host.gpus) else "info"
+                    serves = host.gpus is None or any(gpu.vendor == "nvidia" for gpu in host.gpus)
                     return Found(
                         detail=f"{item.label} loads {name} {want} from the system; {have} is there.",
                         facts=(fact, item.fact),
-                        severity="error" if mild == "error" else "info",
+                        severity="error" if serves else "info",
                         confidence="likely",
                     )
         return None

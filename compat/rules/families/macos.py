@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import pattern
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
 
 # Spellings of a wish for CUDA or ROCm: an extra, a package of one CUDA, an index, a local version.
-_ASKED: Final = re.compile(
+_ASKED: Final = pattern(
     r"[\w-]{1,40}\[(?:and-)?cuda\d*\]|(?:nvidia|jax|cupy|torch)[\w-]{0,40}-cu(?:da)?\d{2}x?\b"
     r"|/whl/(?:cu\d{2,3}|rocm[\d.]{1,8})|\+(?:cu|rocm)\d[\d.]{0,6}"
 )

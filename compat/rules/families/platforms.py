@@ -12,11 +12,10 @@ from compat.joints import processor
 from compat.joints.platform import is_at
 from compat.lazy import pattern
 from compat.rules.knowledge import cite
-from compat.rules.offered import left_behind
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 from compat.rules.stack import named
 from compat.rules.together import clashing
-from compat.rules.wanted import candidates
+from compat.rules.wanted import candidates, left_behind
 from compat.versions import place_of
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.lazy import pattern
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.targets import sm
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 # Options of vLLM, SGLang and Hugging Face's trainers that ask for a number format to compute in.
-_ASKED: Final = re.compile(r"(?:^|\s)--(?:(?:torch[-_])?dtype[= ])?(bf16|bfloat16|fp8)(?![\w-])", re.IGNORECASE)
+_ASKED: Final = pattern(r"(?:^|\s)--(?:(?:torch[-_])?dtype[= ])?(bf16|bfloat16|fp8)(?![\w-])", re.IGNORECASE)
 _FORMATS: Final = {"bf": "bf16", "fp": "fp8"}
 
 

@@ -12,9 +12,9 @@ from compat import versions
 from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.rules.knowledge import cite, is_version
-from compat.rules.offered import left_behind, standing
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.together import clashing
+from compat.rules.wanted import left_behind, standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -271,12 +271,11 @@ class PtxJitDisabled(Rule):
         name = next((name for name in self._OFF if env.get(name) == "1"), "")
         if not name:
             return None
-        severity = "error" if signals.pointing("ptx-jit-disabled") else "warning"
         return Found(
             detail=f"{name}=1 stops the driver from compiling PTX.",
             facts=(f"env.{name}",),
             fix=Fix(f"Unset {name}.", (f"unset {name}",)),
-            severity="error" if severity == "error" else "warning",
+            severity="error" if signals.pointing("ptx-jit-disabled") else "warning",
         )
 
 
