@@ -172,7 +172,7 @@ def findings() -> str:
         "Made from the rules by `scripts/generate_docs.py`; `envcheck explain CODE` says the same.",
         "",
     ]
-    pages = {code: page_of(rule) for code, rule in sorted({**LINT, **rules.RULES}.items())}
+    pages = {code: page_of(rule) for code, rule in sorted({**LINT, **rules.RULES, **CODES}.items())}
     for area in sorted({page.area for page in pages.values()}):
         lines += [f"## {area}", ""]
         for code, page in pages.items():
@@ -188,10 +188,6 @@ def findings() -> str:
                     "",
                 ]
                 lines += [f"*Fix.* {page.fix}", "", *(f"- {source}" for source in page.sources), ""]
-    lines += ["## probes", ""]
-    for code, page in sorted(CODES.items()):
-        lines += [f"### {code}", "", f"**{page.title}** ({page.severity})", "", page.what, "", f"*Why.* {page.why}", ""]
-        lines += [f"*Fix.* {page.fix.text}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

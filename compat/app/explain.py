@@ -47,14 +47,12 @@ def topic_of(code: str, matrix: Matrix | None = None) -> Topic | None:
     from compat.lint import RULES as LINT
     from compat.rules.pages import page_of
 
-    if rule := rules.RULES.get(code) or LINT.get(code):
-        page = page_of(rule)
-        typed = commands_of(rule, matrix) if matrix and code in rules.RULES else ()
-        return Topic(code, page.title, page.what, page.why, page.fix, page.severity, page.sources, typed)
-    if told := CODES.get(code):
-        typed = (Typed("", told.fix.commands),) if told.fix.commands else ()
-        return Topic(code, told.title, told.what, told.why, told.fix.text, told.severity, told.sources, typed)
-    return None
+    rule = rules.RULES.get(code) or LINT.get(code) or CODES.get(code)
+    if rule is None:
+        return None
+    page = page_of(rule)
+    typed = commands_of(rule, matrix) if matrix and code not in LINT else ()
+    return Topic(code, page.title, page.what, page.why, page.fix, page.severity, page.sources, typed)
 
 
 def commands_of(rule: type[Rule], matrix: Matrix) -> tuple[Typed, ...]:

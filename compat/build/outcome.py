@@ -6,8 +6,8 @@ import json
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from compat.build.codes import advice
-from compat.findings import Evidence, Finding, ranked
+from compat.build.codes import rule_of
+from compat.findings import Evidence, Finding, Fix, ranked
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
@@ -149,13 +149,16 @@ def findings(probes: Iterable[Probe], where: str) -> tuple[Finding, ...]:
 
 
 def _finding(code: str, items: list[Probe], where: str) -> Finding:
-    told = advice(code)
+    from compat.rules.pages import page_of
+
+    rule = rule_of(code)
+    told = page_of(rule)
     return Finding(
         code=told.code,
         severity=told.severity if code in _MILD else "error",
         title=told.title,
         detail=f"{items[0].name}: {items[0].why}" if items[0].why else items[0].name,
         evidence=tuple(Evidence(f"probe {item.name}", item.why or item.status, where) for item in items),
-        fix=told.fix,
+        fix=Fix(told.fix, rule.commands if rule.area == "probes" else ()),
         sources=told.sources,
     )
