@@ -18,8 +18,7 @@ FORMATS: Final = ("requirements", "uv", "conda")
 def requirements(plan: Plan) -> str:
     """A requirements file: exact pins, and the index of each group of packages.
 
-    pip has one set of indexes per file, so an extra index is named once; the local version tag (``+cu118``) is what
-    keeps the default index from answering with its own build.
+    pip has one set of indexes per file, so that each is named once; see :func:`_options`.
     """
     lines = [f"# {plan.runtime}, Python {plan.python}, {', '.join(plan.archs)}; made by envcheck"]
     lines += _options(plan)
@@ -87,9 +86,17 @@ def write(plan: Plan, format: str) -> str:  # noqa: A002
 
 
 def _options(plan: Plan) -> list[str]:
-    """The indexes as options of pip, each once: ``--find-links`` for a page of links, else an index (PEP 503)."""
+    """The indexes as options of pip, each once: ``--find-links`` for a page of links, else an index (PEP 503).
+
+    An index is an extra one: the local version tag tells its builds from those of the default index. For a build
+    without a tag pip would take the file of either index, so that then, if all builds come from one index, that one
+    stands in the place of the default. Source: pip's documentation of ``--extra-index-url``: all indexes are searched.
+    """
     found = {build.index: build.links for build in plan.builds if build.index}
-    return [f"{'--find-links' if links else '--extra-index-url'} {url}" for url, links in found.items()]
+    alone = len(found) == 1 and all(build.index for build in plan.builds)
+    untagged = any(build.index and "+" not in build.version for build in plan.builds)
+    option = "--index-url" if alone and untagged else "--extra-index-url"
+    return [f"{'--find-links' if links else option} {url}" for url, links in found.items()]
 
 
 def _name(url: str) -> str:

@@ -61,6 +61,14 @@ def test_a_page_of_links_is_another_option_than_an_index(item, option):
     assert pip["pip"] == [f"{option} {item.index}", item.requirement]
 
 
+def test_an_untagged_build_comes_from_its_own_index_and_from_no_other():
+    board = build("torch", "2.9.1", runtime="cuda12.6", index="https://pypi.jetson-ai-lab.io/jp6/cu126")
+    assert f"--index-url {board.index}" in lock.requirements(planned(board)).splitlines()
+    assert f"--index-url {board.index}" in yaml.safe_load(lock.conda(planned(board)))["dependencies"][-1]["pip"]
+    mixed = lock.requirements(planned(board, PLAIN)).splitlines()
+    assert f"--extra-index-url {board.index}" in mixed, "what comes from the default index must be found too"
+
+
 def test_uv_binds_each_build_to_its_index_and_to_no_other():
     document = tomllib.loads(lock.uv(planned(TORCH, VISION, PLAIN, constraints=("numpy<2",))))
     assert document["project"]["requires-python"] == "==3.10.*"
