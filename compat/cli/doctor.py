@@ -1,14 +1,20 @@
 """``envcheck doctor``: what is broken on this machine, why, and what to type."""
 
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, WishOptions, finite, level, typed
+from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.render import NODE_FORMATS, REPORT_FORMATS, STAMPED
+
+if TYPE_CHECKING:
+    from compat.facts import Host
+    from compat.findings import Report
+    from compat.matrix import Matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +23,28 @@ class Patient:
 
     python: Annotated[str, typer.Option(metavar="PATH", help="Another interpreter or virtual environment.")] = ""
     host: Annotated[
-        str, typer.Option(metavar="FILE", help="Facts of another machine, as `envcheck host` prints them.")
-    ] = ""
+        Texts, typer.Option(metavar="FILE", help="Facts of another machine, as `envcheck host` prints them.")
+    ] = None
     report: Annotated[
-        str, typer.Option(metavar="FILE|-", help="A pasted collect_env, nvidia-smi, rocminfo, ... or issue.")
-    ] = ""
+        Texts, typer.Option(metavar="FILE|-", help="A pasted collect_env, nvidia-smi, rocminfo, ... or issue.")
+    ] = None
     error: Annotated[str, typer.Option(metavar="TEXT", help="An error text to explain with the facts.")] = ""
     log: Annotated[str, typer.Option(metavar="FILE|-", help="A log that holds the error.")] = ""
     image: Annotated[str, typer.Option(metavar="IMAGE", help="Will this image run here?")] = ""
+
+    def each(self) -> list[tuple[str, dict[str, Any]]]:
+        """Each machine's name, and what says which it is, as arguments of :class:`compat.app.doctor.Question`.
+
+        Raises:
+            InputError: for several hosts with several reports, and for standard input twice.
+        """
+        said = {item.name: getattr(self, item.name) for item in fields(self)}
+        hosts, reports = self.host or [""], self.report or [""]
+        if len(hosts) > 1 and len(reports) > 1:
+            raise InputError("several hosts and several reports", where="--report", hint="ask for each by itself")
+        if (*hosts, *reports).count("-") > 1:
+            raise InputError("standard input can be read only once", where="--report -")
+        return [(host or one, {**said, "host": host, "report": one}) for host in hosts for one in reports]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +111,50 @@ def command(
 
     Example: envcheck doctor --format jsonl --node n7
     """
-    from compat import render
     from compat.app.doctor import Question, examine
-    from compat.app.knowledge import load, stamp
+    from compat.app.knowledge import load
     from compat.cli.progress import waiting
 
     threshold, matrix = level(verdicts.fail_on), load(knowledge.matrix)
-    question = Question(
-        wishes=wishing.wanted(requirements, matrix).known,
-        timeout=timeout,
-        words=typed(knowledge),
-        **verdicts.settings(),
-        **{item.name: getattr(patient, item.name) for item in fields(patient)},
-    )
-    with waiting("looking at the machine", quiet=speech.quiet):
-        found, machine = examine(question, matrix)
+    wishes = wishing.wanted(requirements, matrix).known
+    machines = patient.each()
+    if len(machines) > 1 and (script or speech.format not in _SECTIONS):
+        what = "--script" if script else f"--format {speech.format}"
+        raise InputError("several machines", where=what, expected="one machine, or --format jsonl for all")
+    told, codes = [], []
+    for name, given in machines:
+        asked = Question(wishes=wishes, timeout=timeout, words=typed(knowledge), **verdicts.settings(), **given)
+        with waiting("looking at the machine", quiet=speech.quiet):
+            found, machine = examine(asked, matrix)
+        said = _told(found, machine, speech, detail, matrix, node or (name if len(machines) > 1 else ""), script)
+        heading = f"{_SECTIONS[speech.format].format(name)}\n" if len(machines) > 1 and _SECTIONS[speech.format] else ""
+        told.append(heading + said)
+        codes.append(found.exit_code(threshold))
+    speech.say("\n".join(text.rstrip("\n") for text in told) if len(told) > 1 else told[0])
+    return max(codes, key=(0, 3, 1).index)
+
+
+# How answers about several machines stand in one text: the heading of each; none where each line names its node.
+_SECTIONS = {"text": "== {} ==", "markdown": "## {}", "jsonl": "", "line": "== {} =="}
+
+
+def _told(
+    found: "Report", machine: "Host", speech: Speech, detail: Detail, matrix: "Matrix", node: str, script: bool
+) -> str:
+    """The report in the format that was asked for, or its checked steps as a script."""
+    from compat import render
+    from compat.app.knowledge import stamp
+
     if script:
         from compat.render.script import script as steps
 
-        speech.say(steps(found, machine))
-        return found.exit_code(threshold)
-    speech.say(
-        render.report(
-            found,
-            machine,
-            speech.format,
-            colored=speech.colored,
-            verbose=detail.verbose,
-            quiet=speech.quiet,
-            stamp=stamp(matrix, node) if speech.format in STAMPED else None,
-        )
+        return steps(found, machine)
+    return render.report(
+        found,
+        machine,
+        speech.format,
+        colored=speech.colored,
+        verbose=detail.verbose,
+        quiet=speech.quiet,
+        stamp=stamp(matrix, node) if speech.format in STAMPED else None,
     )
-    return found.exit_code(threshold)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -141,12 +142,29 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink, *, explain: bool) -> lis
     proven = any(not conflict.likely for conflict in conflicts)
     unsure = "" if proven else " This is likely and not proven: a row that decides is only inferred."
     lines = pen.headed("red bold", f"✗ These do not fit together.{unsure}")
-    for number, conflict in enumerate(conflicts, 1):
-        lines += ["", pen("bold", f"Clash {number} of {len(conflicts)}" if len(conflicts) > 1 else "The clash")]
+    told = _alike(conflicts)
+    for number, (conflict, others) in enumerate(told, 1):
+        lines += ["", pen("bold", f"Clash {number} of {len(told)}" if len(told) > 1 else "The clash")]
         for member in conflict.members:
             lines += pen.wrap(f"{member.kind}: {member.text}{_marks(member, numbers)}", "  - ", "    ")
         lines += pen.wrap(conflict.why, "  ") if conflict.why else []
+        lines += pen.wrap(f"The same holds for {', '.join(others)}.", "  ") if others else []
     return lines
+
+
+def _alike(conflicts: Sequence[Conflict]) -> list[tuple[Conflict, list[str]]]:
+    """The clashes, each with the wishes of those that say the same of another package."""
+    told: dict[tuple[str, ...], tuple[Conflict, list[str]]] = {}
+    for conflict in conflicts:
+        wishes = [member.text for member in conflict.members if member.kind == "wish"]
+        name = re.split(r"[^\w.-]", wishes[0], maxsplit=1)[0] if len(wishes) == 1 else ""
+        rest = (f"{one.kind} {one.text}" for one in conflict.members if one.kind != "wish" or not name)
+        key = tuple(re.sub(rf"\b{re.escape(name)}\b", "*", text) if name else text for text in rest)
+        if key in told:
+            told[key][1].append(wishes[0])
+        else:
+            told[key] = (conflict, [])
+    return list(told.values())
 
 
 def _cited(member: Member) -> list[str]:

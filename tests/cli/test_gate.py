@@ -106,3 +106,29 @@ def test_a_host_file_is_refused_with_line_key_and_what_was_expected(envcheck, ho
 def test_a_gpu_that_no_row_knows_passes_where_a_driver_named_it(envcheck, host_file):
     facts = '{"gpus": [{"name": "NVIDIA Tomorrow 1", "vendor": "nvidia", "pci": "10de:ffff"}], "python": "3.11"}'
     assert envcheck("doctor", "--host", host_file(facts))[0] != 2
+
+
+def test_several_hosts_are_one_section_each_and_the_worst_decides(envcheck, tmp_path):
+    faulty = HEALTHY + 'packages = {torch = "2.5.1+cpu"}\n'
+    names = [str(tmp_path / name) for name in ("bare.toml", "faulty.toml", "sound.toml")]
+    for name, text in zip(names, (BARE, faulty, HEALTHY), strict=True):
+        (tmp_path / name).write_text(text)
+    hosts = [word for name in names for word in ("--host", name)]
+    code, out, _ = envcheck("doctor", *hosts)
+    assert code == 1
+    assert [line for line in out.splitlines() if line.startswith("== ")] == [f"== {name} ==" for name in names]
+    assert out.index(names[1]) < out.index("cpu-only-build") < out.index(names[2])
+    code, out, _ = envcheck("doctor", *hosts, "--format", "jsonl")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert [(line["node"], bool(line["summary"]["errors"])) for line in lines] == list(
+        zip(names, (False, True, False), strict=True)
+    )
+    assert envcheck("doctor", *hosts[:2], *hosts[4:])[0] == 3  # the first says too little to be checked
+
+
+@pytest.mark.parametrize("words", [("--format", "json"), ("--script",), ("--report", "x", "--report", "y")])
+def test_several_machines_are_refused_where_one_answer_is_one_document(envcheck, host_file, words):
+    first = host_file(HEALTHY)
+    code, out, told = envcheck("doctor", "--host", first, "--host", first, *words)
+    assert (code, out) == (2, "")
+    assert "several" in told

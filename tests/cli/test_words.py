@@ -65,8 +65,7 @@ def test_one_equals_sign_is_refused_with_two(envcheck):
 @pytest.mark.parametrize(
     ("words", "option"),
     [
-        (("doctor", "--host", "a.toml", "--host", "b.toml"), "--host"),
-        (("doctor", "--report=a", "--report", "b"), "--report"),
+        (("doctor", "--error=a", "--error", "b"), "--error"),
         (("resolve", "torch", "--driver", "535.54.03", "--driver", "470.57.02"), "--driver"),
         (("lint", "Dockerfile", "-f", "json", "--format", "text"), "--format"),
     ],
