@@ -30,7 +30,7 @@ def test_a_distribution_is_shown_by_its_own_releases():
 
 @pytest.mark.parametrize(
     ("text", "near", "far"),
-    [("torch==2.4.2", "2.4.1", "2.15.0"), ("tensorflow-rocm==2.8.3", "2.10.0.520", "cuda")],
+    [("torch==2.4.2", "2.4.1", "2.15.0"), ("tensorflow-rocm==2.9.0", "2.9.1", "cuda")],
 )
 def test_a_release_that_is_not_there_is_told_with_those_next_to_it(text, near, far):
     with pytest.raises(InputError) as caught:
