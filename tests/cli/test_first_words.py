@@ -73,3 +73,11 @@ def test_no_tick_for_a_gpu_build_where_there_is_no_gpu(envcheck, host_file):
     assert "is a GPU build\n" not in out
     out = envcheck("doctor", "--host", host_file(head + 'gpus = [{name = "RTX 4090"}]\n' + told))[1]
     assert "✓ torch 2.9.1 (cuda12.8) is a GPU build\n" in out
+
+
+def test_one_cause_is_one_clash_though_several_packages_meet_it(envcheck, host_file):
+    bare = host_file('os = "ubuntu22.04"\ngpus = []\n')
+    code, out, _ = envcheck("resolve", "torch", "torchvision", "--host", bare)
+    assert code == 1
+    assert "Clash 2" not in out
+    assert "The same holds for torchvision." in out
