@@ -73,6 +73,7 @@ def _numbers(document: Any, text: str, where: str) -> Iterator[InputError]:
 
 def _products(host: Host, matrix: Matrix, text: str, where: str) -> Iterator[InputError]:
     """GPUs that a name alone describes and that nobody knows: the same name is refused as ``--gpu``."""
+    from compat.matrix.processors import find_processor, hint, why
     from compat.matrix.products import find_gpu, nearest_gpus
     from compat.targets import is_target
 
@@ -89,6 +90,10 @@ def _products(host: Host, matrix: Matrix, text: str, where: str) -> Iterator[Inp
         if not gpu.name or gpu.target or gpu.pci or find_gpu(matrix, gpu.name):
             continue
         near = nearest_gpus(matrix, gpu.name)
+        if other := find_processor(matrix, gpu.name):
+            what = f"gpus[{number}].name {gpu.name[:60]!r} {why(other)}"
+            yield InputError(what, where=f"{where}:{line_of(text, gpu.name)}", hint=hint(matrix, other))
+            continue
         yield InputError(
             f"gpus[{number}].name is {gpu.name[:60]!r}, which is no known GPU",
             where=f"{where}:{line_of(text, gpu.name)}",

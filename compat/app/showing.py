@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
 import compat.matrix.drivers as drivers
+import compat.matrix.instances as instances
 import compat.matrix.products as products
 import compat.matrix.require as require
 from compat import targets, versions
@@ -339,6 +340,14 @@ def pythons(builds: Iterable[Build]) -> str:
     return " ".join(sorted(found, key=lambda python: (versions.release(python.removesuffix("t")), python)))
 
 
+def _instance(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``p5.48xlarge``: its GPUs, and what each of them is."""
+    if instances.is_instance(wanted):
+        row = instances.find_instance(matrix, wanted)
+        yield detail(matrix, row.name, row)
+        yield from _gpu(matrix, row.gpu)
+
+
 def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
     """A product by any of its names, and what its target is."""
     found = products.find_gpu(matrix, wanted)
@@ -365,5 +374,6 @@ _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _accelerator,
     _image,
     _system,
+    _instance,
     _gpu,
 )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # How clouds spell types: ``p5.48xlarge``, ``g4dn.metal``; ``a2-highgpu-1g``; ``Standard_NC24ads_A100_v4``.
 _FORMS: Final = pattern(
-    r"[a-z]{1,3}[0-9][a-z0-9-]{0,12}\.(?:[0-9]{0,3}x?large|metal[a-z0-9-]{0,8}|medium|small|micro|nano)"
+    r"(?:ecs\.)?[a-z]{1,4}[0-9][a-z0-9-]{0,12}\.(?:[0-9]{0,3}x?large|metal[a-z0-9-]{0,8}|medium|small|micro|nano)"
     r"|(?:a|g|n|c|e|m)[0-9][a-z]?-[a-z]{3,12}-[0-9]{1,3}g?(?:-[a-z]{2,12})?"
     r"|standard_[a-z0-9_-]{2,50}|n[cdgv][0-9]{1,3}[a-z0-9]{0,8}(?:_[a-z0-9]{1,12}){0,4}_v[0-9]{1,2}"
 )

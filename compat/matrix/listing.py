@@ -241,6 +241,7 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "accelerators": _of(
         "accelerators", "Other accelerators", "accelerator, package, versions, framework, stack, Python: python"
     ),
+    "processors": _of("processors", "Accelerators without builds in the matrix", "maker, accelerator, names"),
     "applications": _of("applications", "Packages that bring a framework", "name, brings: pulls, with one of: extras"),
     "conda": _of("conda", "Conda packages with an end", "name, channels, last: newest"),
     "indexes": _of("indexes", "Package indexes", "name, url"),

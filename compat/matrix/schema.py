@@ -132,7 +132,11 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         ),
         "date": DATE,
     },
-    rows.Product: {"vendor": _word("nvidia", "amd", "intel", "google", "huawei"), "pci": PCI},
+    rows.Product: {
+        "vendor": _word("nvidia", "amd", "intel", "google", "huawei"),
+        "pci": PCI,
+        "mig": _pattern(r"[1-7]g\.\d{1,3}gb([+-][a-z.]{2,8})?:[1-7]", "a profile and its number such as 1g.10gb:7"),
+    },
     rows.Instance: {
         "name": _pattern(r"[A-Za-z][A-Za-z0-9._-]+", "a type such as p5.48xlarge"),
         "cloud": _word("aws", "azure", "gcp"),
@@ -184,6 +188,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     },
     rows.Jetpack: {"jetpack": DOTTED, "l4t": DOTTED, "kernel": MINOR, "cuda": MINOR, "os": OS, "capabilities": MINOR},
     rows.Accelerator: {"accelerator": NAME, "package": NAME, "versions": RELEASE, "python": PYTHON, "date": DATE},
+    rows.Processor: {"accelerator": NAME},
     rows.Signal: {"signal": NAME, "pattern": Spelling(_compiles, "a regular expression")},
 }
 

@@ -33,6 +33,7 @@ SERVED: Final = frozenset({"nvidia", "amd", "intel", "apple", "google", "huawei"
 # What a kernel target looks like (``sm_90a``, ``gfx90a:xnack+``, ``dg2``); any other text says nothing.
 _TARGET: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,60}")
 
+_MIG: Final = pattern(r" MIG [1-7]g\.[0-9]{1,3}gb")
 _FRACTION: Final = pattern(r" \((1/[0-9]{1,2})\)$")
 
 _INTEGRATED: Final = frozenset({"apu", "integrated", "igpu"})
@@ -133,9 +134,14 @@ def _device(gpu: Gpu, product: Product | None, machine: int) -> Device:
 
 
 def _part(name: str) -> str:
-    """That a GPU's name is that of a part of one, in words; empty for a whole one."""
-    found = _FRACTION.search(name)
-    return f"only {found[1]} of the card is there, with so much of its memory" if found else ""
+    """That a GPU's name is that of a part of one, in words; empty for a whole one.
+
+    A program enumerates a single MIG device, whatever CUDA_VISIBLE_DEVICES lists:
+    https://docs.nvidia.com/datacenter/tesla/mig-user-guide/ (2026-11-22).
+    """
+    if found := _FRACTION.search(name):
+        return f"only {found[1]} of the card is there, with so much of its memory"
+    return "a CUDA program sees one slice, however many the card has" if _MIG.search(name) else ""
 
 
 def typed_name(device: Device, known: Knowledge) -> str:

@@ -205,11 +205,18 @@ def _instance_names(view: View, item: Placed) -> Iterator[Breach]:
         yield Breach(item, "gpu", f"{item.row.gpu} is not in gpus", "a name of gpus")
 
 
+def _processor_names(view: View, item: Placed) -> Iterator[Breach]:
+    """The accelerator that a maker's products are."""
+    if item.row.accelerator not in {row.row.accelerator for row in view.of("accelerators")}:
+        yield Breach(item, "accelerator", f"{item.row.accelerator} is not in accelerators", "one of accelerators")
+
+
 _NAMING: Final[dict[str, Callable[[View, Placed], Iterator[Breach]]]] = {
     "packages": _package_names,
     "images": _image_names,
     "gpus": _product_names,
     "instances": _instance_names,
+    "processors": _processor_names,
     "intel": _intel_names,
     "systems": _system_names,
     "capabilities": _capability_names,

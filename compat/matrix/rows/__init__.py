@@ -11,7 +11,7 @@ from typing import Final
 
 from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
-from compat.matrix.rows.machines import Accelerator, Command, Instance, Interpreter, Jetpack, Product, System
+from compat.matrix.rows.machines import Accelerator, Command, Instance, Interpreter, Jetpack, Processor, Product, System
 from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Package
 from compat.matrix.rows.toolkits import (
@@ -49,6 +49,7 @@ __all__ = [
     "Jetpack",
     "LibraryRelease",
     "Package",
+    "Processor",
     "Product",
     "Requirement",
     "RocmRelease",
@@ -89,6 +90,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "sonames": Soname,
     "jetpack": Jetpack,
     "accelerators": Accelerator,
+    "processors": Processor,
     "signals": Signal,
 }
 
@@ -118,6 +120,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Soname: ("soname", "package", "versions"),
     Jetpack: ("jetpack", "l4t"),
     Accelerator: ("accelerator", "package", "versions", "framework", "stack", "image"),
+    Processor: ("maker",),
     Signal: ("signal",),
 }
 

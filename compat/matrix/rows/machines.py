@@ -22,6 +22,7 @@ class Product(Row):
         arch: machine architecture of a product that comes with its processor, ``aarch64``; empty for a card.
         memory_gib: memory of the card; ``bandwidth_gbs`` peak bandwidth, and peak rates in dense TFLOP/s with sums in
             float32, of what the driver shows as one device (a card can be two).
+        mig: profiles of its MIG slices, each with how many of it one card can be cut into: ``1g.10gb:7``.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Product(Row):
     fp16_tflops: float = 0
     bf16_tflops: float = 0
     fp8_tflops: float = 0
+    mig: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,3 +182,18 @@ class Accelerator(Row):
     image: str = ""
     driver: str = ""
     date: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processor(Row):
+    """Accelerators of a maker for which the matrix has no builds (table ``processors``).
+
+    Attributes:
+        maker: ``Cambricon``.
+        accelerator: as in ``accelerators``, ``mlu``.
+        names: words that name them, each with its variants: ``MLU`` stands for ``MLU370-X8`` too.
+    """
+
+    maker: str
+    accelerator: str
+    names: tuple[str, ...]

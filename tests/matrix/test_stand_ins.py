@@ -1,13 +1,19 @@
-"""Instance types of clouds: each stands for GPUs that exist, and none is mistaken for a GPU or the other way round."""
+"""What stands for GPUs without being one: instance types, MIG slices, and accelerators that have no builds."""
+
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat.app.hostfile import read
+from compat.app.showing import show
 from compat.errors import InputError
 from compat.matrix import matrix
 from compat.matrix.instances import find_instance, is_instance
+from compat.matrix.processors import find_processor
 from compat.matrix.products import find_gpu, names_of
+from compat.resolve import resolve
 from compat.resolve.named import arch_of, named
 from compat.resolve.target import from_options
 
@@ -66,6 +72,7 @@ def test_no_gpu_is_spelled_as_an_instance_type():
         ("Standard_NC24ads_A100_v5", "Standard_NC24ads_A100_v4"),
         ("n1-standard-8", "name that GPU"),
         ("m7i.large", "name of its GPU"),
+        ("ecs.gn7i-c8g1.2xlarge", "name of its GPU"),
     ],
 )
 def test_an_unknown_type_is_told_as_one_with_those_near_it(wrong, near):
@@ -99,3 +106,81 @@ def test_any_text_is_a_type_or_is_none(text):
             assert named(MATRIX, text).gpus
         except InputError as error:
             assert error.where == "--gpu"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "target"),
+    [
+        ("H100:1g.10gb", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "sm_90"),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "sm_90"),
+        ("a100:1G.5GB", "NVIDIA A100-SXM4-40GB MIG 1g.5gb", "sm_80"),
+        ("A30:2g.12gb+me", "NVIDIA A30 MIG 2g.12gb+me", "sm_80"),
+        ("10de:2330:3g.40gb", "NVIDIA H100 80GB HBM3 MIG 3g.40gb", "sm_90"),
+    ],
+)
+def test_a_slice_is_named_as_cuda_names_it_and_the_plan_says_that_it_is_one(text, name, target):
+    (gpu,) = named(MATRIX, text).gpus
+    assert (gpu.name, gpu.target, gpu.mig) == (name, target, "enabled")
+    plan = resolve(["torch"], from_options(MATRIX, gpus=[text]), MATRIX).plan
+    assert plan.gpus[0].name == name
+    assert "one slice" in plan.gpus[0].why
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("H100:1g.11gb", "3g.40gb"),
+        ("A30:1g.5gb", "1g.6gb"),
+        ("T4:1g.5gb", "has MIG profiles"),
+        ("Nonesuch:1g.5gb", "a product"),
+    ],
+)
+def test_a_profile_that_a_card_lacks_is_answered_with_those_it_has(text, told):
+    with pytest.raises(InputError) as caught:
+        named(MATRIX, text)
+    assert told in caught.value.expected
+
+
+def test_the_slices_of_a_card_fit_into_its_memory():
+    """A profile is named by its memory in GB; usable memory may be a GB or two less than what is sold."""
+    for row in MATRIX.table("gpus"):
+        for word in row.mig:
+            memory, most = re.fullmatch(r"[1-7]g\.(\d+)gb\S*:(\d)", word).groups()
+            assert int(memory) * int(most) <= row.memory_gib * 1.02 + 2, (row.name, word)
+
+
+@pytest.mark.parametrize(
+    ("text", "maker", "plugin"),
+    [
+        ("MLU370", "Cambricon", "torch-mlu"),
+        ("Cambricon MLU590-M9", "Cambricon", "paddle-custom-mlu"),
+        ("K100_AI", "Hygon", "paddlepaddle-rocm"),
+        ("Kunlunxin P800", "Kunlunxin", "paddlepaddle-xpu"),
+        ("MetaX C550", "MetaX", "paddle-metax-gpu"),
+        ("MTT S4000", "Moore Threads", "torch-musa"),
+        ("BI-V150", "Iluvatar", "torch"),
+        ("Gaudi3", "Habana", "habana-torch-plugin"),
+    ],
+)
+def test_an_accelerator_without_builds_is_known_as_one_and_no_other_card_is_suggested(text, maker, plugin, tmp_path):
+    with pytest.raises(InputError) as caught:
+        named(MATRIX, text)
+    told = str(caught.value)
+    assert maker in told
+    assert plugin in told
+    assert "did you mean" not in told
+    (tmp_path / "host.toml").write_text(f'[[gpus]]\nname = "{text}"\n')
+    with pytest.raises(InputError) as read_too:
+        read(str(tmp_path / "host.toml"), MATRIX)
+    assert maker in str(read_too.value)
+
+
+def test_no_gpu_is_taken_for_an_accelerator_without_builds():
+    rows = MATRIX.table("gpus")
+    assert [name for row in rows for name in names_of(row) if find_processor(MATRIX, name)] == []
+
+
+def test_a_type_is_shown_with_its_gpu():
+    told = "\n".join(" ".join(line.cells) for table in show(MATRIX, "p5.48xlarge") for line in table.lines)
+    assert "count 8" in told
+    assert "1g.10gb:7" in told
