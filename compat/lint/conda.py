@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat import versions
 from compat.lint.finding import finding
+from compat.sources.values import BUILT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -144,7 +145,7 @@ def deviceless(scene: Scene) -> Iterator[Finding]:
 
     Source: conda-forge documentation, "CUDA" (the virtual package __cuda, CONDA_OVERRIDE_CUDA).
     """
-    if scene.gpu != "cuda" or scene.base is None or scene.base.installed:
+    if scene.gpu != "cuda" or scene.base is None or scene.base.installed or scene.ask.kind not in BUILT:
         return
     overridden = "CONDA_OVERRIDE_CUDA" in scene.stage.env or any(
         "CONDA_OVERRIDE_CUDA" in dict(command.settings) for command in scene.commands

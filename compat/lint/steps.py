@@ -9,6 +9,7 @@ import compat.lint.bases as bases
 from compat import versions
 from compat.findings import Finding, Fix, Place
 from compat.lint.finding import finding, page
+from compat.sources.values import BUILT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,7 @@ _TEGRA: Final = frozenset({"torch", "torchvision", "torchaudio", "tensorflow", "
 def queries(scene: Scene) -> Iterator[Finding]:
     """gpu-query-at-build: a tool or a framework asked for a device in a RUN step."""
     for command in scene.stage.commands:
-        if not command.build:
+        if not command.build or scene.ask.kind not in BUILT:
             continue
         tool = _QUERY.fullmatch(command.words[0])
         python = re.match(r"(?:.*/)?python", command.words[0]) is not None

@@ -17,6 +17,8 @@ Kind = Literal[
     "dockerfile", "requirements", "conda", "compose", "devcontainer", "pyproject", "pipfile", "lock",
     "kubernetes", "job", "workflow", "pixi",
 ]  # fmt: skip
+# Files whose steps build an image, where no device is in sight.
+BUILT: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer"})
 # Files whose steps run one after the other, and those whose stages stand upon an image.
 ORDERED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "job", "workflow"})
 IMAGED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "workflow"})

@@ -141,6 +141,12 @@ def test_a_fault_is_told_at_its_line_and_the_right_form_passes(name, tmp_path):
     assert not {code for code, _ in found(tmp_path, file, right)} & wanted
 
 
+def test_what_runs_on_the_machine_itself_may_ask_for_its_gpu(tmp_path):
+    steps = "nvidia-smi\npython -c 'import torch; assert torch.cuda.is_available()'\nconda install -y -c conda-forge pytorch\n"
+    assert not found(tmp_path, "train.sbatch", job("numpy", module="cuda/12.4") + steps)
+    assert not found(tmp_path, "ci.yml", flow() + "    - run: nvidia-smi\n")
+
+
 def test_a_value_of_the_matrix_is_not_known(tmp_path):
     assert not [one for one in found(tmp_path, "ci.yml", flow()) if one[1] == 13]
 
