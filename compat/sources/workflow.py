@@ -40,7 +40,10 @@ def _stage(name: str, job: Located) -> Stage:
     commands: list[Command] = []
     installs: list[Install] = []
     for step in job.get("steps").items():
-        if step.get("uses").text.startswith("actions/setup-python"):
+        uses = step.get("uses")
+        if uses.text:  # an action brings what it likes, as a feature of a development container does
+            commands.append(Command(("feature", uses.text), uses.line, build=False))
+        if uses.text.startswith("actions/setup-python"):
             asked = step.get("with").get("python-version").text
             python = asked if _PYTHON.fullmatch(asked) else ""
         found = [replace(each, guarded=True) for each in _commands(step)]
