@@ -119,6 +119,8 @@ def successor(scene: Scene) -> str:
 
 def python_missing(scene: Scene) -> Iterator[Finding]:
     """base-python-missing: a pip or python command where nothing has brought one."""
+    if any(command.words[0] == "feature" for command in scene.commands):
+        return  # a feature or an action may bring one, by any name
     if scene.has_python is False:
         first = next((item for item in scene.stage.commands if _USES_PYTHON.fullmatch(item.words[0])), None)
         lacks = "Python"
