@@ -108,7 +108,7 @@ class Page:
         lines: in order, blank ones too.
         text: the same lines in one string, for fast searches.
         starts: offset of each line in ``text``.
-        last: index of the last line with content; -1 on an empty page.
+        last: index of a line in which the text ends; -1 where it ends with a line's end.
     """
 
     lines: tuple[Line, ...]
@@ -124,7 +124,7 @@ class Page:
         for line in lines:
             starts.append(offset)
             offset += len(line.text) + 1
-        last = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].text.strip()), -1)
+        last = len(lines) - 1 if lines and lines[-1].text.strip() and not text.endswith("\n") else -1
         return cls(lines, "\n".join(line.text for line in lines), tuple(starts), last)
 
     def index_at(self, offset: int) -> int:

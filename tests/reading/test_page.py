@@ -64,8 +64,8 @@ def test_an_offset_belongs_to_the_line_that_holds_it(lines):
     assert page.text_at(len(page.lines)) == ""
 
 
-@pytest.mark.parametrize(("text", "last"), [("", -1), ("\n \n", -1), ("a", 0), ("a\n\n", 0), ("\na\n b\n", 2)])
-def test_the_last_line_is_the_last_with_content(text, last):
+@pytest.mark.parametrize(("text", "last"), [("", -1), ("\n \n", -1), ("a", 0), ("a\n\n", -1), ("\na\n b", 2)])
+def test_a_text_that_ends_within_a_line_may_be_cut_there(text, last):
     assert Page.of(text).last == last
 
 
