@@ -100,7 +100,7 @@ def clashing(
     facts: tuple[str, ...],
     among: Callable[[Here], Iterable[Part]] = lambda item: item.parts,
 ) -> Found | None:
-    """The first installed release none of whose builds fits, as a finding.
+    """An installed release none of whose builds fits, as a finding; the first of those that are surest.
 
     Args:
         items: what is installed.
@@ -110,6 +110,7 @@ def clashing(
         facts: the facts that say so.
         among: the builds of a release that are asked; those for this system and Python unless told otherwise.
     """
+    likely: Found | None = None
     for item in items:
         verdicts = [judge(part) for part in among(item)]
         clashes = [clash for clash in map(clash_of, verdicts) if clash]
@@ -117,13 +118,16 @@ def clashing(
             # what one build was seen to want is no guess for another of the release that wants the same
             seen = [one for one in verdicts if isinstance(one, Clash)]
             first = next(iter(seen), clashes[0])
-            return Found(
+            found = Found(
                 detail=f"{first.why}; {this}.",
                 facts=(*facts, item.fact),
                 sources=cite(matrix, *first.rows),
                 confidence="certain" if {one.wants for one in clashes} == {one.wants for one in seen} else "likely",
             )
-    return None
+            if found.confidence == "certain":
+                return found
+            likely = likely or found
+    return likely
 
 
 def pairs(host: Host, matrix: Matrix) -> tuple[Pair, ...]:
