@@ -6,10 +6,62 @@ import typer
 
 from compat.cli import completion
 from compat.cli.options import Detail, Formats, Knowledge, Speech, Texts, level
+from compat.lazy import dataclass
 from compat.render import REPORT_FORMATS
 
 if TYPE_CHECKING:
     from compat.findings import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which findings are told, and which of them fail."""
+
+    select: Annotated[
+        Texts,
+        typer.Option(
+            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
+        ),
+    ] = None
+    ignore: Annotated[
+        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
+    ] = None
+    fail_on: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
+    ] = "error"
+    baseline: Annotated[
+        str, typer.Option(metavar="FILE", help="Tell only what is not in FILE, an earlier answer of --format json.")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine that the files are meant for."""
+
+    host: Annotated[
+        Texts, typer.Option(metavar="FILE", help="Facts of a machine that they are meant for (repeatable).")
+    ] = None
+    gpu: Annotated[
+        Texts,
+        typer.Option(metavar="NAME", help="GPU that they are meant for, as in resolve (repeatable)."),
+    ] = None
+    driver: Annotated[str, typer.Option(metavar="V", help="NVIDIA or amdgpu driver that they will run on.")] = ""
+    arch: Annotated[
+        str, typer.Option(metavar="ARCH", help="Processor of what names none: x86_64 (the default) or aarch64.")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What is done with the findings beside telling them."""
+
+    fix: Annotated[bool, typer.Option("--fix", help="Make the safe edits first; shown as a diff on stderr.")] = False
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show what --fix would change, and change nothing; exit 1 if there is any.")
+    ] = False
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="Say how often each code was found, in place of the findings.")
+    ] = False
 
 
 def command(
@@ -21,39 +73,9 @@ def command(
         ),
     ] = None,
     *,
-    select: Annotated[
-        Texts,
-        typer.Option(
-            metavar="CODE", help="Only these findings (code or its beginning).", autocompletion=completion.codes
-        ),
-    ] = None,
-    ignore: Annotated[
-        Texts, typer.Option(metavar="CODE", help="Not these findings.", autocompletion=completion.codes)
-    ] = None,
-    fail_on: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Exit 1 from this level: error, warning, info or never.")
-    ] = "error",
-    host: Annotated[
-        Texts, typer.Option(metavar="FILE", help="Facts of a machine that they are meant for (repeatable).")
-    ] = None,
-    gpu: Annotated[
-        Texts,
-        typer.Option(metavar="NAME", help="GPU that they are meant for, as in resolve (repeatable)."),
-    ] = None,
-    driver: Annotated[str, typer.Option(metavar="V", help="NVIDIA or amdgpu driver that they will run on.")] = "",
-    arch: Annotated[
-        str, typer.Option(metavar="ARCH", help="Processor of what names none: x86_64 (the default) or aarch64.")
-    ] = "",
-    fix: Annotated[bool, typer.Option("--fix", help="Make the safe edits first; shown as a diff on stderr.")] = False,
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Show what --fix would change, and change nothing; exit 1 if there is any.")
-    ] = False,
-    statistics: Annotated[
-        bool, typer.Option("--statistics", help="Say how often each code was found, in place of the findings.")
-    ] = False,
-    baseline: Annotated[
-        str, typer.Option(metavar="FILE", help="Tell only what is not in FILE, an earlier answer of --format json.")
-    ] = "",
+    choice: Choice,
+    machine: Machine,
+    action: Action,
     speech: Annotated[Speech, Formats(*REPORT_FORMATS)],
     detail: Detail,
     knowledge: Knowledge,
@@ -66,45 +88,47 @@ def command(
 
     Example: envcheck lint Dockerfile --gpu "RTX 5090" --driver 570.26
     """
+    from compat.app.repair import diff
+
+    threshold = level(choice.fail_on)
+    found = _found(files or ["."], choice, machine, knowledge)
+    if action.diff:
+        shown = diff(found)
+        speech.say(shown)
+        return int(bool(shown))
+    if action.fix and (made := diff(found, write=True)):
+        typer.echo(made, nl=False, err=True)
+        found = _found(files or ["."], choice, machine, knowledge)
+    if action.statistics:
+        from compat.render import statistics
+
+        speech.say(statistics.report(found))
+    else:
+        told = detail.verbose or bool(choice.select) or threshold == "info"
+        speech.say(_told(found, speech, detail, everything=told))
+    return found.exit_code(threshold)
+
+
+def _found(files: list[str], choice: Choice, machine: Machine, knowledge: Knowledge) -> "Report":
+    """The findings of the files as they are now; the project's settings say what no option says."""
     from compat.app.baseline import new_of
     from compat.app.knowledge import load
     from compat.app.lint import lint_files, settings_of
     from compat.app.plans import Target
-    from compat.app.repair import diff as changed
 
-    threshold, matrix = level(fail_on), load(knowledge.matrix)
-    names, settings = files or ["."], settings_of()
-    if not (gpu or driver or host):  # the machine is told in one place
-        gpu, driver = list(settings.gpu), settings.driver
-    target = Target(hosts=tuple(host or ()), gpus=tuple(gpu or ()), driver=driver, arch=arch)
-
-    def look() -> "Report":
-        found = lint_files(
-            names,
-            matrix,
-            select=_parts(select) or settings.select,
-            ignore=_parts(ignore) or settings.ignore,
-            target=target,
-            settings=settings,
-        )
-        return new_of(found, baseline) if baseline else found
-
-    found = look()
-    if diff:
-        shown = changed(found)
-        speech.say(shown)
-        return int(bool(shown))
-    if fix and (made := changed(found, write=True)):
-        typer.echo(made, nl=False, err=True)
-        found = look()
-    if statistics:
-        from compat.render import statistics as table
-
-        speech.say(table.report(found))
-    else:
-        told = detail.verbose or bool(select) or threshold == "info"
-        speech.say(_told(found, speech, detail, everything=told))
-    return found.exit_code(threshold)
+    settings = settings_of()
+    gpus, driver = tuple(machine.gpu or ()), machine.driver
+    if not (gpus or driver or machine.host):  # the machine is told in one place
+        gpus, driver = tuple(settings.gpu), settings.driver
+    found = lint_files(
+        files,
+        load(knowledge.matrix),
+        select=_parts(choice.select) or settings.select,
+        ignore=_parts(choice.ignore) or settings.ignore,
+        target=Target(hosts=tuple(machine.host or ()), gpus=gpus, driver=driver, arch=machine.arch),
+        settings=settings,
+    )
+    return new_of(found, choice.baseline) if choice.baseline else found
 
 
 def _told(found: "Report", speech: Speech, detail: Detail, *, everything: bool) -> str:
