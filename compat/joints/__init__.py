@@ -8,7 +8,8 @@ verdict    what a joint answers: fits, clashes because of these rows, or not kno
 build      a build of the matrix with what joins it to others, parsed once
 driver     NVIDIA driver x CUDA, driver x GPU, cuda-compat, amdgpu x ROCm, Jetson system x CUDA
 kernels    GPU x the code that a build carries
-packages   build x build and release x release: requirements, runtimes, libraries of the system
+packages   build x build: requirements, runtimes, libraries of the system
+releases   release x release: some build of one with some build of the other
 python     Python x wheel
 libc       C library x wheel
 platform   operating system and processor x wheel

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.build as builds
 import compat.joints.packages as joint
+import compat.joints.releases as releases
 from compat import versions
 from compat.findings import Evidence
 from compat.joints.verdict import Clash
@@ -97,8 +98,8 @@ def _parts(item: Taken, world: Environment, scene: Scene) -> tuple[Part, ...]:
         named = _NAMED.search(item.request.name)
         bare = builds.without_rows(item.request.name, item.version, item.spec)
         return (replace(bare, vendor="nvidia", kind="cuda", number=named[1]) if named else bare,)
-    given = joint.Release(item.request.name, item.version)
-    return found if item.build else joint.parts(scene.matrix, given, world)
+    given = releases.Release(item.request.name, item.version)
+    return found if item.build else releases.parts(scene.matrix, given, world)
 
 
 def _unbound(item: Taken, scene: Scene) -> bool:

@@ -10,9 +10,9 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from compat.joints import packages as joint
+from compat.joints import releases as joint
 from compat.joints.build import lines_of, release
-from compat.joints.packages import Release
+from compat.joints.releases import Release
 from compat.joints.verdict import Clash, Unknown, clash_of
 from compat.lazy import dataclass
 from compat.names import normalise
@@ -141,7 +141,7 @@ def pairs(host: Host, matrix: Matrix) -> tuple[Pair, ...]:
 
     def judged(left: Release, right: Release) -> Verdict:
         """Third packages are left out: each is judged itself, by the version that is installed."""
-        return joint.releases(matrix, left, right, ours, third=False, sole=askers[right.name] == 1)
+        return joint.verdict(matrix, left, right, ours, third=False, sole=askers[right.name] == 1)
 
     return (
         *(Pair(left, right, judged(left, right)) for left, right in tied),

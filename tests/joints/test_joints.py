@@ -18,11 +18,12 @@ from compat.joints import (
     platform,
     processor,
     python,
+    releases,
     sureness,
     toolkit,
 )
 from compat.joints import build as builds
-from compat.joints.packages import Release
+from compat.joints.releases import Release
 from compat.joints.verdict import FITS, Clash, Fits, Unknown, all_of, any_of, clash_of, sure
 from compat.matrix import matrix
 from compat.matrix.rows import Build
@@ -61,13 +62,13 @@ def row(**given):
 )
 def test_releases_that_belong_together_and_those_that_do_not(left, right, kind, wants):
     for one, other in ((left, right), (right, left)):
-        found = packages.releases(MATRIX, Release(*one), Release(*other), LINUX)
+        found = releases.verdict(MATRIX, Release(*one), Release(*other), LINUX)
         assert isinstance(found, KINDS[kind]), found
         assert getattr(found, "wants", "") == wants
 
 
 def test_a_clash_names_both_sides_and_cites_the_row_that_says_so():
-    found = packages.releases(MATRIX, Release("torch", "2.7.0"), Release("xformers", "0.0.32.post1"), LINUX)
+    found = releases.verdict(MATRIX, Release("torch", "2.7.0"), Release("xformers", "0.0.32.post1"), LINUX)
     assert found.why == "xformers 0.0.32.post1 requires torch==2.8.0"
     assert [one.package for one in found.rows] == ["xformers"]
 
@@ -85,13 +86,13 @@ def test_a_clash_names_both_sides_and_cites_the_row_that_says_so():
 )
 def test_what_a_machine_states_counts_in_its_own_environment(marker, world, kind):
     stated = Release("xformers", "0.0.9999", (f"torch==2.4.0; {marker}",))
-    assert isinstance(packages.releases(MATRIX, Release("torch", "2.5.1"), stated, world), KINDS[kind])
+    assert isinstance(releases.verdict(MATRIX, Release("torch", "2.5.1"), stated, world), KINDS[kind])
 
 
 def test_ties_come_from_what_rows_require():
-    assert packages.tied(MATRIX, Release("torch", "2.5.1"), Release("torchvision", "0.20.1"))
-    assert packages.tied(MATRIX, Release("sglang", "0.5.7"), Release("torch", "2.5.1"))
-    assert not packages.tied(MATRIX, Release("torch", "2.5.1"), Release("tensorflow", "2.15.0"))
+    assert releases.tied(MATRIX, Release("torch", "2.5.1"), Release("torchvision", "0.20.1"))
+    assert releases.tied(MATRIX, Release("sglang", "0.5.7"), Release("torch", "2.5.1"))
+    assert not releases.tied(MATRIX, Release("torch", "2.5.1"), Release("tensorflow", "2.15.0"))
 
 
 def parts_of(left, right):
