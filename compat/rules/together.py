@@ -117,12 +117,15 @@ def clashing(
         if clashes and len(clashes) == len(verdicts):
             # what one build was seen to want is no guess for another of the release that wants the same
             seen = [one for one in verdicts if isinstance(one, Clash)]
+            every = release(matrix, item.release.name, item.release.version.partition("+")[0])
+            wanted = {one.wants for one in (*seen, *map(judge, every)) if isinstance(one, Clash) and one.wants}
+            sure = len(seen) == len(clashes) or all(one.wants in wanted for one in clashes)
             first = next(iter(seen), clashes[0])
             found = Found(
                 detail=f"{first.why}; {this}.",
                 facts=(*facts, item.fact),
                 sources=cite(matrix, *first.rows),
-                confidence="certain" if {one.wants for one in clashes} == {one.wants for one in seen} else "likely",
+                confidence="certain" if sure else "likely",
             )
             if found.confidence == "certain":
                 return found

@@ -276,7 +276,10 @@ class BuildToolsMissing(Rule):
     def check(
         self, signals: Hearing, distributions: Mapping[str, str], no_gcc: bool, no_clang: bool, gcc: str | None = None
     ) -> Outcome:
-        """No compiler or no ninja is on PATH, and a package that compiles at run time is installed."""
+        """A build stopped for want of a tool, or nothing compiles for a package that does so at run time."""
+        if signals.get("build-isolation"):
+            why = "the package is built in an environment of its own, without what its build script imports."
+            return Found(detail=f"The installation stopped: {why}", severity="error")
         heard = signals.get("build-tools")
         compilers = sorted({"triton", "deepspeed"} & distributions.keys())
         if not heard and not (no_gcc and no_clang and compilers):
