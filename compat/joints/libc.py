@@ -30,6 +30,6 @@ def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
         return FITS
     why = f"{build.package} {build.full_version} needs glibc {build.glibc or 'of any version'}"
     if is_musl:
-        return sure(Clash(f"{why}, and musl loads no such wheel", (build,)), "platforms")
+        return sure(Clash(f"{why}, and musl loads no such wheel", (build,), "glibc"), "platforms")
     why = f"{why} or later"
     return sure(Clash(why, (build,), f">={build.glibc}"), "glibc") if glibc else Unknown(why, (build,))
