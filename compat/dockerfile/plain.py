@@ -28,7 +28,7 @@ _BUILT: Final = {
     ("tensorflow", "rocm"): "tensorflow.sysconfig.get_build_info()['is_rocm_build']",
     ("tensorflow", "cpu"): "not tensorflow.sysconfig.get_build_info()['is_cuda_build']",
     ("paddle", "cuda"): "paddle.version.cuda().startswith('{}')",
-    ("jax", "cuda"): "",  # it has no word for the runtime of its plug-ins, whose versions the installer pinned
+    ("jax", "cuda"): "",  # it has no word for the runtime of its plug-in (see _imported), which the installer pinned
     ("jax", "rocm"): "",
     ("jax", "cpu"): "",
     ("paddle", "cpu"): "not paddle.is_compiled_with_cuda()",
@@ -159,8 +159,19 @@ def _check(plan: Plan, settings: Settings) -> Iterator[str]:
     for build in builds:
         claims = [_version(build), _BUILT.get((build.module, _kind(build)), "").format(_number(build))]
         claim = " and ".join(filter(None, claims))
-        text = f"import {build.module}; assert {claim}" if claim else f"import {build.module}"
+        text = f"import {_imported(build)}; assert {claim}" if claim else f"import {_imported(build)}"
         yield f'python -c "{text}"'
+
+
+def _imported(build: PlannedBuild) -> str:
+    """The module, and that of jax's plug-in for the GPU where the plan names it: without it jax takes the CPU unasked.
+
+    Source: Requires-Dist of jax: ``jax[cuda12]`` brings ``jax-cuda12-plugin``, with the module ``jax_cuda12_plugin``.
+    """
+    brought = [f"jax-{extra}-plugin" for extra in build.extras if extra in {"cuda12", "cuda13"}]
+    named = [pin.partition("==")[0] for pin in build.pins]
+    plugins = [name.replace("-", "_") for name in (*named, *brought) if name.endswith("-plugin")]
+    return ", ".join([build.module, *plugins[:1]]) if build.module == "jax" else build.module
 
 
 def _version(build: PlannedBuild) -> str:

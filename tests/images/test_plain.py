@@ -10,7 +10,10 @@ import pytest
 
 from compat.build.verification import planned
 from compat.dockerfile import Settings, labels, write
+from compat.matrix import matrix
 from compat.plan import digest
+from compat.resolve import resolve
+from compat.resolve.target import from_options
 
 PLANS = sorted(path.stem for path in (Path(__file__).parent / "plans").glob("*.json"))
 every_plan = pytest.mark.parametrize("plan", PLANS, indirect=True)
@@ -84,6 +87,28 @@ def test_the_check_stops_the_build_for_another_version_and_for_another_runtime(p
     assert _checked(text, tmp_path, version=version, cuda=None) == 1
     assert _checked(text, tmp_path, version="9.9.9", cuda=cuda) == 1
     assert "import torch" not in write(plan, Settings(import_check=False))
+
+
+@pytest.mark.parametrize(
+    ("asked", "plugin"),
+    [
+        (("jax==0.6.0", "A100"), "jax_cuda12_plugin"),
+        (("jax==0.8.0", "RTX 5090"), "jax_cuda13_plugin"),
+        (("jax==0.12.0", "MI300X"), "jax_rocm10_plugin"),
+    ],
+    ids=["cuda12", "cuda13", "rocm"],
+)
+def test_jax_without_the_plugin_that_was_planned_stops_the_build(asked, plugin, tmp_path):
+    wish, gpu = asked
+    known = matrix()
+    answer = resolve([wish], from_options(known, gpus=(gpu,), arch="x86_64"), known)
+    (tmp_path / "jax.py").write_text(f"__version__ = {answer.plan.builds[0].version!r}\n")
+    line = next(line for line in write(answer.plan).splitlines() if 'python -c "import jax' in line)
+    command = [sys.executable, "-c", line.partition('"')[2].rpartition('"')[0]]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert subprocess.run(command, env=env, check=False, capture_output=True).returncode == 1
+    (tmp_path / plugin).mkdir()
+    assert subprocess.run(command, env=env, check=False).returncode == 0
 
 
 def test_bytecode_is_compiled_unless_told_otherwise(plan):
