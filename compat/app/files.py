@@ -140,21 +140,24 @@ def _toml(text: str, name: str) -> Any:
 _IN_PLACE: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
 
 
-def demand_ours(name: str, mark: str) -> None:
+_MARK: Final = "Written by envcheck"
+
+
+def demand_ours(name: str, option: str) -> None:
     """Refuse to put what we write in the place of a file that a person wrote.
 
     Args:
         name: the file that is to be written; it need not exist, and ``-`` or nothing is no file.
-        mark: words that stand in the head of every file of ours.
+        option: the option that names it.
 
     Raises:
-        InputError: if the file is there without the mark.
+        InputError: if the file is there without the words that stand in every file of ours.
     """
     if name in {"", "-"} or not Path(name).is_file():
         return
-    if mark not in read_text(name)[:2000]:
+    if _MARK not in read_text(name):
         hint = "remove or rename it first, or name another file"
-        raise InputError("is there already, and envcheck did not write it", where=f"--output {name}", hint=hint)
+        raise InputError("is there already, and envcheck did not write it", where=f"{option} {name}", hint=hint)
 
 
 def write_atomically(name: str, text: str) -> None:

@@ -55,8 +55,9 @@ def command(
     wanted = settings(image.given(wishes.beside), config=image.config)
     asked = target.target("dockerfile", image, speech, knowledge)
     plan = planned_for(platforms.names(), wishes.known, asked, matrix)
+    demand_ours(speech.output, "--output")
+    demand_ours(ignore_file, "--ignore-file")
     if speech.format == "text":
-        demand_ours(speech.output, "Written by envcheck")
         speech.say(dockerfile.write(plan, wanted))
     else:
         from compat.dockerfile.elsewhere import WRITERS

@@ -51,7 +51,7 @@ def ignore_file(settings: Settings) -> str:
     """A ``.dockerignore`` that sends the engine the files which the Dockerfile copies, and nothing else."""
     used = [source for source, _ in settings.files]
     used += [path for path in (settings.requirements_file, settings.lock) if path]
-    head = "# The build reads these files only: nothing else travels to the engine or can slip into a layer."
+    head = "# Written by envcheck: the build reads these files only, and nothing else travels to the engine."
     return "\n".join([head, "*", *(f"!{path.rstrip('/')}" for path in dict.fromkeys(used))]) + "\n"
 
 

@@ -58,7 +58,9 @@ def compose(plan: Plan, settings: Settings) -> str:
         service |= {"command": command, "ipc": "host", "ports": [where], "volumes": [f"models:{known['models']}"]}
         document["volumes"] = {"models": {}}
     # No anchors: the same list twice is written twice.
-    return str(yaml.dump(json.loads(json.dumps(document)), Dumper=_plain_dumper(), sort_keys=False, width=120))
+    return "# Written by envcheck.\n" + str(
+        yaml.dump(json.loads(json.dumps(document)), Dumper=_plain_dumper(), sort_keys=False, width=120)
+    )
 
 
 def _plain_dumper() -> type[Any]:
@@ -83,6 +85,7 @@ def devcontainer(plan: Plan, settings: Settings) -> str:
         **({"hostRequirements": {"gpu": True}} if kind in {"cuda", "jetson"} else {}),
         **({"forwardPorts": [known["server"].port]} if known["server"] else {}),
     }
+    document["customizations"] = {"envcheck": {"note": "Written by envcheck."}}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -197,6 +197,19 @@ def test_the_ignore_file_is_written_beside_the_dockerfile(envcheck, tmp_path):
     assert envcheck(*words, "--output", str(tmp_path / "Dockerfile"))[0] == 0
     lines = ignore.read_text().splitlines()
     assert [line for line in lines if not line.startswith("#")] == ["*", "!app", "!lock.txt"]
+    assert envcheck(*words, "--output", str(tmp_path / "Dockerfile"))[0] == 0  # its own are written again
+
+
+@pytest.mark.parametrize("form", ["text", "compose", "devcontainer", "apptainer"])
+@pytest.mark.parametrize("option", ["--output", "--ignore-file"])
+def test_no_file_of_a_person_is_written_over(envcheck, tmp_path, form, option):
+    mine, words = tmp_path / "mine", ["dockerfile", "jax", "--cpu", "--format", form]
+    mine.write_text("my own\n")
+    code, out, err = envcheck(*words, option, str(mine))
+    assert (code, out, mine.read_text()) == (2, "", "my own\n")
+    assert f"{option} {mine}: is there already, and envcheck did not write it" in err
+    other = tmp_path / "other"
+    assert [envcheck(*words, "--output", str(other))[0] for _ in range(2)] == [0, 0]
 
 
 def test_a_stored_plan_gives_the_same_dockerfile(envcheck, tmp_path):
