@@ -44,8 +44,14 @@ _FAMILIES: Final = frozenset({"geforce", "quadro", "tesla", "radeon", "instinct"
 _MAKERS: Final = {
     "nvidia": "nvidia",
     "geforce": "nvidia",
+    "rtx": "nvidia",
+    "gtx": "nvidia",
+    "quadro": "nvidia",
+    "tesla": "nvidia",
     "amd": "amd",
     "radeon": "amd",
+    "instinct": "amd",
+    "rx": "amd",
     "intel": "intel",
     "iris": "intel",
 }
@@ -99,9 +105,14 @@ def nearest_gpus(matrix: Matrix, text: str, *, limit: int = 3) -> tuple[str, ...
 
     meant = {vendor for word, vendor in _MAKERS.items() if word in text[:_LONGEST].lower()}
     products = [row for row in matrix.table("gpus") if not meant or row.vendor in meant]
-    names = {squeezed(name): product.name for product in products for name in names_of(product)}
-    close = difflib.get_close_matches(squeezed(text[:_LONGEST]), names, n=limit * 2, cutoff=0.6)
+    names = {_bare(name): product.name for product in products for name in names_of(product)}
+    close = difflib.get_close_matches(_bare(text[:_LONGEST]), names, n=limit * 2, cutoff=0.6)
     return tuple(dict.fromkeys(names[name] for name in close))[:limit]
+
+
+def _bare(name: str) -> str:
+    """A name as people shorten it, squeezed and without its brand: ``rx6600``."""
+    return squeezed(name).removeprefix("geforce").removeprefix("radeon")
 
 
 def names_of(product: Product) -> tuple[str, ...]:
