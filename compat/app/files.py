@@ -151,8 +151,10 @@ def demand_ours(name: str, option: str) -> None:
         option: the option that names it.
 
     Raises:
-        InputError: if the file is there without the words that stand in every file of ours.
+        InputError: if the file is there without the words that stand in every file of ours, or is a folder.
     """
+    if name and Path(name).is_dir():
+        raise InputError("is a folder", where=f"{option} {name}", expected="a file name")
     if name in {"", "-"} or not Path(name).is_file():
         return
     if _MARK not in read_text(name):

@@ -208,6 +208,9 @@ def test_no_file_of_a_person_is_written_over(envcheck, tmp_path, form, option):
     code, out, err = envcheck(*words, option, str(mine))
     assert (code, out, mine.read_text()) == (2, "", "my own\n")
     assert f"{option} {mine}: is there already, and envcheck did not write it" in err
+    code, out, err = envcheck(*words, option, str(tmp_path))
+    assert (code, out) == (2, "")
+    assert f"{option} {tmp_path}: is a folder" in err
     other = tmp_path / "other"
     assert [envcheck(*words, "--output", str(other))[0] for _ in range(2)] == [0, 0]
 
