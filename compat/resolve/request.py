@@ -143,7 +143,7 @@ def _riding(wish: Wish, known: Knowledge) -> Wish:
         raise InputError(
             f"unknown framework {wish.package!r}",
             where="argument",
-            expected="a name that is known, or one that is like none",
+            expected="a known name, or one that is not nearly a known one",
             hint=f"did you mean {' or '.join(near[:3])}? If not, list it in a file and give that with -r",
         )
     if is_void((wish.spec,)):
