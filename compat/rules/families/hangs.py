@@ -57,7 +57,7 @@ class DriverHangs(Rule):
     def check(self, hung: Mapping[str, str]) -> Outcome:
         """NVML or libcuda was asked and gave no answer within the deadline."""
         why = next((hung[name] for name in self._ASKED if name in hung), "")
-        return Found(detail=f"{why[:1].upper()}{why[1:]}.", facts=("hung",)) if why else None
+        return Found(detail=f"{why[:1].upper()}{why[1:]}.", facts=("hung",), confidence="likely") if why else None
 
 
 RULES = family(DriverLibraryFaulty, DriverHangs)
