@@ -33,6 +33,7 @@ _TOKEN: Final = pattern(
     re.DOTALL,
 )
 _BARE: Final = pattern(r"[A-Za-z0-9_-]+")
+_PART: Final = pattern(r"(?:\\.|[^\\|]){1,100}\|?|\||\\", re.DOTALL)
 _WIDEST: Final = 236
 """Characters of a row on one line; a longer one makes its table one of groups."""
 _WIDE: Final = 116
@@ -182,9 +183,9 @@ def _table(name: str, content: Iterable[store.Raw], notes: Mapping[Anchor, list[
 
 
 def is_grouped(name: str, content: Iterable[Any]) -> bool:
-    """Whether a table is written in groups: one of its rows is long. A message stays on its line, with its example."""
+    """Whether a table is written in groups: one of its rows is long."""
     whole = all(isinstance(row, dict) for row in content)
-    return whole and name != "signals" and any(len(row_text(name, row)) > _WIDEST for row in content)
+    return whole and any(len(row_text(name, row)) > _WIDEST for row in content)
 
 
 def groups(name: str, content: list[store.Raw], notes: Mapping[Anchor, list[str]]) -> Iterator[str]:
@@ -230,6 +231,8 @@ def _run(cells: list[store.Raw], start: int, by: tuple[str, ...]) -> tuple[int, 
 def _wrapped(key: str, value: Any, words: frozenset[str]) -> str:
     """A key and its value on a line; a long list on several."""
     line = f"{_key(key)} = {_text(value)}"
+    if key == "pattern" and len(line) > _WIDE:
+        return "\n".join([f"{key} = [", *(f"  {_text(piece)}," for piece in _pieces(str(value))), "]"])
     items = value.split() if key in words and isinstance(value, str) else value
     if len(line) > _WIDEST and isinstance(items, str):
         return _sentence(line)
@@ -237,6 +240,16 @@ def _wrapped(key: str, value: Any, words: frozenset[str]) -> str:
         return line
     lines = _filled([f"{_text(item)}," for item in items])
     return "\n".join([f"{_key(key)} = [", *(f"  {one}" for one in lines), "]"])
+
+
+def _pieces(pattern: str) -> list[str]:
+    """A regular expression in pieces, which :mod:`compat.matrix.store` joins; they end with ``|`` where they can."""
+    pieces = [""]
+    for part in _PART.findall(pattern):
+        if pieces[-1] and len(pieces[-1]) + len(part) > _WIDE - 6:
+            pieces.append("")
+        pieces[-1] += part
+    return pieces
 
 
 def _sentence(line: str) -> str:

@@ -1,7 +1,7 @@
 """Where rows come from: live TOML in a checkout, compiled JSON in a wheel; both give the same tables.
 
 A TOML file holds ``[sources]`` (id -> citation) and tables of rows. A row with ``rows`` in it is a group: what it says
-is true of each row within. Compiling splits all files into one JSON per table,
+is true of each row within. A long ``pattern`` is a list of pieces. Compiling splits all files into one JSON per table,
 so that a command pays only for the tables it asks for. The compile step uses the standard library alone, because
 it also runs inside the isolated build of the wheel.
 """
@@ -78,6 +78,10 @@ def _each(table: list[Any]) -> list[Any]:
             found += [{**shared, **one} for one in members]
         else:
             found.append(row)
+    for row in found:
+        pieces = row.get("pattern") if isinstance(row, dict) else None
+        if isinstance(pieces, list) and all(isinstance(piece, str) for piece in pieces):
+            row["pattern"] = "".join(pieces)
     return found
 
 
