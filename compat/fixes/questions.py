@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.findings import Ask
+from compat.rules.engine import facts_of
 from compat.rules.registry import RULES
 from compat.rules.stack import vendors_of
 
@@ -70,7 +71,7 @@ def questions(report: Report, case: Case) -> tuple[Ask, ...]:
 def _wanted(finding: Finding, case: Case) -> frozenset[str]:
     """Facts that would decide a finding and are not known."""
     rule = RULES.get(finding.code)
-    return _unknown(rule.asks, case) if rule else frozenset()
+    return _unknown(facts_of(rule), case) if rule else frozenset()
 
 
 def _unknown(facts: tuple[str, ...], case: Case) -> frozenset[str]:

@@ -48,13 +48,11 @@ class Case:
     def given(self, name: str) -> Any:
         """The value of a parameter of a rule's ``check``.
 
-        A fact by its name; ``no_driver`` for whether it is known that there is no driver; something derived from facts
-        (:data:`DERIVED`); or a field of this case. ``KeyError`` if ``name`` is none of these.
+        A fact by its name, something derived from facts (:data:`DERIVED`), or a field of this case. ``KeyError`` if
+        ``name`` is none of these.
         """
         if name in CATALOGUE:
             return self.host.value(name)
-        if name.startswith("no_"):
-            return self.host.absent(name.removeprefix("no_"))
         if name == "wanted":
             return wanted(self.host, self.matrix, self.signals, self.commands, self.wishes)
         if name in DERIVED:
@@ -79,7 +77,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One rule and its answer."""
+    """One rule and its answer; ``facts`` are those that it needs, then those that it asks for."""
 
     code: str
     rule: Rule

@@ -76,27 +76,33 @@ def weighed(rules: Mapping[str, type[Rule]], case: Case, given: Given) -> Report
 def _ask(code: str, rule: type[Rule], layer: int, case: Case) -> Asked:
     """Ask one rule, if the facts that its ``check`` names are known."""
     instance = rule()
-    names, required = parameters(rule)
-    facts = tuple(dict.fromkeys(name.removeprefix("no_") for name in names if name.removeprefix("no_") in CATALOGUE))
+    needed, facts = needed_of(rule), facts_of(rule)
     if not _concerns(rule, case):
         return Asked(code, instance, layer, Fits(""), facts)
-    unknown = tuple(name for name in facts if name in required and not case.host.known(name))
+    unknown = tuple(name for name in needed if not case.host.known(name))
     if rule.platforms and "linux" not in rule.platforms and not case.host.known("platform"):
         unknown = ("platform", *unknown)  # a machine that does not say what it is is most likely a Linux
     if unknown:
         return Asked(code, instance, layer, Missing(unknown), facts)
-    if any(name in required and case.host.absent(name) for name in facts):
+    if any(case.host.absent(name) for name in needed):
         return Asked(code, instance, layer, Fits(""), facts)
-    values = {name: case.given(name) for name in names}
-    given = {name: value for name, value in values.items() if value is not None or name in required}
-    return Asked(code, instance, layer, instance.check(**given), facts)
+    return Asked(code, instance, layer, instance.check(**{name: case.given(name) for name in parameters(rule)}), facts)
 
 
-def parameters(rule: type[Rule]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Names of the parameters of a rule's ``check``, and which of them have no default."""
+def parameters(rule: type[Rule]) -> tuple[str, ...]:
+    """Names of the parameters of a rule's ``check``."""
     code = rule.check.__code__
-    names = code.co_varnames[1 : code.co_argcount]
-    return names, frozenset(names[: len(names) - len(rule.check.__defaults__ or ())])
+    return code.co_varnames[1 : code.co_argcount]
+
+
+def needed_of(rule: type[Rule]) -> tuple[str, ...]:
+    """Facts without which a rule cannot be asked."""
+    return tuple(name for name in parameters(rule) if name in CATALOGUE)
+
+
+def facts_of(rule: type[Rule]) -> tuple[str, ...]:
+    """Facts that decide whether a rule's fault is there: those that it needs, then those that it asks for beside."""
+    return (*needed_of(rule), *rule.asks)
 
 
 def _concerns(rule: type[Rule], case: Case) -> bool:

@@ -38,7 +38,7 @@ def _questions(asked: Sequence[Asked], findings: Sequence[Finding], case: Case) 
         questions[""] = Unchecked("the error text", "no message in it is known; the findings rest on the facts alone")
     for item in asked:
         wanted = item.answer.names if isinstance(item.answer, Missing) else ()
-        names = [name for name in dict.fromkeys((*wanted, *item.rule.asks)) if not case.host.known(name)]
+        names = [name for name in dict.fromkeys((*wanted, *item.facts)) if not case.host.known(name)]
         if item.code in unsure and case.signals.pointing(item.code) and names:
             questions[item.code] = Unchecked(f"whether it is {item.code}", _ask_for(names))
     return tuple(questions.values())

@@ -84,9 +84,7 @@ def milder(severity: Severity) -> Severity:
 def _told(heard: Heard, item: Asked, case: Case, confidence: Confidence) -> Finding:
     """A finding that rests on a message: what the message means, with the facts that its rule would have weighed."""
     page = page_of(type(item.rule))
-    facts = [
-        name for name in dict.fromkeys((*item.facts, *item.rule.asks)) if case.host.value(name) not in (None, {}, ())
-    ]
+    facts = [name for name in item.facts if case.host.value(name) not in (None, {}, ())]
     return Finding(
         code=item.code,
         severity=item.rule.severity,

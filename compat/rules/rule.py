@@ -74,7 +74,7 @@ class Rule:
         requires: codes of causes; when one of them is found, this finding is told as its consequence.
         vendors: vendors of GPU it is about; it does not apply where all GPUs are known and none is theirs.
         platforms: values of the fact ``platform`` it applies to; empty for all.
-        asks: facts that would decide when only a message points here.
+        asks: facts beside those that it needs which would decide when only a message points here.
         commands: what is typed to mend it in general; ``@deed`` stands for rows of the matrix, one per distribution.
     """
 

@@ -8,7 +8,7 @@ from compat.facts import CATALOGUE, Fact, Host, Unknown
 from compat.findings import RANK
 from compat.rules import RULES, judge, page
 from compat.rules.case import DERIVED
-from compat.rules.engine import case_of, parameters, weighed
+from compat.rules.engine import case_of, needed_of, parameters, weighed
 from compat.rules.rule import Fits, Found, Rule, Unsure, code_of, family
 
 NO_IMAGE = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
@@ -190,9 +190,9 @@ class Third(First):
     requires = ("second",)
     severity = "warning"
 
-    def check(self, driver=None, gpus=()):
+    def check(self, host):
         """It is there."""
-        return Found(detail="third.") if driver else Fits("third fits") if gpus else Unsure("who knows")
+        return Found(detail="third.") if host.driver else Fits("third fits") if host.gpus else Unsure("who knows")
 
 
 WORLD = family(First, Second, Third)
@@ -267,28 +267,22 @@ TYPES = {
     "builds": "Mapping[str, Build]",
     "libraries": "tuple[Library, ...]",
 }
-"""Kind of a fact -> the type that a rule's parameter of its name has; with a default it may be None."""
+"""Kind of a fact -> the type that a rule's parameter of its name has."""
 
 
 @pytest.mark.parametrize("code", RULES)
 def test_a_rule_names_facts_and_causes_that_exist(code):
-    names, _ = parameters(RULES[code])
-    facts = {name.removeprefix("no_") for name in names if name not in GIVEN and name not in DERIVED}
-    assert facts <= set(CATALOGUE)
+    assert set(parameters(RULES[code])) <= {*GIVEN, *DERIVED, *CATALOGUE}
     assert set(RULES[code].asks) <= set(CATALOGUE)
     assert set(RULES[code].requires) <= RULES.keys() - {code}
 
 
 @pytest.mark.parametrize("code", RULES)
 def test_a_rule_gets_each_fact_in_the_type_of_the_catalogue(code):
-    names, required = parameters(RULES[code])
     types = RULES[code].check.__annotations__
-    for name in names:
-        if name in CATALOGUE:
-            assert types[name].removesuffix(" | None") == TYPES[CATALOGUE[name].kind], name
-            assert name not in required or not types[name].endswith("None"), name
-        if name.startswith("no_"):
-            assert types[name] == "bool"
+    for name in needed_of(RULES[code]):
+        assert types[name] == TYPES[CATALOGUE[name].kind], name
+    assert not set(RULES[code].asks) & set(needed_of(RULES[code]))
 
 
 def test_a_page_that_lacks_a_heading_is_refused():

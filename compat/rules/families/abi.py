@@ -37,7 +37,7 @@ class AbiMismatch(Rule):
 
     area = "abi"
     requires = ("framework-pair-mismatch", "python-tag-mismatch")
-    asks = ("packages", "builds")
+    asks = ("packages",)
     commands = ("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>",)
     _EXTENSIONS: Final = (
         "flash-attn",
@@ -89,7 +89,6 @@ class PythonTagMismatch(Rule):
     """
 
     area = "python"
-    asks = ("python", "builds")
     commands = ("python -m pip install --force-reinstall <package>",)
 
     def check(self, python: str, builds: Mapping[str, Build]) -> Outcome:

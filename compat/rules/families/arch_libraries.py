@@ -33,7 +33,6 @@ class TritonGpuTooOld(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
-    asks = ("gpus", "packages")
     commands = ("export TORCHDYNAMO_DISABLE=1",)
     _FLOOR = (7, 0)  # torch/_inductor: "too old to be supported by the triton GPU compiler"
 
@@ -62,7 +61,6 @@ class CudnnDropsGpu(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
-    asks = ("cudnn", "gpus")
 
     def check(self, cudnn: str, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
         """The first capability that the cuDNN release serves is above the device's."""

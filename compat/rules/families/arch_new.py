@@ -10,7 +10,7 @@ from compat.rules.knowledge import cite, knows, recent, too_old
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
@@ -60,15 +60,10 @@ class ArchTooNewForBuild(Rule):
         "arch-specific-target",  # why a sibling's code does not run says more than that none does
         "arch-integrated-vs-discrete",
     )
-    asks = ("gpus", "builds", "packages")
+    asks = ("builds", "packages")
 
     def check(
-        self,
-        installed: tuple[Installed, ...],
-        matrix: Matrix,
-        signals: Hearing,
-        gpus: tuple[Gpu, ...],
-        cuda_toolkit: str | None = None,
+        self, host: Host, installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
     ) -> Outcome:
         """The build has no code that the device runs, and the device is newer than the build.
 
@@ -84,7 +79,7 @@ class ArchTooNewForBuild(Rule):
         if not nvidia_cards(gpus):
             return None
         return (
-            self._by_release(installed, cuda_toolkit, matrix, signals, gpus)
+            self._by_release(installed, host.cuda_toolkit, matrix, signals, gpus)
             or self._elsewhere(matrix, signals, gpus)
             or _all_covered(installed, gpus)
             or other_age(gpus, too_old, matrix)

@@ -23,7 +23,7 @@ from compat.rules.stack import Installed, named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.findings import Confidence
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
@@ -46,19 +46,16 @@ class ArchTooOldForBuild(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("wrong-vendor-build", "arch-specific-target", "arch-integrated-vs-discrete")
-    asks = ("gpus", "builds", "packages")
+    asks = ("builds", "packages")
 
     def check(
         self,
+        host: Host,
         installed: tuple[Installed, ...],
         distributions: Mapping[str, str],
         matrix: Matrix,
         signals: Hearing,
         gpus: tuple[Gpu, ...],
-        cuda_toolkit: str | None = None,
-        driver: str | None = None,
-        driver_cuda: str | None = None,
-        platform: str | None = None,
     ) -> Outcome:
         """The device is below every target that the build carries, or the program asks for a newer generation."""
         uncovered = uncovered_by(installed, matrix, gpus) or refused(installed, matrix, signals, gpus)
@@ -73,9 +70,9 @@ class ArchTooOldForBuild(Rule):
         compiles = {"cupy", "numba", "pycuda"} & distributions.keys()  # packages that compile kernels at run time
         return (
             _dropped_by_build(installed, matrix, gpus)
-            or (_dropped_by_toolkit(cuda_toolkit or "", matrix, gpus) if compiles else None)
-            or _below_need(installed, platform in {"windows", "wsl2"}, matrix, gpus)
-            or _at_last_driver(driver, driver_cuda, matrix, signals, gpus)
+            or (_dropped_by_toolkit(host.cuda_toolkit or "", matrix, gpus) if compiles else None)
+            or _below_need(installed, host.platform in {"windows", "wsl2"}, matrix, gpus)
+            or _at_last_driver(host.driver, host.driver_cuda, matrix, signals, gpus)
             or _as_said(named(installed, "torch"), matrix, signals, gpus)
         )
 

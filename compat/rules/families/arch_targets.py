@@ -17,9 +17,7 @@ from compat.targets import kernels_for, sm
 from compat.versions import minor, release
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.facts import Build, Gpu
+    from compat.facts import Gpu, Host
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.rules.stack import Installed
@@ -41,19 +39,11 @@ class PtxJitTooNewForDriver(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
-    asks = ("gpus", "builds", "driver_cuda")
+    asks = ("builds", "driver_cuda")
 
-    def check(
-        self,
-        installed: tuple[Installed, ...],
-        matrix: Matrix,
-        gpus: tuple[Gpu, ...],
-        driver: str | None = None,
-        driver_cuda: str | None = None,
-        platform: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The build has only PTX for the device, written by a CUDA release that is newer than the driver's."""
-        have = driver_cuda or cuda_of_driver(matrix, driver, platform)
+        have = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
         for item in installed:
             for gpu, device in nvidia_cards(gpus):
                 if not item.cuda or not is_version(item.cuda) or not is_version(have) or not item.kernels:
@@ -61,7 +51,7 @@ class PtxJitTooNewForDriver(Rule):
                 newer = release(minor(item.cuda)) > release(have)
                 if newer and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
                     detail = f"{item.label} has only PTX for {device}; the driver knows that of CUDA {have} at most."
-                    facts = (*told(driver=driver, driver_cuda=driver_cuda), "gpus", item.fact)
+                    facts = (*told(driver=host.driver, driver_cuda=host.driver_cuda), "gpus", item.fact)
                     return Found(detail=detail, facts=facts, sources=cite(matrix, item.row))
         return None
 
@@ -80,20 +70,20 @@ class ExtensionArchMissing(Rule):
     area = "arch"
     vendors = ("nvidia", "amd")
     requires = ("arch-too-new-for-build", "arch-too-old-for-build")
-    asks = ("builds", "gpus")
+    asks = ("builds",)
     commands = ('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>',)
 
     def check(
         self,
+        host: Host,
         here: tuple[Here, ...],
         installed: tuple[Installed, ...],
         gpus: tuple[Gpu, ...],
         matrix: Matrix,
-        builds: Mapping[str, Build] | None = None,
     ) -> Outcome:
         """A package beside the framework holds machine code, and none of it runs on the device."""
         settled = {item.name for item in installed if item.kernels}  # by the rules on frameworks
-        read = {name: one.kernels for name, one in (builds or {}).items() if one.kernels}
+        read = {name: one.kernels for name, one in (host.builds or {}).items() if one.kernels}
         own = {name: code for name, code in read.items() if canonical(name) not in settled}
         cards = [gpu for gpu in gpus if gpu.target]
 
@@ -174,7 +164,7 @@ class ArchSpecificTarget(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("extension-arch-missing",)
-    asks = ("gpus", "builds")
+    asks = ("builds",)
     commands = ('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>',)
 
     def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -204,7 +194,7 @@ class ArchIntegratedVsDiscrete(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("jetson-generic-wheel",)
-    asks = ("gpus", "builds")
+    asks = ("builds",)
 
     def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The device is of a Jetson-class capability, and the build has its discrete sibling's code only.

@@ -18,7 +18,7 @@ from compat.rules.together import clashing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Build, Gpu
+    from compat.facts import Gpu, Host
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
@@ -85,23 +85,19 @@ class CpuOnlyBuild(Rule):
 
     def check(
         self,
+        host: Host,
         installed: tuple[Installed, ...],
         distributions: Mapping[str, str],
         matrix: Matrix,
         signals: Hearing,
         device_free: bool,
         world: Environment,
-        no_gpus: bool,
-        platform: str | None = None,
-        gpus: tuple[Gpu, ...] | None = None,
-        packages: Mapping[str, str] | None = None,
-        builds: Mapping[str, Build] | None = None,
     ) -> Outcome:
         """A usable GPU is there and the installed build has no accelerator in it."""
         if device_free:
             return Fits("")
         heard = signals.pointing("cpu-only-build")
-        if platform == "darwin":
+        if host.platform == "darwin":
             return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
         if (
             {"onnxruntime", "onnxruntime-gpu"} <= distributions.keys()
@@ -109,8 +105,8 @@ class CpuOnlyBuild(Rule):
             and heard.signal.program == "onnxruntime"
         ):
             return _overwritten(distributions["onnxruntime-gpu"])
-        place, cards = world.place if platform else "", usable(gpus or ())
-        listed = packages is not None
+        place, cards = world.place if host.platform else "", usable(host.gpus or ())
+        listed = host.packages is not None
         cpu = _without_gpu(installed, place, matrix, heard=bool(heard), listed=listed)
         cpu = cpu or _bare_jax(installed, distributions, heard=bool(heard), listed=listed)
         if cpu and (cards or heard):
@@ -119,11 +115,11 @@ class CpuOnlyBuild(Rule):
             plain = f"{cpu.name} {cpu.version} is a CPU build"
             if cpu.inferred and not heard:  # somebody may have compiled it, or taken it from elsewhere
                 detail = f"{gpu}{plain} on the default index for {place}."
-                return Found(detail=detail, facts=(*facts, *told(platform=platform)), confidence="likely")
+                return Found(detail=detail, facts=(*facts, *told(platform=host.platform)), confidence="likely")
             return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
-        is_open = bool(heard) or (bool(packages or builds) and gpus is None and not no_gpus)
+        is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
         found = self._built(installed, heard, signals, is_open=is_open)
-        return Fits("") if isinstance(found, Fits) and gpus == () else found  # nothing to be glad of without a GPU
+        return Fits("") if isinstance(found, Fits) and host.gpus == () else found  # nothing to be glad of without a GPU
 
     @staticmethod
     def _built(installed: tuple[Installed, ...], heard: Heard | None, signals: Hearing, *, is_open: bool) -> Outcome:
@@ -207,22 +203,18 @@ class WrongVendorBuild(Rule):
 
     def check(
         self,
+        host: Host,
         installed: tuple[Installed, ...],
         here: tuple[Here, ...],
         matrix: Matrix,
         vendors: frozenset[str],
         signals: Hearing,
         device_free: bool,
-        gpus: tuple[Gpu, ...] | None = None,
-        driver: str | None = None,
-        rocm: str | None = None,
-        hip: str | None = None,
-        amdgpu: str | None = None,
     ) -> Outcome:
         """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
         if device_free:
             return Fits("")
-        cards = usable(gpus or ())
+        cards = usable(host.gpus or ())
         makers = {gpu.vendor for gpu in cards}
         for item in installed:
             speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
@@ -230,12 +222,12 @@ class WrongVendorBuild(Rule):
                 shown = cards[0].name or cards[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
                 return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, item.row))
-            if speaks == "amd" and not makers and signals.get(*_SILENT) and not (rocm or amdgpu or hip):
+            if speaks == "amd" and not makers and signals.get(*_SILENT) and not (host.rocm or host.amdgpu or host.hip):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
-            if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and driver)):
+            if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and host.driver)):
                 return self._beside(here, cards, matrix) or Fits("")
-        return self._beside(here, cards, matrix) or self._by_message(cards, vendors, driver, signals)
+        return self._beside(here, cards, matrix) or self._by_message(cards, vendors, host.driver, signals)
 
     @staticmethod
     def _beside(here: tuple[Here, ...], cards: tuple[Gpu, ...], matrix: Matrix) -> Outcome:

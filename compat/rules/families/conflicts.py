@@ -129,7 +129,6 @@ class CudaMajorMixedInEnv(Rule):
     severity = "warning"
     area = "framework"
     requires = ("frameworks-conflict", "library-mismatch", "library-missing")
-    asks = ("packages",)
     commands = ("pip list | grep -E -- '-cu[0-9]+'",)
 
     def check(self, packages: Mapping[str, str]) -> Outcome:

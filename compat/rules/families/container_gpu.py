@@ -91,43 +91,28 @@ class ContainerNoGpu(Rule):
         "docker run --gpus all IMAGE",
     )
 
-    def check(
-        self,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        no_driver: bool,
-        no_container: bool,
-        container: str | None = None,
-        device_nodes: tuple[str, ...] | None = None,
-        gpus: tuple[Gpu, ...] = (),
-        driver: str | None = None,
-        l4t: str | None = None,
-        engine: str | None = None,
-        engine_flavour: str | None = None,
-        gpu_runtime: str | None = None,
-        container_toolkit: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """The program runs in a container without GPU device nodes or driver.
 
         Or the engine refused the request for a GPU.
         """
         refused = signals.get(*_ENGINE)
-        if refused and refused.signal.signal == "cli-nvml-library" and no_driver:
+        if refused and refused.signal.signal == "cli-nvml-library" and host.absent("driver"):
             return None  # the host itself has no driver: that is the cause
         if refused:
             detail, snap = refused.signal.meaning, " Docker comes from snap, which does not see the host's toolkit."
             cited = told(
-                engine=engine,
-                engine_flavour=engine_flavour,
-                gpu_runtime=gpu_runtime,
-                container_toolkit=container_toolkit,
+                engine=host.engine,
+                engine_flavour=host.engine_flavour,
+                gpu_runtime=host.gpu_runtime,
+                container_toolkit=host.container_toolkit,
             )
-            return Found(detail=f"{detail}{snap}" if engine_flavour == "snap" else detail, facts=cited)
-        if not container and l4t and "smi-not-found" in signals:
+            return Found(detail=f"{detail}{snap}" if host.engine_flavour == "snap" else detail, facts=cited)
+        if not host.container and host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
-        if not container:
-            return Fits("") if no_container else None
-        return self._inside(container, driver, signals, commands, device_nodes, gpus)
+        if not host.container:
+            return Fits("") if host.absent("container") else None
+        return self._inside(host.container, host.driver, signals, commands, host.device_nodes, (host.gpus or ()))
 
     def _inside(
         self,
@@ -187,7 +172,6 @@ class ContainerDriverCapabilities(Rule):
 
     area = "docker"
     vendors = ("nvidia",)
-    asks = ("env",)
     commands = ("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",)
 
     def check(self, env: Mapping[str, str]) -> Outcome:
@@ -214,12 +198,10 @@ class ContainerVisibleDevices(Rule):
 
     area = "docker"
     vendors = ("nvidia",)
-    asks = ("env", "device_nodes")
+    asks = ("device_nodes",)
     commands = ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
 
-    def check(
-        self, env: Mapping[str, str], container: str, signals: Hearing, device_nodes: tuple[str, ...] | None = None
-    ) -> Outcome:
+    def check(self, host: Host, env: Mapping[str, str], container: str, signals: Hearing) -> Outcome:
         """The variable is void, none or empty, and no GPU came into the container by other means.
 
         CDI sets it to void itself, so that the old hook does not inject what CDI has injected already.
@@ -227,7 +209,7 @@ class ContainerVisibleDevices(Rule):
         value = env.get("NVIDIA_VISIBLE_DEVICES")
         if value is None or value.strip().lower() not in {"", "void", "none"}:
             return None
-        if "/dev/nvidiactl" in (device_nodes or ()):
+        if "/dev/nvidiactl" in (host.device_nodes or ()):
             return Fits("GPUs were given to this container by other means than NVIDIA_VISIBLE_DEVICES")
         return Found(
             detail=f"NVIDIA_VISIBLE_DEVICES is {value!r}, which gives this {container} container no GPU.",
@@ -252,31 +234,29 @@ class ContainerCgroupLost(Rule):
     area = "docker"
     vendors = ("nvidia",)
     platforms = ("linux", "wsl2")
-    asks = ("container", "cgroup", "device_nodes_denied")
+    asks = ("cgroup", "device_nodes_denied")
     commands = ("docker rm -f CONTAINER", "sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi")
 
-    def check(
-        self,
-        container: str,
-        signals: Hearing,
-        no_device_nodes: bool,
-        device_nodes: tuple[str, ...] | None = None,
-        device_nodes_denied: tuple[str, ...] | None = None,
-        selinux: str | None = None,
-        user_id: int | None = None,
-        nvml: str | None = None,
-        cgroup: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, container: str, signals: Hearing) -> Outcome:
         """In a running container the device nodes exist but may not be opened.
 
         Or NVML answers "Unknown Error" while the host is healthy.
         """
-        if (no_device_nodes or device_nodes is not None) and not any("nvidia" in node for node in device_nodes or ()):
+        if (host.absent("device_nodes") or host.device_nodes is not None) and not any(
+            "nvidia" in node for node in host.device_nodes or ()
+        ):
             return None  # what was never given cannot be lost
-        denied = [node for node in device_nodes_denied or () if "nvidia" in node]
-        denied = [] if selinux == "enforcing" else denied
-        if signals.get("nvml-unknown") or (denied and user_id == 0) or (nvml or "").lower().startswith("unknown"):
-            facts = ("container", *told(device_nodes_denied=device_nodes_denied, nvml=nvml, cgroup=cgroup))
+        denied = [node for node in host.device_nodes_denied or () if "nvidia" in node]
+        denied = [] if host.selinux == "enforcing" else denied
+        if (
+            signals.get("nvml-unknown")
+            or (denied and host.user_id == 0)
+            or (host.nvml or "").lower().startswith("unknown")
+        ):
+            facts = (
+                "container",
+                *told(device_nodes_denied=host.device_nodes_denied, nvml=host.nvml, cgroup=host.cgroup),
+            )
             return Found(
                 detail=f"This {container} container may no longer open its GPUs.",
                 facts=facts,
@@ -299,24 +279,16 @@ class ContainerSelinux(Rule):
     severity = "warning"
     area = "docker"
     requires = ("device-permission",)
-    asks = ("selinux", "container")
     commands = ("podman run --security-opt=label=disable IMAGE",)
 
-    def check(
-        self,
-        selinux: str,
-        container: str,
-        signals: Hearing,
-        device_nodes_denied: tuple[str, ...] | None = None,
-        user_id: int | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, selinux: str, container: str, signals: Hearing) -> Outcome:
         """SELinux enforces, and the device nodes may not be opened in the container."""
-        if selinux != "enforcing" or not (device_nodes_denied or signals.get("nvml-permission")):
+        if selinux != "enforcing" or not (host.device_nodes_denied or signals.get("nvml-permission")):
             return None
         return Found(
             detail=f"SELinux enforces, and {container} may not open the device nodes.",
             facts=("selinux", "container", "device_nodes_denied"),
-            severity="error" if user_id == 0 else None,  # no mode of a node keeps root out
+            severity="error" if host.user_id == 0 else None,  # no mode of a node keeps root out
         )
 
 

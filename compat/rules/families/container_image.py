@@ -15,6 +15,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family, told
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
@@ -33,7 +34,7 @@ class ImageShipsDriver(Rule):
 
     area = "container"
     vendors = ("nvidia",)
-    asks = ("driver_packages", "libraries", "container")
+    asks = ("libraries",)
     commands = ("@driver-remove",)
     _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
 
@@ -70,20 +71,11 @@ class ContainerRequiresNewerDriver(Rule):
     asks = ("driver", "driver_cuda", "image")
     commands = ("docker run --gpus all -e NVIDIA_DISABLE_REQUIRE=1 IMAGE",)
 
-    def check(
-        self,
-        matrix: Matrix,
-        signals: Hearing,
-        driver: str | None = None,
-        driver_cuda: str | None = None,
-        image_env: Mapping[str, str] | None = None,
-        image: str | None = None,
-        platform: str | None = None,
-        l4t: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A condition in the image's NVIDIA_REQUIRE_CUDA is not met by the host's driver."""
+        image_env = host.image_env
         asked = signals.value("require") or signals.value("require2")
-        facts = told(driver=driver, driver_cuda=driver_cuda, image=image)
+        facts = told(driver=host.driver, driver_cuda=host.driver_cuda, image=host.image)
         if asked or "requirement-error" in signals:
             return Found(
                 detail=f"The image demands {asked or 'a newer driver'}, which the host's driver does not meet.",
@@ -91,12 +83,12 @@ class ContainerRequiresNewerDriver(Rule):
             )
         if release := signals.value("release"):
             return Found(detail=f"The image was built for driver {release} or later.", facts=facts)
-        have = driver_cuda or cuda_of_driver(matrix, driver, platform)
+        have = host.driver_cuda or cuda_of_driver(matrix, host.driver, host.platform)
         if not image_env and have and signals.text:
-            image_env = _published(image or "", matrix)
+            image_env = _published(host.image or "", matrix)
         if not image_env or not have:
-            return _newer_board(image or "", l4t or "")
-        return self._judged(image_env, {"driver_cuda": have, "driver": driver or ""}, facts)
+            return _newer_board(host.image or "", host.l4t or "")
+        return self._judged(image_env, {"driver_cuda": have, "driver": host.driver or ""}, facts)
 
     @staticmethod
     def _judged(image_env: Mapping[str, str], have: dict[str, str], facts: tuple[str, ...]) -> Outcome:
@@ -152,7 +144,6 @@ class ContainerImageArch(Rule):
     """
 
     area = "container"
-    asks = ("arch", "image")
     commands = ("docker pull --platform linux/$(uname -m) IMAGE",)
 
     def check(self, arch: str, image: str) -> Outcome:
@@ -181,15 +172,9 @@ class ImageRuntimeNotDevel(Rule):
 
     area = "container"
     severity = "error"
-    asks = ("image",)
 
     def check(
-        self,
-        image: str,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        distributions: Mapping[str, str],
-        no_cuda_toolkit: bool,
+        self, host: Host, image: str, signals: Hearing, commands: tuple[str, ...], distributions: Mapping[str, str]
     ) -> Outcome:
         """Something is compiled in an image of the base or runtime flavour.
 
@@ -198,7 +183,7 @@ class ImageRuntimeNotDevel(Rule):
         flavour = re.search(r"nvidia/cuda:\S*?-(base|runtime)-", image)
         late = sorted(_COMPILE_LATE & distributions.keys())
         heard = bool(signals.pointing("toolkit-missing")) or commanded.compiles(commands)
-        if not flavour or not (heard or (late and no_cuda_toolkit)):
+        if not flavour or not (heard or (late and host.absent("cuda_toolkit"))):
             return None
         who = "" if heard else f" {late[0]} compiles its operators at first use."
         return Found(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
+    from compat.facts import Host
     from compat.reading.messages import Hearing
 
 
@@ -30,22 +31,22 @@ class ShmTooSmall(Rule):
     _ENOUGH: Final = 512  # MiB; DeepSpeed's ds_report warns below this
     _TOLD: Final = ("shm-dataloader", "shm-nccl", "bus-error")
 
-    def check(self, signals: Hearing, shm_mib: int | None = None, container: str | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The shared memory of the container is the engine's default of 64 MiB, or not much more."""
         heard = signals.get(*self._TOLD)
-        small = shm_mib is not None and shm_mib < self._ENOUGH
-        facts = told(shm_mib=shm_mib is not None, container=container)
-        if heard and (small or shm_mib is None):
-            size = f" It is {shm_mib} MiB." if small else ""
+        small = host.shm_mib is not None and host.shm_mib < self._ENOUGH
+        facts = told(shm_mib=host.shm_mib is not None, container=host.container)
+        if heard and (small or host.shm_mib is None):
+            size = f" It is {host.shm_mib} MiB." if small else ""
             return Found(
                 detail=f"{heard.signal.meaning}{size}",
                 facts=facts,
                 severity="error",
                 confidence="certain" if small or heard.signal.signal != "bus-error" else "likely",
             )
-        if small and container:
-            return Found(detail=f"Shared memory has {shm_mib} MiB.", facts=facts)
-        return Fits(f"shared memory has {shm_mib} MiB") if shm_mib and container else None
+        if small and host.container:
+            return Found(detail=f"Shared memory has {host.shm_mib} MiB.", facts=facts)
+        return Fits(f"shared memory has {host.shm_mib} MiB") if host.shm_mib and host.container else None
 
 
 class ContainerMemlockLimit(Rule):
@@ -61,18 +62,15 @@ class ContainerMemlockLimit(Rule):
 
     severity = "warning"
     area = "container"
-    asks = ("memlock_kib",)
     commands = ("docker run --ulimit memlock=-1 IMAGE",)
 
-    def check(
-        self, memlock_kib: int, signals: Hearing, container: str | None = None, infiniband: int | None = None
-    ) -> Outcome:
+    def check(self, host: Host, memlock_kib: int, signals: Hearing) -> Outcome:
         """The limit is not unlimited, and memory could not be pinned; or a container has InfiniBand devices."""
         if memlock_kib < 0:
-            return Fits("locked memory is not limited") if infiniband else None
+            return Fits("locked memory is not limited") if host.infiniband else None
         if "memlock" in signals:
             return Found(detail=f"Only {memlock_kib} KiB may be locked.", facts=("memlock_kib",))
-        if not container or not infiniband:
+        if not host.container or not host.infiniband:
             return None
         detail = f"Only {memlock_kib} KiB may be locked, and RDMA pins all its buffers."
         return Found(detail=detail, facts=("memlock_kib", "infiniband", "container"))
@@ -91,7 +89,6 @@ class ContainerNumaBlocked(Rule):
 
     severity = "info"
     area = "container"
-    asks = ("container",)
     commands = ("docker run --cap-add SYS_NICE IMAGE",)
 
     def check(self, container: str, signals: Hearing) -> Outcome:

@@ -9,9 +9,7 @@ from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
 
 
@@ -42,24 +40,15 @@ class DockerNoGpuRuntime(Rule):
     asks = ("gpu_runtime", "cdi_devices", "container_toolkit")
     commands = ("@container-toolkit", *_DOCKER)
 
-    def check(
-        self,
-        engine: str,
-        gpus: tuple[Gpu, ...],
-        no_gpu_runtime: bool,
-        gpu_runtime: str | None = None,
-        cdi_devices: tuple[str, ...] | None = None,
-        container: str | None = None,
-        engine_status: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, engine: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """An NVIDIA GPU and a running engine are there, and the engine cannot join them.
 
         It knows neither the runtime ``nvidia`` nor a CDI device.
         """
-        if gpu_runtime or cdi_devices:
+        if host.gpu_runtime or host.cdi_devices:
             return Fits(f"{engine} can hand out GPUs")
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
-        if not no_gpu_runtime or not cards or container or engine_status not in {None, "running"}:
+        if not host.absent("gpu_runtime") or not cards or host.container or host.engine_status not in {None, "running"}:
             return None
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
@@ -82,7 +71,7 @@ class CdiSpecStale(Rule):
     area = "docker"
     severity = "warning"
     vendors = ("nvidia",)
-    asks = ("cdi_driver", "driver", "cdi_devices")
+    asks = ("cdi_devices",)
     commands = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",)
 
     def check(self, cdi_driver: str, driver: str, signals: Hearing) -> Outcome:
@@ -112,7 +101,6 @@ class ContainerToolkitOld(Rule):
     area = "docker"
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
-    asks = ("container_toolkit", "cgroup")
     commands = ("@container-toolkit",)
     _CGROUP_V2: Final = (1, 8)  # libnvidia-container 1.8.0, release notes: support for cgroup v2
 
@@ -144,19 +132,12 @@ class ContainerCgroupDriverRisk(Rule):
     area = "docker"
     vendors = ("nvidia",)
     requires = ("container-cgroup-lost",)
-    asks = ("cgroup", "gpu_runtime")
     commands = ("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi",)
 
-    def check(
-        self,
-        cgroup: str,
-        gpu_runtime: str,
-        cdi_devices: tuple[str, ...] | None = None,
-        toolkit_config: Mapping[str, str] | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, cgroup: str, gpu_runtime: str) -> Outcome:
         """The engine uses the systemd cgroup driver and the legacy NVIDIA hook."""
-        mode = (toolkit_config or {}).get("nvidia-container-runtime.mode", "")
-        if "systemd" not in cgroup or gpu_runtime != "nvidia" or cdi_devices or mode == "cdi":
+        mode = (host.toolkit_config or {}).get("nvidia-container-runtime.mode", "")
+        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host.cdi_devices or mode == "cdi":
             return None
         return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.", facts=("cgroup", "gpu_runtime"))
 
@@ -178,13 +159,11 @@ class ContainerMixedInjection(Rule):
     asks = ("gpu_runtime",)
     commands = ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
 
-    def check(
-        self, signals: Hearing, commands: tuple[str, ...], toolkit_config: Mapping[str, str] | None = None
-    ) -> Outcome:
+    def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """The container toolkit refuses --gpus because it runs in CDI or CSV mode, or a command is about to ask so."""
         if heard := signals.get("hook-unsupported"):
             return Found(detail=heard.signal.meaning)
-        mode = (toolkit_config or {}).get("nvidia-container-runtime.mode", "")
+        mode = (host.toolkit_config or {}).get("nvidia-container-runtime.mode", "")
         asks = next((line for line in commands if "--gpus" in line and "runtime" not in line), "")
         if mode not in {"cdi", "csv"} or not asks:
             return None
@@ -213,11 +192,11 @@ class ContainerCliLdcache(Rule):
     asks = ("libraries", "toolkit_config")
     commands = ("sudo ldconfig", "grep ldconfig /etc/nvidia-container-runtime/config.toml")
 
-    def check(self, signals: Hearing, toolkit_config: Mapping[str, str] | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The tool fails at ldconfig, or is configured to start an ldconfig of the host that is not there."""
         if heard := signals.get("cli-ldcache"):
             return Found(detail=heard.signal.meaning)
-        missing = (toolkit_config or {}).get("missing", "")
+        missing = (host.toolkit_config or {}).get("missing", "")
         if not missing:
             return None
         return Found(
@@ -246,14 +225,14 @@ class ContainerVisibleDevicesUnprivileged(Rule):
     commands = ("docker run --gpus all IMAGE",)
     _SETTING: Final = "accept-nvidia-visible-devices-envvar-when-unprivileged"  # config.toml of the toolkit
 
-    def check(self, signals: Hearing, toolkit_config: Mapping[str, str] | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The toolkit is configured to refuse NVIDIA_VISIBLE_DEVICES from unprivileged containers.
 
         That is an operator's choice: where nothing was refused yet it is told as advice.
         """
         if heard := signals.get("unprivileged-envvar"):
             return Found(detail=heard.signal.meaning, severity="error")
-        if (toolkit_config or {}).get(self._SETTING) != "false":
+        if (host.toolkit_config or {}).get(self._SETTING) != "false":
             return None
         return Found(
             detail="Containers without privileges cannot ask for GPUs by variable here.",

@@ -50,7 +50,6 @@ class DriverOpenModuleRequired(Rule):
     area = "kernel-module"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    asks = ("driver_branch", "gpus")
     commands = ("@driver-open",)
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -81,7 +80,6 @@ class DriverOpenModuleUnsupportedGpu(Rule):
     area = "kernel-module"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    asks = ("driver_branch", "gpus")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The same branch, or the last one that serves the card."""
@@ -115,7 +113,6 @@ class DriverGpuUnsupportedByBranch(Rule):
 
     area = "driver"
     vendors = ("nvidia",)
-    asks = ("driver", "gpus")
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The last branch that serves the card, in the words of this distribution."""
@@ -123,11 +120,9 @@ class DriverGpuUnsupportedByBranch(Rule):
             return remedies.install_driver(host, matrix, self.remedy().text)
         return self.remedy()
 
-    def check(
-        self, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, platform: str | None = None
-    ) -> Outcome:
+    def check(self, host: Host, driver: str, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing) -> Outcome:
         """The branch has dropped the GPU's architecture, or is older than it."""
-        windows = platform in {"windows", "wsl2"}
+        windows = host.platform in {"windows", "wsl2"}
         judged = ((gpu, joint.serves(matrix, gpu.target, driver, windows)) for gpu in gpus if is_version(driver))
         gpu, clash = next(((gpu, found) for gpu, found in judged if isinstance(found, Clash)), (None, None))
         if gpu is None or clash is None:
@@ -156,7 +151,7 @@ class DriverDeviceCountMismatch(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "driver-open-module-required", "driver-gsp-init-failed")
-    asks = ("gpus", "xids")
+    asks = ("xids",)
     commands = ("sudo dmesg | grep -iE 'nvrm|xid'",)
 
     def check(self, gpus: tuple[Gpu, ...], driver: str) -> Outcome:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.facts import Gpu
+    from compat.facts import Host
     from compat.reading.messages import Hearing
 
 
@@ -29,9 +27,9 @@ class DockerMissing(Rule):
     asks = ("engine",)
     commands = ("@engine",)
 
-    def check(self, no_engine: bool, container: str | None = None) -> Outcome:
+    def check(self, host: Host) -> Outcome:
         """Neither Docker nor Podman is installed."""
-        if not no_engine or container:
+        if not host.absent("engine") or host.container:
             return None
         return Found(detail="Images can be written here, but not built or verified.", facts=("engine",))
 
@@ -49,7 +47,6 @@ class DockerDaemonDown(Rule):
 
     severity = "warning"
     area = "docker"
-    asks = ("engine_status",)
     commands = ("sudo systemctl enable --now docker", "docker context ls")
 
     def check(self, engine_status: str, signals: Hearing) -> Outcome:
@@ -76,7 +73,7 @@ class DockerPermission(Rule):
 
     severity = "warning"
     area = "docker"
-    asks = ("engine_status", "groups")
+    asks = ("groups",)
     commands = ("sudo usermod -aG docker $USER",)
 
     def check(self, engine_status: str, signals: Hearing) -> Outcome:
@@ -105,12 +102,11 @@ class DockerSnap(Rule):
     severity = "warning"
     area = "docker"
     requires = ("container-no-gpu",)
-    asks = ("engine_flavour",)
     commands = ("sudo snap remove docker",)
 
-    def check(self, engine_flavour: str, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, host: Host, engine_flavour: str) -> Outcome:
         """The engine is the snap package."""
-        if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in gpus or ()):
+        if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ()):
             return None
         return Found(detail="Docker is the snap package.", facts=("engine_flavour",))
 
@@ -130,25 +126,19 @@ class DockerRootless(Rule):
     area = "docker"
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
-    asks = ("engine_flavour", "cdi_devices")
+    asks = ("cdi_devices",)
     commands = (
         "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
         "docker run --device nvidia.com/gpu=all IMAGE",
     )
 
-    def check(
-        self,
-        engine_flavour: str,
-        cdi_devices: tuple[str, ...] | None = None,
-        toolkit_config: Mapping[str, str] | None = None,
-        gpus: tuple[Gpu, ...] | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, engine_flavour: str) -> Outcome:
         """The engine runs without root, and no CDI specification names a GPU."""
         if (
             engine_flavour != "rootless"
-            or cdi_devices
-            or (toolkit_config or {}).get("nvidia-container-cli.no-cgroups") == "true"
-            or not any(gpu.vendor == "nvidia" for gpu in gpus or ())
+            or host.cdi_devices
+            or (host.toolkit_config or {}).get("nvidia-container-cli.no-cgroups") == "true"
+            or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ())
         ):
             return None
         return Found(

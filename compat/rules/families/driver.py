@@ -10,7 +10,7 @@ from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Host, Library
+    from compat.facts import Host, Library
     from compat.findings import Fix
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
@@ -39,31 +39,23 @@ class NoDriver(Rule):
         """Driver packages of this distribution."""
         return remedies.install_driver(host, matrix)
 
-    def check(
-        self,
-        signals: Hearing,
-        no_driver: bool,
-        gpus: tuple[Gpu, ...] | None = None,
-        driver: str | None = None,
-        l4t: str | None = None,
-        container: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The PCI bus shows an NVIDIA GPU and no NVIDIA kernel driver answers.
 
         A container whose host has a driver lacks something else, whatever its GPUs are.
         """
-        cards = [gpu for gpu in gpus or () if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
-        if l4t and "smi-not-found" in signals:
+        cards = [gpu for gpu in host.gpus or () if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
+        if host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
-        if not cards or container or l4t:
-            answers = container or ("insufficient-35" in signals and "smi-failed" not in signals)
-            jetson = l4t and not container  # its driver is no module of that name
-            return Fits("") if answers and driver and not jetson else None
+        if not cards or host.container or host.l4t:
+            answers = host.container or ("insufficient-35" in signals and "smi-failed" not in signals)
+            jetson = host.l4t and not host.container  # its driver is no module of that name
+            return Fits("") if answers and host.driver and not jetson else None
         if "smi-failed" in signals:
             return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))
-        if driver:
-            return Fits(f"NVIDIA driver {driver} is loaded")
-        if no_driver:
+        if host.driver:
+            return Fits(f"NVIDIA driver {host.driver} is loaded")
+        if host.absent("driver"):
             name = cards[0].name or f"an NVIDIA GPU ({cards[0].pci or cards[0].target or 'PCI'})"
             return Found(detail=f"{name} is there, but no NVIDIA driver is.", facts=("gpus", "driver"))
         blind = Found(detail="CUDA finds a GPU machine without a driver.", facts=("gpus",), confidence="likely")
@@ -86,12 +78,11 @@ class DriverLibraryMismatch(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("image-ships-driver", "wsl-linux-driver-installed")
-    asks = ("driver", "driver_library")
     commands = ("sudo reboot", "@driver-hold")
 
-    def check(self, driver: str, driver_library: str, libraries: tuple[Library, ...] | None = None) -> Outcome:
+    def check(self, host: Host, driver: str, driver_library: str) -> Outcome:
         """The version of the loaded kernel module differs from that of libcuda and libnvidia-ml."""
-        if any(item.origin == "compat" and item.loaded for item in libraries or ()):
+        if any(item.origin == "compat" and item.loaded for item in host.libraries or ()):
             return None
         if not is_version(driver) or not is_version(driver_library):
             return None
@@ -115,7 +106,6 @@ class DriverStubLoaded(Rule):
     """
 
     area = "driver"
-    asks = ("libraries",)
     commands = ("unset LD_LIBRARY_PATH", "sudo ldconfig")
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:

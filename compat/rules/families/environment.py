@@ -13,7 +13,7 @@ from compat.rules.stack import named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
@@ -31,7 +31,6 @@ class CudaEnvHarmful(Rule):
 
     severity = "warning"
     area = "env"
-    asks = ("env",)
     _FLAGS: Final = (
         "CUDA_LAUNCH_BLOCKING",
         "HIP_LAUNCH_BLOCKING",
@@ -78,17 +77,18 @@ class XlaFlagsInvalid(Rule):
     """
 
     area = "env"
-    asks = ("env",)
     commands = ("unset XLA_FLAGS",)
 
-    def check(
-        self, env: Mapping[str, str], signals: Hearing, cuda_toolkits: Mapping[str, str] | None = None
-    ) -> Outcome:
+    def check(self, host: Host, env: Mapping[str, str], signals: Hearing) -> Outcome:
         """XLA reports a flag that it does not know; or a flag names a folder of CUDA where no toolkit is."""
         name = next((name for name in ("XLA_FLAGS", "TF_XLA_FLAGS") if env.get(name)), "")
         named = _DATA_DIR.search(env.get("XLA_FLAGS", ""))
         folder = named[1].rstrip("/") if named else ""
-        if folder and cuda_toolkits is not None and folder not in {known.rstrip("/") for known in cuda_toolkits}:
+        if (
+            folder
+            and host.cuda_toolkits is not None
+            and folder not in {known.rstrip("/") for known in host.cuda_toolkits}
+        ):
             return Found(
                 detail=f"XLA_FLAGS names {folder}, where no CUDA toolkit was found.",
                 facts=("env.XLA_FLAGS", "cuda_toolkits"),
@@ -115,7 +115,7 @@ class TfMemoryEnv(Rule):
     severity = "info"
     area = "env"
     requires = ("out-of-memory",)
-    asks = ("env", "packages")
+    asks = ("packages",)
     commands = ("export TF_FORCE_GPU_ALLOW_GROWTH=true", "export XLA_PYTHON_CLIENT_PREALLOCATE=false")
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], distributions: Mapping[str, str]) -> Outcome:
@@ -143,7 +143,7 @@ class BnbCudaOverride(Rule):
 
     severity = "warning"
     area = "env"
-    asks = ("env", "builds")
+    asks = ("builds",)
     commands = ("unset BNB_CUDA_VERSION",)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
@@ -172,7 +172,6 @@ class JaxPlatformsMismatch(Rule):
 
     severity = "warning"
     area = "env"
-    asks = ("env", "gpus")
     commands = ("unset JAX_PLATFORMS",)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
@@ -226,20 +225,20 @@ class DevicesHidden(Rule):
     """
 
     area = "env"
-    asks = ("env", "gpus")
+    asks = ("gpus",)
     commands = ("unset CUDA_VISIBLE_DEVICES",)
 
-    def check(self, env: Mapping[str, str], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, host: Host, env: Mapping[str, str], signals: Hearing) -> Outcome:
         """A mask such as CUDA_VISIBLE_DEVICES is empty, -1, or names a GPU that does not exist."""
-        if nested := self._nested(env, gpus, signals):
+        if nested := self._nested(env, host.gpus, signals):
             return nested
         for name in _MASKS:
             if name not in env:
                 continue
             value = env[name].strip()
             fix = Fix(f"Unset {name}, or give a list of GPUs that exist.", (f"unset {name}",))
-            why = self._hides(value, len(gpus) if gpus else None)
-            if why and (gpus or signals.harmful):
+            why = self._hides(value, len(host.gpus) if host.gpus else None)
+            if why and (host.gpus or signals.harmful):
                 return Found(detail=f"{name} is {value!r}, which {why}.", facts=(f"env.{name}",), fix=fix)
             if value and (signals.get("invalid-ordinal") or (not value.startswith("0") and signals.get(*_BLIND))):
                 return Found(
@@ -309,16 +308,15 @@ class VisibleDevicesConflict(Rule):
     severity = "warning"
     area = "env"
     requires = ("devices-hidden",)
-    asks = ("env",)
     commands = ("unset HIP_VISIBLE_DEVICES",)
 
-    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, host: Host, env: Mapping[str, str]) -> Outcome:
         """ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES are both set, and do not nest.
 
         On ROCm CUDA_VISIBLE_DEVICES counts as the latter.
         """
         inner, beyond = beyond_outer(env)
-        if not inner or not any(gpu.vendor == "amd" for gpu in gpus or ()):
+        if not inner or not any(gpu.vendor == "amd" for gpu in host.gpus or ()):
             return None
         left = len(env["ROCR_VISIBLE_DEVICES"].split(","))
         detail = f"{inner} names GPU {beyond}, but ROCR_VISIBLE_DEVICES leaves {left}."

@@ -11,7 +11,7 @@ from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
 
 
@@ -33,44 +33,40 @@ class FabricManagerDown(Rule):
     asks = ("fabric_manager", "nvswitch", "driver")
     commands = ("@fabric-manager",)
 
-    def check(
-        self,
-        signals: Hearing,
-        no_fabric_manager: bool,
-        nvswitch: int | None = None,
-        fabric_manager: str | None = None,
-        gpus: tuple[Gpu, ...] | None = None,
-        driver: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """NVSwitch devices are there, and the fabric manager is not installed or not running, or CUDA answers 802.
 
         Where the manager cannot be seen (in a container), a GPU that is not registered with the fabric tells it.
         """
-        if "fabric-nothing" in signals and not nvswitch:
+        if "fabric-nothing" in signals and not host.nvswitch:
             return Fits("there is no NVSwitch, so that no fabric manager is needed")
         heard = signals.get("fabric-802", "fabric-named")
         running = bool(
-            fabric_manager and re.search(r"\b(active|running)\b", fabric_manager) and "inactive" not in fabric_manager
+            host.fabric_manager
+            and re.search(r"\b(active|running)\b", host.fabric_manager)
+            and "inactive" not in host.fabric_manager
         )
-        if nvswitch and (no_fabric_manager or (fabric_manager and not running)):
+        if host.nvswitch and (host.absent("fabric_manager") or (host.fabric_manager and not running)):
             return Found(
-                detail=f"{nvswitch} NVSwitch devices, fabric manager {fabric_manager or 'not installed'}.",
+                detail=f"{host.nvswitch} NVSwitch devices, fabric manager {host.fabric_manager or 'not installed'}.",
                 facts=("nvswitch", "fabric_manager"),
-                fix=self._fix(fabric_manager),
+                fix=self._fix(host.fabric_manager),
             )
-        waits = next((gpu for gpu in gpus or () if gpu.fabric in {"not_started", "in_progress"}), None)
-        if nvswitch and waits and fabric_manager is None and not no_fabric_manager:
+        waits = next((gpu for gpu in host.gpus or () if gpu.fabric in {"not_started", "in_progress"}), None)
+        if host.nvswitch and waits and host.fabric_manager is None and not host.absent("fabric_manager"):
             state = waits.fabric.replace("_", " ")
             return Found(
-                detail=f"{nvswitch} NVSwitch devices; registration with the fabric: {state}.",
+                detail=f"{host.nvswitch} NVSwitch devices; registration with the fabric: {state}.",
                 facts=("nvswitch", "gpus"),
                 confidence="likely",
-                fix=self._fix(fabric_manager),
+                fix=self._fix(host.fabric_manager),
             )
-        if heard and nvswitch is None:
-            facts = told(driver=driver, gpus=gpus)
-            return Found(detail=heard.signal.meaning, facts=facts, confidence="likely", fix=self._fix(fabric_manager))
-        return Fits("the fabric manager runs") if nvswitch and running else None
+        if heard and host.nvswitch is None:
+            facts = told(driver=host.driver, gpus=host.gpus)
+            return Found(
+                detail=heard.signal.meaning, facts=facts, confidence="likely", fix=self._fix(host.fabric_manager)
+            )
+        return Fits("the fabric manager runs") if host.nvswitch and running else None
 
     @staticmethod
     def _fix(fabric_manager: str | None) -> Fix:
@@ -93,7 +89,6 @@ class FabricManagerVersionMismatch(Rule):
 
     area = "fabric"
     vendors = ("nvidia",)
-    asks = ("fabric_manager", "driver")
     commands = ("@fabric-manager",)
 
     def check(self, fabric_manager: str, driver: str) -> Outcome:
@@ -121,16 +116,16 @@ class ImexNotReady(Rule):
     area = "fabric"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    asks = ("device_nodes", "gpus", "imex")
+    asks = ("imex",)
     commands = ("sudo systemctl enable --now nvidia-imex",)
 
-    def check(self, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], imex: str | None = None) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:
         """GPUs of a rack-scale system are there, and no IMEX channel node is, or its service does not run."""
         rack = next((gpu for gpu in gpus if re.search(r"\bGB[23]00\b", gpu.name)), None)
         if rack is None:
             return None
-        if imex and "stopped" in imex:
-            return Found(detail=f"{rack.name}: IMEX {imex}.", facts=("gpus", "imex"), severity="warning")
+        if host.imex and "stopped" in host.imex:
+            return Found(detail=f"{rack.name}: IMEX {host.imex}.", facts=("gpus", "imex"), severity="warning")
         if any("imex" in node for node in device_nodes):
             return None
         return Found(detail=f"{rack.name} without an IMEX channel.", facts=("gpus", "device_nodes"))
@@ -155,22 +150,20 @@ class NvlinkDown(Rule):
     commands = ("nvidia-smi nvlink --status",)
     _XIDS = frozenset({"74", "144", "145", "146", "147", "148", "149", "150"})  # NVLINK_ERROR and its successors
 
-    def check(
-        self, xids: tuple[str, ...] | None = None, gpus: tuple[Gpu, ...] | None = None, nvswitch: int | None = None
-    ) -> Outcome:
+    def check(self, host: Host) -> Outcome:
         """An Xid reports a failed NVLink, or lanes of a GPU are down that its fellows have up.
 
         Lanes that no bridge joins are down on healthy cards too: a card is compared with those of its name that have
         any lane up, and all lanes must be up only where NVSwitches join them.
         """
-        if found := [xid for xid in xids or () if xid in self._XIDS]:
+        if found := [xid for xid in host.xids or () if xid in self._XIDS]:
             return Found(detail=f"Xid {found[0]} was logged: an NVLink error.", facts=("xids",))
         best: dict[str, int] = {}
-        for gpu in gpus or ():
+        for gpu in host.gpus or ():
             best[gpu.name] = max(best.get(gpu.name, 0), gpu.nvlinks or 0)
-        for gpu in gpus or ():
-            most = (gpu.nvlinks or 0) + (gpu.nvlinks_down or 0) if nvswitch else best[gpu.name]
-            if gpu.nvlinks_down and gpu.nvlinks is not None and (gpu.nvlinks or nvswitch) and gpu.nvlinks < most:
+        for gpu in host.gpus or ():
+            most = (gpu.nvlinks or 0) + (gpu.nvlinks_down or 0) if host.nvswitch else best[gpu.name]
+            if gpu.nvlinks_down and gpu.nvlinks is not None and (gpu.nvlinks or host.nvswitch) and gpu.nvlinks < most:
                 return Found(
                     detail=f"{gpu.name or 'A GPU'} at {gpu.bus or 'an unknown address'} has {gpu.nvlinks} of {most}"
                     " NVLink lanes up.",

@@ -14,7 +14,7 @@ from compat.rules.rule import Found, Outcome, Rule, family, told
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu, Library
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.matrix.rows import Product
     from compat.reading.messages import Hearing
@@ -59,38 +59,27 @@ class ForwardCompatConflict(Rule):
     asks = ("libraries", "gpus", "driver", "env", "image")
     commands = ("unset LD_LIBRARY_PATH", "sudo rm -f /etc/ld.so.conf.d/*compat*.conf && sudo ldconfig")
 
-    def check(
-        self,
-        matrix: Matrix,
-        signals: Hearing,
-        distributions: Mapping[str, str],
-        libraries: tuple[Library, ...] | None = None,
-        gpus: tuple[Gpu, ...] | None = None,
-        driver: str | None = None,
-        env: Mapping[str, str] | None = None,
-        image: str | None = None,
-        container: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, distributions: Mapping[str, str]) -> Outcome:
         """The loader picks libcuda from a compat folder, where it may not.
 
         The GPU is of the consumer line, or the host's driver is newer than that libcuda.
         """
-        active = next((item for item in libraries or () if item.origin == "compat" and item.loaded), None)
-        geforce = next((gpu for gpu in gpus or () if consumer(gpu, matrix)), None)
-        if active and (geforce or _older(active.version, driver)):
-            where = geforce.name if geforce else f"driver {driver}"
+        active = next((item for item in host.libraries or () if item.origin == "compat" and item.loaded), None)
+        geforce = next((gpu for gpu in host.gpus or () if consumer(gpu, matrix)), None)
+        if active and (geforce or _older(active.version, host.driver)):
+            where = geforce.name if geforce else f"driver {host.driver}"
             return Found(detail=f"{active.path or active.name} is loaded as the driver, but {where} may not use it.")
         heard = signals.get("compat-804", "combination-803")
         if not heard:
             return None
         compat = next((name for name in distributions if name.startswith("cuda-compat")), "")
-        path = (env or {}).get("LD_LIBRARY_PATH", "")
+        path = (host.env or {}).get("LD_LIBRARY_PATH", "")
         if compat or "compat" in path or heard.signal.signal == "compat-804":
-            facts = (*((f"packages.{compat}",) if compat else ()), *told(gpus=gpus, image=image))
+            facts = (*((f"packages.{compat}",) if compat else ()), *told(gpus=host.gpus, image=host.image))
             return Found(detail=f"{heard.signal.meaning} {compat}".strip(), facts=facts)
-        if image or container:
+        if host.image or host.container:
             detail = "The program runs in an image, whose libcuda differs from the driver of the host."
-            return Found(detail=detail, facts=("image",) if image else ("container",), confidence="likely")
+            return Found(detail=detail, facts=("image",) if host.image else ("container",), confidence="likely")
         return None
 
 
@@ -117,15 +106,10 @@ class ForwardCompatAvailable(Rule):
     commands = ("apt-get install -y cuda-compat-<major>-<minor>",)
 
     def check(
-        self,
-        matrix: Matrix,
-        driver: str,
-        gpus: tuple[Gpu, ...],
-        installed: tuple[Installed, ...],
-        platform: str | None = None,
+        self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...]
     ) -> Outcome:
         """The driver is of an older CUDA major than the build, and the GPU is a data-center part."""
-        have = cuda_of_driver(matrix, driver, platform)
+        have = cuda_of_driver(matrix, driver, host.platform)
         if not have or not gpus or not all(data_center(gpu, matrix) for gpu in gpus):
             return None
         for item in installed:

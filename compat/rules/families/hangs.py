@@ -24,7 +24,6 @@ class DriverLibraryFaulty(Rule):
     """
 
     area = "driver"
-    asks = ("driver_faults",)
     commands = ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'",)
 
     def check(self, driver_faults: Mapping[str, str]) -> Outcome:
@@ -50,7 +49,7 @@ class DriverHangs(Rule):
 
     area = "health"
     requires = ("gpu-xid-fatal", "gpu-reset-required", "fabric-manager-down")
-    asks = ("hung", "xids")
+    asks = ("xids",)
     commands = ("envcheck doctor --timeout 60", "sudo dmesg | grep -i nvrm")
     _ASKED = ("nvml", "cuda_init")
 

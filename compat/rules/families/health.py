@@ -8,7 +8,7 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
 
 
@@ -40,14 +40,14 @@ class GpuXidFatal(Rule):
         ("sudo reboot",),
     )
 
-    def check(self, signals: Hearing, xids: tuple[str, ...] | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The kernel log holds an Xid after which the GPU must be reset or the machine restarted."""
         heard = signals.value("xid")
-        fatal = [xid for xid in (*(xids or ()), *([heard] if heard else [])) if xid in self.FATAL]
+        fatal = [xid for xid in (*(host.xids or ()), *([heard] if heard else [])) if xid in self.FATAL]
         if fatal:
             fix = self._OFF_THE_BUS if "79" in fatal else None
-            return Found(detail=f"Xid {fatal[0]} was logged.", facts=("xids",) if xids else (), fix=fix)
-        return Fits("no fatal Xid was logged") if xids is not None or heard else None
+            return Found(detail=f"Xid {fatal[0]} was logged.", facts=("xids",) if host.xids else (), fix=fix)
+        return Fits("no fatal Xid was logged") if host.xids is not None or heard else None
 
 
 class GpuXidApplication(Rule):
@@ -69,11 +69,11 @@ class GpuXidApplication(Rule):
     commands = ("compute-sanitizer python <script>",)
     MILD: Final = frozenset({"8", "13", "31", "32", "43", "45", "68", "69", "94"})
 
-    def check(self, signals: Hearing, xids: tuple[str, ...] | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The kernel log holds Xids that a program caused, and no fatal one."""
         heard = signals.value("xid")
-        mild = [xid for xid in (*(xids or ()), *([heard] if heard else [])) if xid in self.MILD]
-        return Found(detail=f"Xid {mild[0]} was logged.", facts=("xids",) if xids else ()) if mild else None
+        mild = [xid for xid in (*(host.xids or ()), *([heard] if heard else [])) if xid in self.MILD]
+        return Found(detail=f"Xid {mild[0]} was logged.", facts=("xids",) if host.xids else ()) if mild else None
 
 
 class GpuEccUncorrectable(Rule):
@@ -89,7 +89,6 @@ class GpuEccUncorrectable(Rule):
 
     area = "health"
     vendors = ("nvidia",)
-    asks = ("gpus",)
     commands = ("nvidia-smi -q -d ECC", *RESET)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -115,7 +114,6 @@ class GpuRowRemapPending(Rule):
     area = "health"
     vendors = ("nvidia",)
     requires = ("gpu-ecc-uncorrectable",)
-    asks = ("gpus",)
     commands = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -138,7 +136,7 @@ class GpuResetRequired(Rule):
     area = "health"
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "gpu-ecc-uncorrectable", "driver-device-count-mismatch")
-    asks = ("gpus", "xids")
+    asks = ("xids",)
     commands = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:

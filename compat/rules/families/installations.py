@@ -52,30 +52,23 @@ class NoGpuHere(Rule):
     severity = "warning"
     requires = ("container-no-gpu", "container-visible-devices", "devices-hidden", "wsl-no-gpu-device")
 
-    def check(
-        self,
-        host: Host,
-        matrix: Matrix,
-        signals: Hearing,
-        gpus: tuple[Gpu, ...],
-        container: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
         """No GPU is there by the facts, and a build for one is installed or a program looked for one."""
         if gpus:
             return None
         built = next((item for item in installed(host, matrix) if _wants_gpu(item)), None)
         heard = signals.get(*_BLIND)
-        if not (container or has_no_device(host)) or not (built or heard):
+        if not (host.container or has_no_device(host)) or not (built or heard):
             return None
         what = f"{built.label} is a GPU build" if built else "A program looks for a GPU"
         asked = (host.env or {}).get("NVIDIA_VISIBLE_DEVICES", "") not in {"", "void", "none"}
-        where = "no GPU is in this container" if container else "this machine has no GPU"
-        facts = ("gpus", *((built.fact,) if built and built.fact else ()), *(("container",) if container else ()))
+        where = "no GPU is in this container" if host.container else "this machine has no GPU"
+        facts = ("gpus", *((built.fact,) if built and built.fact else ()), *(("container",) if host.container else ()))
         return Found(
             detail=f"{what}, and {where}: it computes on the CPU, or fails.",
             facts=facts,
-            fix=_with_gpu(host) if container else _elsewhere(built),
-            severity="error" if container and asked else "warning",
+            fix=_with_gpu(host) if host.container else _elsewhere(built),
+            severity="error" if host.container and asked else "warning",
         )
 
 
@@ -115,16 +108,11 @@ class FrameworkDuplicateInstall(Rule):
     # Distributions that write the same module: the one installed last wins, file by file.
     _SHARED: Final = (("onnxruntime", "onnxruntime-gpu"), ("paddlepaddle", "paddlepaddle-gpu"))
 
-    def check(
-        self,
-        signals: Hearing,
-        duplicate_packages: Mapping[str, tuple[str, ...]] | None = None,
-        packages: Mapping[str, str] | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The same distribution is importable from two places, or two distributions write the same module."""
-        both = next((pair for pair in self._SHARED if set(pair) <= (packages or {}).keys()), ())
+        both = next((pair for pair in self._SHARED if set(pair) <= (host.packages or {}).keys()), ())
         if both:
-            pin = f"{both[1]}=={(packages or {})[both[1]]}"
+            pin = f"{both[1]}=={(host.packages or {})[both[1]]}"
             fix = Fix(f"Keep {both[1]} only.", (f"pip uninstall -y {both[0]} {both[1]}", f"pip install {pin}"))
             return Found(
                 detail=f"{both[0]} and {both[1]} write the same module; the last one installed wins.",
@@ -132,7 +120,7 @@ class FrameworkDuplicateInstall(Rule):
                 fix=fix,
                 severity=None if signals.pointing("cpu-only-build") else "warning",
             )
-        for name, found in (duplicate_packages or {}).items():
+        for name, found in (host.duplicate_packages or {}).items():
             if name in self._WATCHED and len(set(found)) > 1:
                 fix = Fix(f"Uninstall every copy of {name}, then install once.", (f"pip uninstall -y {name}",) * 2)
                 return Found(
@@ -157,11 +145,11 @@ class JaxPluginInitFailed(Rule):
 
     area = "framework"
     requires = ("library-mismatch", "library-missing", "driver-too-old-for-runtime", "framework-pair-mismatch")
-    asks = ("packages", "env", "libraries")
+    asks = ("env", "libraries")
     commands = ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"')
 
     def check(
-        self, packages: Mapping[str, str], signals: Hearing, distributions: Mapping[str, str], no_cudnn: bool
+        self, host: Host, packages: Mapping[str, str], signals: Hearing, distributions: Mapping[str, str]
     ) -> Outcome:
         """A JAX plug-in is present, and one of the libraries it loads is not fit.
 
@@ -170,7 +158,7 @@ class JaxPluginInitFailed(Rule):
         """
         plugin = next((name for name in packages if re.fullmatch(r"jax-(cuda|rocm)\d+-plugin", name)), "")
         heard = signals.get("jax-no-cuda-jaxlib", "jax-plugin-failed")
-        if plugin and not heard and no_cudnn and _without_cudnn(plugin, distributions):
+        if plugin and not heard and host.absent("cudnn") and _without_cudnn(plugin, distributions):
             major = re.sub(r"\D", "", plugin)
             return Found(
                 detail=f"{plugin} {packages[plugin]} is installed, and cuDNN is nowhere to be found.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
@@ -25,21 +25,14 @@ class IntelNoComputeRuntime(Rule):
 
     area = "intel"
     vendors = ("intel",)
-    asks = ("intel_runtime", "gpus")
+    asks = ("intel_runtime",)
     commands = ("@intel-runtime",)
 
-    def check(
-        self,
-        gpus: tuple[Gpu, ...],
-        signals: Hearing,
-        no_intel_runtime: bool,
-        installed: tuple[Installed, ...],
-        intel_runtime: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
         """An Intel GPU is there, and Level Zero cannot be loaded."""
         cards = [gpu for gpu in gpus if gpu.vendor == "intel"]
-        if not cards or not no_intel_runtime:
-            return Fits("Intel's compute runtime is there") if cards and intel_runtime else None
+        if not cards or not host.absent("intel_runtime"):
+            return Fits("Intel's compute runtime is there") if cards and host.intel_runtime else None
         wanted = any(item.runtime == "xpu" for item in installed) or bool(signals.get("intel-level-zero"))
         return Found(
             detail=f"{cards[0].name or 'An Intel GPU'} is there, Level Zero is not.",
@@ -62,7 +55,6 @@ class IntelRenderPermission(Rule):
     area = "intel"
     vendors = ("intel",)
     requires = ("device-permission",)
-    asks = ("device_nodes_denied",)
     commands = ("sudo usermod -aG render $USER",)
 
     def check(self, device_nodes_denied: tuple[str, ...], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:

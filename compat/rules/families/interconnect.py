@@ -9,7 +9,7 @@ from compat.rules.families.forward import data_center
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
@@ -28,7 +28,6 @@ class PcieLinkDegraded(Rule):
 
     severity = "warning"
     area = "interconnect"
-    asks = ("gpus",)
     commands = ("sudo lspci -vv -s <address> | grep -E 'LnkCap|LnkSta'",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -55,7 +54,6 @@ class IommuMultiGpuHang(Rule):
     area = "interconnect"
     vendors = ("amd",)
     platforms = ("linux",)
-    asks = ("iommu",)
     commands = ("@kernel-option option=iommu=pt",)
 
     def check(self, gpus: tuple[Gpu, ...], iommu: str) -> Outcome:
@@ -81,30 +79,22 @@ class PcieAcsBlocksP2p(Rule):
     severity = "warning"
     area = "interconnect"
     platforms = ("linux",)
-    asks = ("gpus",)
     commands = ("export NCCL_P2P_DISABLE=1",)
 
-    def check(
-        self,
-        gpus: tuple[Gpu, ...],
-        signals: Hearing,
-        pcie_acs: tuple[str, ...] | None = None,
-        virtual_machine: bool | None = None,
-        peer_access: bool | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """A bridge above one of several GPUs validates sources or redirects requests.
 
         It costs nothing where GPUs have no peer access anyway or are joined by NVLink, and a guest needs it on.
         """
         heard = signals.get("acs-on")
         cards = [gpu for gpu in gpus if not gpu.integrated]
-        if len(cards) < 2 or virtual_machine or not (heard or pcie_acs):
+        if len(cards) < 2 or host.virtual_machine or not (heard or host.pcie_acs):
             return None
         if heard:
             return Found(detail=heard.signal.meaning, facts=("gpus",))
-        if peer_access is False or all(gpu.nvlinks for gpu in cards):
+        if host.peer_access is False or all(gpu.nvlinks for gpu in cards):
             return None
-        bridges = ", ".join((pcie_acs or ())[:4])
+        bridges = ", ".join((host.pcie_acs or ())[:4])
         return Found(detail=f"Access control is on at {bridges}, above {len(cards)} GPUs.", facts=("pcie_acs",))
 
 
@@ -124,14 +114,12 @@ class NcclTopologyHidden(Rule):
     asks = ("gpus",)
     commands = ("export NCCL_TOPO_FILE=<topology.xml>",)
 
-    def check(
-        self, signals: Hearing, gpus: tuple[Gpu, ...] | None = None, virtual_machine: bool | None = None
-    ) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """NCCL finds no processor close to a GPU, or a virtual machine hides the node of each of several GPUs."""
         if heard := signals.get("nccl-topology"):
             return Found(detail=heard.signal.meaning)
-        cards = [gpu for gpu in gpus or () if gpu.vendor in {"nvidia", "amd"} and not gpu.integrated]
-        if len(cards) < 2 or not virtual_machine or not all(gpu.numa == -1 for gpu in cards):
+        cards = [gpu for gpu in host.gpus or () if gpu.vendor in {"nvidia", "amd"} and not gpu.integrated]
+        if len(cards) < 2 or not host.virtual_machine or not all(gpu.numa == -1 for gpu in cards):
             return None
         return Found(
             detail=f"The virtual machine names no NUMA node for any of {len(cards)} GPUs.",
@@ -152,15 +140,15 @@ class P2pUnsupported(Rule):
 
     severity = "info"
     area = "interconnect"
-    asks = ("gpus", "peer_access")
+    asks = ("peer_access",)
     commands = ("export NCCL_P2P_DISABLE=1",)
 
-    def check(self, gpus: tuple[Gpu, ...], signals: Hearing, peer_access: bool | None = None) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """A program asked for peer access between two GPUs that do not have it, or the driver denies it."""
         if len(gpus) < 2:
             return None
         if "p2p" not in signals:
-            return self._denied(gpus) if peer_access is False else None
+            return self._denied(gpus) if host.peer_access is False else None
         return Found(detail=f"{gpus[0].name or 'These GPUs'}: no peer access.", facts=("gpus",), severity="error")
 
     @staticmethod
@@ -185,18 +173,10 @@ class PeermemMissing(Rule):
     severity = "warning"
     area = "interconnect"
     vendors = ("nvidia",)
-    asks = ("modules", "infiniband", "driver_branch")
+    asks = ("infiniband", "driver_branch")
     commands = ("sudo modprobe nvidia-peermem",)
 
-    def check(
-        self,
-        matrix: Matrix,
-        modules: tuple[str, ...],
-        signals: Hearing,
-        gpus: tuple[Gpu, ...] | None = None,
-        infiniband: int | None = None,
-        driver_branch: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, modules: tuple[str, ...], signals: Hearing) -> Outcome:
         """NCCL reports that it cannot use GPUDirect RDMA, or there are adapters for it and no module.
 
         The open kernel module needs none: it shares memory through DMA-BUF.
@@ -205,10 +185,14 @@ class PeermemMissing(Rule):
             return None
         if "peermem" in signals:
             return Found(detail="nvidia_peermem is not loaded.", facts=("modules",))
-        if not infiniband or driver_branch != "proprietary" or not any(data_center(gpu, matrix) for gpu in gpus or ()):
+        if (
+            not host.infiniband
+            or host.driver_branch != "proprietary"
+            or not any(data_center(gpu, matrix) for gpu in host.gpus or ())
+        ):
             return None
         return Found(
-            detail=f"{infiniband} InfiniBand devices, and nvidia_peermem is not loaded.",
+            detail=f"{host.infiniband} InfiniBand devices, and nvidia_peermem is not loaded.",
             facts=("infiniband", "modules", "driver_branch"),
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Host
     from compat.rules.stack import Installed
 from compat.reading.jetson_release import image_l4t
 from compat.rules.rule import Found, Outcome, Rule, family
@@ -26,10 +26,10 @@ class JetsonGenericWheel(Rule):
 
     area = "jetson"
     requires = ("cpu-only-build",)
-    asks = ("jetpack", "l4t", "builds")
+    asks = ("jetpack", "builds")
     commands = ("cat /etc/nv_tegra_release", "pip install --no-cache <address of the wheel>")
 
-    def check(self, l4t: str, installed: tuple[Installed, ...], gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, host: Host, l4t: str, installed: tuple[Installed, ...]) -> Outcome:
         """The machine is a Jetson, and the framework's build is not one for it.
 
         It is a CPU build, or carries no code for the integrated GPU.
@@ -37,7 +37,7 @@ class JetsonGenericWheel(Rule):
         torch = named(installed, "torch")
         if torch is None or not torch.runtime or torch.inferred:
             return None
-        targets = {gpu.target for gpu in gpus or () if gpu.target}
+        targets = {gpu.target for gpu in host.gpus or () if gpu.target}
         if torch.runtime != "cpu" and (not torch.kernels or not targets or targets & set(torch.kernels)):
             return None
         return Found(detail=f"{torch.label} is not the build for L4T {l4t}.", facts=("l4t", torch.fact))
@@ -56,7 +56,6 @@ class JetsonJetpackMismatch(Rule):
 
     area = "jetson"
     requires = ("container-requires-newer-driver",)
-    asks = ("l4t", "image")
     commands = ("cat /etc/nv_tegra_release",)
 
     def check(self, l4t: str, image: str) -> Outcome:

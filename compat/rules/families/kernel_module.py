@@ -10,7 +10,7 @@ from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
 
 
@@ -29,27 +29,21 @@ class DriverNouveauBound(Rule):
 
     area = "kernel-module"
     vendors = ("nvidia",)
-    asks = ("gpus", "modules")
+    asks = ("modules",)
     commands = (
         'echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
         "@boot-image",
         "sudo reboot",
     )
 
-    def check(
-        self,
-        gpus: tuple[Gpu, ...],
-        no_driver_library: bool,
-        driver: str | None = None,
-        driver_packages: tuple[str, ...] | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
         """The kernel driver bound to an NVIDIA GPU is nouveau."""
         held = next((gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver in {"nouveau", "nova_core"}), None)
-        if held is None or driver:
+        if held is None or host.driver:
             return None
         detail = f"{held.name or held.pci or 'The GPU'} is held by {held.driver}."
         fix = None
-        if no_driver_library and not driver_packages:  # without nouveau nothing would drive it
+        if host.absent("driver_library") and not host.driver_packages:  # without nouveau nothing would drive it
             why = "Install the NVIDIA driver, whose package blacklists nouveau."
             fix = partial(remedies.install_driver, why=why)
         return Found(detail=detail, facts=("gpus",), fix=fix)
@@ -68,7 +62,6 @@ class DriverVfioBound(Rule):
 
     severity = "warning"
     area = "kernel-module"
-    asks = ("gpus",)
     commands = ("lspci -nnk | grep -B2 vfio-pci", "echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind")
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -99,29 +92,19 @@ class DriverModuleNotLoaded(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     requires = ("driver-nouveau-bound", "driver-secure-boot-unsigned", "container-no-gpu", "no-driver")
-    asks = ("modules", "driver_library", "kernel")
+    asks = ("kernel",)
     commands = ("sudo modprobe nvidia", "@module-rebuild")
 
-    def check(
-        self,
-        driver_library: str,
-        gpus: tuple[Gpu, ...],
-        modules: tuple[str, ...],
-        no_module_file: bool,
-        module_file: str | None = None,
-        driver: str | None = None,
-        container: str | None = None,
-        l4t: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
         """Libcuda can be loaded, an NVIDIA GPU is on the bus, and the module nvidia is not in the kernel."""
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.driver != "vfio-pci"]
-        if not cards or "nvidia" in modules or driver or container or l4t:
+        if not cards or "nvidia" in modules or host.driver or host.container or host.l4t:
             return None
-        built = ", and it was not built for this kernel" if no_module_file else ""
+        built = ", and it was not built for this kernel" if host.absent("module_file") else ""
         return Found(
             detail=f"Libraries of driver {driver_library} are there, the kernel module is not loaded{built}.",
             facts=("driver_library", "modules", "module_file"),
-            fix=self._fix(module_file, none=no_module_file),
+            fix=self._fix(host.module_file, none=host.absent("module_file")),
         )
 
     @staticmethod
@@ -154,22 +137,11 @@ class DriverSecureBootUnsigned(Rule):
     area = "kernel-module"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    asks = ("secure_boot", "modules")
     commands = ("@module-sign",)
 
-    def check(
-        self,
-        secure_boot: bool,
-        gpus: tuple[Gpu, ...],
-        modules: tuple[str, ...],
-        no_module_file: bool,
-        driver_packages: tuple[str, ...] | None = None,
-        driver_library: str | None = None,
-        container: str | None = None,
-        module_file: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
         """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
-        installed = driver_packages or driver_library
+        installed = host.driver_packages or host.driver_library
         cards = [gpu for gpu in gpus if gpu.vendor == "nvidia"]
         if (
             not secure_boot
@@ -177,14 +149,14 @@ class DriverSecureBootUnsigned(Rule):
             or "nvidia" in modules
             or "nouveau" in modules
             or not installed
-            or container
-            or no_module_file  # what was never built cannot be refused
+            or host.container
+            or host.absent("module_file")  # what was never built cannot be refused
         ):
             return None
         return Found(
             detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
             facts=("secure_boot", "modules", "module_file"),
-            confidence="certain" if module_file else "likely",
+            confidence="certain" if host.module_file else "likely",
         )
 
 
@@ -229,14 +201,12 @@ class UvmNotReady(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     requires = ("container-cgroup-lost", "driver-library-mismatch", "no-driver")
-    asks = ("modules", "device_nodes")
+    asks = ("modules",)
     commands = ("sudo nvidia-modprobe -u -c=0", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm")
 
-    def check(
-        self, device_nodes: tuple[str, ...], signals: Hearing, jetpack: str | None = None, l4t: str | None = None
-    ) -> Outcome:
+    def check(self, host: Host, device_nodes: tuple[str, ...], signals: Hearing) -> Outcome:
         """The control node of the driver exists, and /dev/nvidia-uvm or its module does not."""
-        if jetpack or l4t or "/dev/nvidiactl" not in device_nodes:
+        if host.jetpack or host.l4t or "/dev/nvidiactl" not in device_nodes:
             return None
         if "/dev/nvidia-uvm" in device_nodes:
             return None if signals.get("unknown-999") else Fits("/dev/nvidia-uvm is there")

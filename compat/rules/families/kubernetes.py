@@ -26,7 +26,6 @@ class K8sNoGpuResource(Rule):
     area = "kubernetes"
     severity = "warning"
     requires = ("container-no-gpu",)
-    asks = ("container", "device_nodes")
     commands = ("kubectl describe node | grep nvidia.com/gpu",)
 
     def check(self, container: str, device_nodes: tuple[str, ...], signals: Hearing) -> Outcome:

@@ -15,7 +15,7 @@ from compat.rules.together import clashing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.together import Here
@@ -43,18 +43,12 @@ class GlibcTooOld(Rule):
     commands = ("docker run --rm -it ubuntu:22.04",)
 
     def check(
-        self,
-        matrix: Matrix,
-        signals: Hearing,
-        wanted: Mapping[str, str],
-        here: tuple[Here, ...],
-        glibc: str | None = None,
-        os: str | None = None,
+        self, host: Host, matrix: Matrix, signals: Hearing, wanted: Mapping[str, str], here: tuple[Here, ...]
     ) -> Outcome:
         """Glibc on the machine, or in the image, is below the floor of the wheel."""
-        system = matrix.system(os or "")
-        have = glibc or (system.glibc if system else "")
-        facts = told(glibc=glibc) or told(os=os)
+        system = matrix.system(host.os or "")
+        have = host.glibc or (system.glibc if system else "")
+        facts = told(glibc=host.glibc) or told(os=host.os)
         need = signals.value("glibc_need") or self._of_wheel(signals)
         unknown = not is_version(have) and bool(signals.value("glibc_need"))
         if need and (unknown or (is_version(have) and versions.release(have) < versions.release(need))):
@@ -99,13 +93,15 @@ class LibstdcxxTooOld(Rule):
     asks = ("libstdcxx",)
     commands = ("@libstdcxx",)
 
-    def check(self, signals: Hearing, libstdcxx: str | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """The libstdc++ that is loaded does not define a GLIBCXX or CXXABI version that a library asks for."""
         need = signals.value("glibcxx_need")
         if not need:
             return None
-        have = f"; the loaded one ends at {libstdcxx}" if libstdcxx else ""
-        return Found(detail=f"A library asks for {need} of libstdc++{have}.", facts=("libstdcxx",) if libstdcxx else ())
+        have = f"; the loaded one ends at {host.libstdcxx}" if host.libstdcxx else ""
+        return Found(
+            detail=f"A library asks for {need} of libstdc++{have}.", facts=("libstdcxx",) if host.libstdcxx else ()
+        )
 
 
 class MuslLibc(Rule):
@@ -120,16 +116,9 @@ class MuslLibc(Rule):
     """
 
     area = "platform"
-    asks = ("libc",)
 
     def check(
-        self,
-        libc: str,
-        matrix: Matrix,
-        signals: Hearing,
-        wanted: Mapping[str, str],
-        here: tuple[Here, ...],
-        gpus: tuple[Gpu, ...] | None = None,
+        self, host: Host, libc: str, matrix: Matrix, signals: Hearing, wanted: Mapping[str, str], here: tuple[Here, ...]
     ) -> Outcome:
         """The system uses musl (Alpine), and a package that is asked for or installed has wheels for glibc only."""
         if libc != "musl":
@@ -142,7 +131,7 @@ class MuslLibc(Rule):
         found = clashing(here, lambda part: joint.verdict(part.build, "", is_musl=True), matrix, this=this, facts=facts)
         if found or (here and not signals.harmful):
             return found
-        needed = signals.harmful or gpus
+        needed = signals.harmful or host.gpus
         return Found(detail="musl loads no glibc wheels.", facts=facts, severity="error" if needed else "warning")
 
 

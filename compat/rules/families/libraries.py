@@ -13,8 +13,6 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import found_cudnn, installed, packages_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from compat.facts import Host, Library
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
@@ -49,13 +47,11 @@ class LibraryMissing(Rule):
     requires = ("container-driver-capabilities", "musl-libc", "jetson-generic-wheel", "rocm-version-mismatch")
     asks = ("libraries", "packages", "env", "cuda_toolkit", "cudnn")
 
-    def check(
-        self, host: Host, matrix: Matrix, signals: Hearing, libraries: tuple[Library, ...] | None = None
-    ) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """The loader finds no file for a library that the framework links to or opens at run time."""
         missing = [
             item
-            for item in libraries or ()
+            for item in host.libraries or ()
             if not item.path and not item.version and not item.name.startswith(_DRIVER_PARTS)
         ]
         missing = [item for item in missing if not self._benign(item.name)]
@@ -63,7 +59,9 @@ class LibraryMissing(Rule):
             return None
         if not missing:
             wrong = self._system(host, matrix, told=bool(signals.pointing("library-missing")))
-            loaded = libraries and not signals.harmful and not host.driver_faults and not _DRIVER & set(host.hung or ())
+            loaded = (
+                host.libraries and not signals.harmful and not host.driver_faults and not _DRIVER & set(host.hung or ())
+            )
             return wrong or (Fits("the libraries that were looked for can be loaded") if loaded else None)
         first = missing[0]
         other = self._other_major(first.name, host)
@@ -137,14 +135,14 @@ class LibraryMismatch(Rule):
     asks = ("cudnn", "libraries", "env", "builds")
     commands = ("unset LD_LIBRARY_PATH",)
 
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, env: Mapping[str, str] | None = None) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """cuDNN, cuBLAS, NCCL or nvJitLink comes from elsewhere than the framework's own copy.
 
         It is of another major, or older than what the framework was built with.
         """
         shadow = (
             " LD_LIBRARY_PATH names CUDA folders."
-            if re.search(r"cuda|cudnn", (env or {}).get("LD_LIBRARY_PATH", ""), re.IGNORECASE)
+            if re.search(r"cuda|cudnn", (host.env or {}).get("LD_LIBRARY_PATH", ""), re.IGNORECASE)
             else ""
         )
         have = found_cudnn(host)

@@ -8,9 +8,7 @@ from compat.lazy import pattern
 from compat.rules.rule import Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.facts import Build
+    from compat.facts import Host
     from compat.reading.messages import Hearing
 
 # Spellings of a wish for CUDA or ROCm: an extra, a package of one CUDA, an index, a local version.
@@ -34,7 +32,6 @@ class MacosRosettaPython(Rule):
     severity = "error"
     area = "macos"
     platforms = ("darwin",)
-    asks = ("python_arch", "arch")
     commands = ("uv python install",)
 
     def check(self, arch: str, python_arch: str) -> Outcome:
@@ -58,20 +55,15 @@ class MacosNoCuda(Rule):
     area = "macos"
     platforms = ("darwin",)
     requires = ("platform-unsupported",)
-    asks = ("platform",)
 
     def check(
-        self,
-        platform: str,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        wishes: tuple[str, ...],
-        builds: Mapping[str, Build] | None = None,
+        self, host: Host, platform: str, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]
     ) -> Outcome:
         """The system is macOS, and a program, a command, a wish or an installed build asks for CUDA or ROCm.
 
         To note that there is none is no asking.
         """
+        builds = host.builds
         if platform != "darwin":
             return None
         wanted = next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), "")

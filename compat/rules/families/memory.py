@@ -25,7 +25,6 @@ class OutOfMemory(Rule):
     """
 
     area = "memory"
-    asks = ("gpus",)
     commands = (
         "nvidia-smi",
         "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
@@ -68,7 +67,6 @@ class GpuBusyOtherProcesses(Rule):
     severity = "info"
     area = "memory"
     requires = ("out-of-memory",)
-    asks = ("gpus",)
     commands = ("nvidia-smi",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -95,7 +93,7 @@ class HostMemoryLow(Rule):
 
     severity = "warning"
     area = "memory"
-    asks = ("memory_mib", "memory_available_mib")
+    asks = ("memory_available_mib",)
     commands = ("sudo dmesg | grep -i oom",)
 
     def check(self, memory_mib: int, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
@@ -129,7 +127,6 @@ class UmaCarveoutSmall(Rule):
     area = "memory"
     vendors = ("amd",)
     requires = ("out-of-memory",)
-    asks = ("gpus",)
     _SMALL: Final = 4096  # MiB
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -153,7 +150,6 @@ class DiskSpaceLow(Rule):
 
     severity = "warning"
     area = "resources"
-    asks = ("disk_free_mib",)
     commands = ("docker system prune", "pip cache purge")
     _SMALL: Final = 5 * 1024  # MiB: the smallest GPU images
 

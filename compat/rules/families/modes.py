@@ -11,7 +11,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
@@ -30,7 +30,6 @@ class GpuThermalThrottle(Rule):
     severity = "warning"
     area = "health"
     vendors = ("nvidia",)
-    asks = ("gpus",)
     commands = ("nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER",)
     _BAD: Final = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal", "thermal", "power_brake")
 
@@ -60,13 +59,12 @@ class GpuPersistenceOff(Rule):
     area = "health"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    asks = ("gpus",)
     commands = ("sudo systemctl enable --now nvidia-persistenced",)
 
-    def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The mode is off on a machine with data-center GPUs."""
         off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu, matrix)), None)
-        return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not container else None
+        return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not host.container else None
 
 
 class GpuComputeModeExclusive(Rule):
@@ -83,10 +81,9 @@ class GpuComputeModeExclusive(Rule):
     severity = "warning"
     area = "health"
     vendors = ("nvidia",)
-    asks = ("gpus",)
     commands = ("sudo nvidia-smi -c 0",)
 
-    def check(self, gpus: tuple[Gpu, ...], signals: Hearing, mps: str | None = None) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The mode is prohibited, or exclusive to one process that is not the MPS server."""
         bound = next(
             (
@@ -98,7 +95,7 @@ class GpuComputeModeExclusive(Rule):
         )
         if bound is None:
             return Fits("") if any(gpu.compute_mode == "default" for gpu in gpus) else None
-        if mps == "running" and bound.compute_mode == "exclusive_process" and "busy" not in signals:
+        if host.mps == "running" and bound.compute_mode == "exclusive_process" and "busy" not in signals:
             return Fits("the exclusive compute mode leaves the GPU to MPS")
         severe = bound.compute_mode == "prohibited" or "busy" in signals
         return Found(
@@ -121,17 +118,16 @@ class MigEnabledNoInstance(Rule):
 
     area = "mig"
     vendors = ("nvidia",)
-    asks = ("gpus",)
     commands = ("sudo nvidia-smi mig -cgi <profile> -C", "sudo nvidia-smi -mig 0")
 
-    def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], container: str | None = None) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """MIG mode is enabled on a GPU and it has no MIG device."""
         empty = next((gpu for gpu in gpus if gpu.mig == "enabled" and gpu.mig_devices == 0), None)
         if empty is None:
             # no card of the consumer line can be cut into instances (MIG user guide, "Supported GPUs")
             never = bool(gpus) and all(consumer(gpu, matrix) for gpu in gpus if gpu.vendor == "nvidia")
             return Fits("") if never or any(gpu.mig for gpu in gpus) else None
-        where = " (seen from this container)" if container else ""
+        where = " (seen from this container)" if host.container else ""
         return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.", facts=("gpus",))
 
 
@@ -149,7 +145,6 @@ class MigSingleVisible(Rule):
     severity = "warning"
     area = "mig"
     vendors = ("nvidia",)
-    asks = ("gpus",)
     commands = ("export CUDA_VISIBLE_DEVICES=MIG-<uuid>",)
 
     def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
@@ -177,7 +172,6 @@ class MigPendingMode(Rule):
     severity = "warning"
     area = "mig"
     vendors = ("nvidia",)
-    asks = ("gpus",)
     commands = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -204,7 +198,6 @@ class MixedGpuArchitectures(Rule):
     severity = "info"
     area = "hardware"
     requires = ("arch-too-new-for-build", "arch-too-old-for-build", "rocm-gfx-unsupported", "rocm-igpu-interferes")
-    asks = ("gpus",)
     commands = ("export CUDA_VISIBLE_DEVICES=<index>",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -233,7 +226,6 @@ class DeviceOrderMismatch(Rule):
     area = "hardware"
     vendors = ("nvidia",)
     requires = ("mixed-gpu-architectures",)
-    asks = ("gpus", "env")
     commands = ("export CUDA_DEVICE_ORDER=PCI_BUS_ID",)
 
     def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str]) -> Outcome:

@@ -12,9 +12,9 @@ from compat.versions import release
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
-    from compat.records import Build
     from compat.rules.together import Pair
 
 
@@ -36,19 +36,14 @@ class FrameworkPairMismatch(Rule):
     commands = ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",)
 
     def check(
-        self,
-        pairs: tuple[Pair, ...],
-        cited: Mapping[str, str],
-        matrix: Matrix,
-        signals: Hearing,
-        builds: Mapping[str, Build] | None = None,
+        self, host: Host, pairs: tuple[Pair, ...], cited: Mapping[str, str], matrix: Matrix, signals: Hearing
     ) -> Outcome:
         """One installed package requires another release of a second one, by the matrix or by its own metadata.
 
         A companion of its framework, a framework of NumPy, or any other two of which one names the other. What itself
         says which torch it was compiled against is judged by that.
         """
-        stated = {name for name, build in (builds or {}).items() if build.torch}
+        stated = {name for name, build in (host.builds or {}).items() if build.torch}
         tied = [pair for pair in pairs if pair.tied and not pair.right.name.startswith("nvidia-")]
         tied = [pair for pair in tied if pair.right.name != "torch" or pair.left.name not in stated]
         found = min((pair for pair in tied if pair.clash), key=lambda pair: SURENESS[pair.confidence], default=None)
@@ -83,7 +78,6 @@ class FrameworkBuildTagMismatch(Rule):
 
     area = "framework"
     requires = ("framework-pair-mismatch", "cpu-only-build")
-    asks = ("packages",)
 
     def check(self, packages: Mapping[str, str], pairs: tuple[Pair, ...], matrix: Matrix) -> Outcome:
         """The local version tags of torch and its companions differ, as +cu126 and +cpu."""
@@ -111,7 +105,6 @@ class NumpyAbiMismatch(Rule):
 
     area = "python"
     requires = ("framework-pair-mismatch",)
-    asks = ("packages",)
     commands = ('pip install "numpy<2"',)
 
     def check(

@@ -11,9 +11,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
@@ -48,41 +46,29 @@ class DevicePermission(Rule):
     )
 
     def check(
-        self,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        installed: tuple[Installed, ...],
-        device_nodes_denied: tuple[str, ...] | None = None,
-        device_nodes: tuple[str, ...] | None = None,
-        device_groups: Mapping[str, str] | None = None,
-        groups: tuple[str, ...] | None = None,
-        gpus: tuple[Gpu, ...] | None = None,
-        container: str | None = None,
-        image: str | None = None,
-        selinux: str | None = None,
-        user_id: int | None = None,
+        self, host: Host, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
     ) -> Outcome:
         """A device node exists, and opening it is refused."""
-        if device_nodes_denied is None:
-            apart = bool(container) or "render" in (groups or ())
+        if host.device_nodes_denied is None:
+            apart = bool(host.container) or "render" in (host.groups or ())
             return self._without_group(commands, signals) or (
-                None if apart else self._suspected(named(installed, "torch"), gpus or (), signals)
+                None if apart else self._suspected(named(installed, "torch"), host.gpus or (), signals)
             )
-        denied = [node for node in device_nodes_denied if not re.search(r"/dev/dri/card", node)]
-        if container and selinux == "enforcing" and user_id == 0:
+        denied = [node for node in host.device_nodes_denied if not re.search(r"/dev/dri/card", node)]
+        if host.container and host.selinux == "enforcing" and host.user_id == 0:
             return None  # no group helps root: it is SELinux that says no
         if not denied:
-            return Fits("the GPU device nodes may be opened") if device_nodes else None
-        owner = (device_groups or {}).get(denied[0], "render")
+            return Fits("the GPU device nodes may be opened") if host.device_nodes else None
+        owner = (host.device_groups or {}).get(denied[0], "render")
         fix = Fix(f"Join the group {owner} and log in again.", (f"sudo usermod -aG {owner} $USER",))
-        if container:
+        if host.container:
             fix = Fix(
                 "Pass the group of the node into the container.",
-                (f"docker run --group-add $(stat -c %g {denied[0]}) {image or 'IMAGE'}",),
+                (f"docker run --group-add $(stat -c %g {denied[0]}) {host.image or 'IMAGE'}",),
             )
         return Found(
             detail=f"{', '.join(denied[:3])} may not be opened.",
-            facts=("device_nodes_denied", "device_groups") if device_groups else ("device_nodes_denied",),
+            facts=("device_nodes_denied", "device_groups") if host.device_groups else ("device_nodes_denied",),
             fix=fix,
         )
 

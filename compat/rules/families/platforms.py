@@ -21,6 +21,7 @@ from compat.versions import place_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
@@ -66,10 +67,11 @@ class PlatformUnsupported(Rule):
     """
 
     area = "platform"
-    asks = ("platform", "os", "arch")
+    asks = ("os", "arch")
 
     def check(
         self,
+        host: Host,
         platform: str,
         matrix: Matrix,
         signals: Hearing,
@@ -78,12 +80,9 @@ class PlatformUnsupported(Rule):
         here: tuple[Here, ...],
         installed: tuple[Installed, ...],
         world: Environment,
-        arch: str | None = None,
-        python: str | None = None,
-        os: str | None = None,
     ) -> Outcome:
         """The release that is asked for, or is installed, was published for other systems only."""
-        cited = told(platform=platform, arch=arch)
+        cited = told(platform=platform, arch=host.arch)
         gone = "no-version-of" in signals
         for name, specifier in wanted.items():
             rows = candidates(matrix, name, specifier)
@@ -107,13 +106,13 @@ class PlatformUnsupported(Rule):
         if heard and heard.signal.candidates[0] != "platform-unsupported":
             found = None  # compiled here, perhaps: the message's first cause is likelier
         return (
-            self._macos(os, installed, signals)
+            self._macos(host.os, installed, signals)
             or self._wheel(world.place, cited, signals)
             or self._variant(world.place, matrix, commands)
             or self._nvidia_only(platform, signals)
             or self._wsl(platform, signals, wheel=any(item.rocm for item in installed))
             or (replace(found, severity="warning", confidence="likely") if found else None)  # compiled here, perhaps
-            or self._refused(platform, arch, python, matrix, signals, wanted)
+            or self._refused(platform, host.arch, host.python, matrix, signals, wanted)
         )
 
     @staticmethod
@@ -233,13 +232,11 @@ class CpuInstructionsMissing(Rule):
     """
 
     area = "platform"
-    asks = ("cpu_flags", "cpu", "packages")
+    asks = ("cpu", "packages")
 
-    def check(
-        self, here: tuple[Here, ...], matrix: Matrix, cpu_flags: tuple[str, ...], arch: str | None = None
-    ) -> Outcome:
+    def check(self, host: Host, here: tuple[Here, ...], matrix: Matrix, cpu_flags: tuple[str, ...]) -> Outcome:
         """A feature that the build needs (AVX for TensorFlow and jaxlib) is not among the processor's."""
-        if arch not in {None, "x86_64", "amd64"}:
+        if host.arch not in {None, "x86_64", "amd64"}:
             return None
         flags = frozenset(cpu_flags)
         found = clashing(

@@ -32,7 +32,6 @@ class PrecisionUnsupported(Rule):
     """
 
     area = "precision"
-    asks = ("gpus",)
     commands = ("--dtype half",)
     _TOLD: Final = {"bf16": "bf16", "fp8": "fp8"}
 

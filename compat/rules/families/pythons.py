@@ -47,7 +47,7 @@ class PythonUnsupported(Rule):
     """
 
     area = "python"
-    asks = ("python", "packages")
+    asks = ("packages",)
     commands = ("uv venv --python 3.12",)
 
     def check(

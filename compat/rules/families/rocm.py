@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.findings import Severity
 
 
@@ -31,13 +31,13 @@ class RocmNoDriver(Rule):
     vendors = ("amd",)
     platforms = ("linux",)
     requires = ("rocm-container-flags", "driver-vfio-bound")
-    asks = ("modules", "gpus", "device_nodes")
+    asks = ("device_nodes",)
     commands = ("@amdgpu",)
 
-    def check(self, gpus: tuple[Gpu, ...], modules: tuple[str, ...], container: str | None = None) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
         """The PCI bus shows an AMD GPU and the amdgpu kernel driver is not loaded."""
         cards = [gpu for gpu in amd_cards(gpus) if gpu.driver != "vfio-pci"]
-        if not cards or container:
+        if not cards or host.container:
             return None
         if "amdgpu" in modules:
             return Fits("the amdgpu kernel driver is loaded")
@@ -68,18 +68,13 @@ class RocmKfdMissing(Rule):
     vendors = ("amd",)
     platforms = ("linux",)
     requires = ("rocm-no-driver", "rocm-container-flags")
-    asks = ("device_nodes", "modules")
     commands = ("grep HSA_AMD /boot/config-$(uname -r)",)
 
     def check(
-        self,
-        gpus: tuple[Gpu, ...],
-        device_nodes: tuple[str, ...],
-        modules: tuple[str, ...],
-        container: str | None = None,
+        self, host: Host, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], modules: tuple[str, ...]
     ) -> Outcome:
         """The compute node of the AMD driver does not exist."""
-        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or container:
+        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or host.container:
             return None
         return Found(detail="amdgpu is loaded and /dev/kfd does not exist.", facts=("device_nodes", "modules"))
 
@@ -100,7 +95,6 @@ class RocmContainerFlags(Rule):
     vendors = ("amd",)
     platforms = ("linux",)
     requires = ("container-no-gpu",)
-    asks = ("container", "device_nodes")
     commands = (
         "docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) IMAGE",
     )

@@ -13,7 +13,7 @@ from compat.targets import kernels_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
@@ -58,22 +58,17 @@ class RocmGfxUnsupported(Rule):
     area = "rocm"
     vendors = ("amd",)
     requires = ("wrong-vendor-build", "rocm-gfx-override")
-    asks = ("gpus", "builds", "rocm")
+    asks = ("builds", "rocm")
     commands = ("export HIP_VISIBLE_DEVICES=0",)
 
     def check(
-        self,
-        installed: tuple[Installed, ...],
-        matrix: Matrix,
-        signals: Hearing,
-        gpus: tuple[Gpu, ...],
-        env: Mapping[str, str] | None = None,
+        self, host: Host, installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
     ) -> Outcome:
         """The device's gfx target is not among the build's, and no generic target covers it."""
         cards = [gpu for gpu in amd_cards(gpus) if gpu.target]
         for item in installed:
             for gpu in cards:
-                if item.rocm and item.kernels and not self._runs(gpu, item.kernels, env or {}, matrix):
+                if item.rocm and item.kernels and not self._runs(gpu, item.kernels, host.env or {}, matrix):
                     mild = len(cards) > 1 and not signals.harmful and _is_inside(gpu, matrix)
                     detail = (
                         f"{gpu.name or 'The GPU'} is {gpu.target}; {item.label} carries {' '.join(item.kernels[:12])}."
@@ -165,7 +160,6 @@ class RocmGfxOverride(Rule):
     severity = "warning"
     area = "rocm"
     vendors = ("amd",)
-    asks = ("env", "gpus")
     commands = ("unset HSA_OVERRIDE_GFX_VERSION",)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
@@ -209,14 +203,14 @@ class RocmIgpuInterferes(Rule):
     area = "rocm"
     vendors = ("amd",)
     requires = ("rocm-gfx-unsupported",)
-    asks = ("gpus", "env")
+    asks = ("env",)
     commands = ("export HIP_VISIBLE_DEVICES=0",)
 
-    def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str] | None = None) -> Outcome:
+    def check(self, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
         """More than one AMD GPU is visible, and one of them is integrated."""
         cards = amd_cards(gpus)
         small = next((gpu for gpu in cards if gpu.integrated), None)
-        hidden = any((env or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
+        hidden = any((host.env or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
         if small is None or len(cards) < 2 or hidden:
             return None
         return Found(

@@ -17,7 +17,7 @@ from compat.rules.together import clashing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
@@ -61,14 +61,7 @@ class RocmVersionMismatch(Rule):
     asks = ("rocm", "amdgpu", "builds")
 
     def check(
-        self,
-        matrix: Matrix,
-        signals: Hearing,
-        installed: tuple[Installed, ...],
-        here: tuple[Here, ...],
-        rocm: str | None = None,
-        amdgpu: str | None = None,
-        platform: str | None = None,
+        self, host: Host, matrix: Matrix, signals: Hearing, installed: tuple[Installed, ...], here: tuple[Here, ...]
     ) -> Outcome:
         """The ROCm of the framework and that of the system are of different majors.
 
@@ -76,25 +69,25 @@ class RocmVersionMismatch(Rule):
         """
         item = next((item for item in installed if item.rocm), None)
         heard = signals.pointing("rocm-version-mismatch")
-        if found := self._soname(rocm, signals):
+        if found := self._soname(host.rocm, signals):
             return found
-        if item and is_version(rocm) and is_version(item.rocm):
-            apart = versions.major(rocm or "") != versions.major(item.rocm)
+        if item and is_version(host.rocm) and is_version(item.rocm):
+            apart = versions.major(host.rocm or "") != versions.major(item.rocm)
             shadowed = apart and "/opt/rocm" in signals.text and bool(signals.get("tensile-missing", "tensile-host"))
-            if shadowed or (heard and (apart or rocm != item.rocm) and heard.signal.signal not in _OPEN):
+            if shadowed or (heard and (apart or host.rocm != item.rocm) and heard.signal.signal not in _OPEN):
                 return Found(
-                    detail=f"{item.label} brings ROCm {item.rocm}; ROCm {rocm} is on the system.",
+                    detail=f"{item.label} brings ROCm {item.rocm}; ROCm {host.rocm} is on the system.",
                     facts=("rocm", item.fact),
                     confidence="certain" if apart else "likely",
                 )
-        if platform == "windows" and "hip-no-device" in signals:
+        if host.platform == "windows" and "hip-no-device" in signals:
             return self._of_windows()
-        releases = [(rocm or "", "rocm"), (item.rocm, item.fact) if item else ("", "")]
-        if not is_version(amdgpu):
+        releases = [(host.rocm or "", "rocm"), (item.rocm, item.fact) if item else ("", "")]
+        if not is_version(host.amdgpu):
             return None
-        judged = [self._driver(one, fact, amdgpu or "", matrix) for one, fact in releases if is_version(one)]
+        judged = [self._driver(one, fact, host.amdgpu or "", matrix) for one, fact in releases if is_version(one)]
         if item is None:
-            judged.append(self._published(here, amdgpu or "", matrix))
+            judged.append(self._published(here, host.amdgpu or "", matrix))
         return min((answer for answer in judged if answer), key=_urgency, default=None)
 
     @staticmethod
@@ -155,7 +148,7 @@ class RocmLibsMixed(Rule):
     severity = "warning"
     area = "rocm"
     vendors = ("amd",)
-    asks = ("env", "builds")
+    asks = ("builds",)
     commands = ("unset LD_LIBRARY_PATH",)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
@@ -185,7 +178,6 @@ class RcclShmSmall(Rule):
     area = "rocm"
     vendors = ("amd",)
     requires = ("shm-too-small",)
-    asks = ("shm_mib",)
     commands = ("docker run --shm-size=16g IMAGE",)
 
     def check(self, gpus: tuple[Gpu, ...], shm_mib: int) -> Outcome:

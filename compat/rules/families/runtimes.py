@@ -97,38 +97,38 @@ class DriverTooOldForRuntime(Rule):
 
     def check(
         self,
+        host: Host,
         matrix: Matrix,
         signals: Hearing,
         installed: tuple[Installed, ...],
         here: tuple[Here, ...],
         distributions: Mapping[str, str],
-        no_driver: bool,
-        platform: str | None = None,
-        libraries: tuple[Library, ...] | None = None,
-        driver: str | None = None,
-        driver_cuda: str | None = None,
-        cuda_toolkit: str | None = None,
     ) -> Outcome:
         """The driver is below the lowest version on which programs of that CUDA release start.
 
         Or it must compile PTX that a newer toolkit wrote.
         """
-        if no_driver or platform == "darwin" or _has_newer_libcuda(libraries or ()):
+        if host.absent("driver") or host.platform == "darwin" or _has_newer_libcuda(host.libraries or ()):
             return None
         builds = [item for item in installed if item.cuda]
-        windows = platform in {"windows", "wsl2"}
-        cited = told(driver=driver, driver_cuda=driver_cuda)
-        supports = driver_cuda or cuda_of_driver(matrix, driver or "")
+        windows = host.platform in {"windows", "wsl2"}
+        cited = told(driver=host.driver, driver_cuda=host.driver_cuda)
+        supports = host.driver_cuda or cuda_of_driver(matrix, host.driver or "")
         return (
             next(
-                (found for item in builds if (found := _build(item, driver, driver_cuda, windows, matrix, cited))), None
+                (
+                    found
+                    for item in builds
+                    if (found := _build(item, host.driver, host.driver_cuda, windows, matrix, cited))
+                ),
+                None,
             )
-            or (_published(here, driver or "", windows, matrix) if is_version(driver) else None)
-            or self._jit(signals, driver, supports, cuda_toolkit, distributions)
+            or (_published(here, host.driver or "", windows, matrix) if is_version(host.driver) else None)
+            or self._jit(signals, host.driver, supports, host.cuda_toolkit, distributions)
             or self._lacks(signals, builds, supports)
-            or (None if builds else self._toolkit(signals, driver, cuda_toolkit, windows, matrix))
-            or self._enough(signals, builds, driver, driver_cuda)
-            or self._unread(signals, driver, driver_cuda)
+            or (None if builds else self._toolkit(signals, host.driver, host.cuda_toolkit, windows, matrix))
+            or self._enough(signals, builds, host.driver, host.driver_cuda)
+            or self._unread(signals, host.driver, host.driver_cuda)
         )
 
     @staticmethod
@@ -259,7 +259,7 @@ class PtxJitDisabled(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("container-driver-capabilities",)
-    asks = ("env", "libraries")
+    asks = ("libraries",)
     commands = (
         "unset CUDA_DISABLE_PTX_JIT",
         "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",

@@ -36,7 +36,6 @@ class LdLibraryPathShadow(Rule):
         "frameworks-conflict",
         "driver-stub-loaded",
     )
-    asks = ("env",)
     commands = ("unset LD_LIBRARY_PATH",)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
@@ -68,7 +67,7 @@ class NcclVersionMixed(Rule):
     severity = "warning"
     area = "libraries"
     requires = ("library-mismatch",)
-    asks = ("libraries", "packages")
+    asks = ("packages",)
     commands = ("pip list | grep nccl", "ldconfig -p | grep libnccl", "unset LD_LIBRARY_PATH")
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
@@ -95,7 +94,6 @@ class LibraryKnownBad(Rule):
     severity = "warning"
     area = "libraries"
     vendors = ("nvidia",)
-    asks = ("cudnn",)
     commands = ("pip install --upgrade nvidia-cudnn-cu12",)
 
     def check(self, cudnn: str, matrix: Matrix) -> Outcome:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu
+    from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
 
 
@@ -28,16 +28,16 @@ class VgpuUnlicensed(Rule):
     asks = ("gpus",)
     commands = ("sudo systemctl restart nvidia-gridd",)
 
-    def check(self, signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """CUDA reports that the device has no licence, or NVML says so of a guest's virtual GPU.
 
         Without a licence CUDA still works at first and is slowed down later, so that the state alone is a warning.
         """
         if heard := signals.get("not-licensed"):
             return Found(detail=heard.signal.meaning)
-        bare = next((gpu for gpu in gpus or () if gpu.licensed is False), None)
+        bare = next((gpu for gpu in host.gpus or () if gpu.licensed is False), None)
         if bare is None:
-            return Fits("") if any(gpu.licensed for gpu in gpus or ()) else None
+            return Fits("") if any(gpu.licensed for gpu in host.gpus or ()) else None
         return Found(detail=f"{bare.name or 'A virtual GPU'} has no licence.", facts=("gpus",), severity="warning")
 
 
@@ -54,7 +54,6 @@ class VgpuComputeDisabled(Rule):
 
     area = "vgpu"
     vendors = ("nvidia",)
-    asks = ("gpus",)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU's name ends in a profile of class A or B, as in ``GRID T4-2B``."""
@@ -79,16 +78,16 @@ class MpsBroken(Rule):
     asks = ("env", "mps")
     commands = ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d")
 
-    def check(self, signals: Hearing, mps: str | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """CUDA reports an error of MPS.
 
         Pipes that a dead daemon left behind are no fault: programs then go to the GPU themselves.
         """
         heard = signals.get("mps-errors")
         if heard is None:
-            return Fits("the MPS daemon runs") if mps == "running" else None
-        state = f" The daemon is {mps}." if mps else ""
-        return Found(detail=f"{heard.signal.meaning}{state}", facts=("mps",) if mps else ())
+            return Fits("the MPS daemon runs") if host.mps == "running" else None
+        state = f" The daemon is {host.mps}." if host.mps else ""
+        return Found(detail=f"{heard.signal.meaning}{state}", facts=("mps",) if host.mps else ())
 
 
 RULES = family(VgpuUnlicensed, VgpuComputeDisabled, MpsBroken)

@@ -19,7 +19,7 @@ from compat.targets import sm
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu
+    from compat.facts import Host
     from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
@@ -44,10 +44,10 @@ class ToolkitMissing(Rule):
     commands = ("@cuda-toolkit release=<major>-<minor>",)
 
     def check(
-        self, signals: Hearing, commands: tuple[str, ...], no_cuda_toolkit: bool, installed: tuple[Installed, ...]
+        self, host: Host, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
     ) -> Outcome:
         """Something is compiled and there is neither nvcc on PATH nor CUDA_HOME."""
-        if not no_cuda_toolkit or not compiling(signals, commands):
+        if not host.absent("cuda_toolkit") or not compiling(signals, commands):
             return None
         torch = next((item for item in installed if item.cuda), None)
         return Found(detail="No nvcc is on PATH.", facts=("cuda_toolkit",), fix=_toolkit(torch))
@@ -75,7 +75,6 @@ class CudaHomeBroken(Rule):
     severity = "warning"
     area = "env"
     requires = ("toolkit-missing", "toolkit-mismatch-extension")
-    asks = ("env", "cuda_toolkits")
     commands = ("unset CUDA_HOME",)
 
     def check(self, env: Mapping[str, str], cuda_toolkits: Mapping[str, str]) -> Outcome:
@@ -125,7 +124,7 @@ class ToolkitMismatchExtension(Rule):
 
     area = "toolkit"
     vendors = ("nvidia",)
-    asks = ("cuda_toolkit", "builds")
+    asks = ("builds",)
     commands = ("export CUDA_HOME=/usr/local/cuda-<version>",)
 
     def check(
@@ -172,32 +171,24 @@ class ToolkitTooOldForArch(Rule):
     asks = ("cuda_toolkit", "gpus")
     commands = ('export TORCH_CUDA_ARCH_LIST="8.0+PTX"',)
 
-    def check(
-        self,
-        matrix: Matrix,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        cuda_toolkit: str | None = None,
-        gpus: tuple[Gpu, ...] = (),
-        env: Mapping[str, str] | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """The toolkit is older than the device's architecture, or so new that it dropped it.
 
         A target that a message names and that toolkits gave up is the target's fault: it is too old.
         """
-        if "nvcc-unsupported-arch" in signals and dropped(matrix, signals.value("arch"), cuda_toolkit):
+        if "nvcc-unsupported-arch" in signals and dropped(matrix, signals.value("arch"), host.cuda_toolkit):
             return Fits("")
-        if cuda_toolkit is None or not is_version(cuda_toolkit):
+        if host.cuda_toolkit is None or not is_version(host.cuda_toolkit):
             return None
         at_work = compiling(signals, commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
-        named = [signals.value("arch"), *re.split(r"[\s;,]+", (env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
+        named = [signals.value("arch"), *re.split(r"[\s;,]+", (host.env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
         asked = {str(device).replace("compute", "sm") for text in named if (device := sm(text))}
-        for target in (*asked, *(gpu.target for gpu in gpus if gpu.target)):
-            found = joint.verdict(matrix, cuda_toolkit, target)
+        for target in (*asked, *(gpu.target for gpu in (host.gpus or ()) if gpu.target)):
+            found = joint.verdict(matrix, host.cuda_toolkit, target)
             if isinstance(found, Clash):
                 return Found(
-                    detail=f"{found.why}; the toolkit here is {cuda_toolkit}.",
-                    facts=("cuda_toolkit", *(("gpus",) if gpus else ())),
+                    detail=f"{found.why}; the toolkit here is {host.cuda_toolkit}.",
+                    facts=("cuda_toolkit", *(("gpus",) if (host.gpus or ()) else ())),
                     sources=cite(matrix, *found.rows),
                     severity=None if at_work else "info",
                 )
@@ -217,23 +208,16 @@ class HostCompilerUnsupported(Rule):
 
     area = "toolkit"
     vendors = ("nvidia",)
-    asks = ("gcc", "cuda_toolkit")
+    asks = ("cuda_toolkit",)
     commands = ("@host-compiler major=<major>",)
 
-    def check(
-        self,
-        gcc: str,
-        matrix: Matrix,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        cuda_toolkit: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, gcc: str, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """Gcc or clang is above the highest version that the toolkit's headers accept, or below the lowest."""
         if not is_version(gcc):
             return None
         limit, row = signals.value("gcc_max"), None
-        if not limit and is_version(cuda_toolkit):
-            row = matrix.cuda(cuda_toolkit or "")
+        if not limit and is_version(host.cuda_toolkit):
+            row = matrix.cuda(host.cuda_toolkit or "")
             limit = row.gcc if row else ""
         if not is_version(limit):
             return None
@@ -243,7 +227,7 @@ class HostCompilerUnsupported(Rule):
         detail = f"gcc is {gcc}; the toolkit accepts gcc up to {best}."
         return Found(
             detail=detail,
-            facts=("gcc", *(("cuda_toolkit",) if cuda_toolkit else ())),
+            facts=("gcc", *(("cuda_toolkit",) if host.cuda_toolkit else ())),
             fix=Fix(f"Use g++ {best}.", (f"@host-compiler major={best}",)),
             sources=cite(matrix, row),
             severity=_weight(signals, commands),
@@ -273,21 +257,19 @@ class BuildToolsMissing(Rule):
     asks = ("gcc", "ninja")
     commands = ("pip install ninja", "@build-tools")
 
-    def check(
-        self, signals: Hearing, distributions: Mapping[str, str], no_gcc: bool, no_clang: bool, gcc: str | None = None
-    ) -> Outcome:
+    def check(self, host: Host, signals: Hearing, distributions: Mapping[str, str]) -> Outcome:
         """A build stopped for want of a tool, or nothing compiles for a package that does so at run time."""
         if signals.get("build-isolation"):
             why = "the package is built in an environment of its own, without what its build script imports."
             return Found(detail=f"The installation stopped: {why}", severity="error")
         heard = signals.get("build-tools")
         compilers = sorted({"triton", "deepspeed"} & distributions.keys())
-        if not heard and not (no_gcc and no_clang and compilers):
+        if not heard and not (host.absent("gcc") and host.absent("clang") and compilers):
             return None
         who = f"{compilers[0]} compiles at first use, and no" if compilers else "No"
         return Found(
             detail=f"{who} compiler is found.",
-            facts=("gcc",) if gcc or no_gcc else (),
+            facts=("gcc",) if host.gcc or host.absent("gcc") else (),
             severity="error" if heard else None,
         )
 

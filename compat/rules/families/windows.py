@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
+    from compat.facts import Host
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
@@ -27,10 +28,10 @@ class WindowsVcRuntimeMissing(Rule):
     asks = ("msvc",)
     commands = ("winget install Microsoft.VCRedist.2015+.x64",)
 
-    def check(self, signals: Hearing, no_msvc: bool, msvc: str | None = None) -> Outcome:
+    def check(self, host: Host, signals: Hearing) -> Outcome:
         """A framework's DLL does not load, and the runtime is not installed."""
-        if not no_msvc:
-            return Fits("") if msvc else None
+        if not host.absent("msvc"):
+            return Fits("") if host.msvc else None
         return Found(
             detail="The runtime is not installed.",
             facts=("msvc",),
@@ -54,14 +55,14 @@ class WindowsLongPaths(Rule):
     platforms = ("windows",)
     commands = (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1",)
 
-    def check(self, platform: str, signals: Hearing, long_paths: bool | None = None) -> Outcome:
+    def check(self, host: Host, platform: str, signals: Hearing) -> Outcome:
         """Pip reports a path that is too long; or the switch is off, as Windows sets it, which is told as advice."""
         heard = signals.get("tdr-paths")
-        if platform != "windows" or long_paths:
-            return Fits("Windows allows long paths") if long_paths else None
+        if platform != "windows" or host.long_paths:
+            return Fits("Windows allows long paths") if host.long_paths else None
         if heard:
             return Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
-        if long_paths is None:
+        if host.long_paths is None:
             return None
         return Found(detail="Paths are limited to 260 characters.", facts=("long_paths",), severity="info")
 
@@ -80,14 +81,12 @@ class WindowsTdrTimeout(Rule):
 
     severity = "warning"
     area = "windows"
-    asks = ("platform", "tdr_delay")
+    asks = ("tdr_delay",)
     commands = (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\GraphicsDrivers /v TdrDelay /t REG_DWORD /d 60",)
 
     _SHORT: Final = 2  # seconds; what Windows takes unless it is told otherwise (Microsoft, "TDR Registry Keys")
 
-    def check(
-        self, platform: str, signals: Hearing, installed: tuple[Installed, ...], tdr_delay: int | None = None
-    ) -> Outcome:
+    def check(self, host: Host, platform: str, signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
         """A kernel ran past the time that a GPU with a display may take.
 
         Where none did yet, a delay as short as Windows sets it is told as advice to those who compute on the GPU.
@@ -97,13 +96,13 @@ class WindowsTdrTimeout(Rule):
             return None
         if not heard:
             computes = any(item.cuda for item in installed)
-            if not computes or tdr_delay is None or not 0 < tdr_delay <= self._SHORT:
+            if not computes or host.tdr_delay is None or not 0 < host.tdr_delay <= self._SHORT:
                 return None
-            detail = f"Windows resets a GPU whose kernel runs for more than {tdr_delay} s."
+            detail = f"Windows resets a GPU whose kernel runs for more than {host.tdr_delay} s."
             return Found(detail=detail, facts=("platform", "tdr_delay"), severity="info")
-        if tdr_delay is None:
+        if host.tdr_delay is None:
             return Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
-        limit = f" Windows allows {tdr_delay} s." if tdr_delay else " The watchdog is switched off."
+        limit = f" Windows allows {host.tdr_delay} s." if host.tdr_delay else " The watchdog is switched off."
         return Found(detail=f"{heard.signal.meaning}{limit}", facts=("platform", "tdr_delay"), severity="error")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from compat.facts import Gpu, Library
+    from compat.facts import Host, Library
     from compat.reading.messages import Hearing
 
 
@@ -24,17 +24,17 @@ class WslNoGpuDevice(Rule):
 
     area = "wsl"
     platforms = ("wsl2",)
-    asks = ("device_nodes", "driver_library")
+    asks = ("driver_library",)
     commands = ("wsl --update", "wsl --shutdown")
 
-    def check(self, device_nodes: tuple[str, ...], signals: Hearing, gpus: tuple[Gpu, ...] | None = None) -> Outcome:
+    def check(self, host: Host, device_nodes: tuple[str, ...], signals: Hearing) -> Outcome:
         """The system is WSL2, and /dev/dxg or the driver library of Windows is missing."""
         if "/dev/dxg" in device_nodes:
             return Fits("WSL2 shows its GPU device")
         return Found(
             detail="There is no /dev/dxg.",
             facts=("device_nodes",),
-            severity="error" if signals.harmful or gpus else "warning",
+            severity="error" if signals.harmful or host.gpus else "warning",
         )
 
 
@@ -74,22 +74,15 @@ class WslLinuxDriverInstalled(Rule):
     asks = ("driver_packages", "libraries")
     commands = ("@driver-remove",)
 
-    def check(
-        self,
-        platform: str,
-        signals: Hearing,
-        driver_packages: tuple[str, ...] | None = None,
-        libraries: tuple[Library, ...] | None = None,
-        container: str | None = None,
-    ) -> Outcome:
+    def check(self, host: Host, platform: str, signals: Hearing) -> Outcome:
         """The system is WSL2, and it has a Linux driver of its own.
 
         Driver packages of the distribution are installed, or their libcuda is loaded first. Where neither is known, a
         driver that answers and shows no device suggests it.
         """
-        if driver_packages is None and libraries is None:
-            return None if container else self._suspected(platform, signals)
-        return self._seen(platform, driver_packages or (), libraries or ())
+        if host.driver_packages is None and host.libraries is None:
+            return None if host.container else self._suspected(platform, signals)
+        return self._seen(platform, host.driver_packages or (), host.libraries or ())
 
     @staticmethod
     def _suspected(platform: str, signals: Hearing) -> Outcome:
