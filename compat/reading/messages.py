@@ -69,6 +69,10 @@ class Hearing:
         """The first message recognised among ``signals``."""
         return next((item for item in self.heard if item.signal.signal in signals), None)
 
+    def saying(self, *meanings: str) -> Heard | None:
+        """The first message recognised that says one of ``meanings`` (:attr:`compat.matrix.rows.Signal.says`)."""
+        return next((item for item in self.heard if not set(meanings).isdisjoint(item.signal.says)), None)
+
     def value(self, name: str) -> str:
         """The first value captured under ``name``; empty if none was."""
         return next((item.values[name] for item in self.heard if item.values.get(name)), "")

@@ -28,21 +28,6 @@ _BESIDE: Final = {"tensorflow-cpu": "tensorflow"}
 # The local part of a version, which a public release never carries (PEP 440).
 _LOCAL: Final = pattern(r"\+[\w.]+")
 
-# Messages of an installer that found nothing which fits.
-_REFUSED: Final = (
-    "pip-none-found",
-    "unsupported-wheel",
-    "requires-python",
-    "uv-no-wheel",
-    "uv-no-platform",
-    "uv-no-python",
-    "uv-not-here",
-    "poetry-no-candidates",
-    "no-version-of",
-    "windows-only-linux",
-    "resolver-conflict-frameworks",
-)
-
 
 def wanted(
     host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...], wishes: tuple[str, ...]
@@ -54,7 +39,7 @@ def wanted(
         found.setdefault(_ALIAS.get(asked.name, asked.name), asked.spec)
     for name, version in told.requirements(commands).items():
         found.setdefault(_ALIAS.get(name, name), f"=={version}" if version else "")
-    if signals.get(*_REFUSED) and (not found or any(not spec for spec in found.values())):
+    if signals.saying("nothing-fits", "install-refused") and (not found or any(not spec for spec in found.values())):
         for name, version in packages_of(host).items():
             if not found or (name in found and not found[name]):
                 found[_ALIAS.get(name, name)] = f"=={plain(version)}"

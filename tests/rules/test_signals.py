@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from compat import rules
 from compat.errors import InputError, InputErrors
 from compat.matrix import Matrix
 from compat.matrix import matrix as shipped
@@ -172,6 +174,22 @@ def test_a_row_points_to_rules_that_exist_or_is_benign_or_tells_of_a_build(row):
     of_a_build = row.signal.startswith("build-") and not row.candidates
     assert [bool(row.candidates), row.benign, of_a_build].count(True) == 1
     assert row.meaning
+
+
+def test_every_meaning_that_a_rule_asks_for_is_one_that_messages_have():
+    asked = {
+        meaning
+        for path in Path(rules.__file__).parent.rglob("*.py")
+        for call in re.findall(r"\.saying\(([^)]+)\)", path.read_text("utf-8"))
+        for meaning in re.findall(r'"([\w-]+)"', call)
+    }
+    assert asked == {meaning for row in ROWS for meaning in row.says} - {"no-gpu-node"}
+
+
+def test_a_message_is_found_by_its_meaning():
+    heard = recognise("CUDA error: no kernel image is available for execution on the device", shipped())
+    assert heard.saying("no-code", "no-gpu-seen").signal.signal == "no-kernel-image"
+    assert heard.saying("no-gpu-seen") is None
 
 
 @pytest.mark.parametrize("text", ["toomanyrequests: pull rate limit", "E: Unable to locate package python3.12"])

@@ -16,6 +16,7 @@ class Signal(Row):
         program: who prints it: ``cuda``, ``torch``, ``docker``, ...
         candidates: codes of the rules that it may point to, likeliest first when no fact decides; none where it tells
             why the build of an image failed (``build-...``), which no rule about a machine judges.
+        says: what it means to rules that ask for a meaning and not for one message: ``no-gpu-seen``, ``no-code``.
         benign: whether it is noise that harms nothing.
         meaning: what the message says, in our words.
         example: the message as its program prints it; no sharper row matches it.
@@ -25,6 +26,7 @@ class Signal(Row):
     pattern: str
     program: str = ""
     candidates: tuple[str, ...] = ()
+    says: tuple[str, ...] = ()
     benign: bool = False
     meaning: str = ""
     example: str = ""

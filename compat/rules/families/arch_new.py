@@ -17,25 +17,8 @@ if TYPE_CHECKING:
     from compat.targets import Sm
 
 
-# Messages that say "no code for this GPU" without saying in which program.
-_PLAIN = ("no-kernel-image", "invalid-device-function", "invalid-kernel-image")
-
-
-# Messages that name the device which has no code.
-_NAMED = (
-    "not-compatible-torch",
-    "torch-supports-list",
-    "torch-cc-list",
-    "ptxas-not-defined",
-    "llvm-unknown-target",
-    "nvrtc-arch",
-    "xla-ptxas-arch",
-    "conditional-mma",
-)
-
-
 def _quote(signals: Hearing) -> tuple[Evidence, ...]:
-    heard = signals.get(*_PLAIN)
+    heard = signals.saying("no-code", "code-refused")
     return (Evidence("error", heard.line, "error text"),) if heard else ()
 
 
@@ -121,7 +104,7 @@ class ArchTooNewForBuild(Rule):
     @staticmethod
     def _elsewhere(matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]) -> Outcome:
         """Code is missing for a GPU that current toolkits compile for: a package is older than the GPU."""
-        heard = signals.get(*_PLAIN, *_NAMED)
+        heard = signals.saying("no-code", "code-refused", "no-code-for-target")
         new = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if not too_old(matrix, gpu.target)), None)
         if heard is None and (heard := signals.pointing("arch-too-new-for-build")):
             new = next(((gpu, device) for gpu, device in nvidia_cards(gpus) if recent(matrix, gpu.target)), None)

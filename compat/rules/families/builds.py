@@ -34,26 +34,12 @@ _OTHERS: Final = (
     "xgboost", "lightgbm", "opencv", "ctranslate", "whisper", "decord", "ffmpeg",
 )  # fmt: skip
 
-# Messages by which a bitsandbytes tells that it knows nothing of ROCm, or has no library for this one.
-_CUDA_ALONE: Final = ("bnb-version-absent", "bnb-cpu", "bnb-no-device")
-
 _BNB: Final = Fix(
     "Install a bitsandbytes with ROCm libraries, or compile it for this GPU.",
     ("pip install --upgrade bitsandbytes", "cmake -DCOMPUTE_BACKEND=hip -S . && make"),
 )
 
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
-
-
-# Messages of a framework that merely sees no GPU.
-_SILENT: Final = (
-    "torch-no-gpu-generic",
-    "no-cuda-gpus",
-    "found-no-driver",
-    "hip-no-device",
-    "torch-cpu-build",
-    "index-out-of-gpus",
-)
 
 
 def usable(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
@@ -222,7 +208,12 @@ class WrongVendorBuild(Rule):
                 shown = cards[0].name or cards[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
                 return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, item.row))
-            if speaks == "amd" and not makers and signals.get(*_SILENT) and not (host.rocm or host.amdgpu or host.hip):
+            if (
+                speaks == "amd"
+                and not makers
+                and signals.saying("no-gpu-seen", "no-gpu-vague")
+                and not (host.rocm or host.amdgpu or host.hip)
+            ):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
             if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and host.driver)):
@@ -245,7 +236,7 @@ class WrongVendorBuild(Rule):
     @staticmethod
     def _by_message(cards: tuple[Gpu, ...], vendors: frozenset[str], driver: str | None, signals: Hearing) -> Outcome:
         """A message that only CUDA builds print, on a machine whose GPUs are all of other vendors."""
-        if vendors == {"amd"} and signals.get(*_CUDA_ALONE):
+        if vendors == {"amd"} and signals.saying("cuda-alone"):
             detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
             return Found(detail=detail, facts=("gpus",) if cards else ("rocm",), confidence="likely", fix=_BNB)
         if not cards or "nvidia" in {gpu.vendor for gpu in cards} or "found-no-driver" not in signals or driver:
@@ -258,7 +249,7 @@ class WrongVendorBuild(Rule):
     def _blind(signals: Hearing) -> bool:
         """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
         spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
-        return not spoken and bool(signals.get("found-no-driver", "no-cuda-gpus", "insufficient-35", "vllm-no-device"))
+        return not spoken and bool(signals.saying("no-gpu-seen") or "vllm-no-device" in signals)
 
 
 RULES = family(WrongVendorBuild, CpuOnlyBuild)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
@@ -16,50 +16,6 @@ if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
-
-
-# Messages of the engine itself, which refuses to start a container with a GPU.
-_ENGINE: Final = (
-    "select-driver",
-    "unknown-runtime",
-    "runtime-hook-missing",
-    "cli-nvml-library",
-    "legacy-image-manifest",
-    "hook-unsupported",
-)
-
-
-# Messages of a program that sees no GPU.
-_BLIND: Final = (
-    "found-no-driver",
-    "smi-not-found",
-    "libcuda-missing",
-    "no-device-100",
-    "no-cuda-gpus",
-    "insufficient-35",
-    "nvml-library",
-    "smi-failed",
-    "image-banner-no-driver",
-    "tf-no-drivers",
-    "tf-proc-missing",
-    "torch-no-gpu-generic",
-    "tf-no-device-node",
-    "cuinit-stub",
-    "kfd-no-file",
-    "rock-not-loaded",
-    "gpus-none-discovered",
-    "extension-blind",
-)
-
-
-# Of these the ones that mean missing devices even where the kernel module shows through /proc.
-_BARE: Final = ("gpus-none-discovered", "tf-no-device-node", "cuinit-stub")
-
-
-# Of these the ones that a CPU build prints too.
-_VAGUE: Final = ("torch-no-gpu-generic", "tf-no-drivers")
-# Messages of how the engine gives a GPU, not of what a program sees.
-_GIVING: Final = ("cli-any", "said-container-mount")
 
 
 def _with_gpu(host: Host, _: Matrix) -> Fix:
@@ -96,7 +52,7 @@ class ContainerNoGpu(Rule):
 
         Or the engine refused the request for a GPU.
         """
-        refused = signals.get(*_ENGINE)
+        refused = signals.saying("engine-refused")
         if refused and refused.signal.signal == "cli-nvml-library" and host.absent("driver"):
             return None  # the host itself has no driver: that is the cause
         if refused:
@@ -124,7 +80,7 @@ class ContainerNoGpu(Rule):
         gpus: tuple[Gpu, ...],
     ) -> Outcome:
         """A program in a container, which sees no GPU."""
-        blind = signals.get(*(name for name in _BLIND if name not in _VAGUE)) or signals.get(*_VAGUE)
+        blind = signals.saying("no-gpu-seen") or signals.saying("no-gpu-vague")
         if commanded.builds_image(commands) and blind:
             return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=self._build_fix())
         nodes = [node for node in device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
@@ -134,9 +90,14 @@ class ContainerNoGpu(Rule):
                 facts=("container", "device_nodes"),
                 fix=_with_gpu,
             )
-        vague = blind is not None and blind.signal.signal in _VAGUE
+        vague = blind is not None and "no-gpu-vague" in blind.signal.says
         bare = vague and commanded.starts_blind(commands)
-        if blind and (bare or not vague) and device_nodes is None and (not driver or blind.signal.signal in _BARE):
+        if (
+            blind
+            and (bare or not vague)
+            and device_nodes is None
+            and (not driver or "no-gpu-node" in blind.signal.says)
+        ):
             return Found(
                 detail="The program in the container sees no GPU.",
                 facts=("container",),
@@ -148,7 +109,7 @@ class ContainerNoGpu(Rule):
             return Fits("the container has GPU device nodes")
         # Docker starts no container with --gpus where it cannot give one
         hint = signals.pointing("container-no-gpu")
-        about = hint is not None and hint.signal.signal in _GIVING
+        about = hint is not None and hint.signal.signal == "cli-any"
         given = not about and (not blind or vague) and any("--gpus" in command for command in commands)
         return Fits("the container was started with --gpus") if given and "docker" in " ".join(commands) else None
 

@@ -29,11 +29,10 @@ class ShmTooSmall(Rule):
     asks = ("shm_mib", "container")
     commands = ("docker run --shm-size=8g IMAGE", "docker run --ipc=host IMAGE")
     _ENOUGH: Final = 512  # MiB; DeepSpeed's ds_report warns below this
-    _TOLD: Final = ("shm-dataloader", "shm-nccl", "bus-error")
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """The shared memory of the container is the engine's default of 64 MiB, or not much more."""
-        heard = signals.get(*self._TOLD)
+        heard = signals.saying("shm-full")
         small = host.shm_mib is not None and host.shm_mib < self._ENOUGH
         facts = told(shm_mib=host.shm_mib is not None, container=host.container)
         if heard and (small or host.shm_mib is None):

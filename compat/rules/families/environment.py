@@ -201,17 +201,6 @@ _MASKS: Final = (
 )
 
 
-_BLIND: Final = (
-    "no-cuda-gpus",
-    "no-device-100",
-    "invalid-ordinal",
-    "hip-no-device",
-    "torch-no-gpu-generic",
-    "jax-no-gpu",
-    "found-no-driver",
-)
-
-
 class DevicesHidden(Rule):
     """Environment variables hide every GPU.
 
@@ -240,7 +229,10 @@ class DevicesHidden(Rule):
             why = self._hides(value, len(host.gpus) if host.gpus else None)
             if why and (host.gpus or signals.harmful):
                 return Found(detail=f"{name} is {value!r}, which {why}.", facts=(f"env.{name}",), fix=fix)
-            if value and (signals.get("invalid-ordinal") or (not value.startswith("0") and signals.get(*_BLIND))):
+            if value and (
+                signals.get("invalid-ordinal")
+                or (not value.startswith("0") and signals.saying("no-gpu-seen", "no-gpu-vague"))
+            ):
                 return Found(
                     detail=f"{name} is {value!r}, and no GPU is seen.",
                     facts=(f"env.{name}",),

@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from compat.rules.stack import Installed
 
 
-# Messages of programs that look for a device and find none.
-_BLIND: Final = (
-    "found-no-driver",
-    "smi-not-found",
-    "libcuda-missing",
-    "no-device-100",
-    "no-cuda-gpus",
-    "insufficient-35",
-    "smi-failed",
-    "torch-no-gpu-generic",
-    "tf-no-drivers",
-    "kfd-no-file",
-)
-
-
 class NoGpuHere(Rule):
     """Something here wants a GPU, and there is none.
 
@@ -57,7 +42,7 @@ class NoGpuHere(Rule):
         if gpus:
             return None
         built = next((item for item in installed(host, matrix) if _wants_gpu(item)), None)
-        heard = signals.get(*_BLIND)
+        heard = signals.saying("no-gpu-seen", "no-gpu-vague")
         if not (host.container or has_no_device(host)) or not (built or heard):
             return None
         what = f"{built.label} is a GPU build" if built else "A program looks for a GPU"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import compat.reading.commands as told
 from compat.findings import Fix
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 
 from compat.rules.families.rocm import amd_cards
-
-# Messages of programs that may not open AMD's nodes, or that see no GPU for another reason.
-_SHUT: Final = ("hip-no-device", "hsa-out-of-resources", "hsa-number-4104", "no-cuda-gpus", "torch-no-gpu-generic")
 
 
 class DevicePermission(Rule):
@@ -75,7 +72,7 @@ class DevicePermission(Rule):
     @staticmethod
     def _without_group(commands: tuple[str, ...], signals: Hearing) -> Outcome:
         """A container with AMD's nodes and without their group, in which a program sees no GPU."""
-        if not signals.get(*_SHUT) or not told.lacks_group(commands):
+        if not signals.saying("no-access") or not told.lacks_group(commands):
             return None
         return Found(
             detail="The container gets AMD's device nodes, but not the group render that owns them.",

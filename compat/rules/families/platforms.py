@@ -37,18 +37,6 @@ _RARE: Final = frozenset({"aarch64", "arm64", "ppc64le", "riscv64", "s390x", "i6
 _OF_CUDA: Final = pattern(r"\b(?:cudatoolkit|pytorch-cuda|cuda-(?:nvcc|toolkit|version)|nvidia-[a-z]{2,12}-cu\d\d)\b")
 
 
-# Those of them that leave open whether the system or the Python is what has no wheel.
-_NOTHING_FITS: Final = (
-    "pip-none-found",
-    "uv-no-wheel",
-    "uv-no-platform",
-    "uv-not-here",
-    "poetry-no-candidates",
-    "unsupported-wheel",
-    "no-version-of",
-)
-
-
 def _made_for(wheel: str, here: str) -> bool:
     """Whether the file name of a wheel names this very system and processor: then they are not what refuses it."""
     return bool(here) and wheel.removesuffix(".whl").rpartition("-")[2].startswith(here)
@@ -197,7 +185,7 @@ class PlatformUnsupported(Rule):
             if open_ended:
                 return None
             return Fits(f"{', '.join(asked)} {'is' if len(asked) == 1 else 'are'} published for {platform}")
-        if usual or not signals.get(*_NOTHING_FITS) or _made_for(signals.value("wheel"), here):
+        if usual or not signals.saying("nothing-fits") or _made_for(signals.value("wheel"), here):
             return None
         detail = f"The installer finds nothing for {here}, which few GPU packages are published for."
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")

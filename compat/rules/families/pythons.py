@@ -122,8 +122,10 @@ class PythonUnsupported(Rule):
         return Found(detail=detail, facts=("python",), sources=cite(matrix, rows[-1]))
 
 
-def _python_key(text: str) -> tuple[int, ...]:
-    return versions.release(text.rstrip("t")) if is_version(text.rstrip("t")) else (0,)
+def _python_key(text: str) -> tuple[tuple[int, ...], bool]:
+    """Order of Pythons, the free-threaded build of one before its usual one."""
+    plain = text.rstrip("t")
+    return versions.release(plain) if is_version(plain) else (0,), plain == text
 
 
 RULES = family(PythonUnsupported)

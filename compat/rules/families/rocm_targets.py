@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cite
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
 
 from compat.rules.families.rocm import amd_cards
-
-# Messages that say "no code for this GPU".
-_CODE: Final = (
-    "no-kernel-image",
-    "invalid-device-function",
-    "hip-no-binary",
-    "hip-invalid-function",
-    "hip-no-kernel-image",
-    "tensile-missing",
-    "tensile-host",
-    "hsa-invalid-isa",
-)
 
 
 def _is_inside(gpu: Gpu, matrix: Matrix) -> bool:
@@ -91,7 +79,7 @@ class RocmGfxUnsupported(Rule):
 
     def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
         """A message names a missing code object: which card it is, and whether ROCm serves that one officially."""
-        heard = signals.get(*_CODE)
+        heard = signals.saying("no-code")
         if not heard or not cards:
             return self._by_crash(cards, matrix, signals)
         target = signals.value("gfx") or signals.value("gfx2") or cards[0].target

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from compat.rules.together import Here
 
 
-# Messages of a driver that lacks what a later CUDA minor brought: functions, or the machine code of its assembler.
-_LATER: Final = ("symbol-500", "requires-newer-driver", "driver-function-absent", "triton-invalid-image")
-
-
 def _build(
     item: Installed,
     driver: str | None,
@@ -173,7 +169,7 @@ class DriverTooOldForRuntime(Rule):
     @staticmethod
     def _lacks(signals: Hearing, builds: list[Installed], supports: str) -> Outcome:
         """A function was not found, and the build is of a later CUDA minor than the driver: it may call newer ones."""
-        if not signals.get(*_LATER) or not is_version(supports):
+        if not signals.saying("driver-lacks") or not is_version(supports):
             return None
         ahead = (item for item in builds if "." in item.cuda and is_version(item.cuda))
         late = next((item for item in ahead if versions.release(item.cuda)[:2] > versions.release(supports)[:2]), None)
