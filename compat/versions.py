@@ -2,13 +2,15 @@
 
 Numbers of drivers, toolkits and C libraries (535.86.10, CUDA 12.8.1, ROCm 6.4, glibc 2.35) are plain dotted numbers: a
 tuple of integers compares them rightly. Versions of packages follow PEP 440, requirement lines and markers PEP 508;
-``packaging`` reads those. It is imported inside the functions, so that a command which needs none of it does not pay.
+``packaging`` reads those. To import it takes as long as to start a bare interpreter: it is imported inside functions,
+and plain releases with plain bounds (``2.9.1``, ``>=1.26,<3``) are compared here, to the same answer.
 
 A marker is judged in the :class:`Environment` that the caller gives, never in that of the interpreter that runs this.
 """
 
 from __future__ import annotations
 
+import operator
 from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Final
@@ -17,7 +19,7 @@ from compat.lazy import dataclass, pattern
 from compat.names import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from packaging.ranges import VersionRange
     from packaging.specifiers import SpecifierSet
@@ -25,6 +27,17 @@ if TYPE_CHECKING:
 
 _DOTTED: Final = pattern(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,5}")
 _LOCAL: Final = pattern(r"\+[\w.]+")
+_NAME: Final = pattern(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_SIGN: Final = pattern(r"(?=[=!<>])")
+_BOUND: Final = pattern(r"([=!<>]=|[<>])([0-9]{1,9}(?:\.[0-9]{1,9}){0,5})")
+_SIGNS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 _QUOTED: Final = pattern(r"\"[^\"]*\"|'[^']*'")
 
 # System of a wheel platform -> its names in markers: sys_platform, platform_system, os_name.
@@ -157,8 +170,17 @@ def meets(spec: str, version: str) -> bool:
     return not spec or _contains(spec, version if "+" in spec else version.partition("+")[0])
 
 
+@lru_cache(maxsize=4096)
+def _bounds(spec: str) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Sign and release of each bound of a specifier of plain releases; none of any other specifier."""
+    found = [_BOUND.fullmatch(part) for part in spec.split(",")]
+    return tuple((one[1], release(one[2])) for one in found if one) if all(found) else ()
+
+
 @lru_cache(maxsize=65536)
 def _contains(spec: str, version: str) -> bool:
+    if (bounds := _bounds(spec)) and is_release(version):
+        return all(_SIGNS[sign](release(version), bound) for sign, bound in bounds)
     wanted = specifier(spec)
     return wanted is not None and wanted.contains(version, prereleases=bool(wanted.prereleases))
 
@@ -171,6 +193,8 @@ def admits(spec: str, version: str) -> bool | None:
     since an index may offer that tag for the plain version; and of a maker's own build of a pre-release
     (``2.1.0a0+32f93b1``), which may stand for the release.
     """
+    if _bounds(spec) and is_release(version):
+        return _contains(spec, version)
     plain, wanted = public(version), specifier(spec)
     if plain is None or wanted is None:
         return None
@@ -180,6 +204,12 @@ def admits(spec: str, version: str) -> bool | None:
         return None if admits(_LOCAL.sub("", spec), version) else False
     met = wanted.contains(plain, prereleases=True)
     return None if not met and plain.is_prerelease and "+" in version else met
+
+
+def newest_first(texts: Iterable[str]) -> list[str]:
+    """Versions of a package, each of which PEP 440 knows, in order."""
+    found = set(texts)
+    return sorted(found, key=release if all(map(is_release, found)) else parsed, reverse=True)
 
 
 @lru_cache(maxsize=8192)
@@ -246,6 +276,10 @@ def read_requirement(line: str) -> Line:
     >>> read_requirement("protobuf (>=4.25,<5) ; python_version > '3.8'").spec
     '<5,>=4.25'
     """
+    name, *rest = _SIGN.split(line.strip(), maxsplit=1)
+    spec = line.strip()[len(name) :]
+    if _NAME.fullmatch(name) and (not rest or _bounds(spec)):
+        return Line(normalise(name), ",".join(sorted(spec.split(","))), text=line)
     from packaging.requirements import Requirement
 
     found = Requirement(line.strip())

@@ -54,14 +54,15 @@ def run(arguments: Sequence[str]) -> int:
     """
     import typer
 
-    from compat.cli.application import application
+    from compat.cli.application import application, overview
 
     typed = next((word for word in arguments if not word.startswith("-")), "")
-    names = [typed] if typed in COMMANDS else list(COMMANDS)
+    names = [typed] if typed in COMMANDS else list(COMMANDS) if "_ENVCHECK_COMPLETE" in os.environ else []
     ready()
     try:
         _refuse_empty(arguments)
-        code = application(names)(args=list(arguments), prog_name="envcheck", standalone_mode=False)
+        app = application(names) if names else overview()
+        code = app(args=list(arguments), prog_name="envcheck", standalone_mode=False)
         sys.stdout.flush()  # what cannot be written is told here, not by the interpreter on its way out
     except EnvcheckError as error:
         _complain(str(error))

@@ -6,13 +6,43 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, get_annotations, signature
 from types import ModuleType
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
 import typer
 
 from compat.cli import COMMANDS
 from compat.cli.conversion import Command, Group
 from compat.cli.options import Formats, Speech, format_option
+
+# What each command does, in the few words that the overview has room for.
+IN_SHORT: Final = {
+    "doctor": "What is broken on this machine, why, and what to type.",
+    "host": "The facts of this machine.",
+    "fleet": "What many machines have in common, and what they cannot run.",
+    "resolve": "Builds that fit together, or why there are none.",
+    "dockerfile": "The Dockerfile of a plan.",
+    "build": "The image of a plan.",
+    "verify": "The probes, run in a container of an image.",
+    "probe": "The probes, run right here.",
+    "lint": "Conflicts in existing files.",
+    "inspect": "Which GPU code a library, wheel or package carries.",
+    "ci": "The valid cells of a matrix of images.",
+    "matrix": "Look at the compatibility matrix and check it.",
+    "explain": "A finding's page, or what an error text means.",
+    "mcp": "A server for coding assistants.",
+}
+
+
+def overview() -> typer.Typer:
+    """A Typer application that lists the commands and loads none of them: for ``--help`` and for slips in names."""
+    app = application(())
+    for name, summary in IN_SHORT.items():
+        app.command(name, short_help=summary)(_unloaded)
+    return app
+
+
+def _unloaded() -> None:
+    """Stands for a command in the overview."""
 
 
 def application(names: Iterable[str]) -> typer.Typer:
@@ -36,14 +66,8 @@ def application(names: Iterable[str]) -> typer.Typer:
         if hasattr(module, "COMMANDS"):
             app.add_typer(_group(module), name=name)
         else:
-            app.command(name, cls=Command, short_help=_in_short(module))(expanded(module.command))
+            app.command(name, cls=Command, short_help=IN_SHORT[name])(expanded(module.command))
     return app
-
-
-def _in_short(module: ModuleType) -> str:
-    """What a command does, in the few words of its module's first line: the overview must not cut it off."""
-    said = (module.__doc__ or "").partition("\n")[0].partition(": ")[2]
-    return said[:1].upper() + said[1:]
 
 
 def _group(module: ModuleType) -> typer.Typer:

@@ -44,7 +44,7 @@ class Part:
         version: release, ``2.7.0``; ``full`` with the local tag, ``2.7.0+cu126``.
         kind: ``cuda``, ``rocm``, ...; ``number`` its version, ``12.8``.
         vendor: maker of the GPUs that it is for; ``cpu`` of a CPU build, empty without GPU code.
-        lines: requirement lines by name, those of its pins too.
+        requires: its requirement lines, those of its pins too; ``lines`` has them by name.
         has_minors: whether the release has builds for several minors of its runtime's major.
         on_board: whether its code is for Jetson boards only, whose driver and CUDA libraries come from their JetPack.
         off_board: whether it carries code, and none for a Jetson board.
@@ -57,7 +57,7 @@ class Part:
     kind: str
     number: str
     vendor: str
-    lines: Mapping[str, tuple[Line, ...]]
+    requires: tuple[str, ...] = ()
     has_minors: bool = False
     on_board: bool = False
     off_board: bool = False
@@ -66,6 +66,11 @@ class Part:
     def runtime(self) -> str:
         """``cuda12.8``, ``cpu``; empty without GPU code."""
         return self.build.runtime
+
+    @property
+    def lines(self) -> Mapping[str, tuple[Line, ...]]:
+        """Requirement lines by name, read at the first question: most of a package's builds are never asked."""
+        return lines_of(self.requires)
 
     @property
     def label(self) -> str:
@@ -92,7 +97,7 @@ def line(text: str) -> Line:
     return requirement(text) or Line(text, text=text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
 def lines_of(texts: tuple[str, ...]) -> Mapping[str, tuple[Line, ...]]:
     """Requirement lines by the name of what they require; read once for the dozens of builds that share them."""
     found: dict[str, tuple[Line, ...]] = {}
@@ -130,7 +135,7 @@ def traits(matrix: Matrix, build: Build, package: str) -> dict[str, Any]:
         "kind": kind,
         "number": number,
         "vendor": VENDORS.get(kind, kind),
-        "lines": lines_of(build.requires + build.pins),
+        "requires": build.requires + build.pins,
         "on_board": bool(build.kernels) and boards.issuperset(build.kernels),
         "off_board": build.kernels not in {(), ("-",)} and boards.isdisjoint(build.kernels),
     }
@@ -152,8 +157,8 @@ def _wheel(build: Build) -> tuple[object, ...]:
 def without_rows(name: str, version: str, spec: str = "") -> Part:
     """What the matrix has no build of, or of which none is chosen: a name and a version, or what bounds its version."""
     row = Build(source=(), how="measured", versions=(version,), runtime="", package=name)
-    lines = {name: (Line(name, spec),)} if spec and not version else {}
-    return Part(build=row, package=name, version=version, full=version, kind="", number="", vendor="", lines=lines)
+    lines = (f"{name}{spec}",) if spec and not version else ()
+    return Part(build=row, package=name, version=version, full=version, kind="", number="", vendor="", requires=lines)
 
 
 @lru_cache(maxsize=1024)

@@ -266,7 +266,7 @@ class Images:
         cudnn = cudnn_of(need.system)
         wanted = "cudnn-runtime" if cudnn else "runtime"
         listed = f"{' and '.join(need.system)} must come from the image"
-        for row in self._named(_PURPOSES.get(kind, "?")):
+        for row in self._known.images_of(_PURPOSES.get(kind, "?")):
             past = _past(row.runtime, need)
             if past < 0 or (cudnn and not f"{row.cudnn}.".startswith(f"{cudnn}.")):
                 continue
@@ -283,7 +283,8 @@ class Images:
 
         Source: table ``jetpack`` of the matrix; from JetPack 7 on (``sbsa``) ordinary arm64 images run.
         """
-        named = {reference: row for row in self._named("nvcr.io/nvidia/l4t-") for reference in row.references()}
+        rows = self._known.images_of("nvcr.io/nvidia/l4t-")
+        named = {reference: row for row in rows for reference in row.references()}
         releases = [row for row in self._known.matrix.table("jetpack") if not row.sbsa and not row.preview]
         fitting = [row for row in releases if f"cuda{row.cuda}" == need.runtime]
         for place, release in enumerate(reversed(fitting)):
@@ -298,8 +299,8 @@ class Images:
         not with them.
         """
         if kind == "cuda":
-            for row in self._named(_PURPOSES["cuda"]):
-                if row.runtime == need.runtime and "base" in row.flavours:
+            for row in self._known.images_of(_PURPOSES["cuda"], need.runtime):
+                if "base" in row.flavours:
                     yield row, "base", 0, _WHY_FORWARD if need.forward else _WHY_BASE
         if need.forward:
             return  # no other image holds the package
@@ -309,7 +310,7 @@ class Images:
             if kind not in {"cpu", ""}
             else "nothing but Python is needed"
         )
-        for row in self._plain:
+        for row in self._known.plain_images:
             if row.repository == "python" and kind in {"cpu", ""}:
                 yield row, "", 0, plain
             elif row.repository != "python":
@@ -317,19 +318,6 @@ class Images:
                     (text for text in row.flavours if "slim" in text), row.flavours[0] if row.flavours else ""
                 )
                 yield row, flavour, purposes.get(row.repository, 2), plain
-
-    @property
-    def _plain(self) -> tuple[Image, ...]:
-        """Images of systems and of Python, without GPU software or a framework inside."""
-        return tuple(
-            row
-            for row in self._known.images
-            if row.runtime in {"cpu", ""} and not row.framework and "/" not in row.repository
-        )
-
-    def _named(self, prefix: str) -> tuple[Image, ...]:
-        """Images of the repositories that start with a prefix."""
-        return self._known.images_of(prefix)
 
     def _violations(self, row: Image, need: Need) -> Alternatives:
         """Constraints that an image breaks: another system or device, or a host that its condition refuses.

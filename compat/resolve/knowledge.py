@@ -199,14 +199,22 @@ class Knowledge:
         """Facts about an operating-system release."""
         return self._systems[os]
 
+    def images_of(self, prefix: str, runtime: str = "") -> tuple[Image, ...]:
+        """Images that a plan may start from: of the repositories that start with ``prefix``, for one runtime or any."""
+        return self._images[prefix, runtime]
+
+    def _find_images(self, asked: tuple[str, str]) -> tuple[Image, ...]:
+        prefix, runtime = asked
+
+        def fits(repository: str, own: str) -> bool:
+            return repository.startswith(prefix) and runtime in {"", own}
+
+        rows = self.matrix.likely("images", lambda raw: fits(raw["repository"], raw.get("runtime", "")))
+        return tuple(row for row in rows if row.status != "gone" and fits(row.repository, row.runtime))
+
     @cached_property
-    def images(self) -> tuple[Image, ...]:
-        """Image rows that a plan may start from."""
-        return tuple(row for row in self.matrix.table("images") if row.status != "gone")
-
-    def images_of(self, prefix: str) -> tuple[Image, ...]:
-        """Images whose repository starts with ``prefix``."""
-        return self._images[prefix]
-
-    def _find_images(self, prefix: str) -> tuple[Image, ...]:
-        return tuple(row for row in self.images if row.repository.startswith(prefix))
+    def plain_images(self) -> tuple[Image, ...]:
+        """Images of systems and of Python that a plan may start from, without GPU software or a framework inside."""
+        rows = self.matrix.likely("images", lambda raw: "/" not in raw["repository"])
+        plain = (row for row in rows if row.status != "gone" and "/" not in row.repository)
+        return tuple(row for row in plain if row.runtime in {"cpu", ""} and not row.framework)

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from compat.joints import libc
-from compat.joints.build import fixes_minor, lines_of, series
+from compat.joints.build import fixes_minor, series
 from compat.joints.build import traits as traits_of
 from compat.joints.kernels import made_for
 from compat.matrix.rows import Build
 from compat.resolve.options import ANY_PYTHON, Answers, Option, spelling
-from compat.versions import parsed
+from compat.versions import newest_first
 
 if TYPE_CHECKING:
     from compat.matrix import Matrix
@@ -35,8 +35,6 @@ class Packages:
         self._coded = Answers(self._find_coded)
         self._extras = Answers(self._find_extras)
         self._names = Answers(self._find_names)
-        self._lines = Answers(self._find_lines)
-        self._interned: dict[tuple[Line, ...], tuple[Line, ...]] = {}
         self._kits: dict[tuple[object, ...], int] = {}
         self._lanes: dict[tuple[object, ...], int] = {}
         self._count = 0
@@ -55,7 +53,7 @@ class Packages:
     def _make_options(self, package: str) -> tuple[Option, ...]:
         """Builds of a package in canonical order: newest release first, then by their spelling, never by row order."""
         builds = self._matrix.builds(package)
-        newest = sorted({build.version for build in builds}, key=parsed, reverse=True)
+        newest = newest_first(build.version for build in builds)
         rank = {text: place for place, text in enumerate(newest)}
         ranked = sorted(builds, key=lambda build: (rank[build.version], *spelling(build)))
         minors: dict[tuple[str, str, str], set[str]] = {}
@@ -67,9 +65,8 @@ class Packages:
         )
 
     def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
-        """A build with everything parsed that a search asks of it, so that no search parses anything."""
+        """A build with its place among the others."""
         traits = traits_of(self._matrix, build, package)
-        traits["lines"] = self._lines[build.requires + build.pins]
         self._count += 1
         row = self._matrix.packages.get(package)
         makers = made_for(self._matrix, build)
@@ -90,10 +87,6 @@ class Packages:
             has_minors=has_minors,
             is_framework=row is not None and row.kind == "framework",
         )
-
-    def _find_lines(self, texts: tuple[str, ...]) -> dict[str, tuple[Line, ...]]:
-        """Requirement lines by name, equal ones as one object."""
-        return {name: self._interned.setdefault(found, found) for name, found in lines_of(texts).items()}
 
     @cached_property
     def _board_indexes(self) -> frozenset[str]:

@@ -174,7 +174,7 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
 def tightened(specs: tuple[str, ...]) -> str:
     """Several specifiers as one, without those that the others imply."""
     parts = list(dict.fromkeys(part for spec in specs for part in spec.split(",") if part))
-    whole = both(tuple(parts)) if parts else None
+    whole = both(tuple(parts)) if len(parts) > 1 else None
     for part in tuple(parts):
         rest = tuple(other for other in parts if other != part)
         if rest and both(rest) == whole:

@@ -195,7 +195,7 @@ class Search:
     def _feel(self, variable: Variable, option: Option) -> object:
         """What others feel of a build: runtime, Pythons, C library, system libraries, requirements they share."""
         build, (names, is_named) = option.build, self._felt[variable.package]
-        lines = [id(option.lines[name]) for name in names if name in option.lines]
+        lines = [option.lines[name] for name in names if name in option.lines] if names else []
         told = (option.full, option.version) if is_named else ()
         extras = build.extras if lines else ()
         return option.lane, option.pythons, build.glibc, build.system, extras, tuple(lines), told
@@ -208,6 +208,8 @@ class Search:
     @cached_property
     def _felt(self) -> dict[str, tuple[tuple[str, ...], bool]]:
         """For each package the requirement names that others feel, and whether others require it by name."""
+        if len(self.variables) == 1:
+            return {self.variables[0].package: ((), False)}
         names = {variable.package: self._names_of(variable) for variable in self.variables}
         felt = {}
         for package, own in names.items():

@@ -74,8 +74,19 @@ def test_version_is_answered_without_importing_the_command_line():
         ),
         (
             ["resolve", "torch==2.9.1", "--gpu", "A100", "--driver", "570.26"],
-            {"requests", "docker", "jinja2", "rich", "importlib.metadata", "asyncio", "yaml", "compat.rules"},
+            {
+                "requests",
+                "docker",
+                "jinja2",
+                "rich",
+                "importlib.metadata",
+                "asyncio",
+                "yaml",
+                "compat.rules",
+                "packaging",
+            },
         ),
+        (["--help"], {"compat.cli.doctor", "compat.plan", "rich"}),
     ],
 )
 def test_start_up_stays_lean(words, unwanted, tmp_path):

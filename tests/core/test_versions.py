@@ -1,8 +1,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from compat import versions
+from compat.names import normalise
 
 dotted = st.lists(st.integers(0, 999), min_size=1, max_size=5).map(lambda parts: ".".join(map(str, parts)))
 
@@ -139,3 +143,37 @@ def test_major_and_minor_are_the_first_two_numbers(text):
 def test_reaching_a_floor_is_transitive(low, middle, high):
     if versions.at_least(high, middle) and versions.at_least(middle, low):
         assert versions.at_least(high, low)
+
+
+# --- plain releases, which are compared without packaging ---
+
+NUMBERS = st.lists(st.integers(0, 30), min_size=1, max_size=4).map(lambda parts: ".".join(map(str, parts)))
+BOUNDS = st.lists(st.tuples(st.sampled_from(["==", "!=", "<=", ">=", "<", ">"]), NUMBERS).map("".join), max_size=3)
+
+
+@given(bounds=BOUNDS, version=NUMBERS)
+def test_plain_bounds_admit_what_packaging_admits(bounds, version):
+    spec = ",".join(bounds)
+    assert versions.meets(spec, version) == SpecifierSet(spec).contains(version)
+    assert versions.admits(spec, version) == SpecifierSet(spec).contains(version, prereleases=True)
+
+
+@given(
+    name=st.from_regex(r"[A-Za-z0-9._-]{1,8}", fullmatch=True),
+    bounds=BOUNDS,
+    tail=st.sampled_from(["", ".*", "a1", ","]),
+)
+def test_a_plain_requirement_is_read_as_packaging_reads_it(name, bounds, tail):
+    text = name + ",".join(bounds) + tail
+    try:
+        wanted = Requirement(text)
+    except ValueError:
+        assert versions.requirement(text) is None
+        return
+    found = versions.read_requirement(text)
+    assert (found.name, found.spec) == (normalise(wanted.name), ",".join(sorted(map(str, wanted.specifier))))
+
+
+@given(texts=st.lists(NUMBERS | st.sampled_from(["1.0rc1", "2.0.post1", "3.0+cu118"]), max_size=6))
+def test_versions_are_put_in_the_order_of_packaging(texts):
+    assert [Version(one) for one in versions.newest_first(texts)] == sorted(map(Version, {*texts}), reverse=True)
