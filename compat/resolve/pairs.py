@@ -156,18 +156,29 @@ def asked(chosen: Sequence[Weighed]) -> tuple[str, ...]:
 def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowledge) -> dict[str, str]:
     """Requirements that hold shared dependencies within what every build accepts: name -> requirement.
 
-    A dependency is listed where two builds ask for it, or one bounds it from above: an installer that sees the builds
-    one after the other would else move it out of range. What was asked for by name is never left out. What one build
-    alone pins, or asks of NVIDIA's packages, follows from that build.
+    What was asked for by name is always listed. An installer reads what the wheels of its own command declare, hence
+    of the rest two kinds are: bounds that a wheel does not declare, and what an earlier command installed and a later
+    one could move out of range, where two builds ask for it or one bounds it from above. What one build alone pins, or
+    asks of NVIDIA's packages, follows from that build.
     """
     listed, wanted = {}, asked(chosen)
+    steps = {one: _command(one) for one in chosen if one.option.version}
+    last = max(steps.values(), default=())
+    exposed = {name for one, step in steps.items() if step != last for name in one.option.lines}
+    exposed.update(name for one in steps for name in known.matrix.packages[one.option.package].undeclared)
     for name, specs in sorted(demands(chosen, _disputed(chosen, 1), python, place, known).items()):
         told = [spec for spec in specs.values() if spec]
         own = name.startswith("nvidia-") or name in known.matrix.packages
         bounded = not own and any("<" in spec or "~=" in spec for spec in told)
-        if name in wanted or (told and (len(told) > 1 or bounded)):
+        if name in wanted or (told and name in exposed and (len(told) > 1 or bounded)):
             listed[name] = f"{name}{tightened(tuple(told))}"
     return listed
+
+
+def _command(weighed: Weighed) -> tuple[object, ...]:
+    """The command that installs a build, by its place in their order: named indexes, the default one, sources."""
+    build = weighed.option.build
+    return build.compiled, not build.index, build.index
 
 
 @lru_cache(maxsize=4096)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -209,3 +212,37 @@ def test_only_what_is_asked_for_is_compared(capsys):
     said = capsys.readouterr().out
     assert "cuda: 74 of 75 rows have a second source" in said
     assert "torch" not in said.replace("uv-torch", "")
+
+
+def declared(package: str) -> dict[str, set[tuple[str, str]]]:
+    """What the wheels of each release declare: release -> (name, specifier) pairs, as ``refresh.py`` read them."""
+    document = ROOT / "matrix" / "observed" / f"{package}.json"
+    releases = json.loads(document.read_text("utf-8"))["releases"] if document.exists() else {}
+    return {
+        release: {
+            (canonicalize_name(line.name), str(line.specifier))
+            for wheel in facts.get("wheels", ())
+            for line in map(Requirement, wheel["requires"])
+        }
+        for release, facts in releases.items()
+    }
+
+
+@pytest.mark.parametrize("package", ["torch", "torchvision", "tensorflow", "paddlepaddle", "vllm"])
+def test_an_upper_bound_that_wheels_do_not_declare_is_said_to_be_so(package: str) -> None:
+    """Otherwise a plan leaves it to the installer, which does not know of it.
+
+    TensorFlow 2.8.0 names a nightly build of the estimator by mistake; its row has what 2.8.1 has.
+    """
+    told, silent = declared(package), MATRIX.packages[package].undeclared
+    measured = [row for row in MATRIX.builds(package) if row.how == "measured" and row.versions[0] in told]
+    bounds = {(row.versions[0], line) for row in measured for line in row.requires if "<" in line}
+    lines = {(release, line): Requirement(line) for release, line in bounds}
+    unsaid = {
+        key
+        for key, line in lines.items()
+        if (canonicalize_name(line.name), str(line.specifier)) not in told[key[0]]
+        and line.name not in {*silent, *(("tensorflow-estimator",) if key[0] == "2.8.0" else ())}
+    }
+    assert bounds
+    assert not unsaid

@@ -236,16 +236,29 @@ def test_the_python_of_the_distribution_before_a_standalone_one() -> None:
 # --- shared dependencies ---
 
 
-def test_shared_dependencies_are_held_within_what_all_accept() -> None:
-    found = plan(
-        ["alpha", "beta"],
-        ["sm_80"],
-        **{
-            "builds.alpha": [build("1.0", "cuda11.8", kernels="sm_80", requires=["shared>=1", "common>=2"])],
-            "builds.beta": [build("1.0", "cuda11.8", kernels="sm_80", requires=["shared<3,>=2", "pinned==1.0"])],
-        },
-    )
-    assert found.constraints == ("shared>=2,<3",)
+def held(*, apart: bool = False, undeclared: str = "", **requires: list[str]) -> tuple[str, ...]:
+    """What a plan of builds with these requirements holds; ``apart``: alpha comes from an index of its own."""
+    own = {"index": "vendor", "variant": "cu118", "local": "cu118"} if apart else {}
+    rows = {
+        f"builds.{name}": [build("1.0", "cuda11.8", kernels="sm_80", requires=lines, **own if name == "alpha" else {})]
+        for name, lines in requires.items()
+    }
+    packages = [{**package("alpha"), "undeclared": undeclared}, package("beta")]
+    return plan(list(requires), ["sm_80"], packages=packages, **rows).constraints
+
+
+def test_what_one_command_installs_is_held_by_its_own_metadata() -> None:
+    assert held(alpha=["shared<3"]) == ()
+    assert held(alpha=["shared>=1", "common>=2"], beta=["shared<3,>=2", "pinned==1.0"]) == ()
+
+
+def test_what_an_earlier_command_installs_is_held_within_what_all_accept() -> None:
+    assert held(apart=True, alpha=["shared>=1", "common>=2"], beta=["shared<3,>=2", "last<2"]) == ("shared>=2,<3",)
+    assert held(apart=True, alpha=["shared<3", "pinned==1.0"], beta=["common>=2"]) == ("shared<3",)
+
+
+def test_a_bound_that_no_wheel_declares_is_always_held() -> None:
+    assert held(alpha=["shared<3", "common<2"], undeclared="shared") == ("shared<3",)
 
 
 def test_three_builds_may_clash_where_no_two_do() -> None:

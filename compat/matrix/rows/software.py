@@ -28,6 +28,8 @@ class Package(Row):
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
         needs: frameworks of which one must be there for it to be of any use, although it requires none by its metadata
             (``torch`` for triton; any of three for keras).
+        undeclared: packages whose upper bounds, where a build has one, its wheels do not declare: an installer does not
+            know of them (``numpy`` for torch, compiled against NumPy 1 up to 2.2).
     """
 
     name: str
@@ -39,6 +41,7 @@ class Package(Row):
     plugs: str = ""
     cpu_name: str = ""
     needs: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
