@@ -375,7 +375,7 @@ def place_of(platform: str, arch: str) -> str:
     if platform.startswith(("linux", "wsl")):
         return f"linux_{machine}"
     if platform == "windows":
-        return "win_arm64" if machine == "aarch64" else "win_amd64"
+        return {"aarch64": "win_arm64", "i686": "win32"}.get(machine, "win_amd64")
     if platform == "darwin":
         return "macosx_arm64" if machine == "aarch64" else f"macosx_{machine}"
     return ""

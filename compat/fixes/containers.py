@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from compat.fixes.subject import Subject
 
 _RUN: Final = pattern(r"\b(?P<engine>docker|podman|nerdctl)(?P<middle>(?: container)? run)\b")
+_NODES: Final = "--device /dev/kfd --device /dev/dri"
+_CDI: Final = pattern(r"select device driver \W{0,3}cdi\b")  # dockerd's name of the driver that was asked for
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
@@ -31,11 +33,11 @@ def no_gpu(subject: Subject) -> Fix | None:
         return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
-    if signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
-        return _no_plugin(subject)
+    if subject.host.container == "kubernetes" or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
+        return _in_cluster(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
-    return None if signals.get("kfd-no-file") else _retyped(subject)
+    return _retyped(subject) or (_with_nodes(subject) if signals.get("kfd-no-file") else None)
 
 
 def _by_podman(subject: Subject) -> bool:
@@ -47,11 +49,20 @@ def _retyped(subject: Subject) -> Fix | None:
     typed = next((line for line in subject.case.commands if _RUN.search(line) and "--gpus" not in line), "")
     if not typed or len(typed) > _LONGEST or "/dev/kfd" in typed:
         return None
-    amd = {gpu.vendor for gpu in subject.gpus} == {"amd"}
-    option = "--device /dev/kfd --device /dev/dri" if amd else "--gpus all"
+    amd = {gpu.vendor for gpu in subject.gpus} == {"amd"} or "kfd-no-file" in subject.case.signals
+    option = _NODES if amd else "--gpus all"
     option = "--device nvidia.com/gpu=all" if _by_podman(subject) and not amd else option
     mended = _RUN.sub(lambda found: f"{found['engine']}{found['middle']} {option}", typed, count=1)
     return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
+
+
+def _with_nodes(subject: Subject) -> Fix | None:
+    """AMD's device nodes, for an image that nothing names."""
+    if not subject.host.container or any("/dev/kfd" in line for line in subject.case.commands):
+        return None
+    return Fix(
+        "Start the container with AMD's device nodes.", (f"docker run {_NODES} {subject.host.image or 'IMAGE'}",)
+    )
 
 
 def _no_driver(subject: Subject) -> Fix:
@@ -69,8 +80,10 @@ def _no_driver(subject: Subject) -> Fix:
     return Fix(text, changes=tuple(Command(line) for line in install))
 
 
-def _no_plugin(subject: Subject) -> Fix:
-    """No node offers a GPU: the device plugin runs there and sees none where the runtime is not NVIDIA's."""
+def _in_cluster(subject: Subject) -> Fix:
+    """A pod has to ask for a GPU; where no node offers one, the device plugin sees none under another runtime."""
+    if not subject.case.signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
+        return Fix("Ask for the GPU in the pod's container: resources.limits, nvidia.com/gpu: 1.")
     if any(gpu.vendor == "amd" for gpu in subject.gpus) or "amd.com/gpu" in subject.text:
         text = "Run AMD's device plugin on the nodes, where the amdgpu driver has to be loaded."
         return Fix(text, changes=(Command("kubectl get daemonset -A"),))
@@ -95,6 +108,9 @@ def _toolkit(subject: Subject) -> Fix | None:
     if subject.host.platform in {"windows", "wsl2"} and subject.host.engine_flavour == "desktop":
         return Fix("Switch Docker Desktop to the WSL 2 engine, and update the NVIDIA driver of Windows.")
     steps = ["sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker"]
+    if _CDI.search(subject.text):
+        text = "Turn CDI on in Docker, 25 or newer, and restart it."
+        return Fix(text, changes=(Command(f"{steps[0]} --cdi.enabled"), Command(steps[1])))
     if have := subject.host.container_toolkit:
         text = f"nvidia-container-toolkit {have} is installed: configure Docker for it, and restart that Docker."
         return Fix(text, changes=tuple(map(Command, steps)))

@@ -15,9 +15,10 @@ from compat.fixes.subject import is_dotted
 from compat.joints import driver
 from compat.joints import python as wheel
 from compat.joints.verdict import FITS, Clash
-from compat.reading.commands import requirements
+from compat.reading.commands import index_variant, requirements
+from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
-from compat.rules.stack import canonical, plain
+from compat.rules.stack import canonical, plain, platform_tag
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 # pip's own words: the releases that an index has for this Python and platform.
 _LISTED: Final = re.compile(r"\(from versions: (\d[^)\n]{1,4000})\)")
+_LOOKED: Final = re.compile(r"^Looking in indexes: [^\n]{1,400}", re.MULTILINE)
 _PLACES: Final = ("linux_x86_64", "win_amd64")
+_BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 32 bits.")
 _OWN: Final = re.compile(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
@@ -254,14 +257,57 @@ def python(subject: Subject) -> Fix | None:
     name = subject.framework_name() or _wished_name(subject)
     have = plain(subject.packages.get(name, "")) or _wished(name, subject)
     rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
+    served = is_version(subject.host.python) and versions.minor(subject.host.python or "") in _pythons(rows, "")
     if subject.host.platform == "darwin" and rows:
-        return _last_listed(subject)
+        return _last_listed(subject) or (_apple(name, have, subject) if served else None)
+    if subject.host.arch == "i686":
+        return _BITS
+    if fix := _other_index(name, have, rows, subject):
+        return fix
+    if served:
+        return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
     minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
     for minor in reversed(minors):
         if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
     return None
+
+
+def _asked_index(subject: Subject) -> str:
+    """The variant of the index that was asked, by the command or by pip's own line; empty if none is named."""
+    return index_variant((*subject.case.commands, *_LOOKED.findall(subject.text[:50_000])))
+
+
+def _other_index(name: str, have: str, rows: Sequence[Build], subject: Subject) -> Fix | None:
+    """A release that the index that was asked does not have: the nearest one of that vendor that does."""
+    asked = runtime_of(_asked_index(subject))
+    kind = asked.rstrip("0123456789.")
+    place = platform_tag(subject.host)
+    near = [row for row in rows if kind and row.index and row.runtime.startswith(kind)]
+    near = [row for row in near if not place or place in row.platforms]
+    if not near or any(row.runtime == asked for row in near):
+        return None
+    below = [row for row in near if versions.release(row.runtime[len(kind) :]) <= versions.release(asked[len(kind) :])]
+    best = max(below or near, key=lambda row: versions.release(row.runtime[len(kind) :]))
+    beside = [wish for wish in requirements(subject.case.commands) if wish != name and subject.matrix.package(wish)]
+    items = (Package(name=name, version=have), *(Package(name=wish) for wish in beside))
+    text = f"Take {name} {have} from {best.variant}: {_asked_index(subject)} does not have it."
+    return Fix(text, changes=(Install(packages=items, index=subject.matrix.index_url(best)),))
+
+
+def _apple(name: str, have: str, subject: Subject) -> Fix | None:
+    """The first release for Apple's own processors, of a package whose release is made for Intel's Macs alone."""
+    rows = [row for row in subject.matrix.builds(name) if is_version(row.version) and "macosx_arm64" in row.platforms]
+    minor = versions.minor(subject.host.python or "")
+    newer = [
+        row.version for row in rows if minor in row.python and versions.release(row.version) > versions.release(have)
+    ]
+    if not newer or subject.host.arch == "x86_64":
+        return None
+    first = min(newer, key=versions.release)
+    text = f"{name} {have} is made for Intel's Macs alone; the first for Apple's own processors is {first}."
+    return Fix(text, changes=(Install(packages=(Package(name=name, version=first),)),))
 
 
 def _last_listed(subject: Subject) -> Fix | None:
@@ -301,11 +347,16 @@ def _wished_name(subject: Subject) -> str:
 
 def metal(subject: Subject) -> Fix | None:
     """A release of macOS below what the framework asks for; no Linux is proposed to a Mac."""
+    if subject.host.arch == "i686":
+        return _BITS
     if subject.host.platform != "darwin":
         return None
     if "mps-macos" in subject.case.signals:
         return Fix("Update macOS to the newest release, or install an older torch.")
-    return _last_listed(subject) or Fix("Take the last release that was published for this macOS and processor.")
+    if listed := _last_listed(subject):
+        return listed
+    own = ", or on Apple's own processor the arm64 Python" if subject.host.arch == "x86_64" else ""
+    return Fix(f"Take the last release that was published for this macOS and processor{own}.")
 
 
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {

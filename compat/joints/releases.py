@@ -39,11 +39,15 @@ class Release:
 
 
 def of_runtime(matrix: Matrix, given: Release) -> tuple[Part, ...]:
-    """The builds of a release for its runtime, as far as it is known and there are any."""
+    """The builds of a release for its runtime, as far as it is known and there are any.
+
+    A build for Apple's GPU says of itself that it has no CUDA, as a CPU build does.
+    """
     found, wanted = builds.release(matrix, given.name, given.version), given.runtime
     if not wanted:
         return found
-    fits = tuple(one for one in found if f"{one.runtime}.".startswith(f"{wanted}.") or one.kind == wanted)
+    kinds = {wanted, "metal"} if wanted == "cpu" else {wanted}
+    fits = tuple(one for one in found if f"{one.runtime}.".startswith(f"{wanted}.") or one.kind in kinds)
     return fits or tuple(one for one in found if not one.runtime) or found
 
 

@@ -55,6 +55,13 @@ _STARTS: Final = pattern(
     r"\b(?:docker|podman|nerdctl)\b[^\n|;&]{0,12}?\b(?:container )?run\b|"
     r"\b(?:singularity|apptainer)\b[^\n|;&]{0,40}?\b(?:run|exec|shell)\b"
 )
+_RUN: Final = pattern(r"\b(?:docker|podman|nerdctl)(?: container)? run\b")
+_FLAG: Final = pattern(
+    r"-[ditP]{1,4}|--(?:rm|privileged|init|tty|interactive|detach|read-only|publish-all|no-healthcheck|oom-kill-disable|quiet)"
+)
+_REFERENCE: Final = pattern(
+    r"[a-z0-9][a-z0-9._-]{0,80}(?::\d{2,5})?(?:/[a-z0-9._-]{1,80}){0,5}(?::[\w.-]{1,80})?(?:@sha256:[0-9a-f]{64})?"
+)
 _SHORTENED: Final = ("...", "\u2026", " [", "compose", "$ARGS", "$@")
 _AMD_NODES: Final = ("/dev/kfd", "/dev/dri")
 _JOINED: Final = pattern(
@@ -92,6 +99,22 @@ def asks_for_gpu(command: str) -> bool:
         "--rocm",
     )
     return any(mark in command for mark in marks)
+
+
+def image_of(commands: Sequence[str]) -> str:
+    """The image that a container command names: the first word of ``run`` that is no option; empty if none is named.
+
+    Source: docker, docs/reference/commandline/container_run.md, for the options without a value.
+    """
+    for command in commands:
+        words = iter(command.partition(found[0])[2].split() if (found := _RUN.search(command)) else ())
+        for word in words:
+            if not word.startswith("-"):
+                name = word.strip("\"'")
+                return name if _REFERENCE.fullmatch(name) and name != "IMAGE" else ""
+            if "=" not in word and not _FLAG.fullmatch(word):
+                next(words, "")
+    return ""
 
 
 def starts_blind(commands: Sequence[str]) -> bool:

@@ -6,6 +6,8 @@ r"""What paths, prompts and names of compiled files tell of the machine that pri
     PS C:\Users\me>                                                                Windows
     flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol            Linux, x86_64, Python 3.11
     5.15.153.1-microsoft-standard-WSL2                                              WSL 2
+    Python 3.10.6 (tags/v3.10.6:9c7b4bd) [MSC v.1932 32 bit (Intel)]                Windows, 32 bits (sys.version)
+    root@101acc334128:/#                                                            a container, named by its engine
 
 Each is a by-product, so any program's own word outweighs it. Where two paths disagree, nothing is stated.
 """
@@ -38,6 +40,9 @@ _CODE: Final = re.compile(
     r"\s*(?:import |from \S+ import\b|sys\.|os\.|#|//|<!--|(?:RUN|COPY|ADD|FROM|ENV|WORKDIR) |\w+ ?= ?[\"'\[(])"
 )
 
+# What every mark below has in its line.
+_TELLING: Final = re.compile(r"[-/\\@]")
+
 # Fact -> pattern -> value; ``{}`` is what the pattern captured. The patterns are those of CPython's layout
 # (sysconfig, PEP 3149), of conda, and of the kernels that WSL names.
 _MARKS: Final = tuple(
@@ -51,6 +56,10 @@ _MARKS: Final = tuple(
             "darwin",
         ),
         ("platform", r"(?<![\w.:~])/(?:home/[\w.-]+|root|usr/(?:local/)?lib\w*|opt/conda)/|-linux-gnu\.so", "linux"),
+        ("platform", r"\[MSC v\.\d{3,4} \d\d bit \(", "windows"),
+        ("platform", r"\[Clang [\d.]{3,12} \(clang-\d", "darwin"),  # Apple's own compiler
+        ("arch", r"\[MSC v\.\d{3,4} 32 bit \(Intel\)", "i686"),
+        ("container", r"^\W{0,3}(?:\([\w.-]{1,40}\) )?\[?root@[0-9a-f]{12}[: ]", "docker"),
         ("arch", r"-(x86_64|aarch64)-linux-gnu\.so", "{}"),
         ("arch", r"-win_(amd64)\b", "x86_64"),
         ("python", r"[/\\]lib[/\\]python(3\.\d{1,2})[/\\]", "{}"),
@@ -72,7 +81,7 @@ def facts(page: Page) -> Iterator[Claim]:
     found: dict[str, dict[str, int]] = {}
     for line in page.lines[:MOST]:
         text = line.text[:LONGEST]
-        if ("/" not in text and "\\" not in text and "-" not in text) or _CODE.match(text):
+        if not _TELLING.search(text) or _CODE.match(text):
             continue
         for fact, pattern, value in _MARKS:
             for match in pattern.finditer(text):

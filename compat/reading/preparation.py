@@ -1,8 +1,8 @@
 """The host as the rules see it: what a message states is laid under what was read, and names are completed.
 
 Four things are added, each with its own source: facts that the error text states, kernel targets of GPUs that are
-known by name alone, "inside a container" where the command that failed is a container's own, and the release of a
-Jetson that the system's name tells.
+known by name alone, "inside a container" and its image where the command that failed is a container's own, and the
+release of a Jetson that the system's name tells.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def prepared(host: Host, signals: Hearing, matrix: Matrix, commands: tuple[str, 
             merged[name] = Fact(merge(ours.value, theirs.value), f"{ours.source}; {theirs.source}")
     if "container" not in merged and (kind := told.container_of(commands)):
         merged["container"] = Fact(kind, "command")
+    if "image" not in merged and (image := told.image_of(commands)):
+        merged["image"] = Fact(image, "command")
     merged.update(board(Host(merged), signals.text, matrix))
     return _with_targets(Host(merged), matrix)
 

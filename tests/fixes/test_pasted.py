@@ -112,6 +112,52 @@ PASTED = {
         ),
         ("platform-unsupported", "torch 2.6.0 is not made for this Mac's", "2.6.0,"),
     ),
+    "a Python of 32 bits": (
+        (
+            "Python 3.9.1 (tags/v3.9.1:1e5d33e, Dec  7 2020) [MSC v.1927 32 bit (Intel)]\n"
+            "ERROR: Could not find a version that satisfies the requirement torch==2.0.1 (from versions: none)"
+        ),
+        ("platform-unsupported", "64-bit Python", "uv venv"),
+    ),
+    "an index that never was, asked by pip's own line": (
+        (
+            "Looking in indexes: https://download.pytorch.org/whl/cu131\n"
+            "ERROR: Could not find a version that satisfies the requirement torch==2.10.0 (from versions: none)"
+        ),
+        ("python-unsupported", "https://download.pytorch.org/whl/cu130", "uv venv"),
+    ),
+    "a release for Intel's Macs, on a Python that it served": (
+        (
+            ">>> sys.version\n3.8.9 (default, Apr 13 2022, 08:48:07)\n[Clang 13.1.6 (clang-1316.0.21.2.5)]\n"
+            "ERROR: Could not find a version that satisfies the requirement tensorflow==2.3.0 (from versions: none)"
+        ),
+        ("python-unsupported", "pip install tensorflow==2.13.0", "uv venv"),
+    ),
+    "no node of AMD's in a container": (
+        (
+            "root@0a1b2c3d4e5f:/# rocminfo\nUnable to open /dev/kfd read-write: No such file or directory\n"
+            "Failed to get user name to check for video group membership"
+        ),
+        ("container-no-gpu", "--device /dev/kfd", "usermod"),
+    ),
+    "the image that was typed, without its devices": (
+        (
+            "$ docker run -it --group-add video rocm/dev-ubuntu-22.04 rocminfo\n"
+            "Unable to open /dev/kfd read-write: No such file or directory"
+        ),
+        ("container-no-gpu", "--device /dev/dri -it --group-add video rocm/dev-ubuntu-22.04", "--gpus"),
+    ),
+    "an engine that was asked by CDI": (
+        'docker: Error response from daemon: could not select device driver "cdi" with capabilities: [].',
+        ("container-no-gpu", "--cdi.enabled", "apt"),
+    ),
+    "the device plugin under another runtime": (
+        (
+            "$ kubectl logs nvidia-device-plugin-daemonset-abcde\nE0716 10:05:22.119867 1 factory.go:116] "
+            "If this is a GPU node, did you configure the NVIDIA Container Toolkit?"
+        ),
+        ("container-no-gpu", "--set-as-default", "docker run"),
+    ),
 }
 
 
@@ -126,3 +172,23 @@ def test_the_first_fix_of_a_pasted_text(tmp_path, text, told):
     assert holds in said, said
     assert never not in said, said
     assert len(said) <= 206
+
+
+# Printed by machines where all is well: nothing above a note.
+HEALTHY = {
+    "a Mac's plain build, which names no CUDA": (
+        "PyTorch version: 2.7.1\nCUDA used to build PyTorch: None\nOS: macOS 15.5 (arm64)\n"
+        "Python version: 3.12.11 (64-bit runtime)\nIs CUDA available: False\n[pip3] torch==2.7.1\n"
+    ),
+    "packages from the sources, each with its own commit": (
+        "PyTorch version: 1.7.0a0+9ddd3df\nROCM used to build PyTorch: 3.7.20315\nOS: Ubuntu 18.04.4 LTS (x86_64)\n"
+        "[pip3] torch==1.7.0a0+a9603c7\n[pip3] torchvision==0.8.0a0+a4736ea\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", HEALTHY.values(), ids=HEALTHY)
+def test_a_healthy_machine_is_not_blamed(tmp_path, text):
+    path = tmp_path / "report.txt"
+    path.write_text(text)
+    assert [one for one in examine(Question(report=str(path)), MATRIX)[0].findings if one.severity != "info"] == []

@@ -17,6 +17,9 @@ TOLD = [
     (r'File "C:\Python310\Lib\site-packages\torch\cuda.py", line 1', {"python": "3.10", "platform": "windows"}),
     ("ImportError: fused.cpython-311-aarch64-linux-gnu.so", {"python": "3.11", "arch": "aarch64", "platform": "linux"}),
     ("/root/miniconda3/envs/x/lib/python3.8/site-packages/a.py", {"python": "3.8", "python_environment": "conda"}),
+    ("Python 3.9.1 (tags/v3.9.1:1e5d33e) [MSC v.1927 32 bit (Intel)]", {"platform": "windows", "arch": "i686"}),
+    ("[Clang 13.0.0 (clang-1300.0.29.30)]", {"platform": "darwin"}),
+    ("root@0a1b2c3d4e5f:~# ls", {"container": "docker"}),
     ("/home/me/.venv/lib/python3.12/site-packages/a.py", {"python": "3.12", "python_environment": "venv"}),
 ]  # fmt: skip
 
@@ -36,6 +39,7 @@ def test_a_path_tells_of_its_machine(line, facts):
         "# put it into /usr/lib/python3.9/",
         "sys.path.append('/opt/x/lib/python3.9/site-packages')",
         "see https://example.org/lib/python3/page",
+        "root@database00: a host of twelve letters",
     ],
 )
 def test_other_paths_tell_no_python(text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat.reading import read
-from compat.reading.commands import typed
+from compat.reading.commands import image_of, typed
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,18 @@ def test_a_sentence_is_no_command(text):
 def test_a_command_beside_a_report_is_kept():
     text = "Collecting environment information...\nPyTorch version: 2.4.0\nIs CUDA available: False\n\n$ docker run --rm x y\n"
     assert "docker run --rm x y" in typed(read(text).rest(text))
+
+
+@pytest.mark.parametrize(
+    ("command", "image"),
+    [
+        ("docker run --rm -it nvidia/cuda:12.4.1-base-ubuntu22.04 nvidia-smi", "nvidia/cuda:12.4.1-base-ubuntu22.04"),
+        ("sudo docker run -d -p 80:80 -e A=b --name=x --shm-size 8g reg.example:5000/team/app bash", "reg.example:5000/team/app"),
+        ("podman run --device nvidia.com/gpu=all --gpus all ubuntu", "ubuntu"),
+        ("docker run --gpus all $NAME bash", ""),
+        ("docker run --gpus all IMAGE", ""),
+        ("docker compose up", ""),
+    ],
+)  # fmt: skip
+def test_a_command_names_its_image(command, image):
+    assert image_of((command,)) == image

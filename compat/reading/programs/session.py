@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from compat.reading.page import Page, Pair, View
 
 _BANNER = re.compile(r"^\W*Python (\d\.\d{1,2}\.\d{1,2}\+?)(?:rc\d+)?(?=\s|$|\|)")
-_SYS_VERSION: Final = r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:\||\().{10,}\[(?:GCC|Clang|MSC)"
+_SYS_VERSION: Final = (  # Py_GetVersion: the compiler stands behind it, or below it where sys.version is printed
+    r"^\W{0,3}(\d\.\d{1,2}\.\d{1,2})\+? (?:(?:\||\().{10,}\[(?:GCC|Clang|MSC)"
+    r"|\([\w/.:-]{4,40}, [A-Z][a-z]{2} [ \d]\d \d{4}, \d\d:\d\d:\d\d\) ?$)"
+)
 _STATEMENT = re.compile(r";\s*|(?<=\))\s+(?=print)")
 _CODE = re.compile(r"\s*(?:import |from \w|print ?\()")
 _BESIDE = re.compile(r"python3? -c .{0,100}\)[\"'\s.:]{1,6}(\d+\.\d[\w.+]*)\s*$")
@@ -221,6 +224,7 @@ PROGRAM: Final = Program(
     lines={
         "Python ": _banner,
         "[": said("python", _SYS_VERSION, weight=Weight.LISTED),
+        ", ": said("python", _SYS_VERSION, weight=Weight.LISTED),
         "(": _gcc,
     },
     beyond=_questions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat.findings import SURENESS
+from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
 from compat.versions import release
@@ -84,7 +85,7 @@ class FrameworkBuildTagMismatch(Rule):
         own = packages.get("torch", "").partition("+")[2]
         for name in ("torchvision", "torchaudio"):
             tag = packages.get(name, "").partition("+")[2]
-            if own and tag and tag != own:
+            if own and runtime_of(tag) and tag != own:  # the commit of a build from the sources is no runtime
                 detail = f"torch is +{own}, {name} is +{tag}."
                 beside = [pair.clash for pair in pairs if {pair.left.name, pair.right.name} == {"torch", name}]
                 sources = tuple(source for one in beside if one for source in cite(matrix, *one.rows))
