@@ -129,7 +129,8 @@ def _finding(item: Asked, found: Found, case: Case) -> Finding:
     page = page_of(type(item.rule))
     heard = case.signals.pointing(item.code)
     quote = (Evidence("error", heard.line, "error text"),) if heard else ()
-    facts = found.facts or tuple(name for name in item.facts if case.host.value(name) is not None)
+    own = needed_of(type(item.rule)) or item.facts
+    facts = found.facts or tuple(name for name in own if case.host.value(name) is not None)
     return Finding(
         code=item.code,
         severity=found.severity or item.rule.severity,

@@ -28,7 +28,8 @@ class Found:
 
     Attributes:
         detail: what is wrong, with this machine's values in it.
-        facts: names of the facts it rests on; ``builds.torch`` or ``env.PATH`` name one entry of a table.
+        facts: names of the facts it rests on, if not those that ``check`` needs; ``builds.torch`` or ``env.PATH`` name
+            one entry of a table.
         extra: evidence that is no fact of the catalogue, such as a line of the error text.
         fix: the deed, where it is more exact than the rule's own; or what writes it for the machine.
         sources: matrix rows and addresses beyond those of the rule's page.

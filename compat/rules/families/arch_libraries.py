@@ -76,7 +76,7 @@ class CudnnDropsGpu(Rule):
                 detail = (
                     f"cuDNN {cudnn} starts at capability {row.first_cc}; {old[0].name or 'the GPU'} is {old[0].target}."
                 )
-                return Found(detail=detail, facts=("cudnn", "gpus"), sources=cite(matrix, row))
+                return Found(detail=detail, sources=cite(matrix, row))
         return None
 
 

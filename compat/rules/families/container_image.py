@@ -46,10 +46,7 @@ class ImageShipsDriver(Rule):
         found = [name for name in driver_packages if name.startswith(self._MARKS)]
         if not found:
             return None
-        return Found(
-            detail=f"Inside {container}: {', '.join(found[:3])} is installed in the image.",
-            facts=("container", "driver_packages"),
-        )
+        return Found(detail=f"Inside {container}: {', '.join(found[:3])} is installed in the image.")
 
 
 class ContainerRequiresNewerDriver(Rule):
@@ -152,7 +149,7 @@ class ContainerImageArch(Rule):
         same = {"amd64": "x86_64", "arm64": "aarch64"}
         if not tagged or same.get(tagged[1], tagged[1]) == same.get(arch, arch):
             return None
-        return Found(detail=f"{image} is for {tagged[1]}, the host is {arch}.", facts=("image", "arch"))
+        return Found(detail=f"{image} is for {tagged[1]}, the host is {arch}.")
 
 
 # Packages whose wheels bring CUDA sources and compile them with nvcc when they are used (DeepSpeed, op_builder).

@@ -68,7 +68,7 @@ class ContainerMemlockLimit(Rule):
         if memlock_kib < 0:
             return Fits("locked memory is not limited") if host.infiniband else None
         if "memlock" in signals:
-            return Found(detail=f"Only {memlock_kib} KiB may be locked.", facts=("memlock_kib",))
+            return Found(detail=f"Only {memlock_kib} KiB may be locked.")
         if not host.container or not host.infiniband:
             return None
         detail = f"Only {memlock_kib} KiB may be locked, and RDMA pins all its buffers."
@@ -93,7 +93,7 @@ class ContainerNumaBlocked(Rule):
     def check(self, container: str, signals: Hearing) -> Outcome:
         """NCCL reports that host buffers through cuMem are not possible."""
         if "numa-blocked" in signals:
-            return Found(detail=f"NCCL met a blocked NUMA call in {container}.", facts=("container",))
+            return Found(detail=f"NCCL met a blocked NUMA call in {container}.")
         return None
 
 

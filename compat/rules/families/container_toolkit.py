@@ -81,7 +81,6 @@ class CdiSpecStale(Rule):
         told = "cdi-unresolvable" in signals
         return Found(
             detail=f"The specification is for driver {cdi_driver}; {driver} is loaded.",
-            facts=("cdi_driver", "driver"),
             severity="error" if told else None,
         )
 
@@ -110,11 +109,7 @@ class ContainerToolkitOld(Rule):
             return None
         if versions.release(container_toolkit) >= self._CGROUP_V2:
             return Fits(f"container toolkit {container_toolkit} knows cgroup v2")
-        return Found(
-            detail=f"Toolkit {container_toolkit} does not know cgroup v2.",
-            facts=("container_toolkit", "cgroup"),
-            severity="error",
-        )
+        return Found(detail=f"Toolkit {container_toolkit} does not know cgroup v2.", severity="error")
 
 
 class ContainerCgroupDriverRisk(Rule):
@@ -139,7 +134,7 @@ class ContainerCgroupDriverRisk(Rule):
         mode = (host.toolkit_config or {}).get("nvidia-container-runtime.mode", "")
         if "systemd" not in cgroup or gpu_runtime != "nvidia" or host.cdi_devices or mode == "cdi":
             return None
-        return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.", facts=("cgroup", "gpu_runtime"))
+        return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.")
 
 
 class ContainerMixedInjection(Rule):

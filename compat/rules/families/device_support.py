@@ -60,9 +60,7 @@ class DriverOpenModuleRequired(Rule):
         if new is None or driver_branch == "open":
             return None
         return Found(
-            detail=f"{new.name or new.target} with the {driver_branch} modules.",
-            facts=("driver_branch", "gpus"),
-            fix=_APART if _unlike(gpus) else None,
+            detail=f"{new.name or new.target} with the {driver_branch} modules.", fix=_APART if _unlike(gpus) else None
         )
 
 
@@ -93,11 +91,7 @@ class DriverOpenModuleUnsupportedGpu(Rule):
         )
         if old is None or driver_branch != "open":
             return None
-        return Found(
-            detail=f"{old.name or old.target} with the open modules.",
-            facts=("driver_branch", "gpus"),
-            fix=_APART if _unlike(gpus) else None,
-        )
+        return Found(detail=f"{old.name or old.target} with the open modules.", fix=_APART if _unlike(gpus) else None)
 
 
 class DriverGpuUnsupportedByBranch(Rule):
@@ -130,7 +124,6 @@ class DriverGpuUnsupportedByBranch(Rule):
         mild = not signals.pointing("driver-gpu-unsupported-by-branch") and len(gpus) > 1
         return Found(
             detail=f"{f'{gpu.name}: ' if gpu.name else ''}{clash.why}; the driver is {driver}.",
-            facts=("driver", "gpus"),
             sources=cite(matrix, *clash.rows),
             severity="warning" if mild else None,
         )
@@ -158,10 +151,7 @@ class DriverDeviceCountMismatch(Rule):
         """A GPU on the bus has the NVIDIA driver bound, and NVML does not list it or reports it as lost."""
         lost = [gpu for gpu in gpus if gpu.vendor == "nvidia" and gpu.lost]
         if lost:
-            return Found(
-                detail=f"{lost[0].name or 'A GPU'} at {lost[0].bus or 'the bus'} is lost to driver {driver}.",
-                facts=("gpus", "driver"),
-            )
+            return Found(detail=f"{lost[0].name or 'A GPU'} at {lost[0].bus or 'the bus'} is lost to driver {driver}.")
         return None
 
 

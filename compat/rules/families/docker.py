@@ -53,11 +53,7 @@ class DockerDaemonDown(Rule):
         """The client is installed, and nobody listens at the daemon's socket."""
         if engine_status not in {"stopped", "unreachable"}:
             return Fits("the container engine answers") if engine_status == "running" else None
-        return Found(
-            detail=f"The engine is {engine_status}.",
-            facts=("engine_status",),
-            severity="error" if "docker-daemon" in signals else None,
-        )
+        return Found(detail=f"The engine is {engine_status}.", severity="error" if "docker-daemon" in signals else None)
 
 
 class DockerPermission(Rule):
@@ -82,7 +78,6 @@ class DockerPermission(Rule):
             return None
         return Found(
             detail="The engine's socket refuses this user.",
-            facts=("engine_status",),
             severity="error" if "docker-socket-denied" in signals else None,
         )
 
@@ -108,7 +103,7 @@ class DockerSnap(Rule):
         """The engine is the snap package."""
         if engine_flavour != "snap" or not any(gpu.vendor == "nvidia" for gpu in host.gpus or ()):
             return None
-        return Found(detail="Docker is the snap package.", facts=("engine_flavour",))
+        return Found(detail="Docker is the snap package.")
 
 
 class DockerRootless(Rule):

@@ -91,7 +91,7 @@ class DriverLibraryMismatch(Rule):
         if left[:length] == right[:length]:
             return Fits(f"kernel module and libraries of the driver are both {driver}")
         detail = f"The kernel module is {driver}, the libraries are {driver_library}."
-        return Found(detail=detail, facts=("driver", "driver_library"))
+        return Found(detail=detail)
 
 
 class DriverStubLoaded(Rule):
@@ -112,7 +112,7 @@ class DriverStubLoaded(Rule):
         """libcuda.so.1 resolves to a file in a folder named stubs."""
         for item in libraries:
             if item.name.startswith("libcuda.so") and item.origin == "stubs" and item.loaded:
-                return Found(detail=f"{item.path or item.name} would be loaded as the driver.", facts=("libraries",))
+                return Found(detail=f"{item.path or item.name} would be loaded as the driver.")
         return None
 
 
@@ -142,7 +142,7 @@ class DriverDuplicateLibraries(Rule):
         }
         if len(found) < 2:
             return None
-        return Found(detail=f"Driver libraries of {' and '.join(sorted(found))} can be loaded.", facts=("libraries",))
+        return Found(detail=f"Driver libraries of {' and '.join(sorted(found))} can be loaded.")
 
 
 RULES = family(NoDriver, DriverStubLoaded, DriverLibraryMismatch, DriverDuplicateLibraries)

@@ -96,9 +96,7 @@ class FabricManagerVersionMismatch(Rule):
         found = re.search(r"\d+\.\d+(?:\.\d+)?", fabric_manager)
         if not found or not is_version(driver) or versions.release(found[0]) == versions.release(driver):
             return None
-        return Found(
-            detail=f"The fabric manager is {found[0]}, the driver is {driver}.", facts=("fabric_manager", "driver")
-        )
+        return Found(detail=f"The fabric manager is {found[0]}, the driver is {driver}.")
 
 
 class ImexNotReady(Rule):
@@ -128,7 +126,7 @@ class ImexNotReady(Rule):
             return Found(detail=f"{rack.name}: IMEX {host.imex}.", facts=("gpus", "imex"), severity="warning")
         if any("imex" in node for node in device_nodes):
             return None
-        return Found(detail=f"{rack.name} without an IMEX channel.", facts=("gpus", "device_nodes"))
+        return Found(detail=f"{rack.name} without an IMEX channel.")
 
 
 class NvlinkDown(Rule):

@@ -29,7 +29,7 @@ class DriverLibraryFaulty(Rule):
     def check(self, driver_faults: Mapping[str, str]) -> Outcome:
         """NVML or libcuda crashed, or ended the process that asked it."""
         told = "; ".join(f"{path} {what}" for path, what in driver_faults.items())
-        return Found(detail=f"{told}.", facts=("driver_faults",)) if told else None
+        return Found(detail=f"{told}.") if told else None
 
 
 class DriverHangs(Rule):
@@ -56,7 +56,7 @@ class DriverHangs(Rule):
     def check(self, hung: Mapping[str, str]) -> Outcome:
         """NVML or libcuda was asked and gave no answer within the deadline."""
         why = next((hung[name] for name in self._ASKED if name in hung), "")
-        return Found(detail=f"{why[:1].upper()}{why[1:]}.", facts=("hung",), confidence="likely") if why else None
+        return Found(detail=f"{why[:1].upper()}{why[1:]}.", confidence="likely") if why else None
 
 
 RULES = family(DriverLibraryFaulty, DriverHangs)

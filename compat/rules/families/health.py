@@ -95,7 +95,7 @@ class GpuEccUncorrectable(Rule):
         """The count of uncorrected ECC errors since the last reset is not zero."""
         bad = next((gpu for gpu in gpus if gpu.ecc_uncorrected), None)
         if bad:
-            return Found(detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.", facts=("gpus",))
+            return Found(detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.")
         return None
 
 
@@ -119,7 +119,7 @@ class GpuRowRemapPending(Rule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU has set aside faulty memory, and the change takes effect at the next reset."""
         bad = next((gpu for gpu in gpus if gpu.remap_pending), None)
-        return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.", facts=("gpus",)) if bad else None
+        return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.") if bad else None
 
 
 class GpuResetRequired(Rule):
@@ -142,7 +142,7 @@ class GpuResetRequired(Rule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """NVML reports the device as lost or needing a reset."""
         bad = next((gpu for gpu in gpus if gpu.lost), None)
-        return Found(detail=f"{bad.name or 'A GPU'} must be reset.", facts=("gpus",)) if bad else None
+        return Found(detail=f"{bad.name or 'A GPU'} must be reset.") if bad else None
 
 
 RULES = family(GpuXidFatal, GpuEccUncorrectable, GpuResetRequired, GpuRowRemapPending, GpuXidApplication)

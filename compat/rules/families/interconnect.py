@@ -35,7 +35,7 @@ class PcieLinkDegraded(Rule):
         for gpu in gpus:
             now, best = re.search(r"x(\d{1,2})", gpu.pcie), re.search(r"x(\d{1,2})", gpu.pcie_max)
             if now and best and 0 < int(now[1]) < int(best[1]):
-                return Found(detail=f"{gpu.name or 'A GPU'} runs at x{now[1]} of x{best[1]}.", facts=("gpus",))
+                return Found(detail=f"{gpu.name or 'A GPU'} runs at x{now[1]} of x{best[1]}.")
         return None
 
 
@@ -61,7 +61,7 @@ class IommuMultiGpuHang(Rule):
         cards = [gpu for gpu in gpus if gpu.vendor == "amd" and not gpu.integrated]
         if len(cards) < 2 or "pt" in iommu or "off" in iommu:
             return None
-        return Found(detail=f"{len(cards)} AMD GPUs with the IOMMU mode {iommu}.", facts=("gpus", "iommu"))
+        return Found(detail=f"{len(cards)} AMD GPUs with the IOMMU mode {iommu}.")
 
 
 class PcieAcsBlocksP2p(Rule):
@@ -91,7 +91,7 @@ class PcieAcsBlocksP2p(Rule):
         if len(cards) < 2 or host.virtual_machine or not (heard or host.pcie_acs):
             return None
         if heard:
-            return Found(detail=heard.signal.meaning, facts=("gpus",))
+            return Found(detail=heard.signal.meaning)
         if host.peer_access is False or all(gpu.nvlinks for gpu in cards):
             return None
         bridges = ", ".join((host.pcie_acs or ())[:4])
@@ -149,7 +149,7 @@ class P2pUnsupported(Rule):
             return None
         if "p2p" not in signals:
             return self._denied(gpus) if host.peer_access is False else None
-        return Found(detail=f"{gpus[0].name or 'These GPUs'}: no peer access.", facts=("gpus",), severity="error")
+        return Found(detail=f"{gpus[0].name or 'These GPUs'}: no peer access.", severity="error")
 
     @staticmethod
     def _denied(gpus: tuple[Gpu, ...]) -> Outcome:
@@ -184,7 +184,7 @@ class PeermemMissing(Rule):
         if "nvidia_peermem" in modules or "nvidia" not in modules:
             return None
         if "peermem" in signals:
-            return Found(detail="nvidia_peermem is not loaded.", facts=("modules",))
+            return Found(detail="nvidia_peermem is not loaded.")
         if (
             not host.infiniband
             or host.driver_branch != "proprietary"

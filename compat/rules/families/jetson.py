@@ -63,7 +63,7 @@ class JetsonJetpackMismatch(Rule):
         tagged = image_l4t(image)
         if not tagged or tagged.partition(".")[0] == l4t.partition(".")[0]:
             return None
-        return Found(detail=f"{image} is for L4T {tagged}, the host has {l4t}.", facts=("l4t", "image"))
+        return Found(detail=f"{image} is for L4T {tagged}, the host has {l4t}.")
 
 
 RULES = family(JetsonGenericWheel, JetsonJetpackMismatch)

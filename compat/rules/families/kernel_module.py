@@ -46,7 +46,7 @@ class DriverNouveauBound(Rule):
         if host.absent("driver_library") and not host.driver_packages:  # without nouveau nothing would drive it
             why = "Install the NVIDIA driver, whose package blacklists nouveau."
             fix = partial(remedies.install_driver, why=why)
-        return Found(detail=detail, facts=("gpus",), fix=fix)
+        return Found(detail=detail, fix=fix)
 
 
 class DriverVfioBound(Rule):
@@ -69,11 +69,7 @@ class DriverVfioBound(Rule):
         held = next(
             (gpu for gpu in gpus if gpu.driver == "vfio-pci" and gpu.vendor in {"nvidia", "amd", "intel"}), None
         )
-        return (
-            Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.", facts=("gpus",))
-            if held
-            else None
-        )
+        return Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.") if held else None
 
 
 class DriverModuleNotLoaded(Rule):
@@ -210,7 +206,7 @@ class UvmNotReady(Rule):
             return None
         if "/dev/nvidia-uvm" in device_nodes:
             return None if signals.get("unknown-999") else Fits("/dev/nvidia-uvm is there")
-        return Found(detail="/dev/nvidiactl is there, /dev/nvidia-uvm is not.", facts=("device_nodes",))
+        return Found(detail="/dev/nvidiactl is there, /dev/nvidia-uvm is not.")
 
 
 RULES = family(

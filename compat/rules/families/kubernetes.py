@@ -33,11 +33,7 @@ class K8sNoGpuResource(Rule):
         nodes = [node for node in device_nodes if re.search(r"nvidia\d|kfd|dxg|renderD", node)]
         if container != "kubernetes" or nodes:
             return None
-        return Found(
-            detail="No GPU device node is in this pod.",
-            facts=("container", "device_nodes"),
-            severity="error" if signals.harmful else None,
-        )
+        return Found(detail="No GPU device node is in this pod.", severity="error" if signals.harmful else None)
 
 
 RULES = family(K8sNoGpuResource)

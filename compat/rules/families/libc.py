@@ -126,7 +126,7 @@ class MuslLibc(Rule):
         for name, specifier in wanted.items():
             asked = any_of(joint.verdict(row, "", is_musl=True) for row in candidates(matrix, name, specifier))
             if isinstance(asked, Clash):
-                return Found(detail=f"{asked.why}.", facts=("libc",), sources=cite(matrix, *asked.rows))
+                return Found(detail=f"{asked.why}.", sources=cite(matrix, *asked.rows))
         this, facts = "this system has musl", ("libc",)
         found = clashing(here, lambda part: joint.verdict(part.build, "", is_musl=True), matrix, this=this, facts=facts)
         if found or (here and not signals.harmful):

@@ -38,7 +38,7 @@ class MacosRosettaPython(Rule):
         """The machine is arm64 and the interpreter was built for x86_64."""
         if arch not in {"arm64", "aarch64"} or python_arch not in {"x86_64", "amd64"}:
             return None
-        return Found(detail=f"The machine is {arch}, Python is {python_arch}.", facts=("arch", "python_arch"))
+        return Found(detail=f"The machine is {arch}, Python is {python_arch}.")
 
 
 class MacosNoCuda(Rule):
@@ -68,7 +68,7 @@ class MacosNoCuda(Rule):
             return None
         wanted = next((found[0] for text in (*wishes, *commands) if (found := _ASKED.search(text))), "")
         if wanted and not signals.harmful:  # what an installer said of it tells more
-            return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.", facts=("platform",))
+            return Found(detail=f"{wanted} is asked for, and there is no CUDA or ROCm on macOS.")
         builds = builds or {}
         foreign = next((name for name in builds if builds[name].runtime.startswith(("cuda", "rocm"))), "")
         if foreign and not signals.harmful:
@@ -79,7 +79,7 @@ class MacosNoCuda(Rule):
         asked = "cuda" in line and "is cuda available" not in line
         if not asked and not signals.get("torch-cpu-build", "cuda-home-unset"):
             return None
-        return Found(detail="There is no CUDA on macOS.", facts=("platform",))
+        return Found(detail="There is no CUDA on macOS.")
 
 
 RULES = family(MacosNoCuda, MacosRosettaPython)

@@ -50,7 +50,7 @@ class OutOfMemory(Rule):
         if not full or len(full) < len(gpus):
             return None
         detail = f"{full[0].memory_used_mib} of {full[0].memory_mib} MiB are in use on every GPU."
-        return Found(detail=detail, facts=("gpus",), severity="warning")
+        return Found(detail=detail, severity="warning")
 
 
 class GpuBusyOtherProcesses(Rule):
@@ -72,11 +72,7 @@ class GpuBusyOtherProcesses(Rule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """Compute processes run on the device."""
         busy = [gpu for gpu in gpus if gpu.processes]
-        return (
-            Found(detail=f"Compute processes on {busy[0].name or 'a GPU'}: {busy[0].processes}.", facts=("gpus",))
-            if busy
-            else None
-        )
+        return Found(detail=f"Compute processes on {busy[0].name or 'a GPU'}: {busy[0].processes}.") if busy else None
 
 
 class HostMemoryLow(Rule):
@@ -106,9 +102,7 @@ class HostMemoryLow(Rule):
                 severity="error",
             )
         if total and memory_mib < total:
-            return Found(
-                detail=f"{memory_mib} MiB of main memory for {total} MiB on GPUs.", facts=("memory_mib", "gpus")
-            )
+            return Found(detail=f"{memory_mib} MiB of main memory for {total} MiB on GPUs.")
         return None
 
 
@@ -133,7 +127,7 @@ class UmaCarveoutSmall(Rule):
         """The GPU is integrated, and its dedicated memory is below 4 GiB."""
         for gpu in gpus:
             if gpu.vendor == "amd" and gpu.integrated and gpu.memory_mib and gpu.memory_mib < self._SMALL:
-                return Found(detail=f"{gpu.name or gpu.target} has {gpu.memory_mib} MiB of its own.", facts=("gpus",))
+                return Found(detail=f"{gpu.name or gpu.target} has {gpu.memory_mib} MiB of its own.")
         return None
 
 
@@ -158,9 +152,7 @@ class DiskSpaceLow(Rule):
         told = "no-space" in signals
         if not told and disk_free_mib >= self._SMALL:
             return Fits(f"{disk_free_mib // 1024} GiB of disk are free")
-        return Found(
-            detail=f"{disk_free_mib} MiB are free.", facts=("disk_free_mib",), severity="error" if told else None
-        )
+        return Found(detail=f"{disk_free_mib} MiB are free.", severity="error" if told else None)
 
 
 RULES = family(OutOfMemory, GpuBusyOtherProcesses, HostMemoryLow, UmaCarveoutSmall, DiskSpaceLow)

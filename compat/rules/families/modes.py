@@ -40,7 +40,7 @@ class GpuThermalThrottle(Rule):
                 reason for reason in gpu.throttle if any(word in reason.lower().replace(" ", "_") for word in self._BAD)
             ]
             if reasons:
-                return Found(detail=f"{gpu.name or 'A GPU'} is slowed down: {', '.join(reasons)}.", facts=("gpus",))
+                return Found(detail=f"{gpu.name or 'A GPU'} is slowed down: {', '.join(reasons)}.")
         return None
 
 
@@ -64,7 +64,7 @@ class GpuPersistenceOff(Rule):
     def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The mode is off on a machine with data-center GPUs."""
         off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu, matrix)), None)
-        return Found(detail=f"It is off on {off.name}.", facts=("gpus",)) if off and not host.container else None
+        return Found(detail=f"It is off on {off.name}.") if off and not host.container else None
 
 
 class GpuComputeModeExclusive(Rule):
@@ -99,9 +99,7 @@ class GpuComputeModeExclusive(Rule):
             return Fits("the exclusive compute mode leaves the GPU to MPS")
         severe = bound.compute_mode == "prohibited" or "busy" in signals
         return Found(
-            detail=f"{bound.name or 'A GPU'} is in mode {bound.compute_mode}.",
-            facts=("gpus",),
-            severity="error" if severe else None,
+            detail=f"{bound.name or 'A GPU'} is in mode {bound.compute_mode}.", severity="error" if severe else None
         )
 
 
@@ -128,7 +126,7 @@ class MigEnabledNoInstance(Rule):
             never = bool(gpus) and all(consumer(gpu, matrix) for gpu in gpus if gpu.vendor == "nvidia")
             return Fits("") if never or any(gpu.mig for gpu in gpus) else None
         where = " (seen from this container)" if host.container else ""
-        return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.", facts=("gpus",))
+        return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.")
 
 
 class MigSingleVisible(Rule):
@@ -153,9 +151,7 @@ class MigSingleVisible(Rule):
         heard = signals.get("duplicate-gpu", "invalid-ordinal")
         if count < 2:
             return None
-        return Found(
-            detail=f"{count} MIG devices are visible.", facts=("gpus",), severity="warning" if heard else "info"
-        )
+        return Found(detail=f"{count} MIG devices are visible.", severity="warning" if heard else "info")
 
 
 class MigPendingMode(Rule):
@@ -178,9 +174,7 @@ class MigPendingMode(Rule):
         """The pending MIG mode is not the current one."""
         waits = next((gpu for gpu in gpus if gpu.mig_pending and gpu.mig and gpu.mig_pending != gpu.mig), None)
         if waits:
-            return Found(
-                detail=f"{waits.name or 'A GPU'}: MIG is {waits.mig}, and will be {waits.mig_pending}.", facts=("gpus",)
-            )
+            return Found(detail=f"{waits.name or 'A GPU'}: MIG is {waits.mig}, and will be {waits.mig_pending}.")
         return None
 
 
@@ -207,7 +201,7 @@ class MixedGpuArchitectures(Rule):
             if len(targets) > 1:
                 mask = "CUDA_VISIBLE_DEVICES" if vendor == "nvidia" else "HIP_VISIBLE_DEVICES"
                 fix = self.remedy(f"export {mask}=<index>")
-                return Found(detail=f"The GPUs are {' and '.join(targets)}.", facts=("gpus",), fix=fix)
+                return Found(detail=f"The GPUs are {' and '.join(targets)}.", fix=fix)
         return None
 
 

@@ -75,13 +75,13 @@ class PlatformUnsupported(Rule):
         for name, specifier in wanted.items():
             rows = candidates(matrix, name, specifier)
             if not rows and gone and platform in {"windows", "darwin"}:
-                return Found(detail=f"There is no {name}{specifier} for {platform}.", facts=("platform",))
+                return Found(detail=f"There is no {name}{specifier} for {platform}.")
             if rows and not any(is_at(row, world.place) for row in rows):
                 platforms = sorted({item for row in rows for item in row.platforms})
                 detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {world.place}."
                 return Found(detail=detail, facts=cited, sources=cite(matrix, rows[-1]))
         if "no-nccl-built" in signals and platform in {"windows", "darwin"}:
-            return Found(detail=f"torch has no collective library for GPUs on {platform}.", facts=("platform",))
+            return Found(detail=f"torch has no collective library for GPUs on {platform}.")
         found = clashing(
             here,
             lambda part: joint.verdict(part.build, world.place),

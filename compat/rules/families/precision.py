@@ -46,7 +46,6 @@ class PrecisionUnsupported(Rule):
             if row and wanted and wanted not in row.features:
                 return Found(
                     detail=f"{gpu.name or gpu.target} has no {wanted}.",
-                    facts=("gpus",),
                     sources=(matrix.cite(row),),
                     severity=None if heard else "warning",
                 )

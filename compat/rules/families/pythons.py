@@ -71,7 +71,7 @@ class PythonUnsupported(Rule):
             if rows and offered and short(python) not in offered:
                 fix = Fix(f"Use Python {offered[-1]}.", (f"uv venv --python {offered[-1]}",))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
-                return Found(detail=detail, facts=("python",), fix=fix, sources=cite(matrix, rows[-1]))
+                return Found(detail=detail, fix=fix, sources=cite(matrix, rows[-1]))
         this = f"this is {short(python)}"
         found = clashing(
             here,

@@ -43,7 +43,6 @@ class RocmNoDriver(Rule):
             return Fits("the amdgpu kernel driver is loaded")
         return Found(
             detail=f"{cards[0].name or cards[0].pci or 'An AMD GPU'} is there, amdgpu is not loaded.",
-            facts=("gpus", "modules"),
             severity=_wanted(amd_cards(gpus)),
         )
 

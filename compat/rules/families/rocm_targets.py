@@ -202,8 +202,7 @@ class RocmIgpuInterferes(Rule):
         if small is None or len(cards) < 2 or hidden:
             return None
         return Found(
-            detail=f"{small.name or small.target or 'An integrated GPU'} is visible beside {len(cards) - 1} other.",
-            facts=("gpus",),
+            detail=f"{small.name or small.target or 'An integrated GPU'} is visible beside {len(cards) - 1} other."
         )
 
 

@@ -184,7 +184,7 @@ class RcclShmSmall(Rule):
         """More than one AMD GPU, and shared memory of the engine's default size."""
         if len(amd_cards(gpus)) < 2 or shm_mib > 64:  # the engine's default, in MiB
             return None
-        return Found(detail=f"{len(amd_cards(gpus))} GPUs share {shm_mib} MiB of /dev/shm.", facts=("gpus", "shm_mib"))
+        return Found(detail=f"{len(amd_cards(gpus))} GPUs share {shm_mib} MiB of /dev/shm.")
 
 
 RULES = family(RocmLibsMixed, RocmVersionMismatch, RcclShmSmall)

@@ -75,9 +75,7 @@ class NcclVersionMixed(Rule):
         found = sorted(
             {item.version for item in libraries if item.name.startswith(("libnccl", "librccl")) and item.version}
         )
-        return (
-            Found(detail=f"NCCL {' and '.join(found)} can be loaded.", facts=("libraries",)) if len(found) > 1 else None
-        )
+        return Found(detail=f"NCCL {' and '.join(found)} can be loaded.") if len(found) > 1 else None
 
 
 class LibraryKnownBad(Rule):
@@ -103,7 +101,7 @@ class LibraryKnownBad(Rule):
         if not bad or len(bad) < len(rows):  # of a number cut short only some releases may be meant
             return None
         defect = bad[0].note.partition("known defect: ")[2]
-        return Found(detail=f"cuDNN {cudnn} {defect}.", facts=("cudnn",), sources=(matrix.cite(bad[0]),))
+        return Found(detail=f"cuDNN {cudnn} {defect}.", sources=(matrix.cite(bad[0]),))
 
 
 RULES = family(LdLibraryPathShadow, NcclVersionMixed, LibraryKnownBad)

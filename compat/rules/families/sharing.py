@@ -58,7 +58,7 @@ class VgpuComputeDisabled(Rule):
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU's name ends in a profile of class A or B, as in ``GRID T4-2B``."""
         plain = next((gpu for gpu in gpus if re.search(r"(?:GRID|NVIDIA) [\w-]{2,12}-\d{1,2}[AB]$", gpu.name)), None)
-        return Found(detail=f"{plain.name} is a profile without CUDA.", facts=("gpus",)) if plain else None
+        return Found(detail=f"{plain.name} is a profile without CUDA.") if plain else None
 
 
 class MpsBroken(Rule):

@@ -149,9 +149,8 @@ class ToolkitMismatchExtension(Rule):
         """Majors agree and a program still complained: it wants the minors alike."""
         if versions.same_series(toolkit, cuda):
             return None
-        return Found(
-            detail=f"nvcc is CUDA {toolkit}, torch is built with CUDA {cuda}, and this program wants them alike."
-        )
+        detail = f"nvcc is CUDA {toolkit}, torch is built with CUDA {cuda}, and this program wants them alike."
+        return Found(detail=detail, facts=("cuda_toolkit", "builds"))
 
 
 class ToolkitTooOldForArch(Rule):

@@ -61,7 +61,7 @@ class WindowsLongPaths(Rule):
         if platform != "windows" or host.long_paths:
             return Fits("Windows allows long paths") if host.long_paths else None
         if heard:
-            return Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
+            return Found(detail=heard.signal.meaning, severity="error")
         if host.long_paths is None:
             return None
         return Found(detail="Paths are limited to 260 characters.", facts=("long_paths",), severity="info")
@@ -101,7 +101,7 @@ class WindowsTdrTimeout(Rule):
             detail = f"Windows resets a GPU whose kernel runs for more than {host.tdr_delay} s."
             return Found(detail=detail, facts=("platform", "tdr_delay"), severity="info")
         if host.tdr_delay is None:
-            return Found(detail=heard.signal.meaning, facts=("platform",), severity="error")
+            return Found(detail=heard.signal.meaning, severity="error")
         limit = f" Windows allows {host.tdr_delay} s." if host.tdr_delay else " The watchdog is switched off."
         return Found(detail=f"{heard.signal.meaning}{limit}", facts=("platform", "tdr_delay"), severity="error")
 

@@ -31,11 +31,7 @@ class WslNoGpuDevice(Rule):
         """The system is WSL2, and /dev/dxg or the driver library of Windows is missing."""
         if "/dev/dxg" in device_nodes:
             return Fits("WSL2 shows its GPU device")
-        return Found(
-            detail="There is no /dev/dxg.",
-            facts=("device_nodes",),
-            severity="error" if signals.harmful or host.gpus else "warning",
-        )
+        return Found(detail="There is no /dev/dxg.", severity="error" if signals.harmful or host.gpus else "warning")
 
 
 class Wsl1(Rule):
@@ -55,7 +51,7 @@ class Wsl1(Rule):
 
     def check(self, platform: str) -> Outcome:
         """The system is WSL of version 1."""
-        return Found(detail="This is WSL 1.", facts=("platform",)) if platform == "wsl1" else None
+        return Found(detail="This is WSL 1.") if platform == "wsl1" else None
 
 
 class WslLinuxDriverInstalled(Rule):
