@@ -220,33 +220,37 @@ def _as_given(path: Path, beside: str) -> str:
 def ask_of(name: str, text: str | None = None) -> Ask:
     """What a file asks for, the requirement files beside it that it names included; ``text`` stands for its own.
 
-    Only files below the file's own folder are followed: a Dockerfile from elsewhere must not make us read others.
+    Only files below the file's own folder are followed, and for a Dockerfile those below the working folder that holds
+    it, as the context of its build: one from elsewhere must not make us read others.
     """
     ask = sources.read(read_text(name, limit=LIMIT) if text is None else text, shown(name))
-    folder = Path(name).resolve().parent
+    own = Path(name).resolve().parent
+    here = Path.cwd().resolve()
+    around = (own, *own.parents) if ask.kind == "dockerfile" and own.is_relative_to(here) else (own,)
+    folders = tuple(folder for folder in around if folder == own or folder.is_relative_to(here))
     stages = tuple(
-        replace(stage, installs=tuple(_followed(step, folder, {Path(name).resolve()}) for step in stage.installs))
+        replace(stage, installs=tuple(_followed(step, folders, {Path(name).resolve()}) for step in stage.installs))
         for stage in ask.stages
     )
     return replace(ask, stages=stages)
 
 
-def _followed(step: Install, folder: Path, read: set[Path]) -> Install:
+def _followed(step: Install, folders: tuple[Path, ...], read: set[Path]) -> Install:
     """The step with the requests of the files that it names, each ``read`` once; they keep the step's line."""
     requests, extra_indexes, find_links = [*step.requests], [*step.extra_indexes], [*step.find_links]
     for file in dict.fromkeys(step.files):
-        inner = _named(file, folder) if len(read) < _FILES else None
+        inner = _named(file, folders) if len(read) < _FILES else None
         if inner is None or inner in read:
             continue
         read.add(inner)
         scripts = tuple(script for name, script in step.edits if name == file)
-        found = _followed(_listed(inner, step, scripts), folder, read)
+        found = _followed(_listed(inner, step, scripts), folders, read)
         requests += (replace(request, line=step.line) for request in found.requests)
         extra_indexes += found.extra_indexes
         find_links += found.find_links
         step = replace(step, index=step.index or found.index)
     step = replace(step, requests=tuple(requests), extra_indexes=tuple(extra_indexes), find_links=tuple(find_links))
-    limits = dict.fromkeys(_named(file, folder) for file in dict.fromkeys(step.constraints))
+    limits = dict.fromkeys(_named(file, folders) for file in dict.fromkeys(step.constraints))
     bounds = [request for path in limits if path for request in _listed(path, replace(step, manager="pip")).requests]
     return replace(step, requests=tuple(requirements.constrained(step.requests, bounds))) if bounds else step
 
@@ -264,11 +268,12 @@ def _listed(path: Path, step: Install, scripts: Sequence[str] = ()) -> Install:
     return environment.read(text, str(path)).stages[0].installs[0]
 
 
-def _named(file: str, folder: Path) -> Path | None:
-    """A file of the folder: by its path, or by the end of its path, as images move files around."""
+def _named(file: str, folders: tuple[Path, ...]) -> Path | None:
+    """A file of the folders: by its path, or by the end of its path, as images move files around."""
     parts = [part for part in Path(file).parts if part not in {"/", "."}]
-    for place in range(len(parts)):
-        path = folder.joinpath(*parts[place:]).resolve()
-        if path.is_file() and path.is_relative_to(folder):
-            return path
+    for folder in folders:
+        for place in range(len(parts)):
+            path = folder.joinpath(*parts[place:]).resolve()
+            if path.is_file() and path.is_relative_to(folder):
+                return path
     return None

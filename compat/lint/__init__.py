@@ -18,6 +18,7 @@ from compat.lint import (
     images,
     libraries,
     machine,
+    majors,
     pixi,
     requests,
     steps,
@@ -39,7 +40,21 @@ __all__ = ["RULES", "lint"]
 
 # What a batch script has in an image's place is a toolkit of the machine, which nobody ships.
 _OF_IMAGES: Final = (images, systems)
-_FAMILIES: Final = (images, requests, drift, fits, copies, compilers, libraries, conda, pixi, steps, systems, machine)
+_FAMILIES: Final = (
+    images,
+    requests,
+    drift,
+    fits,
+    copies,
+    compilers,
+    libraries,
+    conda,
+    pixi,
+    majors,
+    steps,
+    systems,
+    machine,
+)
 
 
 def lint(

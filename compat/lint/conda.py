@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 _NAMES: Final[Mapping[str, str]] = {"pytorch": "torch", "pytorch-gpu": "torch", "tensorflow-gpu": "tensorflow"}
 # Channels that hold what their makers built, so that what one of them lacks no other mirrors; any other may hold all.
 _PUBLIC: Final = frozenset(
-    ["pytorch", "conda-forge", "defaults", "nodefaults", "nvidia", "anaconda", "main", "bioconda", "r", "free", "msys2"]
-)
+    ["pytorch", "conda-forge", "defaults", "nodefaults", "nvidia", "anaconda", "main", "bioconda", "r", "free", "msys2",
+     "pyg", "dglteam", "rapidsai"]
+)  # fmt: skip
 _FRAMEWORKS: Final = frozenset({"pytorch", "pytorch-gpu", "tensorflow", "tensorflow-gpu", "jax", "paddlepaddle-gpu"})
 _TORCH: Final = re.compile(r"torch(?:[=<>!~ ].*|$)")
 
@@ -77,20 +78,24 @@ def absent(scene: Scene) -> Iterator[Finding]:
 
 
 def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
-    """A pytorch-cuda for which the channel has no build of the release asked for: it has those of the wheels."""
-    named = {request.name: request for request in step.requests} if step.manager == "conda" else {}
-    torch, cuda = named.get("pytorch"), named.get("pytorch-cuda")
-    wanted = re.fullmatch(r"==(\d+\.\d+)(?:\.\*)?", cuda.spec) if cuda else None
+    """A pytorch-cuda for which the channel has no build of the release asked for, or of any: it has those of the wheels.
+
+    The package came with PyTorch 1.13 (PyTorch, "Previous versions").
+    """
+    named = {request.name: request for request in step.requests}
+    torch, cuda = named.get("pytorch"), named["pytorch-cuda"]
+    wanted = re.fullmatch(r"==(\d+\.\d+)(?:\.\*)?", cuda.spec)
     release = re.fullmatch(r"==(\d+\.\d+(?:\.\d+)?)(?:\.\*)?", torch.spec) if torch else None
-    if cuda is None or wanted is None or release is None:
+    if wanted is None:
         return
-    rows = [row for row in scene.matrix.builds("torch") if f"{row.version}.".startswith(f"{release[1]}.")]
-    built = {row.runtime.removeprefix("cuda") for row in rows if row.runtime.startswith("cuda")}
     last = next((row.newest for row in scene.matrix.table("conda") if row.name == "pytorch"), "")
+    bound = f"=={release[1]}.*" if release else f">=1.13,<={last}"
+    rows = [row for row in scene.matrix.builds("torch") if versions.admits(bound, row.version)]
+    built = {row.runtime.removeprefix("cuda") for row in rows if row.runtime.startswith("cuda")}
     known = rows and all(versions.parsed(row.version) <= versions.parsed(last) for row in rows)
     if known and wanted[1] not in built:
-        detail = f"{cuda.text}: PyTorch {release[1]} was built for CUDA {', '.join(sorted(built))}"
-        yield _absent(scene, cuda, detail, rows[0])
+        detail = f"{cuda.text}: PyTorch {release[1] if release else 'of that channel'} was built for CUDA "
+        yield _absent(scene, cuda, detail + ", ".join(sorted(built, key=versions.release)), rows[0])
 
 
 def _reaches(spec: str, newest: str) -> bool:

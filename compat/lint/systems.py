@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.lint.bases as bases
 from compat.findings import Evidence
 from compat.lint.finding import finding
+from compat.lint.scene import brings_pythons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _NEW_KEY: Final = "2022-04-27"
 # The oldest Python that get-pip.py of today runs on, 3.9 (pip 25.1, change log: "Drop support for Python 3.8").
 _OLDEST: Final = 9
-_FORMER: Final = re.compile(r"(?:^|/)python3\.(\d{1,2})$")
+_FORMER: Final = re.compile(r"(?:^|/)python3(?:\.(\d{1,2}))?$")
 _REPAIRED: Final = re.compile(r"sources\.list|\.sources\b|apt-key|cuda-keyring|archive\.debian\.org|vault\.|3bf863cc")
 _UPDATES: Final = re.compile(r"(?:sudo )?apt(?:-get)? (?:-\S+ )*update\b")
 
@@ -99,19 +100,32 @@ def installer_too_new(scene: Scene) -> Iterator[Finding]:
     before = ""
     for command in scene.stage.commands:
         piped, before = before if len(command.words) <= 2 else "", command.text  # curl ... | python3.8 -
-        python = _FORMER.search(command.words[0])
+        named = _FORMER.search(command.words[0])
+        minor = (named[1] or _own_minor(scene)) if named else ""
         stops = command.build and not command.guarded and not command.branch
-        old = python and int(python[1]) < _OLDEST and stops
-        if python and old and "get-pip.py" in piped + command.text and not _of_old_python(scene):
+        if (
+            minor
+            and int(minor) < _OLDEST
+            and stops
+            and "get-pip.py" in piped + command.text
+            and not _of_old_python(scene)
+        ):
             yield finding(
                 "python-unsupported",
                 scene,
                 command.line,
-                f"get-pip.py of today needs Python 3.{_OLDEST}, and {command.words[0]} runs it: the step stops.",
+                f"get-pip.py of today needs Python 3.{_OLDEST}, and Python 3.{minor} runs it: the step stops.",
                 severity="error",
                 confidence="likely",
-                fix=f"Take https://bootstrap.pypa.io/pip/3.{python[1]}/get-pip.py.",
+                fix=f"Take https://bootstrap.pypa.io/pip/3.{minor}/get-pip.py.",
             )
+
+
+def _own_minor(scene: Scene) -> str:
+    """The minor number of a bare ``python3``, by the base image or its system; empty if not known."""
+    known = scene.base is not None and not scene.conda and not brings_pythons(scene.commands)
+    python = bases.python_of(scene.base, scene.matrix) if known and scene.base else ""
+    return python.removeprefix("3.") if python.startswith("3.") else ""
 
 
 def _of_old_python(scene: Scene) -> bool:

@@ -81,6 +81,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
     rows.Package: {"name": NAME, "kind": _word("framework", "companion", "library")},
     rows.Application: {"name": NAME, "pulls": NAME, "extras": NAME},
     rows.Conda: {"name": NAME, "channels": NAME, "newest": DOTTED},
+    rows.Major: {"name": NAME, "version": DOTTED, "python": PYTHON},
     rows.Index: {"name": NAME, "url": _pattern(r"https://\S+", "an https address")},
     rows.Days: {
         "package": NAME,

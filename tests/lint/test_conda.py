@@ -28,6 +28,7 @@ ABSENT = "version-does-not-exist"
         ("pytorch, nvidia", ["pytorch==1.13.1", "pytorch-cuda=12.1"], 4),
         ("pytorch, nvidia", ["pytorch=2.5.1", "pytorch-cuda=12.6"], 4),
         ("pytorch, nvidia", ["pytorch=2", "pytorch-cuda>=12.8"], 4),
+        ("pytorch, pyg, conda-forge", ["pytorch", "pytorch-cuda=12.2"], 4),  # of no release
         ("pytorch, nodefaults", ["pytorch=2.6.0"], 3),  # the channel ended with 2.5
         ("pytorch, conda-forge", ["pytorch::pytorch=2.6.0"], 3),
         ("conda-forge", ["pytorch=2.3.0", "cudatoolkit=12.1"], 4),
@@ -44,6 +45,7 @@ def test_what_no_channel_has_is_an_error_at_its_line(channels, packages, line):
         ("pytorch, nvidia", ["pytorch=2.3.1", "pytorch-cuda=12.1"]),
         ("nvidia, conda-forge", ["pytorch=2.3.1", "pytorch::pytorch-cuda=12.1"]),
         ("pytorch, nvidia", ["pytorch=2.5", "pytorch-cuda=12.4"]),
+        ("pytorch, pyg, nvidia", ["pytorch", "pytorch-cuda=12.1"]),
         ("pytorch, nvidia", ["pytorch=1.13.0=py3.9_cuda11.6_cudnn8.3.2_0", "pytorch-cuda=11.6=h867d48c_1"]),
         ("pytorch, nvidia", ["pytorch=2.5.1", "pytorch-cuda<13"]),
         ("conda-forge", ["pytorch=2.6.0"]),

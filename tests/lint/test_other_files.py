@@ -286,7 +286,7 @@ def test_a_finding_stands_at_its_own_line(file):
     ("text", "codes"),
     [
         ("torchao==0.11.0\ntorch\n--extra-index-url URL/cu118\ntorch==2.3.1+cu118\n", set()),  # one package, one build
-        ("tensorflow-gpu==2.5.0\nkeras==2.2.0\n", {"frameworks-conflict"}),  # both require keras-preprocessing
+        ("tensorflow-gpu==2.5.0\nkeras==2.2.0\nprotobuf<4\n", {"frameworks-conflict"}),  # both require keras-preprocessing
         ("jax[cuda13]==0.8.2\njax-cuda12-plugin[with-cuda]==0.4.34\n", {"cuda-major-mixed-in-env"}),
         ("torchcodec==0.1.0\n--extra-index-url URL/cu118\ntorch==2.0.1+cu118\n", {"framework-pair-mismatch"}),
         # of several lines for one name all count; what an extra asks of a release is asked of every build of it

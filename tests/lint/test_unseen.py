@@ -6,6 +6,7 @@ Every row names what its code turns on; the forms beside it differ in that alone
 import pytest
 
 from compat import sources
+from compat.app.lint import ask_of
 from compat.lint import lint
 from compat.matrix import matrix
 
@@ -37,6 +38,41 @@ PAIRS = {
         "python-unsupported", True,
         OLD_PYTHON + "RUN wget https://bootstrap.pypa.io/get-pip.py && python3.6 get-pip.py\n",
         [OLD_PYTHON + "RUN wget https://bootstrap.pypa.io/get-pip.py && python3.12 get-pip.py\n"],
+    ),
+    "the same, run by the system's own Python": (
+        "python-unsupported", True,
+        OLD_PYTHON + "RUN curl -O https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py\n",
+        [
+            RUNTIME + "RUN curl -O https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py\n",
+            OLD_PYTHON + "RUN pyenv install 3.10 && curl -O https://bootstrap.pypa.io/get-pip.py && python3 get-pip.py\n",
+        ],
+    ),
+    "protobuf that nothing bounds": (
+        "framework-pair-mismatch", True, "FROM python:3.7\nRUN pip install tensorflow==2.2.0\n",
+        [
+            "FROM python:3.6\nRUN pip install tensorflow==2.2.0\n",
+            "FROM python:3.7\nRUN pip install tensorflow==2.4.1\n",  # TensorBoard of that Python bounds it
+            "FROM python:3.8\nRUN pip install tensorflow==2.2.0 'protobuf<=3.20.3'\n",
+            "FROM python:3.8\nRUN pip install protobuf==3.20.3\nRUN pip install tensorflow==2.4.1\n",
+            "FROM python:3.8\nRUN pip install tensorflow==2.4.1 onnx==1.12.0\n",
+            "FROM python:3.8\nRUN pip install --no-deps tensorflow==2.4.1\n",
+            "FROM python:3.9\nRUN pip install tensorflow==2.9.1\n",
+            "FROM jupyter/scipy-notebook:python-3.8\nRUN pip install tensorflow==2.4.1\n",
+        ],
+    ),
+    "NumPy that nothing bounds, and a framework that does not load with it": (
+        "numpy-abi-mismatch", True, "FROM python:3.10\nRUN pip install tensorflow==2.10.1 numpy\n",
+        [
+            "FROM python:3.8\nRUN pip install tensorflow==2.10.1\n",
+            "FROM python:3.10\nRUN pip install tensorflow==2.10.1 'numpy<2'\n",
+            "FROM python:3.10\nRUN pip install tensorflow==2.10.1 scipy==1.10.0\n",
+            "FROM python:3.10\nRUN pip install tensorflow==2.18.0\n",
+            "FROM python:3.10\nRUN pip install jax\n",
+        ],
+    ),
+    "NumPy that nothing bounds, beside a framework that loads without it": (
+        "numpy-abi-mismatch", False, "FROM python:3.10\nRUN pip install torch==2.1.0 torchvision==0.16.0 numpy\n",
+        ["FROM python:3.10\nRUN pip install torch==2.3.1 numpy\n", "FROM python:3.10\nRUN pip install torch==2.1.0\n"],
     ),
     "a local version of what the matrix does not know": (
         "index-missing", True, "FROM python:3.10\nRUN pip install torchaudio==0.7.0a0+a853dff\n",
@@ -245,3 +281,14 @@ def test_a_stale_nightly_beside_the_default_index_is_only_a_warning():
 
 def test_a_stubs_folder_alone_is_only_a_warning():
     assert said(STUBS)["driver-stub-loaded"] is False
+
+
+def test_a_dockerfile_reads_the_requirements_of_its_context(tmp_path, monkeypatch):
+    (tmp_path / "docker").mkdir()
+    text = "FROM python:3.10\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n"
+    (tmp_path / "docker" / "Dockerfile").write_text(text)
+    (tmp_path / "requirements.txt").write_text("torch==2.0.1+cu118\n")
+    monkeypatch.chdir(tmp_path)
+    assert {one.code for one in lint(ask_of("docker/Dockerfile"), MATRIX).findings} >= {"index-missing"}
+    monkeypatch.chdir(tmp_path / "docker")
+    assert not {one.code for one in lint(ask_of("Dockerfile"), MATRIX).findings} & {"index-missing"}

@@ -13,7 +13,7 @@ from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
 from compat.matrix.rows.machines import Accelerator, Command, Instance, Interpreter, Jetpack, Processor, Product, System
 from compat.matrix.rows.signals import Signal
-from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Package
+from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Major, Package
 from compat.matrix.rows.toolkits import (
     Capability,
     CudaRelease,
@@ -48,6 +48,7 @@ __all__ = [
     "Interpreter",
     "Jetpack",
     "LibraryRelease",
+    "Major",
     "Package",
     "Processor",
     "Product",
@@ -68,6 +69,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "packages": Package,
     "applications": Application,
     "conda": Conda,
+    "majors": Major,
     "indexes": Index,
     "dates": Days,
     "cuda": CudaRelease,
@@ -99,6 +101,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     Package: ("name",),
     Application: ("name",),
     Conda: ("name",),
+    Major: ("name", "python"),
     Index: ("name",),
     Days: ("package", "days"),
     Build: ("version", "runtime", "index", "local", "platforms", "python", "extras", "distribution", "published"),

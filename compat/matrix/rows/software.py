@@ -77,6 +77,25 @@ class Conda(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Major(Row):
+    """The first release of a shared package that breaks what was built before it (table ``majors``).
+
+    An installer takes it, or a later one, wherever nothing that it installs says not to.
+
+    Attributes:
+        name: distribution name in normalised spelling, ``numpy``.
+        version: that release, ``2.0.0``.
+        python: oldest Python that has it.
+        bounded_by: packages of which older releases keep it away; with a version that one release does.
+    """
+
+    name: str
+    version: str
+    python: str
+    bounded_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Index(Row):
     """A package index other than the default one (table ``indexes``); ``url`` may hold ``{variant}``.
 

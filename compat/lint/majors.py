@@ -1,0 +1,130 @@
+"""Lint of shared packages that nothing bounds: the installer takes a release that older frameworks do not load with.
+
+Of what the matrix says that a build requires, its metadata is one line and what it was compiled for another: an
+installer knows the first alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from compat import versions
+from compat.lint.finding import finding
+from compat.lint.walk import LOOSE, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.joints.build import Part
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
+    from compat.matrix.rows import Major
+    from compat.sources.values import Request
+
+_BOUND: Final = re.compile(r"[<~]|==")
+# Conda packages that bring none of the shared ones.
+_ALONE: Final = re.compile(r"python|pip|setuptools|wheel|cuda.*|cudnn")
+
+
+def unbounded(scene: Scene) -> Iterator[Finding]:
+    """numpy-abi-mismatch, framework-pair-mismatch: a framework from before a release that nothing keeps away."""
+    if not _is_bare(scene) or scene.ask.kind == "lock":
+        return
+    told: set[str] = set()
+    for item in scene.env:
+        package = scene.matrix.package(item.request.name)
+        framework = package is not None and package.kind == "framework" and not item.base
+        own = item.build is None and "+" in item.request.exact  # a maker's own build is compiled as its maker chose
+        parts = parts_of(item.request, item.build, scene.matrix) if framework and not own else ()
+        for row in _reached(scene, item.python or _newest(parts)) if parts else ():
+            bound = _excluding(row, parts)
+            if (
+                not bound
+                or row.name in told
+                or not _is_taken(row, item, parts, scene)
+                or _is_bounded(row, parts, scene)
+            ):
+                continue
+            told.add(row.name)
+            where = "" if item.python else f" on Python {row.python} and later"
+            yield finding(
+                "numpy-abi-mismatch" if row.name == "numpy" else "framework-pair-mismatch",
+                scene,
+                item.request.line,
+                f"{item.text} does not work with {row.name} {row.version} and later, and nothing bounds {row.name}: "
+                f"the newest one is installed{where}.",
+                severity="warning" if item.request.name == "torch" else "error",  # torch itself loads without NumPy
+                confidence="likely",
+                fix=f"Add {row.name}{bound}.",
+                sources=tuple(dict.fromkeys((scene.matrix.cite(row), scene.matrix.cite(parts[0].build)))),
+            )
+
+
+def _is_bare(scene: Scene) -> bool:
+    """Whether nothing but the file's own steps can have brought a shared package."""
+    base = scene.base
+    known = base is None or base.kind in {"python", "plain"} or (bool(base.flavour) and not base.installed)
+    return known and all(_ALONE.fullmatch(request.name) for request in scene.conda)
+
+
+def _reached(scene: Scene, python: str) -> Iterator[Major]:
+    """The rows for a Python, of each package the one for the newest Python up to it."""
+    found: dict[str, Major] = {}
+    for row in scene.matrix.table("majors"):
+        if python and versions.release(row.python) <= versions.release(python):
+            found[row.name] = max(row, found.get(row.name, row), key=lambda each: versions.release(each.python))
+    yield from found.values()
+
+
+def _newest(parts: tuple[Part, ...]) -> str:
+    """The newest Python that a release has wheels for."""
+    pythons = [python for part in parts for python in part.build.python if python[-1:].isdigit()]
+    return max(pythons, key=versions.release, default="")
+
+
+def _excluding(row: Major, parts: tuple[Part, ...]) -> str:
+    """What keeps the release away from every build; empty if one of them works with it."""
+    found = [
+        next((line.spec for line in part.lines.get(row.name, ()) if _ends_before(line.spec, row)), "") for part in parts
+    ]
+    return found[0] if found and all(found) else ""
+
+
+def _ends_before(spec: str, row: Major) -> bool:
+    """Whether a specifier ends before a release; one that begins after it says nothing of that."""
+    ends = [item for item in versions.specifier(spec) or () if item.operator in {"<", "<=", "==", "~="}]
+    last = versions.parsed(row.version)
+    low = any(versions.parsed(item.version.removesuffix(".*")) <= last for item in ends)
+    return low and versions.admits(spec, row.version) is False
+
+
+def _is_taken(row: Major, item: Taken, parts: tuple[Part, ...], scene: Scene) -> bool:
+    """Whether an installer takes the release, or a later one: what it knows of the build or is asked for admits it."""
+    asked = [one.request for one in scene.taken if one.request.name == row.name]
+    open_ = all(any(_admits(line.spec, row) for line in part.lines.get(row.name, ())) for part in parts)
+    brought = open_ and not LOOSE & {*item.step.options}
+    return (brought or bool(asked)) and all(_admits(one.spec, row) and not one.exact and not one.url for one in asked)
+
+
+def _admits(spec: str, row: Major) -> bool:
+    return not spec or versions.admits(spec, row.version) is not False and not _BOUND.search(spec)
+
+
+def _is_bounded(row: Major, parts: tuple[Part, ...], scene: Scene) -> bool:
+    """Whether something else keeps the release away: an older release of a package that did, or one of the system."""
+    asked: list[Request] = [*(one.request for one in scene.taken), *scene.conda]
+    if any(request.name.endswith(row.name) for request in scene.apt):
+        return True
+    for text in row.bounded_by:
+        name, _, version = text.partition("==")
+        lines = [line for part in parts for line in part.lines.get(name, ())]
+        if version and any(versions.admits(line.spec, version) for line in lines):
+            return True
+        if any(one.name == name and _BOUND.search(one.spec) for one in asked):
+            return True
+    return False
+
+
+RULES: Final = (unbounded,)
