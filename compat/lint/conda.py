@@ -78,7 +78,7 @@ def absent(scene: Scene) -> Iterator[Finding]:
 
 
 def _other_cuda(scene: Scene, step: Install) -> Iterator[Finding]:
-    """A pytorch-cuda for which the channel has no build of the release asked for, or of any: it has those of the wheels.
+    """A pytorch-cuda for which the channel has no build of the release asked for, or of any.
 
     The package came with PyTorch 1.13 (PyTorch, "Previous versions").
     """

@@ -109,7 +109,7 @@ def _is_taken(row: Major, item: Taken, parts: tuple[Part, ...], scene: Scene) ->
 
 
 def _admits(spec: str, row: Major) -> bool:
-    return not spec or versions.admits(spec, row.version) is not False and not _BOUND.search(spec)
+    return not spec or (versions.admits(spec, row.version) is not False and not _BOUND.search(spec))
 
 
 def _is_bounded(row: Major, parts: tuple[Part, ...], scene: Scene) -> bool:
