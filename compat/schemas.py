@@ -41,6 +41,7 @@ def schemas() -> dict[str, Schema]:
         "envcheck.ci/1": grid(),
         "envcheck.explain/1": _document(shape(explanation.Explanation)),
         "envcheck.matrix/1": tables(),
+        "envcheck.gpus/1": gpus(),
         "envcheck.matrix-check/1": _object_of({"files": _TEXTS}),
         "envcheck.matrix-diff/1": changes(),
     }
@@ -137,6 +138,33 @@ def fleet() -> Schema:
         **dict.fromkeys(("checked_at", "version", "matrix"), _TEXT),
     }
     return _object_of(body, "nodes", "groups", "plans", "errors")
+
+
+def gpus() -> Schema:
+    """GPU products: rates in dense TFLOP/s, memory in GiB, bandwidth in GB/s, power in W.
+
+    What is not known is absent, or null of the main numbers; ``inferred`` names what nobody saw in a document.
+    """
+    number: Schema = {"type": ["number", "null"]}
+    inner: Schema = {"type": "object", "additionalProperties": _TEXT}
+    own = _object_of(
+        {
+            **dict.fromkeys(("name", "vendor", "target", "architecture", "segment", "how"), _TEXT),
+            **dict.fromkeys(("year", "memory_gib", "bandwidth_gbs", "watts"), number),
+            **dict.fromkeys(("aliases", "features", "mig", "pci", "notes", "inferred", "source"), _TEXTS),
+            **dict.fromkeys(("cuda", "driver", "rocm", "frameworks"), inner),
+            "unified_memory": {"type": "boolean"},
+            "rates": {"type": "object", "additionalProperties": number},
+        },
+        "name",
+        "vendor",
+        "target",
+        "memory_gib",
+        "bandwidth_gbs",
+        "watts",
+        "rates",
+    )
+    return _object_of({"gpus": {"type": "array", "items": own}, "sources": _KINDS["table"]}, "gpus", "sources")
 
 
 def inspect() -> Schema:

@@ -12,6 +12,7 @@ import compat.matrix.instances as instances
 import compat.matrix.products as products
 import compat.matrix.require as require
 from compat import targets, versions
+from compat.app import hardware
 from compat.errors import InputError
 from compat.joints.verdict import Clash, Fits
 from compat.lazy import pattern
@@ -349,17 +350,13 @@ def _instance(matrix: Matrix, wanted: str) -> Iterator[Table]:
 
 
 def _gpu(matrix: Matrix, wanted: str) -> Iterator[Table]:
-    """A product by any of its names, and what its target is."""
+    """A product by any of its names, as ``envcheck gpu show`` tells it."""
     found = products.find_gpu(matrix, wanted)
     for product in found[:3]:
-        yield detail(matrix, product.name, product)
+        yield hardware.compared(matrix, (product,))
     if len(found) > 3:
         lines = [line(product, product.name, product.target) for product in found[3:]]
         yield table(matrix, "Also of that name", ("name", "target"), lines)
-    for target in dict.fromkeys(product.target for product in found[:3]):
-        row = _device(matrix, target)
-        if row is not None:
-            yield detail(matrix, target, row)
 
 
 # Tried in this order: what has a form of its own comes before what may be any words.

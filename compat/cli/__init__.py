@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "inspect": "compat.cli.inspect",
     "ci": "compat.cli.ci",
     "matrix": "compat.cli.matrix",
+    "gpu": "compat.cli.gpu",
     "explain": "compat.cli.explain",
     "mcp": "compat.cli.mcp",
 }

@@ -28,6 +28,7 @@ IN_SHORT: Final = {
     "inspect": "Which GPU code a library, wheel or package carries.",
     "ci": "The valid cells of a matrix of images.",
     "matrix": "Look at the compatibility matrix and check it.",
+    "gpu": "GPU products, and which of them run what.",
     "explain": "A finding's page, or what an error text means.",
     "mcp": "A server for coding assistants.",
 }

@@ -40,6 +40,8 @@ ASKED = [
     (0, ["matrix", "list"]),
     (0, ["matrix", "list", "gpus"]),
     (0, ["matrix", "show", "torch==2.9.1"]),
+    (0, ["gpu", "list", "--memory", ">=96"]),
+    (0, ["gpu", "compare", "RTX 4090", "MI300X", "Arc B580", "Jetson AGX Orin"]),
     (0, ["matrix", "check"]),
     (0, ["matrix", "diff", "MATRIX", "MATRIX/drivers.toml"]),
 ]

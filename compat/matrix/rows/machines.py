@@ -22,6 +22,7 @@ class Product(Row):
         arch: machine architecture of a product that comes with its processor, ``aarch64``; empty for a card.
         memory_gib: memory of the card; ``bandwidth_gbs`` peak bandwidth, and peak rates in dense TFLOP/s with sums in
             float32, of what the driver shows as one device (a card can be two).
+        watts: power that it is rated for, of the board.
         mig: profiles of its MIG slices, each with how many of it one card can be cut into: ``1g.10gb:7``.
     """
 
@@ -42,6 +43,7 @@ class Product(Row):
     fp16_tflops: float = 0
     bf16_tflops: float = 0
     fp8_tflops: float = 0
+    watts: float = 0
     mig: tuple[str, ...] = ()
 
 

@@ -1,0 +1,298 @@
+"""``envcheck gpu``: what is known of GPU products, side by side, and which of them serve a requirement."""
+
+from __future__ import annotations
+
+import operator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import targets, versions
+from compat.errors import InputError
+from compat.lazy import dataclass, pattern
+from compat.matrix.listing import Line, Table, by_release, cell, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from compat.matrix import Matrix
+    from compat.matrix.rows import Build, Product, Row
+
+RATES: Final = ("fp32", "tf32", "fp16", "bf16", "fp8")
+FORMATS: Final = ("fp64", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
+MARK: Final = " ?"
+_COLUMNS: Final = ("name", "target", "memory_gib", "bandwidth_gbs", "watts", "features", "segment", "year")
+_NUMBERS: Final = ("memory_gib", "bandwidth_gbs", "watts")
+_HEADINGS: Final = {"memory_gib": "GiB", "bandwidth_gbs": "GB/s"}
+_OTHERS: Final = 6  # further products of a name that a note tells
+_SHARED: Final = frozenset({"jetson", "apu"})
+_BOUND: Final = pattern(r"(>=|<=|==|>|<)?\s{0,3}(\d{1,6}(?:\.\d{1,3})?)")
+_SIGNS: Final[dict[str, Callable[[float, float], bool]]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_ORDERS: Final = {"memory": "memory_gib", "bandwidth": "bandwidth_gbs", "year": "year", "watts": "watts"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which GPUs are asked for; an empty field asks for nothing.
+
+    Attributes:
+        memory: bound in GiB, ``>=24``; a plain number is the least.
+        watts: bound in W; a plain number is the most.
+        precision: a format that the hardware multiplies matrices in, one of :data:`FORMATS`.
+        vendor: ``nvidia``, ``amd``, ...
+        serves: requirements that have a plan with machine code for the GPU.
+        sort: the number by which the best come first: ``memory``, ``bandwidth``, ``year``, ``watts`` or a rate.
+    """
+
+    memory: str = ""
+    watts: str = ""
+    precision: str = ""
+    vendor: str = ""
+    serves: tuple[str, ...] = ()
+    sort: str = ""
+
+
+def listed(matrix: Matrix, asked: Filter) -> tuple[Product, ...]:
+    """The products that pass a filter, in the matrix's order or the one asked for.
+
+    A product of which a number is not known passes no bound on it, and comes last in an order.
+
+    Raises:
+        InputError: for a bound, format, vendor, order or requirement that cannot be read.
+    """
+    vendors = list(dict.fromkeys(row.vendor for row in matrix.table("gpus")))
+    if asked.vendor.lower() not in {"", *vendors}:
+        raise InputError(f"no GPU of {asked.vendor[:40]!r} is known", where="--vendor", expected=", ".join(vendors))
+    if asked.precision.lower() not in {"", *FORMATS}:
+        raise InputError(f"format {asked.precision[:40]!r}", where="--precision", expected=", ".join(FORMATS))
+    number = _number_of(asked.sort)
+    has_memory, has_watts = _bound(asked.memory, "--memory", ">="), _bound(asked.watts, "--watts", "<=")
+    found = [
+        row
+        for row in matrix.table("gpus")
+        if asked.vendor.lower() in {"", row.vendor}
+        and has_memory(row.memory_gib)
+        and has_watts(row.watts)
+        and (not asked.precision or asked.precision.lower() in features(matrix, row))
+    ]
+    if asked.serves:
+        found = _serving(matrix, found, asked.serves)
+    if number:
+        least = number == "watts"
+        found.sort(key=lambda row: (not getattr(row, number), getattr(row, number) * (1 if least else -1)))
+    return tuple(found)
+
+
+def _bound(text: str, option: str, default: str) -> Callable[[float], bool]:
+    """What a number must be, read from ``>=24``."""
+    if not text:
+        return lambda _: True
+    found = _BOUND.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{text[:40]!r} is not a bound", where=option, expected=f"a number, as in '{default}24'")
+    holds, limit = _SIGNS[found[1] or default], float(found[2])
+    return lambda value: bool(value) and holds(value, limit)
+
+
+def _number_of(order: str) -> str:
+    """The field of an order; empty for none."""
+    known = _ORDERS | {rate: f"{rate}_tflops" for rate in RATES}
+    if order.lower() not in {"", *known}:
+        raise InputError(f"no order {order[:40]!r}", where="--sort", expected=", ".join(known))
+    return known.get(order.lower(), "")
+
+
+def _serving(matrix: Matrix, rows: Sequence[Product], requirements: Sequence[str]) -> list[Product]:
+    """The products on which a plan of the requirements runs its own machine code; each kind of GPU is asked once."""
+    from compat import resolve
+    from compat.facts import Fact, Gpu, Host
+
+    served: dict[tuple[str, str, str], bool] = {}
+    for row in rows:
+        kind = (row.vendor, row.target, row.arch)
+        if kind not in served:
+            host = Host(
+                {"gpus": Fact((Gpu(name=row.name, vendor=row.vendor, target=row.target),), "--gpu", option=True)}
+            )
+            if row.arch:
+                host = Host({**host.readings, "arch": Fact(row.arch, "--gpu", option=True)})
+            answer = resolve.resolve(requirements, host, matrix)
+            native = answer.plan is not None and all(gpu.kernels == "native" for gpu in answer.plan.gpus)
+            served[kind] = answer.status == "plan" and native
+    return [row for row in rows if served[row.vendor, row.target, row.arch]]
+
+
+def device(matrix: Matrix, row: Product) -> Row | None:
+    """The row of a product's target, of any vendor."""
+    if targets.sm(row.target):
+        return matrix.capability(row.target)
+    return matrix.gfx(row.target) if targets.is_gfx(row.target) else matrix.intel(row.target)
+
+
+def features(matrix: Matrix, row: Product) -> tuple[str, ...]:
+    """What the hardware of a product has units for; nothing where that is not known."""
+    return getattr(device(matrix, row), "features", ())
+
+
+def record(matrix: Matrix, row: Product) -> dict[str, Any]:
+    """A product as an object of ``envcheck.gpus/1``; what is not known is left out, or null of its main numbers.
+
+    Rates are peaks in dense TFLOP/s, memory is in GiB, bandwidth in GB/s, power in W. ``inferred`` names the fields
+    that nobody saw in a document. ``frameworks`` has the newest release with machine code for the GPU.
+    """
+    about = device(matrix, row)
+    body = {
+        **{name: getattr(row, name) for name in ("name", "vendor", "target")},
+        "architecture": getattr(about, "architecture", ""),
+        "aliases": [name.strip() for name in row.aliases.split(";") if name.strip()],
+        **{name: getattr(row, name) for name in ("chip", "brand", "segment", "arch", "year", "memory_gib")},
+        "unified_memory": row.segment in _SHARED or getattr(about, "integrated", False),
+        **{name: getattr(row, name) for name in _NUMBERS[1:]},
+        "rates": {rate: getattr(row, f"{rate}_tflops") for rate in RATES},
+        "features": list(features(matrix, row)),
+        "mig": list(row.mig),
+        "cuda": {"first": getattr(about, "first_cuda", ""), "last": getattr(about, "last_cuda", "")},
+        "driver": _drivers(matrix, about),
+        "rocm": {"first": getattr(about, "first_rocm", ""), "last": getattr(about, "last_rocm", "")},
+        "frameworks": _newest(matrix, row.target),
+        "pci": list(row.pci),
+        "notes": [note for note in (row.note, getattr(about, "note", "")) if note],
+        "how": row.how,
+        "inferred": list(row.inferred),
+        "source": list(row.source),
+    }
+    known = {key: _stated(value) if isinstance(value, dict) else value for key, value in body.items()}
+    always = {name: known[name] or None for name in _NUMBERS} | {"rates": known["rates"]}
+    return {key: always.get(key, value) for key, value in known.items() if key in always or value or value is False}
+
+
+def _stated(body: dict[str, Any]) -> dict[str, Any]:
+    """What is known of it; that something is not so is known too."""
+    return {key: value for key, value in body.items() if value or value is False}
+
+
+def _drivers(matrix: Matrix, about: Row | None) -> dict[str, str]:
+    """The driver of the first toolkit for a capability, and the last branch that serves it with the end of its life."""
+    first = getattr(about, "first_cuda", "")
+    cuda = matrix.cuda(first) if first else None
+    last = getattr(about, "last_driver", "")
+    row = next((one for one in matrix.table("drivers") if one.branch == last), None)
+    return {"first": cuda.driver_linux if cuda else "", "last": last, "end of life": row.eol if row else ""}
+
+
+@lru_cache(maxsize=1024)
+def _newest(matrix: Matrix, target: str) -> dict[str, str]:
+    """Each framework with its newest final release that has machine code for a target."""
+    found = {}
+    for package in matrix.packages.values():
+        if package.kind == "framework":
+            fits = [build for build in matrix.builds(package.name) if _is_native(matrix, target, build)]
+            for version, builds in [*by_release(fits).items()][-1:]:
+                found[package.name] = f"{version} ({', '.join(dict.fromkeys(one.runtime for one in builds))})"
+    return found
+
+
+def _is_native(matrix: Matrix, target: str, build: Build) -> bool:
+    """Whether a final release has code that a GPU runs as it is."""
+    if targets.kernels_for(target, build.kernels, matrix.families) != "native":
+        return False
+    version = versions.public(build.version)
+    return version is not None and not version.is_prerelease
+
+
+def document(matrix: Matrix, rows: Sequence[Product]) -> dict[str, Any]:
+    """Products as ``envcheck.gpus/1``, with the citations of their sources."""
+    ids = sorted({key for row in rows for key in row.source})
+    cited = {key: matrix.citations.get(key, key) for key in ids}
+    return {"schema": "envcheck.gpus/1", "gpus": [record(matrix, row) for row in rows], "sources": cited}
+
+
+def compared(matrix: Matrix, rows: Sequence[Product]) -> Table:
+    """Products side by side, one line for each thing that is known of one of them; one alone is told like a row.
+
+    A value that nobody saw in a document is marked; where there is but one product, its line says so.
+    """
+    told = [dict(_cells(record(matrix, row))) for row in rows]
+    several = len(rows) > 1
+    lines = [
+        _line(rows, [one.get(name, "") for one in told], name) for name in dict.fromkeys(n for one in told for n in one)
+    ]
+    heads = [
+        row.name if [other.name for other in rows].count(row.name) == 1 else f"{row.name} ({row.target})"
+        for row in rows
+    ]
+    title = f"GPUs side by side ({MARK.strip()}: no document was seen)" if several else rows[0].name
+    return table(matrix, title, ("field", *(heads if several else ("value",))), lines)
+
+
+def _cells(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The lines of a record: name and value, those of an inner object each on its own line."""
+    for key, value in body.items():
+        if isinstance(value, dict):
+            yield from ((f"{key} {name}", cell(one)) for name, one in value.items())
+        elif value is not None and key not in {"how", "source"}:
+            yield key, _cell(key, value)
+
+
+def _cell(key: str, value: Any) -> str:
+    """A value of a record as a cell."""
+    if isinstance(value, list):
+        return ("; " if key in {"aliases", "notes"} else " ").join(value)
+    return "no" if value is False else cell(value)
+
+
+def _line(rows: Sequence[Product], cells: Sequence[str], name: str) -> Line:
+    """A line of a comparison: each value marked where it is weaker than the rest of its row."""
+    field = f"{name.partition(' ')[2]}_tflops" if name.startswith("rates ") else name
+    weak = [field in row.inferred for row in rows]
+    marked = tuple(
+        text + MARK if text and is_weak and len(rows) > 1 else text for text, is_weak in zip(cells, weak, strict=True)
+    )
+    how = "inferred" if any(weak) else rows[0].how
+    return Line((name, *marked), how, tuple(dict.fromkeys(key for row in rows for key in row.source)))
+
+
+def listing(matrix: Matrix, rows: Sequence[Product]) -> Table:
+    """Products one below the other."""
+    lines = []
+    for row in rows:
+        values = {name: cell(getattr(row, name, "")) for name in _COLUMNS} | {
+            "features": " ".join(features(matrix, row))
+        }
+        cells = (text + MARK if text and name in row.inferred else text for name, text in values.items())
+        lines.append(Line(tuple(cells), row.how, row.source))
+    heads = (_HEADINGS.get(name, name) for name in _COLUMNS)
+    return table(matrix, f"{len(rows)} GPUs ({MARK.strip()}: no document was seen)", heads, lines)
+
+
+def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tuple[str, ...]]:
+    """One product for each name, and for each name of several products what the others are.
+
+    Raises:
+        InputError: for a name that is not known, and for one of several kinds of GPUs.
+    """
+    from compat.matrix.instances import find_instance, is_instance
+    from compat.matrix.products import find_gpu
+    from compat.resolve.named import gpu
+
+    rows: list[Product] = []
+    notes = []
+    for name in names:
+        wanted = find_instance(matrix, name).gpu if is_instance(name) else name
+        one = gpu(matrix, wanted)
+        if one.name == one.target:
+            hint = f"`envcheck matrix show {one.name}` tells of it, and of its products"
+            raise InputError(f"{one.name} is a target of many products", expected="a product", hint=hint)
+        found = find_gpu(matrix, wanted)
+        own = next(row for row in found if row.name == one.name)
+        rows.append(own)
+        others = [row.name for row in found if row.name != own.name]
+        if others and own.name.lower() != wanted.strip().lower():
+            rest = ", ".join(others[:_OTHERS]) + (", ..." if len(others) > _OTHERS else "")
+            notes.append(f"{wanted} is the name of {len(found)} products: {own.name} is shown, not {rest}")
+    return tuple(dict.fromkeys(rows)), tuple(notes)

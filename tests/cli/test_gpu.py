@@ -1,0 +1,154 @@
+"""``envcheck gpu``: products with their numbers, bounds on them, and which of them run a requirement."""
+
+import json
+
+import pytest
+
+from compat.app import hardware
+from compat.app.knowledge import load
+from compat.matrix.rows import Product
+
+
+@pytest.fixture
+def asked(envcheck):
+    """The products of a question in JSON."""
+
+    def ask(*words):
+        code, out, err = envcheck("gpu", *words, "--format", "json")
+        assert code == 0, err
+        return json.loads(out)["gpus"]
+
+    return ask
+
+
+# words -> products that must be there, and such that must not
+BOUNDS = {
+    ("--memory", ">=24", "--vendor", "amd"): (["AMD Radeon RX 7900 XTX"], ["AMD Radeon RX 7900 XT", "NVIDIA L4"]),
+    ("--memory", "24", "--vendor", "AMD"): (["AMD Radeon RX 7900 XTX"], ["AMD Radeon RX 7900 XT"]),
+    ("--memory", "<8", "--vendor", "nvidia"): (["Tesla M4"], ["NVIDIA L4"]),
+    ("--memory", "==16", "--precision", "fp8"): (["NVIDIA GeForce RTX 5080"], ["Tesla T4", "NVIDIA L4"]),
+    ("--precision", "fp8"): (["NVIDIA L4", "AMD Instinct MI300X"], ["NVIDIA GeForce RTX 3090", "AMD Instinct MI250X"]),
+    ("--precision", "bf16"): (["NVIDIA GeForce RTX 3090"], ["NVIDIA GeForce RTX 2080 Ti", "Tesla V100-SXM2-32GB"]),
+    ("--precision", "fp4"): (["NVIDIA B200"], ["NVIDIA H100 80GB HBM3"]),
+}
+
+
+@pytest.mark.parametrize(("words", "named"), BOUNDS.items(), ids=str)
+def test_a_bound_lets_through_what_meets_it(asked, words, named):
+    names = {row["name"] for row in asked("list", *words)}
+    assert [name for name in named[0] if name not in names] == []
+    assert [name for name in named[1] if name in names] == []
+
+
+def test_what_is_not_known_of_a_gpu_passes_no_bound(asked):
+    known = {row["name"] for row in asked("list", "--memory", ">=1")}
+    rest = {row.name for row in load(None).table("gpus") if not row.memory_gib}
+    assert rest
+    assert not known & rest
+
+
+@pytest.mark.parametrize("requirement", ["torch==2.9.1", "vllm==0.11.0", "tensorflow==2.16.1"])
+def test_a_gpu_that_serves_a_requirement_has_a_plan_for_it_and_one_that_does_not_has_none(envcheck, asked, requirement):
+    served = {row["target"] for row in asked("list", "--serves", requirement)}
+    for name in ("GTX 1080 Ti", "RTX 2080 Ti", "RTX 4090", "MI300X", "RX 5700 XT"):
+        _, out, _ = envcheck("resolve", requirement, "--gpu", name, "--format", "json")
+        answer = json.loads(out)
+        (target,) = {row["target"] for row in asked("show", name)}
+        native = answer["status"] == "plan" and {gpu["kernels"] for gpu in answer["plan"]["gpus"]} == {"native"}
+        assert (target in served) == native, name
+
+
+def test_the_best_come_first_and_the_unknown_last(asked):
+    for order, field, sign in (("memory", "memory_gib", -1), ("watts", "watts", 1), ("bandwidth", "bandwidth_gbs", -1)):
+        values = [row[field] for row in asked("list", "--vendor", "nvidia", "--sort", order)]
+        known = [value for value in values if value]
+        assert known == sorted(known, key=lambda value: sign * value)
+        assert not any(values[len(known) :])
+    rates = [row["rates"].get("bf16", 0) for row in asked("list", "--memory", ">=80", "--sort", "bf16")]
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_one_product_is_told_as_the_matrix_shows_it(envcheck):
+    assert envcheck("gpu", "show", "RTX 4090")[1] == envcheck("matrix", "show", "RTX 4090")[1]
+
+
+FACTS = {
+    "Tesla V100-SXM2-32GB": {"architecture": "Volta", "memory_gib": 32, "unified_memory": False, "target": "sm_70"},
+    "GTX 1080 Ti": {"cuda": {"first": "8.0", "last": "12.9"}, "architecture": "Pascal"},
+    "Jetson AGX Orin": {"unified_memory": True, "arch": "aarch64", "target": "sm_87"},
+    "MI300X": {"vendor": "amd", "memory_gib": 192, "rocm": {"first": "6.0"}},
+    "p5.48xlarge": {"name": "NVIDIA H100 80GB HBM3"},
+    "Arc B580": {"target": "bmg", "vendor": "intel"},
+}
+
+
+@pytest.mark.parametrize(("name", "facts"), FACTS.items())
+def test_what_is_told_of_a_product(asked, name, facts):
+    (row,) = asked("show", name)
+    assert {key: row.get(key) for key in facts} == facts
+
+
+def test_the_end_of_a_card_is_told(asked):
+    (row,) = asked("show", "GTX 1080 Ti")
+    assert row["driver"]["last"] == "R580"
+    assert row["driver"]["end of life"].startswith("20")
+    newest = row["frameworks"]["torch"].partition(" ")[0]
+    assert asked("list", "--serves", f"torch=={newest}", "--vendor", "nvidia")
+    assert "GTX 1080 Ti" in " ".join(one["name"] for one in asked("list", "--serves", f"torch=={newest}"))
+
+
+def row(**more):
+    known = {"name": "D", "vendor": "nvidia", "target": "sm_80", "memory_gib": 24, "bf16_tflops": 100, "year": 2022}
+    return Product(**{**known, "source": ("doc",), "how": "documented", "inferred": ("bf16_tflops", "year"), **more})
+
+
+def test_a_number_that_nobody_saw_is_marked_in_text_and_json():
+    one, other = row(), row(name="E", inferred=())
+    table = hardware.compared(load(None), (one, other))
+    cells = {line.cells[0]: line.cells[1:] for line in table.lines}
+    assert cells["rates bf16"] == ("100 ?", "100")
+    assert cells["year"] == ("2022 ?", "2022")
+    assert cells["memory_gib"] == ("24", "24")
+    hows = {line.cells[0]: line.how for line in hardware.compared(load(None), (one,)).lines}
+    assert (hows["rates bf16"], hows["memory_gib"]) == ("inferred", "documented")
+    assert hardware.record(load(None), one)["inferred"] == ["bf16_tflops", "year"]
+    assert "2022 ?" in hardware.listing(load(None), (one,)).lines[0].cells
+
+
+def test_every_product_can_be_told():
+    matrix = load(None)
+    targets = {}
+    for product in matrix.table("gpus"):
+        targets.setdefault(product.target, product)
+    for product in targets.values():
+        told = hardware.record(matrix, product)
+        assert told["name"] == product.name
+        assert told["source"]
+
+
+WRONG = [
+    (["list", "--memory", "lots"], "'lots' is not a bound"),
+    (["list", "--watts", "=>3"], "is not a bound"),
+    (["list", "--precision", "fp7"], "expected fp64"),
+    (["list", "--vendor", "nvidla"], "expected nvidia"),
+    (["list", "--sort", "price"], "expected memory"),
+    (["list", "--serves", "torch==99"], "no torch ==99 exists"),
+    (["show", "sm_89"], "envcheck matrix show sm_89"),
+    (["show", "RTX 6000"], "may be of several kinds"),
+    (["show", "RTX 4091"], "did you mean"),
+    (["compare", "RTX 4090", "MLU370"], "Cambricon"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_what_cannot_be_read_is_refused_with_what_could(envcheck, words, said):
+    code, out, err = envcheck("gpu", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_name_of_several_products_says_which_is_shown(envcheck):
+    code, out, err = envcheck("gpu", "show", "A100")
+    assert code == 0
+    assert out.startswith("NVIDIA A100-SXM4-40GB")
+    assert "not NVIDIA A100-SXM4-80GB" in err
