@@ -42,6 +42,7 @@ def schemas() -> dict[str, Schema]:
         "envcheck.explain/1": _document(shape(explanation.Explanation)),
         "envcheck.matrix/1": tables(),
         "envcheck.gpus/1": gpus(),
+        "envcheck.fit/1": fit(),
         "envcheck.matrix-check/1": _object_of({"files": _TEXTS}),
         "envcheck.matrix-diff/1": changes(),
     }
@@ -165,6 +166,18 @@ def gpus() -> Schema:
         "rates",
     )
     return _object_of({"gpus": {"type": "array", "items": own}, "sources": _KINDS["table"]}, "gpus", "sources")
+
+
+def fit() -> Schema:
+    """Whether a model's weights can lie in a card's memory; sizes in GiB of one card, null where not known."""
+    sizes = ("weights_gib", "usable_gib", "left_gib", "cache_gib", "training_gib")
+    body: dict[str, Schema] = {
+        "verdict": {"enum": ["cannot", "weights fit", "unknown"]},
+        **{name: {"type": ["number", "null"]} for name in sizes},
+        **dict.fromkeys(("gpu", "why"), _TEXT),
+        **dict.fromkeys(("conditions", "source"), _TEXTS),
+    }
+    return _object_of(body)
 
 
 def inspect() -> Schema:

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "ci": "compat.cli.ci",
     "matrix": "compat.cli.matrix",
     "gpu": "compat.cli.gpu",
+    "fit": "compat.cli.fit",
     "explain": "compat.cli.explain",
     "mcp": "compat.cli.mcp",
 }

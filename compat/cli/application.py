@@ -29,6 +29,7 @@ IN_SHORT: Final = {
     "ci": "The valid cells of a matrix of images.",
     "matrix": "Look at the compatibility matrix and check it.",
     "gpu": "GPU products, and which of them run what.",
+    "fit": "Whether a model can lie in the memory of a GPU.",
     "explain": "A finding's page, or what an error text means.",
     "mcp": "A server for coding assistants.",
 }

@@ -41,6 +41,8 @@ ASKED = [
     (0, ["matrix", "list", "gpus"]),
     (0, ["matrix", "show", "torch==2.9.1"]),
     (0, ["gpu", "list", "--memory", ">=96"]),
+    (0, ["fit", "15GiB", "--gpu", "RTX 3090"]),
+    (3, ["fit", "15GiB", "--gpu", "RTX 3090", "--context", "4096"]),
     (0, ["gpu", "compare", "RTX 4090", "MI300X", "Arc B580", "Jetson AGX Orin"]),
     (0, ["matrix", "check"]),
     (0, ["matrix", "diff", "MATRIX", "MATRIX/drivers.toml"]),

@@ -1,0 +1,249 @@
+"""What model files say of themselves: bytes of weights, parameters, and the fields that tell the size of a cache.
+
+Only headers are read, and of those no more than a limit; nothing that a header claims is believed beyond the size of
+its file.
+
+Sources: https://huggingface.co/docs/safetensors (8 bytes of length, then JSON with ``data_offsets``; the header is
+limited to 100 MB), https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (versions 2 and 3).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from dataclasses import field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from compat.errors import InputError
+from compat.inputs import opened
+from compat.lazy import dataclass, pattern
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+GIB: Final = 1024**3
+_LIMIT: Final = 100_000_000  # bytes of one header, as the safetensors library has it
+_SHARDS: Final = 2000
+_SIZE: Final = pattern(r"([0-9]{1,7}(?:\.[0-9]{1,4})?)\s?(GiB|GB|MiB|MB|TiB|TB)?", flags=2)
+_UNITS: Final = {"": GIB, "gib": GIB, "mib": 1024**2, "tib": 1024**4, "gb": 10**9, "mb": 10**6, "tb": 10**12}
+# GGUF's plain value types by number, as struct has them; 8 is text and 9 an array.
+_PLAIN: Final = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+_DIMENSIONS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a model weighs.
+
+    Attributes:
+        bytes: of all tensors.
+        parameters: how many numbers these are; 0 if not known.
+        config: fields as in a ``config.json``, where the file has them.
+        note: what the sum rests on, if not on the headers of all files.
+    """
+
+    bytes: int
+    parameters: int = 0
+    config: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+
+
+def weigh(text: str) -> Weights:
+    """The weights of a safetensors or GGUF file, of an index of shards, or of a size such as ``13.5GiB``.
+
+    Raises:
+        InputError: for a file that cannot be read, is none of these, or contradicts itself.
+    """
+    if found := _SIZE.fullmatch(text.strip()):
+        size = int(float(found[1]) * _UNITS[(found[2] or "").lower()])
+        if not size:
+            raise InputError("a model without weights", where=text, expected="a size such as 13.5GiB")
+        return Weights(size)
+    path = Path(text)
+    if path.name.endswith(".index.json"):
+        return _indexed(path)
+    try:
+        with opened(path) as stream:
+            head = stream.read(4)
+            stream.seek(0)
+            size = path.stat().st_size
+            return _gguf(stream, size, text) if head == b"GGUF" else _safetensors(stream, size, text)
+    except (OSError, struct.error) as error:
+        what = getattr(error, "strerror", None) or "ends within its header"
+        raise InputError(f"cannot be read: {what}", where=text[:200], expected=_EXPECTED) from None
+
+
+_EXPECTED: Final = "a .safetensors, .gguf or .index.json file, or a size such as 13.5GiB"
+
+
+def read_config(name: str) -> dict[str, Any]:
+    """The fields of a ``config.json``; of a model of several parts those of its language model.
+
+    Raises:
+        InputError: if it is no JSON object.
+    """
+    body = _json(_all(Path(name)), name)
+    inner = body.get("text_config")
+    return {**body, **inner} if isinstance(inner, dict) else body
+
+
+def _all(path: Path) -> bytes:
+    try:
+        with opened(path) as stream:
+            raw = stream.read(_LIMIT + 1)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)[:200]) from None
+    if len(raw) > _LIMIT:
+        raise InputError(f"is larger than {_LIMIT // 10**6} MB", where=str(path)[:200])
+    return raw
+
+
+def _json(raw: bytes, where: str) -> dict[str, Any]:
+    """A JSON object."""
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", where=where[:200], expected=_EXPECTED) from None
+    if not isinstance(body, dict):
+        raise InputError("is no JSON object", where=where[:200], expected=_EXPECTED)
+    return body
+
+
+def _safetensors(stream: BinaryIO, size: int, where: str) -> Weights:
+    (length,) = struct.unpack("<Q", stream.read(8))
+    if not 2 <= length <= min(_LIMIT, size - 8):
+        raise InputError("is no safetensors file", where=where[:200], expected=_EXPECTED)
+    tensors = _json(stream.read(length), where)
+    total = parameters = 0
+    for name, tensor in tensors.items():
+        if name == "__metadata__":
+            continue
+        shape, span = _lists(tensor)
+        if len(span) != 2 or not span[0] <= span[1] <= size - 8 - length:
+            raise InputError(
+                f"tensor {name[:60]!r} lies outside of the file", where=where[:200], expected="a whole file"
+            )
+        total += span[1] - span[0]
+        parameters += math.prod(shape)
+    if not 0 < total <= size - 8 - length or len(str(parameters)) > 18:
+        raise InputError("its tensors overlap, or it has none", where=where[:200], expected="a file of weights")
+    return Weights(total, parameters)
+
+
+def _lists(tensor: Any) -> tuple[list[int], list[int]]:
+    """Shape and place of a tensor; empty lists for what is none."""
+    found = [tensor.get(key) if isinstance(tensor, dict) else None for key in ("shape", "data_offsets")]
+    plain = [
+        one
+        if isinstance(one, list) and len(one) <= _DIMENSIONS and all(type(n) is int and 0 <= n < 2**48 for n in one)
+        else []
+        for one in found
+    ]
+    return plain[0], plain[1]
+
+
+def _indexed(path: Path) -> Weights:
+    """The shards that an index names, where all lie beside it; else the sum that it states."""
+    body = _json(_all(path), str(path))
+    named = body.get("weight_map")
+    names = sorted({name for name in named.values() if isinstance(name, str)}) if isinstance(named, dict) else []
+    shards = [path.parent / name for name in names if Path(name).name == name]
+    if shards and len(shards) == len(names) <= _SHARDS and all(shard.is_file() for shard in shards):
+        found = [weigh(str(shard)) for shard in shards]
+        return Weights(sum(one.bytes for one in found), sum(one.parameters for one in found))
+    about = body.get("metadata")
+    stated = about.get("total_size") if isinstance(about, dict) else None
+    if type(stated) is not int or not 0 < stated < 2**60:
+        raise InputError("states no total_size, and not all shards are beside it", where=str(path)[:200])
+    return Weights(stated, note="the index states the size, and not all of its files are here")
+
+
+class _Header:
+    """Reads GGUF's values one after the other, up to a limit."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._left = stream, _LIMIT
+
+    def take(self, count: int) -> bytes:
+        """The next bytes.
+
+        Raises:
+            struct.error: where the file or the limit ends before.
+        """
+        raw = self._stream.read(count) if 0 <= count <= self._left else b""
+        if len(raw) != count:
+            raise struct.error
+        self._left -= count
+        return raw
+
+    def number(self, form: str) -> Any:
+        """A plain value."""
+        return struct.unpack(f"<{form}", self.take(struct.calcsize(f"<{form}")))[0]
+
+    def text(self) -> str:
+        """A text."""
+        return self.take(self.number("Q")).decode("utf-8", "replace")
+
+    def value(self, kind: int) -> Any:
+        """A value of a kind; of an array of texts, which only a tokenizer has, nothing is kept."""
+        if kind == 8:
+            return self.text()
+        if kind != 9:
+            return self.number(self._form(kind))
+        inner, count = self.number("I"), self.number("Q")
+        if inner != 8:
+            form = self._form(inner)
+            return list(struct.unpack(f"<{count}{form}", self.take(count * struct.calcsize(f"<{form}"))))
+        for _ in range(min(count, _LIMIT)):
+            self.take(self.number("Q"))
+        return None
+
+    def _form(self, kind: int) -> str:
+        if kind not in _PLAIN:
+            raise struct.error
+        return _PLAIN[kind]
+
+
+def _gguf(stream: BinaryIO, size: int, where: str) -> Weights:
+    head = _Header(stream)
+    head.take(4)
+    version, tensors, pairs = head.number("I"), head.number("Q"), head.number("Q")
+    if version not in {2, 3}:
+        raise InputError(f"is GGUF of version {version}", where=where[:200], expected="version 2 or 3")
+    values = {}
+    for _ in range(min(pairs, _LIMIT)):
+        key = head.text()
+        values[key] = head.value(head.number("I"))
+    last = parameters = 0
+    for _ in range(min(tensors, _LIMIT)):
+        head.text()
+        dimensions = head.number("I")
+        if dimensions > _DIMENSIONS:
+            raise struct.error
+        parameters += math.prod(head.number("Q") for _ in range(dimensions))
+        head.number("I")
+        last = max(last, head.number("Q"))
+    left = size - stream.tell()
+    if not 0 <= last < left:
+        raise InputError("its tensors lie outside of the file", where=where[:200], expected="a whole file")
+    note = "one of several files" if values.get("split.count", 1) != 1 else ""
+    return Weights(left, min(parameters, 2**60), _as_config(values), note)
+
+
+_FIELDS: Final = {
+    "block_count": "num_hidden_layers",
+    "embedding_length": "hidden_size",
+    "attention.head_count": "num_attention_heads",
+    "attention.head_count_kv": "num_key_value_heads",
+    "attention.key_length": "head_dim",
+    "attention.sliding_window": "sliding_window",
+}
+
+
+def _as_config(values: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a GGUF file by the names that ``config.json`` has for them."""
+    kind = values.get("general.architecture")
+    found = {name: values.get(f"{kind}.{key}") for key, name in _FIELDS.items()}
+    return {"model_type": kind, **{name: value for name, value in found.items() if value is not None}}
