@@ -148,13 +148,11 @@ def _question(detector: Detector, machine: Machine) -> Any:
 
 
 def look(detector: Detector, machine: Machine) -> Mapping[str, Reading]:
-    """One detector's readings: its own, absences if its subject is not there, reasons if it failed."""
+    """One detector's readings: its own, or reasons if it failed."""
     # on a system that it does not know a detector is silent: no absence may be concluded from that
     if machine.system.name not in detector.SYSTEMS:
         return {}
     try:
-        if not detector.present(machine):
-            return dict.fromkeys(detector.FACTS, Fact(None, detector.SOUGHT))
         return detector.facts(machine)
     except Exception as error:  # noqa: BLE001 - a slip in one detector must not hide what the others saw
         why = Unknown(f"{detector.NAME} could not be read: {type(error).__name__}: {error}", detector.SOUGHT)

@@ -35,11 +35,6 @@ _CANN: Final = (
 _VERSION: Final = pattern(r"(?:^Version=|toolkit_installed_version=\[|:)(\d+\.\d+(?:\.\w+){0,3})", re.MULTILINE)
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - several subjects, each looked at in facts()
-    """Always on Linux: absences are told one by one."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """CANN's release, and accelerators that have a node or a variable but may have no PCI entry here."""
     return {"cann": _cann(machine), "gpus": Fact((*_ascend(machine), *_tpu(machine)), SOUGHT)}

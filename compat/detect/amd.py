@@ -45,11 +45,6 @@ _CORE: Final = pattern(r"core(?:-\d[\d.]*)?")
 _RELEASE: Final = pattern(r"\d{1,3}\.\d{1,3}(?:\.\d{1,3})?")
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - four subjects, each looked at in facts()
-    """Always on Linux: absences are told one by one."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """GPUs with their gfx target, version of the kernel driver, every ROCm below /opt."""
     installs = _installs(machine)

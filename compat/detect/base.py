@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Detector(Protocol):
     """A module that looks for one subject. It states facts; it never judges them.
 
-    ``present`` must be cheap: it decides whether ``facts`` is worth asking. Where it says no, every name in ``FACTS``
-    becomes a known absence with ``SOUGHT`` as the place that was looked at.
+    Where its subject is not there, every name in ``FACTS`` is a known absence with ``SOUGHT`` as the place that was
+    looked at.
     """
 
     @property
@@ -35,11 +35,7 @@ class Detector(Protocol):
 
     @property
     def SOUGHT(self) -> str:  # noqa: N802
-        """Where ``present`` looked, as the source of an absence."""
-        ...
-
-    def present(self, machine: Machine) -> bool:
-        """Whether the subject is there at all."""
+        """Where it looks, as the source of an absence."""
         ...
 
     def facts(self, machine: Machine) -> Mapping[str, Reading]:

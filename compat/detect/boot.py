@@ -32,11 +32,6 @@ _CMDLINE: Final = "/proc/cmdline"
 _TRANSLATION: Final = pattern(r"(?:^|\s)((?:intel_|amd_)?iommu)=(\S+)")
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - the absence of each is told by facts()
-    """Always on Linux."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Secure Boot from the firmware's variable, SELinux' mode, ``iommu=`` settings of the kernel command line."""
     return {"secure_boot": _secure_boot(machine), "selinux": _selinux(machine), "iommu": _iommu(machine)}

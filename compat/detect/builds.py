@@ -44,11 +44,6 @@ _LABELLED: Final = {"jax": "jaxlib", "paddle": "paddlepaddle-gpu"}  # package ->
 _CU_NAME: Final = pattern(r"-cu(?:da)?(\d{2,3})x?$")
 
 
-def present(machine: Machine) -> bool:
-    """Always: an environment without frameworks is told as one without builds."""
-    return machine.system.name in SYSTEMS
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """One :class:`compat.facts.Build` per framework or companion that says something."""
     found: dict[str, Build] = {}

@@ -46,11 +46,6 @@ _SCHEDULERS: Final = (
 )
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - the absence of marks is the answer
-    """Always on Linux: no mark is an answer too."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Kind of container and scheduler; a container cannot see the name of its image, and we say so."""
     kind, source = container_kind(machine) or (None, SOUGHT)

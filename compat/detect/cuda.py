@@ -33,7 +33,7 @@ _WINDOWS: Final = "C:/Windows/System32/nvcuda.dll"
 _MODES: Final = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}  # CUcomputemode
 
 
-def present(machine: Machine) -> bool:
+def _is_there(machine: Machine) -> bool:
     """Whether the loader finds libcuda: without it there is nothing to start."""
     if machine.system.name == "windows":
         return machine.exists(_WINDOWS)
@@ -42,6 +42,8 @@ def present(machine: Machine) -> bool:
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """What cuInit answers; CUDA's version of the library; GPUs, for places without NVML (Jetson, slim images)."""
+    if not _is_there(machine):
+        return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     found = loader.find(machine, "libcuda.so.1")
     library = found.path if found else "libcuda.so.1"
     answer = ask(machine, "cuda.py", library)

@@ -65,11 +65,6 @@ class Engine:
     info: Mapping[str, Any] = field(default_factory=dict)
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - the search is in facts()
-    """Always: absence of an engine is told with the places looked at."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Which engine, whether it answers, how it was installed, and how it would give a GPU to a container.
 

@@ -43,11 +43,6 @@ _MEANS_NO_SECRET: Final = frozenset({"KUBERNETES_SERVICE_HOST", "DOCKER_HOST"})
 _LONGEST: Final = 4096
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - every process has an environment
-    """Always: every process has an environment."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """The variables of the allow-list; values that may hold a secret are shown as ``(set)``."""
     steering = sorted((name, value) for name, value in machine.env.items() if _STEERS.fullmatch(name))

@@ -44,11 +44,6 @@ _LOG: Final = "/dev/kmsg"
 _LOG_LIMIT: Final = 8 << 20  # the kernel's ring buffer is smaller unless someone enlarged it
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - facts() says why if /proc is missing
-    """Always on Linux."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Names of modules; Xid numbers, and refusals to start a GPU, that NVIDIA's module wrote to the kernel log."""
     modules = _modules(machine)

@@ -57,11 +57,6 @@ _SHIPPED_BY: Final = {
 }
 
 
-def present(machine: Machine) -> bool:
-    """Always on Linux: every one has a loader."""
-    return machine.system.name == "linux"
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """All copies found, the winning one of each soname marked; versions of those that rules ask for most.
 

@@ -27,11 +27,6 @@ SOUGHT: Final = "the process"
 _SHM: Final = "/dev/shm"  # noqa: S108 - looked at, never written
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - every process has limits
-    """Always: every process has limits."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Sizes in MiB, locked memory in KiB (-1 for unlimited), numeric user id, groups by name where one exists."""
     root = machine.root

@@ -29,11 +29,6 @@ _VENDORS: Final = {"amd": "1002", "nvidia": "10de", "intel": "8086"}
 _KEYS: Final = ("machdep.cpu.brand_string", "hw.memsize", "hw.optional.arm64", "machdep.cpu.features")
 
 
-def present(machine: Machine) -> bool:
-    """Whether this is macOS."""
-    return machine.system.name == "darwin"
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """A Python under Rosetta sees an Intel machine; ``hw.optional.arm64`` tells the truth (Apple, Rosetta notes)."""
     outcome = machine.ask(["/usr/sbin/sysctl", *_KEYS])  # a key that this processor lacks makes the status non-zero

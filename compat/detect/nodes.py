@@ -40,13 +40,15 @@ _FOLDERS: Final = {
 _MOST: Final = 256  # a DGX has some 60; more tell nothing new
 
 
-def present(machine: Machine) -> bool:
+def _is_there(machine: Machine) -> bool:
     """Whether there is a /dev."""
     return machine.exists(SOUGHT)
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Nodes by path; those that modes and groups deny; the owning group of each, by name or number."""
+    if not _is_there(machine):
+        return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     nodes, denied, groups = [], [], {}
     for path, _ in zip(_paths(machine), range(_MOST), strict=False):
         entry = machine.entry(path)

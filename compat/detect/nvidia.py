@@ -33,11 +33,6 @@ _MODULE: Final = "/sys/module/nvidia/version"
 _NVRM: Final = pattern(r"NVRM version:.*?\s(\d{3,4}\.\d{1,4}(?:\.\d{1,4})?)\s")
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - each place is looked at in facts()
-    """Always on Linux: absences are told one by one."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Version and flavour of the loaded module, GPUs as /proc names them."""
     return {**_module(machine), "gpus": _gpus(machine)}

@@ -31,7 +31,7 @@ _WINDOWS: Final = "C:/Windows/System32/nvml.dll"
 _MODES: Final = {0: "disabled", 1: "enabled"}  # nvmlEnableState_t
 
 
-def present(machine: Machine) -> bool:
+def _is_there(machine: Machine) -> bool:
     """Whether the loader finds the library: without it there is nothing to ask."""
     if machine.system.name == "windows":
         return machine.exists(_WINDOWS)
@@ -43,6 +43,8 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
     ``driver`` is told here too, for WSL and Windows, where no /proc tells it; on Linux the kernel's own word wins.
     """
+    if not _is_there(machine):
+        return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     found = loader.find(machine, "libnvidia-ml.so.1")
     library = found.path if found else "libnvidia-ml.so.1"
     answer = ask(machine, "nvml.py", library)

@@ -73,11 +73,6 @@ class Installed:
     copies: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - a Python runs us at least
-    """Always: at least the Python that runs us is there."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """The chosen interpreter and what its metadata folders say.
 

@@ -73,11 +73,6 @@ _EXTENDED: Final = 0x100
 _DOMAINS: Final = {"identity": "pt", "DMA": "translated", "DMA-FQ": "translated"}
 
 
-def present(machine: Machine) -> bool:
-    """Always on Linux: no bus is told as an empty one only where /sys is mounted."""
-    return machine.system.name == "linux"
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Every accelerator on the bus with its ids, address, bound driver and link; and the number of NVSwitches."""
     if not machine.exists("/sys/bus"):

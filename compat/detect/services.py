@@ -33,11 +33,6 @@ _PID: Final = "nvidia-cuda-mps-control.pid"
 _COMMAND: Final = "nvidia-cuda-mps"  # the kernel keeps 15 characters of a process's name (proc(5), comm)
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - absences are told one by one
-    """Always on Linux."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Version and state (``535.161.08 running``) of the two services; state of MPS."""
     return {

@@ -35,11 +35,6 @@ _PLIST_ENTRY: Final = pattern(r"<key>(\w+)</key>\s*<string>([^<]*)</string>")
 _WINDOWS: Final = {"amd64": "x86_64", "arm64": "aarch64", "x86": "i686"}
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - every machine has a system
-    """Always: every machine has a system."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """The system's own names for itself, and the C library that programs here are linked to."""
     system = machine.system

@@ -31,7 +31,7 @@ _MOST: Final = 100
 _LDCONFIG: Final = "nvidia-container-cli.ldconfig"
 
 
-def present(machine: Machine) -> bool:
+def _is_there(machine: Machine) -> bool:
     """Whether the toolkit's file is there."""
     return machine.exists(SOUGHT)
 
@@ -41,6 +41,8 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
     ``missing`` names a program that the settings start and that is not there.
     """
+    if not _is_there(machine):
+        return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     reading = machine.read(SOUGHT, 1 << 16)
     if isinstance(reading, Unknown):
         return {"toolkit_config": reading}

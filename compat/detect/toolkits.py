@@ -34,11 +34,6 @@ _DEFINED: Final = pattern(r"#define\s+CUDA_VERSION\s+(\d{4,6})")
 _RELEASE: Final = pattern(r"release (\d{1,2}\.\d{1,2})(?:, V(\d{1,2}(?:\.\d{1,4}){1,3}))?")
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - facts() looks in each place anyway
-    """Always on Linux: the search itself tells."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Folder -> version for every toolkit, read from its own files; ``nvcc`` is run only if no file tells."""
     found: dict[str, str] = {}

@@ -31,11 +31,6 @@ _TOOLS: Final = {
 }
 
 
-def present(machine: Machine) -> bool:  # noqa: ARG001 - PATH is looked at in facts()
-    """Always: PATH is searched for each tool."""
-    return True
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Version of each tool, asked side by side because every one costs the start of a program."""
     from compat.detect.threads import gather

@@ -41,11 +41,6 @@ _DEFAULT_DELAY: Final = 2  # seconds of TdrDelay where no value is set (Microsof
 _TDR_OFF: Final = 0  # TdrLevelOff
 
 
-def present(machine: Machine) -> bool:
-    """Whether this is Windows."""
-    return machine.system.name == "windows"
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Adapters, NVIDIA's driver by its Windows version, the C++ runtime, and two settings of the system."""
     adapters = [each for each in _adapters(machine) if each.get("DriverDesc")]

@@ -41,37 +41,13 @@ from compat.rules.families import (
 if TYPE_CHECKING:
     from compat.rules.rule import Rule
 
+# The families, from the hardware up.
+_FAMILIES: Final = (
+    health, kernel_module, device_support, modes, fabric, interconnect, driver, forward, runtimes, rocm,
+    rocm_targets, rocm_versions, other_gpus, container_gpu, container_image, docker, container_toolkit,
+    platforms, libc, pythons, systems, arch_age, arch_targets, arch_libraries, builds, installations, libraries,
+    pairs, toolkit, environment, memory,
+)  # fmt: skip
+
 # Code -> rule.
-RULES: Final[dict[str, type[Rule]]] = {
-    **health.RULES,
-    **kernel_module.RULES,
-    **device_support.RULES,
-    **modes.RULES,
-    **fabric.RULES,
-    **interconnect.RULES,
-    **driver.RULES,
-    **forward.RULES,
-    **runtimes.RULES,
-    **rocm.RULES,
-    **rocm_targets.RULES,
-    **rocm_versions.RULES,
-    **other_gpus.RULES,
-    **container_gpu.RULES,
-    **container_image.RULES,
-    **docker.RULES,
-    **container_toolkit.RULES,
-    **platforms.RULES,
-    **libc.RULES,
-    **pythons.RULES,
-    **systems.RULES,
-    **arch_age.RULES,
-    **arch_targets.RULES,
-    **arch_libraries.RULES,
-    **builds.RULES,
-    **installations.RULES,
-    **libraries.RULES,
-    **pairs.RULES,
-    **toolkit.RULES,
-    **environment.RULES,
-    **memory.RULES,
-}
+RULES: Final[dict[str, type[Rule]]] = {code: rule for each in _FAMILIES for code, rule in each.RULES.items()}

@@ -22,10 +22,6 @@ from compat.facts import CATALOGUE, Fact, Gpu, Unknown
 from compat.run import Outcome
 
 
-def yes(machine):
-    return True
-
-
 def no_program(argv, **options):
     return Outcome(127)
 
@@ -101,7 +97,6 @@ def test_detector_that_never_returns_is_left_behind(monkeypatch, replay):
 
     class Stuck:
         NAME, FACTS, SYSTEMS, SOUGHT = "stuck", ("hip", "cann"), frozenset({"linux"}), "/proc/stuck"
-        present = staticmethod(yes)
         facts = staticmethod(lambda _: forever.wait())
 
     recording = replay.Recording({})
@@ -115,7 +110,6 @@ def test_detector_that_never_returns_is_left_behind(monkeypatch, replay):
 def test_slip_in_one_detector_is_a_reason(replay):
     class Broken:
         NAME, FACTS, SYSTEMS, SOUGHT = "broken", ("hip",), frozenset({"linux"}), "nowhere"
-        present = staticmethod(yes)
         facts = staticmethod(lambda _: {}["missing"])
 
     recording = replay.Recording({})

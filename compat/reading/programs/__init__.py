@@ -34,39 +34,14 @@ from compat.reading.programs import (
     variables,
 )
 
+_FORMATS: Final = (
+    torch, huggingface, lerobot, openmmlab, deepspeed, paddle, jax, tensorflow, show_versions, extensions,
+    arrays, applications, sdnext, unsloth, nvidia_smi, dcgm, rocm, amd_tables, intel, nvcc, packages, machine,
+    containers, kubernetes, session, variables, hand,
+)  # fmt: skip
+
 # Every format, programs before people: where two read a line the same, the first is cited.
-PROGRAMS: Final = tuple(
-    module.PROGRAM
-    for module in (
-        torch,
-        huggingface,
-        lerobot,
-        openmmlab,
-        deepspeed,
-        paddle,
-        jax,
-        tensorflow,
-        show_versions,
-        extensions,
-        arrays,
-        applications,
-        sdnext,
-        unsloth,
-        nvidia_smi,
-        dcgm,
-        rocm,
-        amd_tables,
-        intel,
-        nvcc,
-        packages,
-        machine,
-        containers,
-        kubernetes,
-        session,
-        variables,
-        hand,
-    )
-)
+PROGRAMS: Final = tuple(each.PROGRAM for each in _FORMATS)
 
 # Labels that blanks alone may part from their values, the longest first.
 _TABULAR: Final = sorted((label for program in PROGRAMS for label in program.columns), key=len, reverse=True)
