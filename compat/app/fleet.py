@@ -38,6 +38,7 @@ ALIKE: Final = (
 )  # fmt: skip
 LIMIT: Final = 128 * 1024 * 1024  # bytes of one source: 5,000 nodes of kubectl are some 100 MiB
 MOST: Final = 50_000  # nodes in all; Kubernetes promises 5,000 in a cluster
+KINDS: Final = 10_000  # different nodes that are judged here, each by all rules
 _SUFFIXES: Final = frozenset({".json", ".jsonl", ".toml", ".prom", ""})
 
 
@@ -77,10 +78,18 @@ def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix, *, ima
     broken = [record for record in records if isinstance(record, Broken)]
     known: list[_Known] = []
     kinds: dict[str, _Kind | str] = {}
+    weighed = 0
     for node in last.values():
         asked = bool(image) or node.findings is None
         kind = json.dumps([node.facts, asked], sort_keys=True, default=str)
         if kind not in kinds:
+            weighed += asked
+            if weighed > KINDS:
+                raise InputError(
+                    f"more than {KINDS:,} nodes of which none is like another",
+                    where=node.place,
+                    hint="give what `envcheck doctor --format jsonl` printed on each node, which needs no second look",
+                )
             kinds[kind] = _judged(node, matrix, brought if image else None) if asked else _read(node, matrix)
         match kinds[kind]:
             case str() as why:

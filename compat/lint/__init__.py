@@ -5,9 +5,11 @@ Each request is resolved as its installer would, rather than compared as text, s
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from compat.errors import InputError
 from compat.findings import Report, Unchecked, ranked
 from compat.lint import (
     compilers,
@@ -56,6 +58,8 @@ _FAMILIES: Final = (
     machine,
 )
 
+_MOST: Final = 500  # different versions of one package that a file may name; each is weighed against all of its builds
+
 
 def lint(
     ask: Ask, matrix: Matrix, *, on: Host | None = None, select: Sequence[str] = (), ignore: Sequence[str] = ()
@@ -68,12 +72,30 @@ def lint(
         on: facts of the machine that it is meant for; its GPUs, driver and processor are weighed too.
         select: codes to keep, or their beginnings; empty for all.
         ignore: codes to leave out, likewise.
+
+    Raises:
+        InputError: for a file that names more versions of a package than a person asks for.
     """
+    _bounded(ask, matrix)
     stages = tuple(scenes(ask, matrix, on))
     found = [finding for finding in _findings(ask, stages, matrix) if _chosen(finding.code, select, ignore)]
     kept = [finding for finding in found if not _silenced(finding, ask)]
     unread = [Unchecked(ask.file, why) for why in ask.unread]
     return Report(_folded(kept), (), (*unread, *(item for each in stages for item in machine.not_judged(each))))
+
+
+def _bounded(ask: Ask, matrix: Matrix) -> None:
+    """Refuse a file with more than :data:`_MOST` different versions of one package that the matrix knows."""
+    installs = (step for stage in ask.stages for step in stage.installs)
+    asked = {(request.name, request.spec): request.line for step in installs for request in step.requests}
+    for name, count in Counter(name for name, _ in asked).items():
+        if count > _MOST and matrix.package(name) is not None:
+            line = min(line for (one, _), line in asked.items() if one == name)
+            raise InputError(
+                f"names {count:,} versions of {name}",
+                where=f"{ask.file}:{line}",
+                expected=f"at most {_MOST} of a package in one file",
+            )
 
 
 def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix) -> Iterator[Finding]:

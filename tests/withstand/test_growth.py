@@ -53,3 +53,23 @@ def test_more_nodes_than_a_cluster_has_are_refused_before_they_are_kept(envcheck
     (envcheck.folder / "nodes.jsonl").write_text('{"os": "ubuntu22.04"}\n' * 60_000)
     code, _, err = envcheck("fleet", "nodes.jsonl", timeout=100)
     assert (code, err.partition(";")[0].strip()) == (2, "envcheck: nodes.jsonl: more than 50,000 records")
+
+
+def test_more_versions_of_a_package_than_a_person_asks_for_are_refused(envcheck):
+    (envcheck.folder / "requirements.txt").write_text("".join(f"torch=={n}.0\n" for n in range(100_000)))
+    code, _, err = envcheck("lint", "requirements.txt", timeout=100)
+    assert (code, err.partition(";")[0]) == (2, "envcheck: requirements.txt:1: names 100,000 versions of torch")
+
+
+def test_more_kinds_of_nodes_than_are_judged_are_refused(monkeypatch, tmp_path):
+    from compat.app import fleet
+    from compat.errors import InputError
+    from compat.matrix import matrix
+
+    monkeypatch.setattr(fleet, "KINDS", 3)
+    path = tmp_path / "nodes.jsonl"
+    path.write_text("".join(f'{{"os": "ubuntu{n}.04"}}\n' for n in (18, 20, 22, 22)))
+    assert len(fleet.survey([str(path)], (), matrix()).nodes) == 4
+    path.write_text("".join(f'{{"os": "ubuntu{n}.04"}}\n' for n in (18, 20, 22, 24)))
+    with pytest.raises(InputError, match="none is like another"):
+        fleet.survey([str(path)], (), matrix())
