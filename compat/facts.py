@@ -113,6 +113,9 @@ def host(source: str = "given", /, **values: Any) -> Host:
     return load(values, source)
 
 
+_KEYS: Final = 1000  # keys of a host document; the catalogue has some two hundred
+
+
 def load(document: Mapping[str, Any], where: str) -> Host:
     """Read a host document: the JSON that ``envcheck host`` prints or a partial file written by hand.
 
@@ -121,7 +124,10 @@ def load(document: Mapping[str, Any], where: str) -> Host:
 
     Raises:
         InputErrors: naming each key that is unknown or has a value of the wrong kind.
+        InputError: for more keys than there are facts.
     """
+    if len(document) > _KEYS:
+        raise InputError(f"holds {len(document):,} keys", where=where, expected="the facts of one machine")
     faults: list[InputError] = []
     readings: dict[str, Reading] = {}
     read = _notes(document, "read", where, faults)
@@ -215,6 +221,7 @@ def _value(name: str, raw: Any, where: str) -> Any:
     if name not in CATALOGUE:
         from difflib import get_close_matches
 
+        name = name[:80]
         near = get_close_matches(name, CATALOGUE, 1)
         raise InputError(
             f"unknown fact {name!r}",

@@ -30,7 +30,7 @@ class Question:
         wishes: requirements that should run on the machine.
         python: another interpreter or environment of this machine.
         host: host file, or ``report``: pasted report, or ``pasted``: its text; none of them means this machine.
-        image: container image (of the engine, or an archive on disk) that is to run on it.
+        image: container image (an archive on disk, of the engine, or of a registry) that is to run on it.
         error: error text; ``log``: file that holds one.
         select: only these codes; ``ignore``: not these.
         timeout: seconds for all detectors.

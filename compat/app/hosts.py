@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compat.app.files import is_text, read_log
-from compat.errors import InputError
+from compat.errors import CannotCheckError, InputError
 from compat.facts import Fact, Host, Unknown
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def with_image(image: str, host: str, matrix: Matrix, *, timeout: float = 5.0) -
     """A machine as a container of an image would find it: the machine's devices and driver, the image's software.
 
     Args:
-        image: archive or layout on disk, or else the name of an image of the engine.
+        image: archive or layout on disk, or else the name of an image of the engine or of a registry.
         host: host file; empty for this machine.
         matrix: names the devices.
         timeout: seconds for all detectors of this machine.
@@ -130,10 +130,10 @@ def inside(machine: Host, image: Host) -> Host:
 
 
 def _image(name: str, arch: str) -> Image:
-    """An image on disk or in the engine.
+    """An image on disk, in the engine, or else in the registry that its name begins with.
 
     Raises:
-        CannotCheckError: if it is neither, or no engine answers.
+        CannotCheckError: if it is in none of them, or they do not answer.
     """
     from pathlib import Path
 
@@ -143,8 +143,35 @@ def _image(name: str, arch: str) -> Image:
         return layers.read(name, arch)
     from compat.build.archives import saved
 
-    with saved(name) as stream:
-        return layers.from_stream(stream, name, arch)
+    try:
+        with saved(name) as stream:
+            return layers.from_stream(stream, name, arch)
+    except CannotCheckError as here:
+        return _in_registry(name, arch, here)
+
+
+def _in_registry(name: str, arch: str, here: CannotCheckError) -> Image:
+    """An image as its registry has it.
+
+    Args:
+        name: with the registry's host.
+        arch: which one to take of an image for several.
+        here: why it could not be read on this machine.
+
+    Raises:
+        InputError: if the registry does not have it.
+        CannotCheckError: if the name has no registry, or that does not answer.
+    """
+    from functools import partial
+
+    from compat.detect import layers
+    from compat.registry import images, logins
+
+    where = images.reference(name)
+    if where is None:
+        raise here
+    choose = partial(layers.offered, arch=arch)
+    return layers.from_parts(images.blobs(where, choose, logins.login(where.host)), name, arch)
 
 
 def named(host: Host, matrix: Matrix) -> Host:

@@ -18,7 +18,7 @@ def command(
     ] = None,
     *,
     image: Annotated[
-        str, typer.Option(metavar="IMAGE", help="Will this image (of the engine, or an archive) run there?")
+        str, typer.Option(metavar="IMAGE", help="Will this image (archive, engine or registry) run there?")
     ] = "",
     wishing: WishOptions,
     speech: Annotated[Speech, Formats("text", "json", "markdown", "prometheus")],

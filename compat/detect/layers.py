@@ -24,7 +24,7 @@ from compat.inputs import opened
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from typing_extensions import Self
 
@@ -53,6 +53,7 @@ _HEADER: Final = 128 << 10  # bytes of one extended header of a tar: names, and 
 _DOCUMENTS: Final = 16 << 20
 _CONTENTS: Final = 64 << 20
 _NAMES: Final = 192 << 20
+_LAYERS: Final = 512  # of one image; the engine's storage driver ends at 128
 _NODE: Final = 300  # bytes that a node costs beside its name
 
 
@@ -109,12 +110,28 @@ def from_stream(stream: IO[bytes], name: str, arch: str = "") -> Image:
         InputError: if it is no such archive, or is damaged.
     """
     try:
-        with tarfile.open(fileobj=stream, mode="r|*", tarinfo=_Member) as outer:
+        plain = unpacked(stream.read(4), stream)
+        with tarfile.open(fileobj=plain, mode="r|*", tarinfo=_Member) as outer:
             return _assembled(_stream_blobs(outer), name, arch)
     except _DAMAGE as error:
         raise InputError(
             f"not an image archive: {error}", where=name, expected="docker save or an OCI layout"
         ) from None
+
+
+def from_parts(parts: Iterable[tuple[str, IO[bytes], int]], name: str, arch: str = "") -> Image:
+    """Put an image together from the parts of an OCI layout as they come: name, stream and size of each.
+
+    Raises:
+        InputError: if there is no manifest among them.
+    """
+    blobs = _Blobs()
+    for part, stream, size in parts:
+        try:
+            _take(blobs, part, stream, size)
+        except OSError as error:
+            blobs.unread.append(f"blob {part[-16:]} could not be read: {error}")
+    return _assembled(blobs, name, arch)
 
 
 class _Member(tarfile.TarInfo):
@@ -248,6 +265,8 @@ def _node(layer: tarfile.TarFile, member: tarfile.TarInfo, path: str, blobs: _Bl
 def _assembled(blobs: _Blobs, name: str, arch: str) -> Image:
     """The image that the manifest describes; parts that it names and the archive lacks are said."""
     config, layers = _manifest(blobs, name, arch)
+    if len(layers) > _LAYERS:
+        raise InputError(f"its manifest names {len(layers):,} layers", where=name, expected=f"at most {_LAYERS}")
     tree: dict[str, Node] = {}
     unread = [*blobs.unread, *([] if config else ["the image's configuration is missing or damaged"])]
     for layer in layers:
@@ -294,7 +313,7 @@ def _manifest(blobs: _Blobs, name: str, arch: str) -> tuple[Mapping[str, Any], l
         return _table(blobs.document(str(saved[0].get("Config")))), layers
     index = _table(blobs.document("index.json"))
     for _ in range(3):  # an index may point to an index of platforms
-        found = [_blob(item) for item in _offered(index, arch)]
+        found = [_blob(item) for item in offered(index, arch)]
         document = next((_table(blobs.document(blob)) for blob in found if blob in blobs.documents), {})
         if "layers" in document:
             config = blobs.document(_blob(_table(document.get("config"))))
@@ -303,7 +322,7 @@ def _manifest(blobs: _Blobs, name: str, arch: str) -> tuple[Mapping[str, Any], l
     raise InputError("holds no image manifest", where=name, expected="docker save or an OCI layout")
 
 
-def _offered(index: Mapping[str, Any], arch: str) -> list[Mapping[str, Any]]:
+def offered(index: Mapping[str, Any], arch: str) -> list[Mapping[str, Any]]:
     """Manifests of an index, that of the machine's architecture first; BuildKit's attestations are no images."""
     told = [item for item in items(index.get("manifests")) if isinstance(item, dict)]
     images = [item for item in told if _table(item.get("platform")).get("architecture") != "unknown"]

@@ -27,7 +27,7 @@ SCHEMA: Final = "envcheck.matrix/1"
 Anchor = tuple[Any, ...]
 
 _TOKEN: Final = pattern(
-    r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''"  # texts over several lines
+    r"\"\"\"[^\"\\]*(?:(?:\\.|\"(?!\"\"))[^\"\\]*)*\"\"\"|'''.*?'''"  # texts over several lines
     r"|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'"  # texts on one line
     r"|#[^\n]*|[\[\]{}=,]|\n|[^\s\"'#\[\]{}=,]+",
     re.DOTALL,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Raw = dict[str, Any]
-_LIMIT: Final = 64 * 1024 * 1024  # bytes; the largest shipped file has one of them
+_LIMIT: Final = 16 * 1024 * 1024  # bytes; the largest shipped file has one of them
 
 
 def read_toml(path: Path) -> Raw:

@@ -1,6 +1,8 @@
 """Work grows with the length of a file, and not with its square: counted, so that no machine is too slow to pass."""
 
 import importlib.util
+import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,25 @@ def test_more_kinds_of_nodes_than_are_judged_are_refused(monkeypatch, tmp_path):
     path.write_text("".join(f'{{"os": "ubuntu{n}.04"}}\n' for n in (18, 20, 22, 24)))
     with pytest.raises(InputError, match="none is like another"):
         fleet.survey([str(path)], (), matrix())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"' + "k" * 5_000_000 + '": 1}', "unknown fact 'kkk"),
+        (json.dumps({f"k{n}": n for n in range(300_000)}), "holds 300,000 keys"),
+    ],
+    ids=["long", "many"],
+)
+def test_keys_that_are_no_facts_are_told_in_short(envcheck, text, said):
+    (envcheck.folder / "host.json").write_text(text)
+    for words in (["doctor"], ["resolve", "torch"]):
+        code, _, err = envcheck(*words, "--host", "host.json", timeout=100)
+        assert (code, said in err, len(err) < 300) == (2, True, True), err[:300]
+
+
+def test_a_long_text_of_a_matrix_file_costs_little(envcheck):
+    (envcheck.folder / "own.toml").write_text('x = """' + "a\\n" * 3_000_000 + '"""\n')
+    bound = lambda: resource.setrlimit(resource.RLIMIT_AS, (800 << 20, 800 << 20))  # noqa: E731
+    code, _, err = envcheck("matrix", "check", "own.toml", timeout=100, preexec_fn=bound)
+    assert (code, "x is not a table" in err) == (2, True)

@@ -103,7 +103,22 @@ def old_sparse(path):
     image(path, packed(bytes(first), (block * 2048, 700)))
 
 
+def zeros(path):
+    path.write_bytes(packed(header("pkg/x.so", 3000 << 20, b"0"), (MIB, 3000)))
+
+
+def many_layers(path):
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as layer:
+        for number in range(2000):
+            layer.addfile(tarfile.TarInfo("d/" * 300 + str(number)))
+    parts = {"l.tar": whole.getvalue(), "c.json": b'{"architecture":"amd64","config":{}}'}
+    archive(path, {**parts, "manifest.json": json.dumps([{"Config": "c.json", "Layers": ["l.tar"] * 20_000}]).encode()})
+
+
 IMAGES = {
+    "archive of zeros": zeros,
+    "one layer many times": many_layers,
     "documents of 8 MiB": documents,
     "documents of 1 MiB": small_documents,
     "telling files": telling,
