@@ -31,7 +31,7 @@ def report(found: Report, host: Host) -> str:
         lines.append("")
     if found.unchecked:
         lines += ["<details><summary>Not checked</summary>", ""]
-        lines += [f"- {escape(text)}" for text in unchecked_of(found)]
+        lines += [f"- {escape(text)}" for text in unchecked_of(found, verbose=False)]
         lines += ["", "</details>"]
     return "\n".join(lines).strip()
 

@@ -197,8 +197,9 @@ def _labelled(label: str, text: str, pen: Ink) -> list[str]:
 
 
 def _glimpse(finding: Finding, pen: Ink) -> list[str]:
-    """What was seen on one line, as much of it as fits; text that was given is quoted where it decides alone."""
-    seen = ", ".join(f"{item.fact} = {value_of(item.value)}" for item in finding.evidence)
+    """What was seen on one line, as much of it as fits; lists come last, of which the first entry says little."""
+    told = sorted(finding.evidence, key=lambda item: isinstance(item.value, tuple | list))
+    seen = ", ".join(f"{item.fact} = {value_of(item.value)}" for item in told)
     room = pen.width - 10
     said = seen if len(seen) <= room else f"{seen[: room - 1]}…"
     return ["    " + pen("bold", "seen  ") + one_line(said)] if said else []

@@ -165,7 +165,7 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     steps = {one: _command(one) for one in chosen if one.option.version}
     last = max(steps.values(), default=())
     exposed = {name for one, step in steps.items() if step != last for name in one.option.lines}
-    exposed.update(name for one in steps for name in known.matrix.packages[one.option.package].undeclared)
+    exposed.update(name for one in steps for name in one.option.build.undeclared)
     for name, specs in sorted(demands(chosen, _disputed(chosen, 1), python, place, known).items()):
         told = [spec for spec in specs.values() if spec]
         own = name.startswith("nvidia-") or name in known.matrix.packages

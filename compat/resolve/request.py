@@ -140,11 +140,12 @@ def _riding(wish: Wish, known: Knowledge) -> Wish:
     real = any(row.name == wish.package for row in known.matrix.table("applications"))
     near = [] if real else sorted(name for name in names if is_slip(wish.package, normalise(name)))
     if near:
+        likely = " or ".join(near[:3])
         raise InputError(
-            f"unknown framework {wish.package!r}",
+            f"no package {wish.package!r} is known",
             where="argument",
-            expected="a known name, or one that is not nearly a known one",
-            hint=f"did you mean {' or '.join(near[:3])}? If not, list it in a file and give that with -r",
+            expected=f"a name such as {likely}",
+            hint=f"did you mean {likely}? A package really called {wish.package} goes into a file, given with -r",
         )
     if is_void((wish.spec,)):
         raise InputError(f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected=_RANGE)

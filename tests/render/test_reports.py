@@ -131,11 +131,17 @@ def test_where_nothing_was_checked_no_format_calls_it_fine(format_):
 WANTING = Report((), ("a",), (Unchecked.wanting("env", ["one", "two"]), Unchecked.wanting("gpus", ["three"])))
 
 
-@pytest.mark.parametrize("format_", ["text", "markdown", "html"])
+@pytest.mark.parametrize("format_", ["text", "html"])
 def test_facts_that_are_wanting_are_told_in_one_entry(format_):
     said = " ".join(render.report(WANTING, facts.Host(), format_, verbose=True).split())
     assert "3 checks for want of env, gpus" in said
     assert "is unknown" not in said
+
+
+def test_an_answer_under_an_issue_names_what_gives_the_wanting_facts_and_not_each():
+    said = render.report(WANTING, facts.Host(), "markdown")
+    assert "3 checks for want of facts that `envcheck host` gives" in said.replace("\\", "")
+    assert "gpus" not in said
 
 
 def test_junit_skips_each_check_by_its_own_name():

@@ -240,11 +240,19 @@ def held(*, apart: bool = False, undeclared: str = "", **requires: list[str]) ->
     """What a plan of builds with these requirements holds; ``apart``: alpha comes from an index of its own."""
     own = {"index": "vendor", "variant": "cu118", "local": "cu118"} if apart else {}
     rows = {
-        f"builds.{name}": [build("1.0", "cuda11.8", kernels="sm_80", requires=lines, **own if name == "alpha" else {})]
+        f"builds.{name}": [
+            build(
+                "1.0",
+                "cuda11.8",
+                kernels="sm_80",
+                requires=lines,
+                undeclared=undeclared,
+                **own if name == "alpha" else {},
+            )
+        ]
         for name, lines in requires.items()
     }
-    packages = [{**package("alpha"), "undeclared": undeclared}, package("beta")]
-    return plan(list(requires), ["sm_80"], packages=packages, **rows).constraints
+    return plan(list(requires), ["sm_80"], **rows).constraints
 
 
 def test_what_one_command_installs_is_held_by_its_own_metadata() -> None:

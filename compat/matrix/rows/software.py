@@ -28,8 +28,6 @@ class Package(Row):
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
         needs: frameworks of which one must be there for it to be of any use, although it requires none by its metadata
             (``torch`` for triton; any of three for keras).
-        undeclared: packages whose upper bounds, where a build has one, its wheels do not declare: an installer does not
-            know of them (``numpy`` for torch, compiled against NumPy 1 up to 2.2).
     """
 
     name: str
@@ -41,7 +39,6 @@ class Package(Row):
     plugs: str = ""
     cpu_name: str = ""
     needs: tuple[str, ...] = ()
-    undeclared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +143,8 @@ class Build(Row):
         nccl: NCCL it bundles or pins.
         driver: driver floor that the project itself states, where it is above CUDA's.
         requires: Requires-Dist lines that decide (frameworks, triton, numpy, protobuf, nvidia-*), PEP 508 with markers.
+        undeclared: packages of ``requires`` whose bound the wheel does not declare, so that an installer does not know
+            of it (``numpy`` for torch up to 2.2, which is compiled against NumPy 1).
         extras: extras to ask for to get this variant (``cuda12``, ``and-cuda``).
         also: extras of which each alone asks for the same (``cuda`` beside ``cuda12``).
         pins: requirements installed beside it to get this variant (``jax-cuda12-plugin==0.4.30``).
@@ -179,6 +178,7 @@ class Build(Row):
     nccl: str = ""
     driver: str = ""
     requires: tuple[str, ...] = ()
+    undeclared: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
