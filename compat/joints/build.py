@@ -113,9 +113,15 @@ def series(build: Build) -> tuple[str, str, str]:
 
 
 def fixes_minor(build: Build) -> bool:
-    """Whether a build takes one CUDA minor from the system; where its row asks for a major alone, any minor serves."""
+    """Whether a build takes one CUDA minor from the system.
+
+    Where its row asks for a major alone, any minor serves; and so where it names no library of the system and the
+    minor that it was made with is only inferred (cuda-python, which loads what CUDA it finds).
+    """
     kind, number = split_runtime(build.runtime)
-    return build.cuda_from == "system" and f"{kind}{number.partition('.')[0]}" not in build.system
+    if build.cuda_from != "system" or f"{kind}{number.partition('.')[0]}" in build.system:
+        return False
+    return bool(build.system) or not is_inferred(build, "runtime")
 
 
 def part(matrix: Matrix, build: Build, package: str, *, has_minors: bool = False) -> Part:

@@ -26,6 +26,11 @@ def cudnn_of(system: Iterable[str]) -> str:
     return next((major for major in majors if major.isdigit()), "")
 
 
+def needs_cudnn(system: Iterable[str]) -> bool:
+    """Whether a build takes cuDNN from the system, of a certain major or (``cudnn``) any."""
+    return "cudnn" in system or bool(cudnn_of(system))
+
+
 def cuda(matrix: Matrix, build: Build, have: str) -> Verdict:
     """Whether the system's CUDA serves a build that takes CUDA from it; any other build fits.
 

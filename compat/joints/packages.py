@@ -145,6 +145,22 @@ def is_twin(matrix: Matrix, companion: Part, leader: Part, *, kin: bool = False)
     return kin or companion.has_minors or _shares_index(matrix, companion.package, leader.package)
 
 
+def loads(compiled: str, there: str) -> Verdict:
+    """Whether an extension compiled against one release of a framework loads with another.
+
+    Args:
+        compiled: the release that it was compiled against, ``2.4``; ``there`` that which is installed, ``2.4.1+cu121``.
+        there: see ``compiled``.
+
+    Source: PyTorch changes its C++ interface between minors, so that makers of extensions publish a wheel for each
+    (names of flash-attn's and PyTorch Geometric's wheels); patches keep it.
+    """
+    if versions.same_series(compiled.partition("+")[0], there.partition("+")[0]):
+        return FITS
+    wants = versions.minor(compiled.partition("+")[0])
+    return Clash(f"it is compiled against {compiled}, and {there} is there", (), f"=={wants}.*")
+
+
 @lru_cache(maxsize=1024)
 def _shares_index(matrix: Matrix, package: str, other: str) -> bool:
     """Whether both packages come as variants of one index."""

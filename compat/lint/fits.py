@@ -115,7 +115,7 @@ def recompiled(scene: Scene) -> Iterator[Finding]:
         new = next((new for old, new in scene.replaced if old is framework and id(new) in there), None)
         if new is None or id(item) not in there or not new.version or not framework.version or not new.mine:
             continue
-        if versions.same_series(new.version, framework.version):
+        if not isinstance(joint.loads(framework.version, new.version), Clash):
             continue
         detail = (
             f"{item.text} is compiled against {framework.text}; {new.by or new.request.text} then puts "
@@ -223,7 +223,7 @@ def told_by_name(scene: Scene) -> Iterator[Finding]:
             apart = _alternatives(torch, item) or not alike(torch.step, item.step) or not item.mine
             if apart or not together((torch.request.marker, item.request.marker), scene.worlds):
                 continue
-            if not versions.same_series(torch.version.partition("+")[0], wanted):
+            if isinstance(joint.loads(wanted, torch.version), Clash):
                 name = f"{item.request.name}=={item.request.exact}"
                 yield finding(
                     "framework-build-tag-mismatch",

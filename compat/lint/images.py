@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 from compat.findings import Evidence
+from compat.joints import libc
+from compat.joints.verdict import Clash, any_of, clash_of
 from compat.lint.finding import finding
+from compat.lint.walk import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -200,19 +203,24 @@ def _is_debian(base: Base) -> bool:
 
 
 def musl(scene: Scene) -> Iterator[Finding]:
-    """musl-libc: wheels for glibc asked for on Alpine."""
+    """musl-libc: a package whose wheels are for glibc asked for on Alpine, as the joint of C libraries says."""
     if scene.base is None or not scene.base.musl:
         return
     for item in scene.own:
         package = scene.matrix.package(item.request.name)
-        if package and package.kind == "framework":
+        known = [one.build for one in parts_of(item.request, item.build, scene.matrix)]
+        rows = known or (scene.matrix.builds(package.name) if package and not item.request.exact else ())
+        judged = any_of(libc.verdict(row, "", is_musl=True) for row in rows)
+        if package and (clash := clash_of(judged)):
             yield finding(
                 "musl-libc",
                 scene,
                 item.request.line,
                 f"{package.title} has wheels for glibc only; {scene.base.reference} has musl.",
                 severity="error",
+                confidence="certain" if isinstance(judged, Clash) else "likely",
                 fix="Start from a Debian or Ubuntu based image.",
+                sources=tuple(map(scene.matrix.cite, clash.rows)),
             )
 
 

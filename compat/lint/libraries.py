@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.libraries as joint
 import compat.lint.bases as bases
 import compat.lint.origins as origins
-from compat import versions
 from compat.findings import Evidence
 from compat.joints.verdict import FITS, Clash, Fits
 from compat.lint.finding import finding
+from compat.matrix.rows import Build
 from compat.sources.values import Request
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def system_libraries(scene: Scene) -> Iterator[Finding]:
     if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene):
         return
     packaged = _packaged(scene)
-    for item in scene.shipped:
+    for item in map(_by_tag, scene.shipped):
         if not item.by and (item.request.name != "jaxlib" or not packaged):
             yield from _judged(item, base, scene)
     for application, item in _brought_along(scene):
@@ -56,7 +56,7 @@ def _judged(item: Taken, base: Base, scene: Scene) -> Iterator[Finding]:
         yield from _other_runtime(item, wanted, scene)
     elif not base.has_cuda_libraries and not base.installed:
         yield _missing(item, f"CUDA {wanted}", scene)
-    elif joint.cudnn_of(build.system) and not base.cudnn:
+    elif joint.needs_cudnn(build.system) and not base.cudnn:
         yield _missing(item, f"cuDNN {build.cudnn or joint.cudnn_of(build.system)}".strip(), scene)
     else:
         yield from _other_runtime(item, wanted, scene)
@@ -80,29 +80,22 @@ def _brought_along(scene: Scene) -> Iterator[tuple[str, Taken]]:
                 yield item.request.text, replace(item, request=request, outcome=found)
 
 
-def named_libraries(scene: Scene) -> Iterator[Finding]:
-    """library-missing, base-runtime-mismatch: jaxlib with CUDA inside tells by its local version what it was built for.
+def _by_tag(item: Taken) -> Taken:
+    """A jaxlib without a row as the build that its local version names.
 
-    Source: setup.py of jax up to 0.4.29: such a jaxlib finds CUDA and cuDNN in the system, unless an extra or a request
-    of one's own adds NVIDIA's packages.
+    Source: setup.py of jax up to 0.4.29: a jaxlib with CUDA inside finds CUDA and cuDNN in the system, unless an extra
+    or a request of one's own adds NVIDIA's packages.
     """
-    base = scene.base
-    if base is None or not scene.final or base.variable or _unknown(base) or _brought(scene) or _packaged(scene):
-        return
-    for item in scene.shipped:
-        found = _LOCAL.search(item.request.exact) if item.request.name == "jaxlib" and item.build is None else None
-        if found is None:
-            continue
-        if not base.has_cuda_libraries and not base.installed:
-            yield _missing(item, f"CUDA {found['cuda']}", scene)
-        elif not base.cudnn:
-            yield _missing(item, f"cuDNN {found['cudnn'] or ''}".strip(), scene)
-        elif versions.major(base.cuda) != int(found["cuda"]):
-            detail = f"{item.request.text} is built for CUDA {found['cuda']}; {base.reference} has {base.cuda}."
-            yield _mismatch(item, detail, scene, certain=True)
-        elif found["cudnn"] and base.cudnn not in {"yes", found["cudnn"]}:
-            detail = f"{item.request.text} is built for cuDNN {found['cudnn']}; {base.reference} has {base.cudnn}."
-            yield _mismatch(item, detail, scene, certain=True)
+    found = _LOCAL.search(item.request.exact) if item.request.name == "jaxlib" and item.build is None else None
+    if found is None:
+        return item
+    release, _, local = item.request.exact.partition("+")
+    cuda = f"cuda{found['cuda']}"
+    build = Build(
+        source=(), how="documented", package="jaxlib", versions=(release,), local=local, runtime=cuda,
+        cuda_from="system", system=(cuda, f"cudnn{found['cudnn'] or ''}"),
+    )  # fmt: skip
+    return replace(item, outcome=origins.Outcome("build", build))
 
 
 def _packaged(scene: Scene) -> bool:
@@ -155,7 +148,7 @@ def _missing(item: Taken, what: str, scene: Scene) -> Finding:
         severity="error" if base.kind == "cuda" and not beside else "warning",
         confidence="likely" if beside else "certain",
         evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=(scene.matrix.cite(build),) if build else (),
+        sources=(scene.matrix.cite(build),) if build and build.source else (),
     )
 
 
@@ -200,8 +193,8 @@ def _mismatch(item: Taken, detail: str, scene: Scene, *, certain: bool) -> Findi
         detail,
         severity="error" if certain and not _carrier(item, scene) else "warning",
         evidence=(Evidence("base image", base.reference, f"{scene.ask.file}:{scene.chain[0].line}"),),
-        sources=(scene.matrix.cite(item.build),) if item.build else (),
+        sources=(scene.matrix.cite(item.build),) if item.build and item.build.source else (),
     )
 
 
-RULES: Final = (system_libraries, named_libraries)
+RULES: Final = (system_libraries,)

@@ -225,6 +225,37 @@ def test_which_amd_drivers_a_rocm_release_accepts(rocm, version, kind):
 # --- what one build needs ---
 
 
+def test_a_minor_that_is_only_inferred_fixes_no_minor_of_the_system():
+    torch = Release("torch", "2.8.0+cu129")
+    assert isinstance(releases.verdict(MATRIX, torch, Release("cuda-python", "12.9.0"), LINUX), Fits)
+    assert clash_of(releases.verdict(MATRIX, torch, Release("cuda-python", "13.0.0"), LINUX))
+    seen = row(runtime="cuda11.2", cuda_from="system")
+    assert builds.fixes_minor(seen)
+    assert not builds.fixes_minor(replace(seen, inferred=("runtime",)))
+    assert builds.fixes_minor(replace(seen, inferred=("runtime",), system=("cuda11.2",)))
+
+
+@pytest.mark.parametrize(
+    ("compiled", "there", "wants"),
+    [
+        ("2.4", "2.4.1+cu121", ""),
+        ("2.4.0+cu118", "2.4.1", ""),
+        ("2.4", "2.5.0", "==2.4.*"),
+        ("2.4.1", "1.4", "==2.4.*"),
+    ],
+)
+def test_an_extension_loads_with_the_minor_that_it_was_compiled_against(compiled, there, wants):
+    assert getattr(packages.loads(compiled, there), "wants", "") == wants
+
+
+@pytest.mark.parametrize(
+    ("system", "needs"),
+    [(("cuda11", "cudnn8"), True), (("cuda11", "cudnn"), True), (("cuda12", "cudnnoptional"), False)],
+)
+def test_which_builds_need_a_cudnn_of_the_system(system, needs):
+    assert libraries.needs_cudnn(system) is needs
+
+
 @pytest.mark.parametrize(
     ("vendor", "target", "fields", "expected"),
     [

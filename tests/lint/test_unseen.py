@@ -155,6 +155,11 @@ PAIRS = {
          RUNTIME + "RUN pip install faster-whisper\n",  # does without cuDNN by then
          OLD_PYTHON + "RUN pip install sentence-transformers\n"],
     ),
+    "compiled wheels on musl": (
+        "musl-libc", True, "FROM python:3.11-alpine\nRUN pip install bitsandbytes==0.45.0\n",
+        ["FROM python:3.11-alpine\nRUN pip install transformers==4.45.0 deepspeed==0.15.0\n",
+         "FROM python:3.11-slim\nRUN pip install bitsandbytes==0.45.0\n"],
+    ),
     "a build for another cuDNN of the same CUDA": (
         "base-runtime-mismatch", True, RUNTIME.replace("-runtime", "-cudnn-runtime") + "RUN pip install ctranslate2==4.4.0\n",
         [RUNTIME.replace("-runtime", "-cudnn-runtime") + "RUN pip install ctranslate2==4.5.0\n"],
