@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Driver, Edit, Install, Package, Python, Toolkit, Uninstall, Variable
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 from compat.versions import requirement
 
 if TYPE_CHECKING:
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.plan import Answer, Ask, PlannedBuild, Remedy
 
-_SET: Final = re.compile(r"^(?:unset|export) (\w+)=?(.*)")
-_UNSET: Final = re.compile(r"(?:unset|set) (\w+)=?")
-_EXPORT: Final = re.compile(r"(?:export|set) (\w+)=([^\s<>$]+)")
-_GONE: Final = re.compile(r"pip uninstall -y ([\w.-]+(?: [\w.-]+)*)")
-_PINNED: Final = re.compile(
+_SET: Final = pattern(r"^(?:unset|export) (\w+)=?(.*)")
+_UNSET: Final = pattern(r"(?:unset|set) (\w+)=?")
+_EXPORT: Final = pattern(r"(?:export|set) (\w+)=([^\s<>$]+)")
+_GONE: Final = pattern(r"pip uninstall -y ([\w.-]+(?: [\w.-]+)*)")
+_PINNED: Final = pattern(
     r'pip install (--force-reinstall )?"?([A-Za-z][\w.-]*(?:\[[\w,]+\])?(?:[<>=!~]=?[\w.,<>=!~]+)?)"?'
 )
-_LINUX: Final = re.compile(r"\bsudo\b|ldconfig|modprobe|systemctl|/usr/local|\bapt\b|\$\(")
-_HOST: Final = re.compile(r"sudo (?:reboot|modprobe|rmmod|usermod|ubuntu-drivers|apt-mark|nvidia-modprobe|dkms)\b")
-_START: Final = re.compile(r"(?:docker|podman) run\b")
+_LINUX: Final = pattern(r"\bsudo\b|ldconfig|modprobe|systemctl|/usr/local|\bapt\b|\$\(")
+_HOST: Final = pattern(r"sudo (?:reboot|modprobe|rmmod|usermod|ubuntu-drivers|apt-mark|nvidia-modprobe|dkms)\b")
+_START: Final = pattern(r"(?:docker|podman) run\b")
 _USES: Final = {
-    "uv": re.compile(r"uv (?:pip|add|sync|run|venv)\b"),
-    "poetry": re.compile(r"poetry (?:add|install|run)\b"),
+    "uv": pattern(r"uv (?:pip|add|sync|run|venv)\b"),
+    "poetry": pattern(r"poetry (?:add|install|run)\b"),
 }
 # Distributions whose conda package has another name.
 _FROM_CONDA: Final = {"pytorch": "torch"}
 _CONDA_HAS: Final = frozenset({"pytorch", "torchvision", "torchaudio", "numpy", "tensorflow", "jax"})
-_CONDA: Final = re.compile(r"(?:conda|mamba|micromamba) install\b")
+_CONDA: Final = pattern(r"(?:conda|mamba|micromamba) install\b")
 _TO_CONDA: Final = {"torch": "pytorch"}
 # What the channel "pytorch" of conda had, to its last release, 2.5.1 (https://pytorch.org/get-started/previous-versions).
 _CHANNEL: Final = ("torch", "torchvision", "torchaudio")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.facts import Fact, plain
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Report
 
 # What a shell acts on, with the text behind it. Source: POSIX, "Shell Command Language", 2.2 "Quoting".
-_ACTIVE: Final = re.compile(r"[$`;|&<>\"'\\\n\r()]+[^\s$`;|&<>\"'\\\n\r()]+")
-_REFERENCE: Final = re.compile(r"\$\{?[A-Za-z_]\w*\}?")  # of a variable: it is replaced, and nothing is run
+_ACTIVE: Final = pattern(r"[$`;|&<>\"'\\\n\r()]+[^\s$`;|&<>\"'\\\n\r()]+")
+_REFERENCE: Final = pattern(r"\$\{?[A-Za-z_]\w*\}?")  # of a variable: it is replaced, and nothing is run
 
 
 def typeable(report: Report, host: Host) -> Report:

@@ -17,6 +17,7 @@ from compat.findings import Fix
 from compat.fixes import containers, drivers, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Report
     from compat.rules.case import Case
 
-_BLANK: Final = re.compile(r"<[a-z][^<>\n]*>")  # what a person would have to fill in: no command
+_BLANK: Final = pattern(r"<[a-z][^<>\n]*>")  # what a person would have to fill in: no command
 _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
 
 

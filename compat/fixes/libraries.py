@@ -10,6 +10,7 @@ from compat.changes import Command, Install, Package, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.packages import gpu_build
 from compat.fixes.subject import series
+from compat.lazy import pattern
 from compat.reading.message_facts import cudnn_version
 from compat.rules.knowledge import cuda_of_driver, is_version
 from compat.rules.stack import canonical, plain
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from compat.matrix.rows import Build, Soname
 
 # Windows' loader on a library of a package whose own dependencies it does not find.
-_OWN_DLL: Final = re.compile(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
+_OWN_DLL: Final = pattern(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
 # DLLs whose number is the major of cuDNN or of CUDA.
-_CUDA_DLL: Final = re.compile(r"(cudnn|cublas|cublasLt|cudart)(?:_\w+?)?64_(\d+)\.dll")
+_CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart)(?:_\w+?)?64_(\d+)\.dll")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
-_AMD: Final = re.compile(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
+_AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 
 
 def missing(subject: Subject) -> Fix | None:

@@ -15,6 +15,7 @@ from compat.fixes.subject import is_dotted
 from compat.joints import driver
 from compat.joints import python as wheel
 from compat.joints.verdict import FITS, Clash
+from compat.lazy import pattern
 from compat.reading.commands import index_variant, requirements
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
     from compat.plan import Plan
 
 # pip's own words: the releases that an index has for this Python and platform.
-_LISTED: Final = re.compile(r"\(from versions: (\d[^)\n]{1,4000})\)")
-_LOOKED: Final = re.compile(r"^Looking in indexes: [^\n]{1,400}", re.MULTILINE)
+_LISTED: Final = pattern(r"\(from versions: (\d[^)\n]{1,4000})\)")
+_LOOKED: Final = pattern(r"^Looking in indexes: [^\n]{1,400}", re.MULTILINE)
 _PLACES: Final = ("linux_x86_64", "win_amd64")
 _BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 32 bits.")
-_OWN: Final = re.compile(r"a0\+|\+git")  # versions of builds that somebody made from the sources
+_OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
 def gpu_build(subject: Subject) -> Fix | None:

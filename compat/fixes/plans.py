@@ -6,7 +6,6 @@ installed and the requirement tables tie to it move along in the same command.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -15,6 +14,7 @@ from compat import versions
 from compat.commands import installs
 from compat.errors import InputError, InputErrors
 from compat.facts import Fact, Gpu, Host
+from compat.lazy import pattern
 from compat.names import normalise
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from compat.plan import Plan, PlannedBuild
 
 _TRIED: Final = 10  # releases that are put to the resolver, the nearest first
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def target(subject: Subject, *, python: str = "") -> Host:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from compat import tomls
 from compat.errors import InputError
 from compat.inputs import opened
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -224,12 +225,12 @@ def _parsed(path: Path, changed: int, size: int) -> Raw:
 
 
 # Every line that may begin a table, be it ``torch = [``, ``builds.torch = [`` or ``[[builds.torch]]``.
-_HEADING: Final = re.compile(
+_HEADING: Final = pattern(
     r"^[\s\[]{0,8}(?:\"?builds\"?\.)?[\"']?([^\s\"'=\[\]]{1,200})[\"']?[\s\]]{0,8}(?:=|$)", re.MULTILINE
 )
 
-_LISTED: Final = re.compile(r"^\[\[(?:builds\.)?\"?([^\s\"\]]{1,200})\"?\]\]", re.MULTILINE)
-_GROUP_OF_TABLES: Final = re.compile(r"^[ \t]*\[[ \t]*(?!\[|sources[ \t]*\])", re.MULTILINE)
+_LISTED: Final = pattern(r"^\[\[(?:builds\.)?\"?([^\s\"\]]{1,200})\"?\]\]", re.MULTILINE)
+_GROUP_OF_TABLES: Final = pattern(r"^[ \t]*\[[ \t]*(?!\[|sources[ \t]*\])", re.MULTILINE)
 
 
 @lru_cache(maxsize=256)
