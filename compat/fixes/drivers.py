@@ -97,9 +97,19 @@ def compat_libcuda(subject: Subject) -> Fix | None:
     return Fix(f"Upgrade the NVIDIA driver of the host to that of the image's CUDA, or take an image for {most}.")
 
 
+def own_libraries(subject: Subject) -> Fix | None:
+    """A container with other libraries than the driver of its host, which answers there: the image brings its own."""
+    host = subject.host
+    if not _in_image(subject) or not host.driver or any("cli-" in one.signal.signal for one in subject.case.signals):
+        return None
+    own = f"Take the driver's libraries, {host.driver_library}, out of the image"
+    return Fix(f"{own}: the container toolkit mounts the host's.")
+
+
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
     "driver-gpu-unsupported-by-branch": newer,
     "driver-too-old-for-runtime": older_cuda,
     "forward-compat-conflict": compat_libcuda,
+    "driver-library-mismatch": own_libraries,
 }
 """Codes of findings -> what mends them."""

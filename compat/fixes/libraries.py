@@ -248,10 +248,11 @@ def _for_system(subject: Subject) -> Fix | None:
             name=better.install_name, version=better.full_version, runtime=better.runtime, settles=_missing(subject)
         )
         index = subject.matrix.index_url(better)
-        text = (
-            f"Install {better.install_name} {better.version}, built for CUDA {series(have['cuda'] or better.runtime)}"
-        )
-        text += f" and cuDNN {series(have['cudnn'])}." if have["cudnn"] else "."
+        lacks = not have["cudnn"] and any("cudnn" in one for one in _missing(subject))
+        first = f"cuDNN {series(better.cudnn)} and " if lacks and better.cudnn else ""
+        made = f"built for CUDA {series(have['cuda'] or better.runtime)}"
+        made += f" and cuDNN {series(have['cudnn'])}" if have["cudnn"] else ""
+        text = f"Install {first}{better.install_name} {better.version}, {made}."
         return Fix(text, changes=(Install(packages=(item,), index=index),))
     return _wanted(name, row, subject)
 

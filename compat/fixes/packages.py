@@ -44,6 +44,11 @@ def gpu_build(subject: Subject) -> Fix | None:
     if subject.host.platform == "darwin":
         text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
         return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
+    return _llama(subject) if "llama-features" in subject.case.signals else _with_code(name, subject)
+
+
+def _with_code(name: str, subject: Subject) -> Fix | None:
+    """A build of a framework with GPU code, by the resolver; of a Jetson's by NVIDIA."""
     if not name or {"onnxruntime", "onnxruntime-gpu"} <= subject.packages.keys():
         return None
     if subject.host.l4t or any(gpu.target in subject.matrix.families.integrated for gpu in subject.gpus):
@@ -57,6 +62,21 @@ def gpu_build(subject: Subject) -> Fix | None:
     past = any(_dropped(gpu.target, subject) for gpu in subject.gpus)
     step = "an older release, " if past or plans.is_older(found[1], subject.packages.get(name, "")) else ""
     return Fix(f"Install {step}{plans.told(found[0], name)}.", changes=(*_replaced(name, subject), *changes))
+
+
+def _llama(subject: Subject) -> Fix:
+    """llama.cpp compiled with its GPU code (its docs/build.md); the binding for Python passes CMake's options on."""
+    option = "-DGGML_HIP=on" if {gpu.vendor for gpu in subject.gpus} == {"amd"} else "-DGGML_CUDA=on"
+    names = {
+        *subject.packages,
+        *requirements(subject.case.commands),
+        "llama-cpp-python" * ("llama_cpp" in subject.text),
+    }
+    binding = next((name for name in names if name.replace("_", "-") == "llama-cpp-python"), "")
+    if not binding:
+        return Fix(f"Compile llama.cpp with {option}.")
+    again = Command("pip install --force-reinstall --no-cache-dir llama-cpp-python")
+    return Fix("Compile llama-cpp-python with its GPU code.", changes=(Variable("CMAKE_ARGS", option), again))
 
 
 def _bare(name: str, plan: Plan, subject: Subject) -> tuple[Change, ...]:
@@ -198,9 +218,20 @@ def companions(subject: Subject) -> Fix | None:
         return numpy(subject)
     if (fix := _jax_parts(subject)) is not None:
         return fix
-    if compiled := outside(subject):
+    if compiled := outside(subject) or _unpaired(subject):
         return rebuild(compiled, subject)
     return _beside(subject.framework_name(), subject)
+
+
+def _unpaired(subject: Subject) -> str:
+    """The compiled package that failed beside a torch whose release nobody states: that one does not move.
+
+    Packages of torch's own index move along with it.
+    """
+    compiled = subject.compiled()
+    package = subject.matrix.package(compiled) if compiled and "torch" not in subject.packages else None
+    rows = subject.matrix.builds(package.name) if package else ()
+    return compiled if rows and not any(row.index == "pytorch" for row in rows) else ""
 
 
 def _beside(name: str, subject: Subject) -> Fix | None:

@@ -109,7 +109,11 @@ class Subject:
     def _distribution(self, module: str) -> str:
         """The distribution that a module belongs to: installed, known to the matrix, or of the same name."""
         plain = normalise(module)
-        stems = [name for name in self.packages if plain == name or plain.startswith(f"{name}-")]
+        stems = [
+            name
+            for name in self.packages
+            if plain == name or (plain.startswith(f"{name}-") and canonical(name) not in FRAMEWORKS)
+        ]
         if own := [
             name for name in self.packages if name.startswith(f"{plain}-") and name.endswith(("-full", "-lite"))
         ]:

@@ -158,6 +158,48 @@ PASTED = {
         ),
         ("container-no-gpu", "--set-as-default", "docker run"),
     ),
+    "two CUDA builds, of which the message tells one": (
+        (
+            '  File "/opt/conda/envs/g/lib/python3.9/site-packages/torch_cluster/__init__.py", line 1\n'
+            "RuntimeError: Detected that PyTorch and torch_cluster were compiled with different CUDA versions. "
+            "PyTorch has CUDA version 11.7 and torch_cluster has CUDA version 11.3."
+        ),
+        ("framework-pair-mismatch", "--force-reinstall --no-cache-dir torch-cluster", "torchvision"),
+    ),
+    "a module whose name begins like the framework's": (
+        (
+            "PyTorch version: 2.3.1\nPython version: 3.10.9 (64-bit runtime)\n[pip3] torch==2.3.1\n\n"
+            "OSError: /x/site-packages/torch_cluster/_knn_cpu.so: undefined symbol: _ZN5torch3jit17parseSchemaOrNameERKSs"
+        ),
+        ("abi-mismatch", "torch-cluster", "torchvision"),
+    ),
+    "a binding of llama.cpp, typed at the prompt of Windows": (
+        "C:\\work> pip install llama-cpp-python\nAVX = 1 | AVX2 = 1 | FMA = 1 | BLAS = 0 | SSE3 = 1 |",
+        ("cpu-only-build", "set CMAKE_ARGS=-DGGML_CUDA=on", "torch"),
+    ),
+    "an image with a driver's libraries of its own": (
+        (
+            "$ docker run --gpus all team/video:6 nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\n"
+            "NVML library version: 565.57\n\n| NVIDIA-SMI 535.183.01   Driver Version: 535.183.01   CUDA Version: 12.2     |"
+        ),
+        ("driver-library-mismatch", "out of the image", "reboot"),
+    ),
+    "a build that takes cuDNN from a system without one": (
+        (
+            "Cuda compilation tools, release 11.2, V11.2.152\npaddlepaddle-gpu==2.2.0\n"
+            "The third-party dynamic library (libcudnn.so) that Paddle depends on is not configured correctly. (error code "
+            "is /usr/local/cuda/lib64/libcudnn.so: cannot open shared object file: No such file or directory)"
+        ),
+        ("library-missing", "cuDNN 8 and paddlepaddle-gpu", "torch"),
+    ),
+    "a message that PTX does not explain": (
+        (
+            "GPU 0: NVIDIA GeForce RTX 5080\ntensorflow==2.21.0\nCannot dlopen some GPU libraries. Please make sure the "
+            "missing libraries mentioned above are installed properly if you would like to use GPU.\n"
+            "Skipping registering GPU devices..."
+        ),
+        ("library-missing", "tensorflow[and-cuda]==2.21.0", "CUDA_CACHE"),
+    ),
 }
 
 

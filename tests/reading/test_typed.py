@@ -16,6 +16,7 @@ from compat.reading.commands import image_of, typed
         ("(base) me@host:~/x$ pip install torch==2.0.1+cu118", "pip install torch==2.0.1+cu118"),
         ("root@box:/# make", "make"),
         (r"PS C:\Users\me> pip install torch", "pip install torch"),
+        (r"(env) C:\Users\me>python -m bitsandbytes", "python -m bitsandbytes"),
     ],
 )
 def test_a_command_is_found(text, command):

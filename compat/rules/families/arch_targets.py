@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
+    from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
     from compat.rules.together import Here
 
@@ -141,12 +142,19 @@ class ArchPtxOnly(Rule):
     requires = ("driver-too-old-for-runtime",)
     commands = ("export CUDA_CACHE_MAXSIZE=4294967296",)
 
-    def check(self, matrix: Matrix, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...]) -> Outcome:
-        """The build has no machine code for the device, but PTX that the driver compiles at load."""
+    def check(
+        self, matrix: Matrix, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...], signals: Hearing
+    ) -> Outcome:
+        """The build has no machine code for the device, but PTX that the driver compiles at load.
+
+        Where a program tells of a fault that this does not explain, it is a note.
+        """
+        beside = bool(signals.telling) and signals.pointing("arch-ptx-only") is None
         for item in installed:
             for gpu, device in nvidia_cards(gpus):
                 if item.kernels and not item.rocm and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
-                    return Found(detail=f"{item.label} has only PTX for {device}.", facts=("gpus", item.fact))
+                    detail = f"{item.label} has only PTX for {device}."
+                    return Found(detail=detail, facts=("gpus", item.fact), severity="info" if beside else None)
         return None
 
 
