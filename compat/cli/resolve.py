@@ -25,6 +25,9 @@ def command(
     ] = None,
     *,
     explain: Annotated[bool, typer.Option("--explain", help="Tell for each choice what lost to it, and why.")] = False,
+    dtype: Annotated[
+        str, typer.Option("--dtype", metavar="FORMAT", help="Number format to compute in: bf16, fp8, int8, awq, gptq.")
+    ] = "",
     wishing: WishOptions,
     target: TargetOptions,
     speech: Annotated[Speech, Formats("text", "json", *FORMATS, "pylock")],
@@ -40,11 +43,18 @@ def command(
     from compat.app.plans import outdated, replies
 
     matrix = load(knowledge.matrix)
-    rest = ("--explain",) if explain else ()
+    rest = (*(("--explain",) if explain else ()), *(("--dtype", dtype) if dtype else ()))
     wishes = wishing.wanted(requirements, matrix)
     if wishes.beside:
         speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
     given = replies(wishes.known, target.target("resolve", rest, speech, knowledge), matrix)
+    if dtype:
+        from dataclasses import replace
+
+        from compat.app.precision import format_of, weighed
+
+        name = format_of(matrix, dtype)
+        given = tuple(replace(one, answer=weighed(one.answer, wishes.known, name, matrix)) for one in given)
     for reply in given:
         if reply.answer.plan and (changed := outdated(reply.answer.plan, matrix)):
             speech.note(f"note: {changed}")

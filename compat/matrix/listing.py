@@ -221,6 +221,11 @@ _SUBJECTS: Final[dict[str, Subject]] = {
     "intel": _of("intel", "Intel targets", "target: intel, architecture, runs code for: runs, features"),
     "gpus": _of("gpus", "GPU products", "name, target, GiB: memory_gib, GB/s: bandwidth_gbs, segment, year, PCI: pci"),
     "instances": _of("instances", "Instance types of clouds", "name, cloud, GPU: gpu, count, part of one: part, arch"),
+    "formats": _of(
+        "formats",
+        "Number formats and the GPUs that packages use them on",
+        "format, package, versions, capability from: first_cc, AMD: gfx, weights alone: weights, options",
+    ),
     "images": Subject("Base and framework images", _images),
     "systems": _of(
         "systems",

@@ -144,6 +144,12 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "arch": ARCH,
         "part": _pattern(r"1/[2-9]\d?", "a fraction such as 1/6"),
     },
+    rows.Format: {
+        "format": _word("bf16", "fp8", "int8", "awq", "gptq"),
+        "package": NAME,
+        "first_cc": MINOR,
+        "gfx": DEVICE,
+    },
     rows.Image: {
         "runtime": RUNTIME,
         "cuda": DOTTED,

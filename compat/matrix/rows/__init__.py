@@ -11,7 +11,17 @@ from typing import Final
 
 from compat.matrix.rows.base import Row
 from compat.matrix.rows.images import Image, Requirement
-from compat.matrix.rows.machines import Accelerator, Command, Instance, Interpreter, Jetpack, Processor, Product, System
+from compat.matrix.rows.machines import (
+    Accelerator,
+    Command,
+    Format,
+    Instance,
+    Interpreter,
+    Jetpack,
+    Processor,
+    Product,
+    System,
+)
 from compat.matrix.rows.signals import Signal
 from compat.matrix.rows.software import Application, Build, Conda, Days, Index, Major, Package
 from compat.matrix.rows.toolkits import (
@@ -39,6 +49,7 @@ __all__ = [
     "CudaRelease",
     "Days",
     "DriverBranch",
+    "Format",
     "Forward",
     "Gfx",
     "Image",
@@ -79,6 +90,7 @@ TABLES: Final[dict[str, type[Row]]] = {
     "rocm": RocmRelease,
     "gpus": Product,
     "instances": Instance,
+    "formats": Format,
     "images": Image,
     "requires": Requirement,
     "drivers": DriverBranch,
@@ -112,6 +124,7 @@ KEYS: Final[dict[type[Row], tuple[str, ...]]] = {
     RocmRelease: ("rocm",),
     Product: ("name", "vendor", "target"),
     Instance: ("name",),
+    Format: ("format", "package", "versions", "weights"),
     Image: ("repository", "tag", "flavours"),
     Requirement: ("name",),
     DriverBranch: ("branch",),

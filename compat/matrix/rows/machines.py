@@ -187,6 +187,31 @@ class Accelerator(Row):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Format(Row):
+    """Which GPUs a package uses a number format on (table ``formats``).
+
+    Attributes:
+        format: ``fp8``, ``bf16``, ``int8``, ``awq``, ``gptq``.
+        package: whose kernels these are, ``vllm``.
+        versions: its releases that the row is of; empty for all.
+        first_cc: the oldest compute capability of NVIDIA's that they run on.
+        gfx: AMD's targets that they run on; others are not known.
+        weights: whether only weights are in the format, and arithmetic is in another one.
+        options: how it is asked for: ``--quantization fp8``.
+        instead: what to do on GPUs that are older.
+    """
+
+    format: str
+    package: str
+    versions: str = ""
+    first_cc: str = ""
+    gfx: tuple[str, ...] = ()
+    weights: bool = False
+    options: str = ""
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Processor(Row):
     """Accelerators of a maker for which the matrix has no builds (table ``processors``).
 
