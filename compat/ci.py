@@ -60,6 +60,8 @@ class Jobs:
         runner: label of runners with a GPU. Without it, images for GPUs are built and told as not verified.
         schedule: when GitHub builds anew, in UTC, as cron has it; empty for never. GitLab keeps schedules elsewhere.
         attest: whether GitHub signs where a pushed image came from, and lists what is in it.
+        sign: whether GitHub signs a pushed image with cosign by the job's own identity, without a key.
+        scan: whether GitHub looks for known vulnerabilities, and pushes no image that has a critical one with a fix.
     """
 
     install: str = ""
@@ -68,6 +70,8 @@ class Jobs:
     runner: str = ""
     schedule: str = "17 4 * * 1"
     attest: bool = False
+    sign: bool = False
+    scan: bool = False
 
 
 _WORDS: Final = {
@@ -89,8 +93,10 @@ def check(jobs: Jobs, where: str) -> None:
         text = getattr(jobs, key)
         if text and not re.fullmatch(pattern, text):
             faults.append(InputError(f"{key} is {text[:80]!r}", where=where, expected=expected))
-    if jobs.attest and not jobs.registry:
-        faults.append(InputError("attest without a registry", where=where, expected="registry, where the proof goes"))
+    for key in ("attest", "sign"):
+        if getattr(jobs, key) and not jobs.registry:
+            why = f"{key} without a registry"
+            faults.append(InputError(why, where=where, expected="registry, where the proof goes"))
     if faults:
         raise InputErrors(faults)
 

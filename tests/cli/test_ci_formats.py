@@ -29,6 +29,8 @@ def accepted(path, schema):
 CONFIGURED = """[tool.envcheck.ci]
 install = "./wheels/envcheck ${{ x }}.whl"
 registry = "registry.example:5000/team/gpu"
+sign = true
+scan = true
 """
 SCHEMAS = {"workflow": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}
 
@@ -68,7 +70,7 @@ def steps_of(folder, format_):
     runs = [step for step in job["steps"] if "run" in step and "${{ matrix.gpu }}" not in step.get("if", "")]
     variables = {key: text.replace("${{ matrix.name }}", name) for key, text in job["env"].items()}
     scripts = [step["run"].replace("${{ '${{' }}", "${{") for step in runs]
-    return scripts, {**variables, "ACCOUNT": "a", "TOKEN": "t"}
+    return scripts, {**variables, "ACCOUNT": "a", "TOKEN": "t", "DIGEST": "sha256:abc"}
 
 
 # What stands in for the programs of a runner: each notes how it was called.
@@ -90,7 +92,7 @@ def test_every_shell_step_of_a_pipeline_runs(repository, request, tmp_path):
     scripts, variables = steps_of(repository, format_)
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("docker", "apt-get", "pip"):
+    for name in ("docker", "apt-get", "pip", "cosign"):
         (programs / name).write_text(STAND_IN)
     (programs / "envcheck").write_text(ENVCHECK.format(python=sys.executable))
     for path in programs.iterdir():
@@ -122,6 +124,15 @@ def test_every_shell_step_of_a_pipeline_runs(repository, request, tmp_path):
     assert f"docker push {image}" in told
     if format_ == "workflow":
         assert output.read_text() == "digest=sha256:abc\n"
+        assert "cosign sign --yes registry.example:5000/team/gpu@sha256:abc" in told
+
+
+@pytest.mark.skipif(not shutil.which("zizmor"), reason="zizmor is not installed")
+@pytest.mark.parametrize("repository", ["workflow"], indirect=True)
+def test_an_auditor_of_workflows_finds_nothing(repository):
+    folders = [repository / ".github" / "workflows", ROOT / ".github" / "workflows"]
+    done = subprocess.run(["zizmor", "--offline", "--no-progress", *folders], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("format_", SCHEMAS)

@@ -95,7 +95,7 @@ def test_a_github_matrix_is_one_line_whose_cells_carry_stored_plans():
 
 
 JOBS = ci.Jobs(install=compat.SOURCE)
-PUSHING = replace(JOBS, registry="ghcr.io/team/gpu", runner="gpu", attest=True)
+PUSHING = replace(JOBS, registry="ghcr.io/team/gpu", runner="gpu", attest=True, sign=True, scan=True)
 
 
 def workflow(jobs=JOBS, grid=GRID):
@@ -128,8 +128,9 @@ def test_what_is_no_word_of_a_pipeline_is_refused_with_its_key():
     ):
         with pytest.raises(InputErrors, match=key):
             ci.check(replace(JOBS, **{key: text}), "p")
-    with pytest.raises(InputErrors, match="attest"):
-        ci.check(replace(JOBS, attest=True), "p")
+    for key in ("attest", "sign"):
+        with pytest.raises(InputErrors, match=f"{key} without a registry"):
+            ci.check(replace(JOBS, **{key: True}), "p")
     ci.check(PUSHING, "p")
 
 
@@ -204,8 +205,19 @@ def test_only_what_is_pushed_is_attested_and_has_the_rights():
     place = next(place for place, step in enumerate(steps) if step.get("id") == "push")
     assert "refs/heads/main" in steps[place]["if"]
     proofs = [step for step in steps if "attest" in step.get("uses", "") or "sbom" in step.get("uses", "")]
-    assert len(proofs) == 2
+    proofs += [step for step in steps if "cosign" in str(step)]
+    assert len(proofs) == 4
     assert all(steps.index(step) > place and "steps.push.outputs.digest" in step["if"] for step in proofs)
+
+
+def test_a_signature_alone_wants_the_identity_and_a_scan_comes_before_the_push():
+    told = workflow(replace(PUSHING, attest=False))
+    assert set(told["permissions"]) == {"contents", "packages", "id-token"}
+    steps = told["jobs"]["image"]["steps"]
+    names = [step.get("id") or step.get("uses", "").partition("@")[0] or step.get("name") for step in steps]
+    assert names.index("anchore/scan-action") < names.index("push") < names.index("sign")
+    (scan,) = [step for step in steps if "scan-action" in step.get("uses", "")]
+    assert (scan["with"]["image"], scan["with"]["severity-cutoff"]) == ("${{ env.IMAGE }}", "critical")
 
 
 def test_a_workflow_installs_this_very_release_and_no_namesake():
