@@ -52,8 +52,8 @@ _NEARNESS: Final = {
 def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
     """Remedies, nearest first; every one has been solved with its change applied.
 
-    Two remedies that change the same things to the same values are one. The CPU build is added after the cut, so that
-    it is never crowded out and never comes first.
+    Two remedies that change the same things to the same values are one. Another GPU comes after all that this one can
+    do. The CPU build is added after the cut, so that it is never crowded out and never comes first.
     """
     found = [
         remedy for bits in sorted(sets, key=lambda bits: _distance(search, bits)) for remedy in _mend(search, bits)
@@ -64,6 +64,7 @@ def remedies(search: Search, sets: Sequence[int]) -> tuple[Remedy, ...]:
         found += _pairs(search, sets)
     unlike = {tuple(sorted(remedy.changes.items())): remedy for remedy in reversed(found)}
     kept = [remedy for remedy in found if unlike[tuple(sorted(remedy.changes.items()))] is remedy][:MOST]
+    kept.sort(key=lambda remedy: "gpu" in remedy.changes)
     return (*kept, *_cpu(search), *_with_gpu(search))
 
 
