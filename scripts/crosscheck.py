@@ -210,8 +210,8 @@ def _is_part(build: Build, line: str) -> bool:
 def _missing(package: str, builds: Iterable[Build], tables: list[str]) -> Iterator[Difference]:
     """Releases that are measured and have no row, and platforms of a release without one.
 
-    Nothing is said of releases below the first row of a distribution: there the table has not begun. A distribution
-    that has a table of its own is looked at there.
+    Nothing is said of previews, and of releases below the first row of a distribution: there the table has not begun. A
+    distribution that has a table of its own is looked at there.
     """
     ours: dict[str, dict[str, set[str]]] = {}
     for build in builds:
@@ -224,7 +224,7 @@ def _missing(package: str, builds: Iterable[Build], tables: list[str]) -> Iterat
         for version, release in _releases(name).items():
             if version in known:
                 yield from _without_row(name, version, release, known[version])
-            elif Version(version) > first and not release.get("yanked"):
+            elif Version(version) > first and not release.get("yanked") and not Version(version).is_prerelease:
                 yield Difference(name, version, "release", "", "there")
 
 

@@ -24,7 +24,7 @@ class DataHook(BuildHookInterface):  # type: ignore[type-arg]  # generic only fo
             return
         root = Path(self.root)
         include = build_data["force_include"]
-        for path in sorted((root / "matrix").glob("*.toml")):  # what machines measured stays in the repository
+        for path in (*sorted((root / "matrix").glob("*.toml")), root / "matrix" / "observed"):
             include[str(path)] = f"compat/_data/matrix/{path.name}"
         include[str(root / "dockerfiles")] = "compat/_data/dockerfiles"
         for name, text in sorted(compiled(root).items()):

@@ -54,7 +54,7 @@ def _lines(package: str) -> Iterator[str]:
     releases = read(ROOT / "matrix" / "observed" / f"{canonicalize_name(package)}.json")["releases"]
     words: list[str] = []
     for version in sorted(releases, key=Version):
-        if day := releases[version]["date"]:
+        if (day := releases[version]["date"]) and not Version(version).is_prerelease:
             words.append(f"{version}:{day}")
         if len(" ".join(words)) > _WIDTH:
             yield " ".join(words)

@@ -31,7 +31,7 @@ def libraries(matrix: Matrix, table: str, releases: Releases) -> Iterator[Differ
     majors = {major: found for major in ("11", "12", "13", "14") if (found := releases(prefix + major))}
     for version in sorted({version for found in majors.values() for version in found}, key=Version):
         wheels = {major: found[version] for major, found in majors.items() if version in found}
-        if all(release.get("yanked") for release in wheels.values()):
+        if Version(version).is_prerelease or all(release.get("yanked") for release in wheels.values()):
             continue
         if version not in rows:
             yield Difference(table, version, "release", "", f"CUDA {' '.join(wheels)}")
@@ -44,8 +44,8 @@ def libraries(matrix: Matrix, table: str, releases: Releases) -> Iterator[Differ
 def pins(build: Build, releases: Releases) -> Iterator[Difference]:
     """Exact pins of a build on packages that were measured, of releases that the index does not have.
 
-    A pin with a local version (``torch==2.9.1+cpu``) is of another index, since the default one has none; pre-releases
-    are not recorded. A row that says itself that it cannot be installed is right.
+    A pin with a local version (``torch==2.9.1+cpu``) is of another index, since the default one has none. A row that
+    says itself that it cannot be installed is right.
     """
     if build.fails:
         return

@@ -188,11 +188,11 @@ def _required(index: Index, file: File) -> tuple[str, ...] | UnreadableError:
 
 
 def by_release(files: list[File]) -> dict[Version, list[File]]:
-    """Final and post releases with their files; a file whose name says no version is none of ours."""
+    """All releases with their files, previews too; a file whose name says no version is none of ours."""
     found: dict[Version, list[File]] = defaultdict(list)
     for file in sorted(files, key=lambda file: file.name):
         version = _version(file.name)
-        if version is not None and not version.is_prerelease:
+        if version is not None:
             found[version].append(file)
     return found
 

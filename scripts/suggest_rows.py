@@ -85,9 +85,10 @@ def lay(path: Path, package: str, found: list[dict[str, Any]]) -> None:
 
 
 def _since(releases: dict[str, Any], first: Version) -> list[str]:
-    """Measured releases from one on that have files and are not withdrawn, oldest first."""
+    """Measured final releases from one on that have files and are not withdrawn, oldest first."""
     told = [version for version, release in releases.items() if release["wheels"] and not release.get("yanked")]
-    return sorted((version for version in told if Version(version) >= first), key=Version)
+    final = [version for version in told if not Version(version).is_prerelease]
+    return sorted((version for version in final if Version(version) >= first), key=Version)
 
 
 def joined(releases: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:

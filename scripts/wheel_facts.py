@@ -16,6 +16,7 @@ _EXTRAS = re.compile(r"""extra\s*==\s*["']([^"']+)["']""")
 _GPU_EXTRA = re.compile(
     r"and-cuda|cuda.*|cu1\d|rocm.*|tpu|with.cuda|minimum-jaxlib|device-.*|xpu|pytorch|jax|core_cu1\d"
 )
+_GPU_PACKAGE = re.compile(r"nvidia-.*|cuda-.*|tensorrt.*|rocm.*|cupy.*")
 _ALWAYS = re.compile(
     r"torch.*|triton.*|pytorch-triton.*|tensorflow.*|jax.*|numpy|keras|tf-keras|nvidia-.*|cuda-.*|rocm.*|libtpu.*"
     r"|tensorrt.*|vllm|flashinfer.*|xformers|cupy.*"
@@ -67,7 +68,7 @@ def pythons(name: str) -> set[str]:
 
 
 def requirements(text: str) -> tuple[str, ...]:
-    """Requirements that can decide between releases: with a version, or on a framework; GPU extras kept, others not."""
+    """Requirements that can decide between releases: with a version, or on a framework; of extras a GPU's alone."""
     lines = HeaderParser().parsestr(text).get_all("Requires-Dist") or []
     return tuple(sorted({line for raw in lines if (line := _decisive(raw))}))
 
@@ -79,9 +80,9 @@ def _decisive(raw: str) -> str:
     except (InvalidRequirement, RecursionError):  # the second: brackets nested without end
         return ""
     extras = _EXTRAS.findall(str(requirement.marker or ""))
-    if extras and not any(_GPU_EXTRA.fullmatch(extra) for extra in extras):
-        return ""
     name = canonicalize_name(requirement.name)
+    if extras and not any(_GPU_EXTRA.fullmatch(extra) for extra in extras) and not _GPU_PACKAGE.fullmatch(name):
+        return ""
     if not (requirement.specifier or requirement.url or _ALWAYS.fullmatch(name)):
         return ""
     return spell(requirement)

@@ -17,7 +17,7 @@ from compat.errors import InputError
 from compat.joints.verdict import Clash, Fits
 from compat.lazy import pattern
 from compat.matrix.listing import Table, by_release, cell, line, subjects, table
-from compat.matrix.variants import requirements, variants
+from compat.matrix.variants import besides, measured_release, measured_releases, requirements, variants
 from compat.names import normalise
 
 if TYPE_CHECKING:
@@ -239,12 +239,25 @@ def _package(matrix: Matrix, wanted: str) -> Iterator[Table]:
         return
     chosen = {name: releases[name] for name in _of_version(releases, version, "==" in wanted)}
     if not chosen:
-        raise _no_release(normalise(found[1]), version, releases)
+        seen = tuple(_measured(matrix, wanted))
+        if not seen:
+            raise _no_release(normalise(found[1]), version, releases)
+        yield from seen
     if len(chosen) > 1:
         yield _releases(matrix, chosen)
     for name, builds in chosen.items() if len(chosen) == 1 else ():
         yield variants(matrix, f"{package.title} {name}", builds)
         yield from requirements(matrix, builds)
+        yield from besides(matrix, builds)
+
+
+def _measured(matrix: Matrix, wanted: str) -> Iterator[Table]:
+    """``tensorflow==2.21.0rc0``, ``sgl-kernel==0.3.21``, ``sgl-kernel``: what was measured and no row is for."""
+    found = _PACKAGE.fullmatch(wanted)
+    if found and found[2]:
+        yield from measured_release(matrix, normalise(found[1]), found[2])
+    elif found:
+        yield from measured_releases(matrix, normalise(found[1]))
 
 
 def _installed_as(matrix: Matrix, package: str, name: str) -> list[Build]:
@@ -300,6 +313,7 @@ def _library_package(matrix: Matrix, wanted: str) -> Iterator[Table]:
         lines = [line(row, row.soname, row.versions) for row in told]
         title = f"Libraries of {name} {version}, {matrix.day(name, version)}" if version else f"Libraries of {name}"
         yield table(matrix, title.removesuffix(", "), ("library", "versions"), lines)
+        yield from _measured(matrix, wanted)
 
 
 def _accelerator(matrix: Matrix, wanted: str) -> Iterator[Table]:
@@ -373,4 +387,5 @@ _KINDS: Final[tuple[Callable[[Matrix, str], Iterator[Table]], ...]] = (
     _system,
     _instance,
     _gpu,
+    _measured,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import compat.matrix.measured as measured
 from compat.matrix.listing import Line, Table, cell, line, table
 
 if TYPE_CHECKING:
@@ -62,3 +63,59 @@ def requirements(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
             for text, users in needs.items()
         ]
         yield table(matrix, "What they require", ("requirement", "of"), lines)
+
+
+def besides(matrix: Matrix, builds: Iterable[Build]) -> Iterator[Table]:
+    """What was measured in the wheels of a release and no row says: other requirements, and what their objects need."""
+    builds = list(builds)
+    told = {_bare(text) for build in builds for text in (*build.requires, *build.pins)}
+    wheels = dict.fromkeys(
+        (build.install_name, build.published or build.version) for build in builds if not build.index
+    )
+    found = [release for release in (measured.release(*wheel) for wheel in wheels) if release]
+    lines = dict.fromkeys(text for release in found for text in release.lines if _bare(text) not in told)
+    if lines:
+        told_too = [Line((text,), "measured", (measured.SOURCE,)) for text in lines]
+        yield table(matrix, "What their metadata says besides", ("requirement",), told_too)
+    yield from _objects(matrix, found)
+
+
+def _bare(requirement: str) -> str:
+    """A requirement without its marker."""
+    return requirement.partition(";")[0].strip()
+
+
+def _objects(matrix: Matrix, found: Iterable[measured.Measured]) -> Iterator[Table]:
+    """The wheels that were looked into, and the GPU libraries that their objects load."""
+    lines = [Line(cells, "measured", ("gpu-code",)) for release in found for cells in release.objects()]
+    if lines:
+        columns = ("platform", "wheel", "needs", "bundles", "few kernels for")
+        yield table(matrix, "What was read in the wheels", columns, lines)
+
+
+def measured_release(matrix: Matrix, name: str, version: str) -> Iterator[Table]:
+    """A release that was measured and that no row is for."""
+    seen = measured.release(name, version)
+    if seen is None:
+        return
+    title = f"{seen.name} {seen.version} as measured, without rows to judge by"
+    builds = seen.builds(matrix)
+    if builds:
+        yield variants(matrix, title, builds)
+        yield from requirements(matrix, builds)
+    else:
+        cells = ("source archive alone", seen.facts.get("python", ""), seen.date)
+        row = Line(cells, "measured", (measured.SOURCE,))
+        yield table(matrix, title, ("files", "Requires-Python", "date"), [row])
+    yield from _objects(matrix, [seen])
+
+
+def measured_releases(matrix: Matrix, name: str) -> Iterator[Table]:
+    """All releases of a distribution of which nothing else is known."""
+    lines = [
+        Line((version, facts.get("date", ""), facts.get("python", "")), "measured", (measured.SOURCE,))
+        for version, facts in reversed(measured.releases(name).items())
+    ]
+    if lines:
+        title = f"Releases of {name} as measured, newest first"
+        yield table(matrix, title, ("release", "date", "Requires-Python"), lines)

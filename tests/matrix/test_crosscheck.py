@@ -84,6 +84,14 @@ def test_what_the_wheels_say_otherwise_is_reported(observed, capsys, change, fie
     assert any(field in line for line in capsys.readouterr().out.splitlines() if line.startswith("NOT SETTLED"))
 
 
+def test_a_preview_and_a_release_before_the_first_row_need_no_row(observed, capsys):
+    def add(releases):
+        releases.update({"99.0rc1": releases["2.9.1"], "0.0.1": releases["2.9.1"]})
+
+    observed("torch", add)
+    assert crosscheck.main(["--quiet", "torch"]) == 0, capsys.readouterr().out
+
+
 def test_a_settlement_that_settles_nothing_is_reported(tmp_path, monkeypatch, capsys):
     rows = json.loads(settlements.SETTLED.read_text("utf-8"))
     rows.append({"package": "torch", "field": "glibc", "version": "0.0", "followed": "matrix", "why": "of old"})

@@ -48,3 +48,56 @@ def test_a_library_with_a_package_is_shown_as_both():
     titles = [found.title for found in show(matrix(), "tensorrt==10.9.0")]
     assert titles[0].startswith("tensorrt 10.9.0")
     assert any(title.startswith("TensorRT 10.9.0") for title in titles[1:])
+
+
+def tables(text):
+    return {table.title: plain(table)["rows"] for table in show(matrix(), text)}
+
+
+@pytest.mark.parametrize(
+    ("text", "platforms", "glibc", "date"),
+    [
+        ("tensorflow==1.2.0", "linux_x86_64", "2.5", "2017-06-15"),  # older than the first row
+        ("tensorflow==2.16.0rc0", "linux_x86_64", "2.17", "2024-02-15"),  # a preview
+        ("sgl-kernel==0.3.21", "linux_x86_64", "2.17", "2026-01-14"),  # a distribution without rows
+        ("nvidia-cublas-cu12==12.4.5.8", "linux_x86_64", "2.17", "2024-04-03"),  # libraries of a toolkit
+    ],
+)
+def test_a_release_without_rows_is_shown_as_it_was_measured(text, platforms, glibc, date):
+    title, rows = next((title, rows) for title, rows in tables(text).items() if "as measured" in title)
+    assert "without rows to judge by" in title
+    linux = next(row for row in rows if platforms in row["platforms"].split())
+    assert (linux["glibc"], linux["date"], linux["how"]) == (glibc, date, "measured")
+    assert linux["Python"]
+
+
+def test_pythons_of_the_stable_abi_are_spelled_out_and_free_threaded_ones_are_not_among_them():
+    pythons = tables("sgl-kernel==0.3.21")["sgl-kernel 0.3.21 as measured, without rows to judge by"][0][
+        "Python"
+    ].split()
+    assert pythons[:3] == ["3.10", "3.11", "3.12"]
+    assert not [python for python in pythons if python.endswith("t")]
+
+
+def test_a_release_with_rows_tells_what_its_wheels_say_besides():
+    found = tables("cupy-cuda13x==14.0.1")
+    lines = [row["requirement"] for row in found["What their metadata says besides"]]
+    assert any(line.startswith("cuda-toolkit[") and 'extra == "ctk"' in line for line in lines)
+    assert not [line for line in lines if line.startswith("numpy")]  # which a row has
+
+
+def test_the_wheels_that_were_read_and_the_libraries_they_load_are_named():
+    read = tables("sgl-kernel==0.3.21")["What was read in the wheels"]
+    linux = next(row for row in read if row["platform"] == "linux_x86_64")
+    assert linux["wheel"].startswith("sgl_kernel-0.3.21-")
+    assert "libcudart.so.12" in linux["needs"].split()
+
+
+def test_releases_of_a_distribution_without_rows_are_listed_newest_first():
+    (rows,) = tables("sgl-kernel").values()
+    assert [row["release"] for row in rows].index("0.3.21") < [row["release"] for row in rows].index("0.1.0")
+
+
+def test_a_release_that_was_never_published_is_not_shown():
+    with pytest.raises(InputError):
+        show(matrix(), "sgl-kernel==77.0")

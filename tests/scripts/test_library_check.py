@@ -22,7 +22,7 @@ def build(*requires, fails=""):
         ("jaxlib==0.5.*", ["0.4.23"], "jaxlib==0.5.*"),
         ("jaxlib>=0.5", ["0.4.23"], None),  # no exact pin
         ("jaxlib==0.4.22+cuda11.cudnn86", ["0.4.22"], None),  # of another index
-        ("jaxlib==0.5.0rc1", ["0.4.22"], None),  # pre-releases are not recorded
+        ("jaxlib==0.5.0rc1", ["0.4.22"], None),  # nothing is said of pins on previews
         ("jaxlib==0.4.22", [], None),  # not measured at all
         ('jaxlib[cuda]==0.4.22; python_version < "3.9"', ["0.4.23"], "jaxlib==0.4.22"),
     ],

@@ -173,7 +173,7 @@ def test_the_gpu_code_of_a_wheel_is_counted_once_and_judged_at_will(site, run, w
     assert set(site.served) == {"/simple/demo/"}
 
 
-def test_withdrawn_and_pre_releases_are_told_apart(site, run, wheel):
+def test_withdrawn_releases_are_told_and_previews_recorded(site, run, wheel):
     site.add("demo-1.0-py3-none-any.whl", wheel(), yanked="broken")
     site.add("demo-1.1rc1-py3-none-any.whl", wheel())
     site.add("demo-1.1.post1-py3-none-any.whl", wheel())
@@ -181,6 +181,7 @@ def test_withdrawn_and_pre_releases_are_told_apart(site, run, wheel):
     run("demo")
     assert {version: release.get("yanked", False) for version, release in run.read().items()} == {
         "1.0": True,
+        "1.1rc1": False,
         "1.1.post1": False,
     }
 

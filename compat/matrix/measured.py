@@ -1,0 +1,142 @@
+"""Releases as scripts measured them in the published wheels: what is told of those that no row is for.
+
+``observed/<package>.json`` beside the tables has every release of a distribution, previews and old ones too. A row says
+more (which runtime, which libraries of the system), so this is for ``envcheck matrix show``, and nobody judges by it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from compat import resources, versions
+from compat.lazy import dataclass
+from compat.matrix.rows import Build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.matrix import Matrix
+
+SOURCE: Final = "wheel-metadata"
+_BOTH: Final = {"macosx_universal2": ("macosx_x86_64", "macosx_arm64"), "macosx_intel": ("macosx_x86_64",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One release of a distribution.
+
+    Attributes:
+        name: the distribution. ``version``: the release as the index spells it.
+        facts: what ``scripts/refresh.py`` wrote of it.
+    """
+
+    name: str
+    version: str
+    facts: dict[str, Any]
+
+    @property
+    def date(self) -> str:
+        """The day of its first file; empty if the index tells none."""
+        return str(self.facts.get("date", ""))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Requirements of its wheels that can decide something, with their markers."""
+        return tuple(dict.fromkeys(line for group in self.facts.get("wheels", ()) for line in group["requires"]))
+
+    def builds(self, matrix: Matrix) -> tuple[Build, ...]:
+        """Its wheels as rows: one for platforms that are alike in floor, Pythons and what they carry.
+
+        The runtime is told only where a member of the wheel names it. Pythons of pure wheels and of the stable ABI are
+        those that the matrix knows and that Requires-Python takes.
+        """
+        found: dict[tuple[Any, ...], list[str]] = {}
+        for group in self.facts.get("wheels", ()):
+            for key, listed in group["for"].items():
+                platform, _, floor = key.partition(" ")
+                pythons = tuple(_spelled_out(listed.split(), self.facts.get("python", ""), matrix))
+                for name in _BOTH.get(platform, (platform,)):
+                    requires = tuple(group["requires"])
+                    cells = (
+                        floor,
+                        name[:5],
+                        pythons,
+                        requires,
+                        *self._carried(name, "cuda", "targets", "cudnn", "nccl"),
+                    )
+                    found.setdefault(cells, []).append(name)
+        return tuple(self._build(platforms, *cells) for cells, platforms in found.items())
+
+    def _carried(self, platform: str, *keys: str) -> tuple[str, ...]:
+        """What the wheel for a platform carries, by key."""
+        facts = self.facts.get("carried", {}).get(platform, {})
+        return tuple(facts.get(key, "") for key in keys)
+
+    def _build(
+        self,
+        platforms: list[str],
+        floor: str,
+        kind: str,
+        pythons: tuple[str, ...],
+        requires: tuple[str, ...],
+        *carried: str,
+    ) -> Build:
+        cuda, targets, cudnn, nccl = carried
+        return Build(
+            package=self.name,
+            versions=(self.version,),
+            runtime=cuda if cuda in {"", "cpu"} else f"cuda{cuda}",
+            python=pythons,
+            platforms=tuple(dict.fromkeys(platforms)),
+            glibc=floor if kind == "linux" else "",
+            macos=floor if kind == "macos" else "",
+            kernels=tuple(targets.split()) or (("-",) if platforms[0] == "any" else ()),
+            cudnn=cudnn,
+            nccl=nccl,
+            requires=requires,
+            date=self.date,
+            yanked=bool(self.facts.get("yanked")),
+            source=(SOURCE,),
+            how="measured",
+        )
+
+    def objects(self) -> Iterator[tuple[str, ...]]:
+        """Platform, file, libraries needed and bundled, and stray targets, of each wheel that was looked into."""
+        for platform, facts in self.facts.get("carried", {}).items():
+            yield platform, *(facts.get(key, "") for key in ("file", "needs", "bundles", "stray"))
+
+
+def release(name: str, version: str) -> Measured | None:
+    """A release of a distribution as it was measured; None if it was not.
+
+    Args:
+        name: distribution in normalised spelling.
+        version: release; ``1.0`` is ``1.0.0``.
+    """
+    known = releases(name)
+    spelled = version if version in known else next((one for one in known if versions.same_release(one, version)), "")
+    return Measured(name, spelled, known[spelled]) if spelled else None
+
+
+def releases(name: str) -> dict[str, Any]:
+    """All releases of a distribution that were measured, in the order of their numbers; none if nobody looked."""
+    path = resources.matrix_dir() / "observed" / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_bytes())["releases"] if path.is_file() else {}
+    return found
+
+
+def _spelled_out(listed: list[str], requires_python: str, matrix: Matrix) -> Iterator[str]:
+    """Pythons of a wheel, open ends (``3.9+``, ``3``) as far as the matrix knows Pythons."""
+    floors = [python.rstrip("+") for python in listed if python.endswith("+") or "." not in python]
+    yield from (python for python in listed if python.rstrip("+") not in floors)
+    for row in matrix.table("pythons") if floors else ():
+        python = row.python
+        above = any(versions.release(python) >= versions.release(floor) for floor in floors)
+        if (
+            above
+            and python not in listed
+            and not python.endswith("t")
+            and versions.meets(requires_python, f"{python}.99")
+        ):
+            yield python
