@@ -59,7 +59,7 @@ def test_runs_of_releases_become_specifiers(monkeypatch, has, spans):
 
 
 def test_show_tells_the_libraries_and_the_day_of_a_release_of_a_vendors_package():
-    (told,) = show(matrix(), "nvidia-cudnn-cu12==8.9.2.26")
+    told = show(matrix(), "nvidia-cudnn-cu12==8.9.2.26")[0]
     assert told.title == "Libraries of nvidia-cudnn-cu12 8.9.2.26, 2023-06-01"
     assert "libcudnn.so.8" in {line.cells[0] for line in told.lines}
     assert "libcudnn.so.9" not in {line.cells[0] for line in told.lines}
