@@ -129,7 +129,9 @@ def _of_the_month(repository: str, tag: str, matrix: Matrix) -> Image | None:
     from dataclasses import replace
 
     month = re.match(r"\d\d\.\d\d(?=-)", tag)
-    if month is None or not re.fullmatch(r"nvcr\.io/nvidia/(?:tensorflow|jax|paddlepaddle)", repository):
+    if month is None or not re.fullmatch(
+        r"nvcr\.io/nvidia/(?:tensorflow|jax|paddlepaddle|tensorrt|tritonserver|mxnet)", repository
+    ):
         return None
     row = _rows(matrix).get(f"nvcr.io/nvidia/pytorch:{month.group()}-py3")
     return replace(row, framework="") if row else None
@@ -203,6 +205,8 @@ def _framework(repository: str, tag: str) -> dict[str, Any]:
     if found := re.fullmatch(r"nvcr\.io/nvidia/(pytorch|tensorflow|jax|paddlepaddle)", repository):
         framework = {"pytorch": "torch"}.get(found[1], found[1])
         return {"kind": "cuda", "python": "unknown", "flavour": "devel", "installed": {framework: ""}}
+    if re.fullmatch(r"nvcr\.io/nvidia/(tensorrt|tritonserver|mxnet)", repository):
+        return {"kind": "cuda", "python": "unknown", "flavour": "devel", "cudnn": "yes"}
     if found := re.match(r"([\d.]+)-gpu", tag) if repository == "tensorflow/tensorflow" else None:
         return {"kind": "cuda", "python": "unknown", "installed": {"tensorflow": found[1]}}
     if found := _TORCH_TAG.search(tag) if repository.rpartition("/")[2] == "pytorch" else None:

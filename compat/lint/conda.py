@@ -28,6 +28,11 @@ _PUBLIC: Final = frozenset(
      "pyg", "dglteam", "rapidsai"]
 )  # fmt: skip
 _FRAMEWORKS: Final = frozenset({"pytorch", "pytorch-gpu", "tensorflow", "tensorflow-gpu", "jax", "paddlepaddle-gpu"})
+_FAMILY: Final = frozenset({"torch", "torchvision", "torchaudio"})
+# What computes on the GPU beside a PyTorch that does not.
+_OTHERS: Final = frozenset(
+    {"tensorflow", "tensorflow-gpu", "jaxlib", "cupy", "faiss-gpu", "cudatoolkit", "cuda-version"}
+)
 _TORCH: Final = re.compile(r"torch(?:[=<>!~ ].*|$)")
 
 
@@ -39,6 +44,8 @@ def pairs(scene: Scene) -> Iterator[Finding]:
         other = named.get(name)
         if torch is None or other is None or not _release(torch) or not _release(other):
             continue
+        if torch.build and other.build:
+            continue  # an export names builds that conda's solver has put together
         lines = [
             re.sub(r"\+[\w.]+", "", line.partition(";")[0].strip().removeprefix("torch"))
             for build in scene.matrix.builds(name)
@@ -50,6 +57,38 @@ def pairs(scene: Scene) -> Iterator[Finding]:
         if specs and not any(found.contains(_release(torch)) for found in specs):
             detail = f"{other.text} requires torch{specs[0]}, and {torch.text} is asked for."
             yield _warning("framework-pair-mismatch", scene, other, detail)
+
+
+def variants(scene: Scene) -> Iterator[Finding]:
+    """framework-build-tag-mismatch, accidental-cpu-wheel: builds by name that are for several devices, or for another.
+
+    Source: build scripts of PyTorch's conda packages (``py3.9_cuda11.3_cudnn8.2.0_0``, ``py39_cu113``).
+    """
+    named = {name: request for request in scene.conda if (name := _NAMES.get(request.name, request.name)) in _FAMILY}
+    torch = named.get("torch")
+    device = {name: _device(request.build) for name, request in named.items()}
+    for name, request in named.items():
+        if torch is None or not device[name] or not device["torch"] or device[name] == device["torch"]:
+            continue
+        detail = f"{request.name} is the build {request.build}, and {torch.name} the build {torch.build}."
+        code = "framework-build-tag-mismatch"
+        yield finding(
+            code, scene, request.line, detail, severity="error", fix="Take both of one device and CUDA release."
+        )
+    alone = next((request for request in scene.conda if request.name == "cpuonly"), None)
+    cpu = torch if torch and device["torch"] == "cpu" else alone
+    if cpu and scene.named == "gpu" and not any(request.name in _OTHERS for request in scene.conda):
+        what = f"{cpu.name} {cpu.build}".rstrip()
+        yield finding(
+            "accidental-cpu-wheel", scene, cpu.line, f"{what} is for the CPU, and the file's name says GPU.",
+            severity="error", confidence="likely", fix="Name the CUDA build, or give the file another name.",
+        )  # fmt: skip
+
+
+def _device(build: str) -> str:
+    """What a build is for by its name: ``cpu``, or CUDA's release without dots; empty if it does not say."""
+    found = re.search(r"(?:^|_)(?:(cpu)|cu(?:da)?([\d.]+))(?=_|$)", build)
+    return (found[1] or "".join(found[2].split(".")[:2])) if found else ""
 
 
 def absent(scene: Scene) -> Iterator[Finding]:
@@ -173,4 +212,4 @@ def _warning(code: str, scene: Scene, request: Request, detail: str, *, fix: str
     return finding(code, scene, request.line, detail, severity="warning", confidence="likely", fix=fix)
 
 
-RULES: Final = (pairs, absent, floating, twice, deviceless)
+RULES: Final = (pairs, variants, absent, floating, twice, deviceless)

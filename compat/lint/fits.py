@@ -47,11 +47,14 @@ def pairs(scene: Scene) -> Iterator[Finding]:
     for item in taken:
         if not item.version or item.outcome.why == "kept" or _unbound(item, scene):
             continue
-        for name in needs(item.request, item.build, scene.matrix, scene.worlds):
+        for name, specs in needs(item.request, item.build, scene.matrix, scene.worlds).items():
             for other in by_name.get(name, ()):
                 at_once = _solved_together(item, other, scene)
                 if at_once and not item.request.exact and not item.settled:
                     continue  # an installer goes back to a release that fits
+                open_ = at_once and not (other.request.exact or other.settled or other.by)
+                if open_ and not all(versions.clashes(other.request.spec, one) for one in specs):
+                    continue
                 if (at_once or {id(item), id(other)} <= there) and _may_meet(item, other, scene):
                     yield from _mismatches(item, other, scene)
 
@@ -316,8 +319,8 @@ def _mixed(item: Taken, other: Taken, dispute: Dispute, scene: Scene) -> Iterato
         level: Severity = "warning" if "rocm" in kinds else "error"  # ROCm's minors were published crosswise
         yield finding("framework-build-tag-mismatch", scene, place, f"{why}.", severity=level, sources=sources)
         return
-    if item.step.branch or other.step.branch:
-        return  # an arm of an "if" is for one of several kinds of machine
+    if item.step.branch or other.step.branch or scene.named == "cpu":
+        return  # an arm of an "if" is for one of several kinds of machine; a file for the CPU loads no CUDA
     if not joint.apart(dispute.left.runtime, dispute.right.runtime):
         yield finding("frameworks-conflict", scene, place, f"{why}.", severity="warning", sources=sources)
         return

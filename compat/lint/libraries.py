@@ -114,7 +114,7 @@ def _unknown(base: Base) -> bool:
     """Whether what the base holds cannot be told: neither plain nor of a maker whose tags say it."""
     if base.kind in {"python", "plain"}:
         return False
-    named = base.flavour or (base.cuda and not base.installed)
+    named = base.cuda and (base.flavour or not base.installed)
     return not (base.kind == "cuda" and named and (not base.installed or base.cuda))
 
 

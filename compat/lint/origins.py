@@ -144,7 +144,8 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         return _by_address(request, matrix, request.name) if known else Outcome("unknown", why="package")
     if tagged := _jaxlib(request, matrix, places):
         return tagged
-    if any(item.index is None for item in places) or versions.specifier(request.spec) is None or "===" in request.spec:
+    unread = versions.specifier(request.spec) is None or "===" in request.spec
+    if unread or any(item.index is None or _has_ended(item, request) for item in places):
         return Outcome("unknown", why="place")
     asked = frozenset(normalise(name) for name in request.extras)
     named = [build for build in matrix.builds(package.name) if build.install_name == request.name]
@@ -159,6 +160,11 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
         return _nowhere(request, everything, places, place, package.name in _settled(matrix))
     chosen = _by_extras(_choice(published, step, place), named, asked, places)
     return Outcome("unknown", why="python") if _may_be_older(request, chosen, everything, place) else chosen
+
+
+def _has_ended(place: Origin, request: Request) -> bool:
+    """Whether the newest of a page is asked for that PyTorch no longer adds to; what that is is not known."""
+    return "torch_stable" in place.url and not place.variant and not request.exact
 
 
 def _with_extra(published: list[tuple[Build, Origin]], asked: frozenset[str]) -> list[tuple[Build, Origin]]:

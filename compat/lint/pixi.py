@@ -22,7 +22,7 @@ _MEANS_CUDA: Final = frozenset({"cuda-version", "cuda-toolkit", "cuda", "cudatoo
 
 def undeclared(scene: Scene) -> Iterator[Finding]:
     """accidental-cpu-wheel: packages whose GPU builds need a driver in sight, where the project declares none."""
-    if scene.ask.kind != "pixi" or "CONDA_OVERRIDE_CUDA" in scene.stage.env:
+    if scene.ask.kind not in {"pixi", "pyproject"} or "CONDA_OVERRIDE_CUDA" in scene.stage.env:
         return
     named = {request.name for request in scene.conda}
     for step in scene.stage.installs:
@@ -41,7 +41,7 @@ def undeclared(scene: Scene) -> Iterator[Finding]:
                 f"{request.text} {what}: no [system-requirements] says which CUDA the driver serves.",
                 severity=level,
                 confidence="likely",
-                fix='Add cuda = "12.0" under [system-requirements].',
+                fix=f'Add cuda = "12.0" under [{"tool.pixi." * (scene.ask.kind != "pixi")}system-requirements].',
             )
             return
 

@@ -333,7 +333,7 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
         asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
         if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins) or item.step.branch:
             continue  # an arm of an "if" is for one of several kinds of machine
-        if scene.gpu not in {"cuda", "rocm"} and not asked:
+        if scene.gpu not in {"cuda", "rocm"} and not asked and scene.named != "gpu":
             continue
         package = scene.matrix.package(item.request.name)
         if package is None or package.kind != "framework":
@@ -347,7 +347,9 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
                 f": it has no extra {', '.join(item.request.extras)}."
                 if asked
                 else f" on {scene.base.reference}."
-                if scene.base
+                if scene.base and scene.gpu
+                else ", and the file's name says GPU."
+                if scene.named == "gpu"
                 else "."
             ),
             severity="error",

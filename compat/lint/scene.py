@@ -121,6 +121,12 @@ class Scene:
         return self.device or ("cuda" if self.ask.gpu and self.base else "")
 
     @cached_property
+    def named(self) -> str:
+        """The device that the file's own name says: ``gpu``, ``cpu`` or empty (``environment_gpu.yml``)."""
+        words = {*re.split(r"[-_.]", self.ask.file.rpartition("/")[2].lower())}
+        return "gpu" if words & {"gpu", "cuda"} and "cpu" not in words else "cpu" if "cpu" in words else ""
+
+    @cached_property
     def pythons(self) -> frozenset[str]:
         """Pythons that the environment can have; empty if nothing limits them."""
         if self.python:

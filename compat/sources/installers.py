@@ -142,13 +142,15 @@ def conda_request(text: str, line: int) -> Request | None:
     if found is None:
         return None
     channel, name, spec = found[1] or "", found[2], found[3].strip()
+    built = re.fullmatch(r"=?\s*=\s*[\w.+!*]+=(\S+)|\d\S*\s+(\S+)", spec)
+    build = (built[1] or built[2]) if built else ""
     if found := re.fullmatch(r"=?\s*=\s*([\w.+!]+(?:\.\*)?)(?:=(\S+))?", spec):
         version = found[1]
         loose = not spec.startswith("==") and not found[2] and not version.endswith(".*")
         spec = f"=={version}{'.*' if loose else ''}"
     elif found := re.match(r"\d[\w.+!*]*", spec):  # "numpy 1.21 py310_0": a bare version is exact, a build may follow
         spec = f"=={found.group()}"
-    return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line, channel=channel)
+    return Request(name=normalise(name), spec=spec.replace(" ", ""), line=line, channel=channel, build=build)
 
 
 def _apt(words: list[str], line: int, _python: str) -> Install | None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from compat.names import normalise
-from compat.sources import origins, requirements, settings, toml
+from compat.sources import origins, pixi, requirements, settings, toml
 from compat.sources.toml import Finder, rows, strings, table, word
 from compat.sources.values import Ask, Install, Request, Stage
 
@@ -40,8 +40,12 @@ def read_project(text: str, file: str) -> Ask:
     for group, dependencies, finder in _poetry_groups(poetry, text):
         installs += _steps(_dependencies(dependencies, finder), group, sources)
     installs += _hatch(table(tool.get("hatch")), text)
+    of_pixi = pixi.of_tables(table(tool.get("pixi")), text, file, "tool.pixi.").stages[0]
+    installs += of_pixi.installs
     python = project.get("requires-python") or table(poetry.get("dependencies")).get("python") or ""
-    return Ask(file=file, kind="pyproject", stages=(Stage(installs=tuple(installs)),), python=str(python))
+    return Ask(
+        file=file, kind="pyproject", stages=(Stage(installs=tuple(installs), env=of_pixi.env),), python=str(python)
+    )
 
 
 def read_pipfile(text: str, file: str) -> Ask:

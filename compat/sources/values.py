@@ -39,6 +39,7 @@ class Request:
         marker: environment marker as written.
         line: line in the file, from 1.
         channel: conda channel that it must come from (``pytorch::pytorch``), empty for any.
+        build: conda's name of a build, ``py3.9_cuda11.3_cudnn8.2.0_0``; empty for any.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Request:
     marker: str = ""
     line: int = 0
     channel: str = ""
+    build: str = ""
 
     @property
     def exact(self) -> str:

@@ -111,6 +111,24 @@ CASES = {
     "GPU builds of a project that declares no CUDA": (
         "pixi.toml", "accidental-cpu-wheel", 7, pixi("pytorch-gpu"), pixi("pytorch-gpu", '[system-requirements]\ncuda = "12.0"'),
     ),
+    "pixi's tables in a pyproject": (
+        "pyproject.toml", "accidental-cpu-wheel", 8,
+        "[project]\nname = 'x'\n[tool.pixi.workspace]\nchannels = ['conda-forge']\nplatforms = ['linux-64']\n\n[tool.pixi.dependencies]\npytorch-gpu = '2.5.*'\n",
+        "[project]\nname = 'x'\n[tool.pixi.workspace]\nchannels = ['conda-forge']\nplatforms = ['linux-64']\n\n[tool.pixi.dependencies]\npytorch-gpu = '2.5.*'\n[tool.pixi.system-requirements]\ncuda = '12'\n",
+    ),
+    "a CPU build by conda's name of it, where the file's name says GPU": (
+        "environment_gpu.yml", "accidental-cpu-wheel", 3,
+        "channels: [pytorch]\ndependencies:\n  - pytorch=1.10.2=py3.9_cpu_0\n",
+        "channels: [pytorch]\ndependencies:\n  - pytorch=1.10.2=py3.9_cuda11.3_cudnn8.2.0_0\n",
+    ),
+    "a framework without its extra, where the file's name says GPU": (
+        "requirements-gpu.txt", "accidental-cpu-wheel", 1, "jax==0.4.30\n", "jax[cuda12]==0.4.30\n",
+    ),
+    "conda's builds for two devices": (
+        "environment.yml", "framework-build-tag-mismatch", 4,
+        "channels: [pytorch]\ndependencies:\n  - pytorch=1.10.2=py3.9_cpu_0\n  - torchvision=0.11.3=py39_cu113\n",
+        "channels: [pytorch]\ndependencies:\n  - pytorch=1.10.2=py3.9_cuda11.3_cudnn8_0\n  - torchvision=0.11.3=py39_cu113\n",
+    ),
     "a pair of an extra in setup.py": (
         "setup.py", "framework-pair-mismatch", 7, SETUP.replace("VISION", "0.20.0"), SETUP.replace("VISION", "0.16.0"),
     ),

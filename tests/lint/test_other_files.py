@@ -90,6 +90,14 @@ def test_other_files_are_judged_alike(text, file, code):
         ('{"initializeCommand": "pip install torch==1.13.1+cu117", "image": "python:3.10"}', "devcontainer.json"),
         ('{"image": "python:3.10", "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {"cudaVersion": "11.8", "installCudnn": true}}, "postCreateCommand": "pip install tensorflow==2.12.0"}', "devcontainer.json"),
         (f"--extra-index-url {PYTORCH}/cu118\ntorch==2.1.2 --index-url {PYTORCH}/cu118\ntorch-scatter @ https://x/y.zip\n", "requirements.txt"),
+        ("jax==0.4.30\njaxlib\n", "requirements.txt"),  # an installer takes one that fits
+        ("FROM nvcr.io/nvidia/tensorrt:19.01-py3\nRUN pip install onnxruntime-gpu==1.19.2\n", "Dockerfile"),
+        # the page of links ended, and what is the newest there is not known
+        ("-f https://download.pytorch.org/whl/torch_stable.html\ntorch\ntorchvision\ntorchaudio\n", "requirements.txt"),
+        ("channels: [defaults]\ndependencies:\n  - pytorch=2.3.0=cpu_py38h2a1f63a_0\n  - torchvision=0.15.2=cpu_py38h83e0c9b_0\n", "environment.yml"),
+        ("torch==1.10.0\ntensorflow==2.15.0\nnumpy<2\n", "requirements_cpu.txt"),
+        # torchaudio had no GPU code then, and one wheel for all variants
+        ("-f https://download.pytorch.org/whl/torch_stable.html\ntorch==1.9.0+cu111\ntorchaudio==0.9.0\n", "requirements.txt"),
         # of some indexes only what somebody named is known
         ("--index-url https://www.paddlepaddle.org.cn/packages/stable/cu118/\npaddlepaddle-gpu==3.1.0\n", "requirements.txt"),
         ("--find-links https://developer.download.nvidia.com/compute/redist/jp/v45/pytorch/\ntorch==1.8.0+nv21.3\n", "requirements.txt"),
