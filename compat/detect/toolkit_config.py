@@ -31,23 +31,16 @@ _MOST: Final = 100
 _LDCONFIG: Final = "nvidia-container-cli.ldconfig"
 
 
-def _is_there(machine: Machine) -> bool:
-    """Whether the toolkit's file is there."""
-    return machine.exists(SOUGHT)
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Every plain setting under its dotted name (``nvidia-container-runtime.mode``); comments are not settings.
 
     ``missing`` names a program that the settings start and that is not there.
     """
-    if not _is_there(machine):
-        return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     reading = machine.read(SOUGHT, 1 << 16)
-    if isinstance(reading, Unknown):
+    if isinstance(reading, Unknown) or reading.value is None:
         return {"toolkit_config": reading}
     section, found = "", dict[str, str]()
-    for line in (reading.value or "").splitlines():
+    for line in reading.value.splitlines():
         text = line.strip()
         if head := _SECTION.match(text):
             section = f"{head[1]}."
