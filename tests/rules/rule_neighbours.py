@@ -229,7 +229,6 @@ SOUND = [
     ("gpu-thermal-throttle", {"gpus": [card(throttle=["gpu_idle", "sw_power_cap"])]}),
     ("gpu-persistence-off", {"gpus": [card("NVIDIA A100-SXM4-80GB", "sm_80", persistence=True)]}),
     ("iommu-multi-gpu-hang", {"gpus": NAVI * 2, "iommu": "pt"}),
-    ("device-order-mismatch", {"gpus": [*ADA, *PASCAL], "env": {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}}),
     ("arch-ptx-only", {"gpus": BLACKWELL, "builds": {"torch": {"kernels": ["sm_120", "compute_90"]}}}),
     ("arch-specific-target", {"gpus": [card("x", "sm_103")], "builds": {"torch": {"kernels": ["sm_100f"]}}}),
     ("extension-arch-missing", {"gpus": ADA, "builds": {"flash-attn": {"kernels": ["sm_80", "sm_90"]}}}),
@@ -257,7 +256,6 @@ SOUND = [
         "rocm-container-flags",
         {"gpus": NAVI, "container": "docker", "device_nodes": ["/dev/kfd", "/dev/dri/renderD128"]},
     ),
-    ("rccl-shm-small", {"gpus": NAVI * 2, "shm_mib": 16384}),
     ("docker-missing", {"engine": "docker 28.3.0", "container": None}),
     ("docker-daemon-down", {"engine_status": "running"}),
     ("docker-permission", {"engine_status": "running"}),
@@ -270,5 +268,4 @@ SOUND = [
     ("vgpu-unlicensed", {"gpus": [card(virtual="vgpu", licensed=True)]}),
     ("intel-no-compute-runtime", {"gpus": [{"vendor": "intel", "name": "Arc"}], "intel_runtime": "1.5.0"}),
     ("intel-render-permission", {"gpus": [{"vendor": "intel", "name": "Arc"}], "device_nodes_denied": []}),
-    ("tf-memory-env", {"gpus": ADA, "packages": {"torch": "2.5.1"}, "env": {}}),
 ]

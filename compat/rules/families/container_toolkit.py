@@ -112,31 +112,6 @@ class ContainerToolkitOld(Rule):
         return Found(detail=f"Toolkit {container_toolkit} does not know cgroup v2.", severity="error")
 
 
-class ContainerCgroupDriverRisk(Rule):
-    """A set-up that can lose its GPUs on a daemon-reload.
-
-    Why:
-        A daemon-reload rewrites device rules that the hook had added behind the runtime's back.
-    Fix:
-        Switch the toolkit to CDI.
-    Sources:
-        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
-    """
-
-    severity = "info"
-    area = "docker"
-    vendors = ("nvidia",)
-    requires = ("container-cgroup-lost",)
-    commands = ("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi",)
-
-    def check(self, host: Host, cgroup: str, gpu_runtime: str) -> Outcome:
-        """The engine uses the systemd cgroup driver and the legacy NVIDIA hook."""
-        mode = (host.toolkit_config or {}).get("nvidia-container-runtime.mode", "")
-        if "systemd" not in cgroup or gpu_runtime != "nvidia" or host.cdi_devices or mode == "cdi":
-            return None
-        return Found(detail=f"cgroup {cgroup}, runtime {gpu_runtime}, no CDI.")
-
-
 class ContainerMixedInjection(Rule):
     """Hook and runtime are used together in an unsupported way.
 
@@ -243,5 +218,4 @@ RULES = family(
     ContainerCliLdcache,
     DockerNoGpuRuntime,
     ContainerVisibleDevicesUnprivileged,
-    ContainerCgroupDriverRisk,
 )

@@ -100,36 +100,6 @@ class XlaFlagsInvalid(Rule):
         return None
 
 
-class TfMemoryEnv(Rule):
-    """TensorFlow or JAX will take most of the GPU's memory.
-
-    Why:
-        Both take a large share at start, so that a second process finds none.
-    Fix:
-        Let the memory grow on demand.
-    Sources:
-        - https://docs.jax.dev/en/latest/gpu_memory_allocation.html
-        - https://www.tensorflow.org/guide/gpu
-    """
-
-    severity = "info"
-    area = "env"
-    requires = ("out-of-memory",)
-    asks = ("packages",)
-    commands = ("export TF_FORCE_GPU_ALLOW_GROWTH=true", "export XLA_PYTHON_CLIENT_PREALLOCATE=false")
-
-    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], distributions: Mapping[str, str]) -> Outcome:
-        """Two frameworks share an environment, and the one that takes memory at start is not told otherwise."""
-        here = distributions.keys() & {"torch", "tensorflow", "jax"}
-        quiet = env.get("TF_FORCE_GPU_ALLOW_GROWTH") or env.get("XLA_PYTHON_CLIENT_PREALLOCATE")
-        if len(here) < 2 or quiet or not gpus:
-            return None
-        return Found(
-            detail=f"{' and '.join(sorted(here))} share the GPUs.",
-            facts=tuple(f"{table}.{name}" for name in sorted(here) for table in ("packages", "conda_packages")),
-        )
-
-
 class BnbCudaOverride(Rule):
     """BNB_CUDA_VERSION forces another library of bitsandbytes.
 
@@ -318,7 +288,6 @@ class VisibleDevicesConflict(Rule):
 RULES = family(
     CudaEnvHarmful,
     XlaFlagsInvalid,
-    TfMemoryEnv,
     BnbCudaOverride,
     JaxPlatformsMismatch,
     DevicesHidden,

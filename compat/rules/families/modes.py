@@ -10,8 +10,6 @@ from compat.rules.families.health import RESET
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
@@ -206,31 +204,6 @@ class MixedGpuArchitectures(Rule):
         return None
 
 
-class DeviceOrderMismatch(Rule):
-    """CUDA and nvidia-smi number the GPUs differently.
-
-    Why:
-        CUDA puts the fastest first by default, nvidia-smi sorts by bus address.
-    Fix:
-        Number by bus address everywhere. That is CUDA_DEVICE_ORDER=PCI_BUS_ID.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables
-    """
-
-    severity = "info"
-    area = "hardware"
-    vendors = ("nvidia",)
-    requires = ("mixed-gpu-architectures",)
-    commands = ("export CUDA_DEVICE_ORDER=PCI_BUS_ID",)
-
-    def check(self, gpus: tuple[Gpu, ...], env: Mapping[str, str]) -> Outcome:
-        """GPUs of different kinds, and CUDA_DEVICE_ORDER is not set."""
-        names = {gpu.name for gpu in gpus if gpu.vendor == "nvidia"}
-        if len(names) < 2 or "CUDA_DEVICE_ORDER" in env:
-            return None
-        return Found(detail=f"{len(names)} kinds of GPU, CUDA_DEVICE_ORDER unset.", facts=("gpus",))
-
-
 class VgpuUnlicensed(Rule):
     """A virtual GPU without a licence.
 
@@ -317,7 +290,6 @@ RULES = family(
     MigPendingMode,
     MigSingleVisible,
     MixedGpuArchitectures,
-    DeviceOrderMismatch,
     VgpuUnlicensed,
     VgpuComputeDisabled,
     MpsBroken,

@@ -17,7 +17,7 @@ from compat.rules.together import clashing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu, Host
+    from compat.facts import Host
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from compat.rules.stack import Installed
     from compat.rules.together import Here
 
-
-from compat.rules.families.rocm import amd_cards
 
 # Messages that have other causes more often, so that two releases near each other are no reason to suspect them.
 _OPEN = ("hsa-out-of-resources", "hip-no-device")
@@ -163,28 +161,4 @@ class RocmLibsMixed(Rule):
         )
 
 
-class RcclShmSmall(Rule):
-    """Several AMD GPUs with a small /dev/shm.
-
-    Why:
-        RCCL, like NCCL, keeps its rings in shared memory.
-    Fix:
-        Start with more shared memory. That is --shm-size=16g or --ipc=host.
-    Sources:
-        - https://rocm.docs.amd.com/projects/rccl/en/latest/how-to/troubleshooting-rccl.html
-    """
-
-    severity = "warning"
-    area = "rocm"
-    vendors = ("amd",)
-    requires = ("shm-too-small",)
-    commands = ("docker run --shm-size=16g IMAGE",)
-
-    def check(self, gpus: tuple[Gpu, ...], shm_mib: int) -> Outcome:
-        """More than one AMD GPU, and shared memory of the engine's default size."""
-        if len(amd_cards(gpus)) < 2 or shm_mib > 64:  # the engine's default, in MiB
-            return None
-        return Found(detail=f"{len(amd_cards(gpus))} GPUs share {shm_mib} MiB of /dev/shm.")
-
-
-RULES = family(RocmLibsMixed, RocmVersionMismatch, RcclShmSmall)
+RULES = family(RocmLibsMixed, RocmVersionMismatch)
