@@ -17,6 +17,11 @@ def is_compiled(build: Build) -> bool:
     return bool(build.glibc) or (linux and "any" not in build.platforms)
 
 
+def needs(build: Build) -> str:
+    """Which C library a build's wheels load on, in words, its lowest release last."""
+    return f"{build.package} {build.full_version} needs glibc {build.glibc or 'of any version'}"
+
+
 def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
     """Whether a build's wheels load on a C library; a build without a floor loads on any glibc.
 
@@ -28,7 +33,7 @@ def verdict(build: Build, glibc: str, *, is_musl: bool = False) -> Verdict:
     bound = is_compiled(build) if is_musl else build.glibc
     if not bound or (glibc and not is_musl and versions.at_least(glibc, build.glibc)):
         return FITS
-    why = f"{build.package} {build.full_version} needs glibc {build.glibc or 'of any version'}"
+    why = needs(build)
     if is_musl:
         return sure(Clash(f"{why}, and musl loads no such wheel", (build,), "glibc"), "platforms")
     why = f"{why} or later"

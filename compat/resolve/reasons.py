@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.joints import kernels, libc
+from compat.joints import kernels, libc, processor
 from compat.joints.build import is_unseen
 from compat.joints.driver import amdgpu_floor
-from compat.joints.verdict import FITS, Unknown, is_inferred
+from compat.joints.python import in_order
+from compat.joints.verdict import FITS, Unknown, clash_of, is_inferred
 from compat.lazy import dataclass
 from compat.plan import Member
 from compat.resolve.images import has_musl
@@ -207,7 +208,7 @@ def _python(clash: Clash) -> Iterator[Member]:
     for one in clash.builds:
         bits |= one.option.pythons
     if bits != ANY_PYTHON and not bits & clash.search.python_bits:
-        minors = ", ".join(sorted(clash.search.known.pythons.of(bits), key=_by_minor))
+        minors = ", ".join(in_order(clash.search.known.pythons.of(bits)))
         yield clash.row(f"{clash.share} wheels for Python {minors}", *clash.rows[:1], by="python", of=clash.rows)
     elif clash.place.startswith("linux") and not clash.search.images.is_ready(target.python):
         rows = clash.search.known.matrix.table("pythons")
@@ -216,36 +217,28 @@ def _python(clash: Clash) -> Iterator[Member]:
         yield clash.row(f"{text} {oldest.python}", oldest)
 
 
-def _by_minor(python: str) -> tuple[tuple[int, ...], str]:
-    """Order of Pythons as people count them: 3.9, 3.10, 3.13, 3.13t."""
-    return versions.release(python), python
-
-
 def _glibc(clash: Clash) -> Iterator[Member]:
     """The build with the lowest C library floor."""
     needy = [one.option for one in clash.builds if one.option.build.glibc]
     if needy:
         option = min(needy, key=lambda option: (versions.release(option.build.glibc), option.serial))
-        text = f"{option.package} {option.full} needs glibc {option.build.glibc} or later"
+        text = f"{libc.needs(option.build)} or later"
         yield clash.row(text, option.build, by="glibc", of=[one.build for one in needy])
 
 
 def _libc(clash: Clash) -> Iterator[Member]:
     """A build, whose wheels musl does not load."""
-    build = next((one.option.build for one in clash.builds if libc.is_compiled(one.option.build)), None)
-    if build is not None:
-        needs = f"needs glibc {build.glibc or 'of any version'}"
-        text = f"{build.package} {build.full_version} {needs}, and musl loads no such wheel"
-        yield clash.row(text, build, by="platforms", of=clash.rows)
+    for found in (clash_of(libc.verdict(one.option.build, "", is_musl=True)) for one in clash.builds):
+        if found is not None:
+            yield clash.row(found.why, *found.rows, by="platforms", of=clash.rows)
+            return
 
 
 def _flags(clash: Clash) -> Iterator[Member]:
     """The processor features that the newest of these builds needs and the processor lacks."""
-    option = clash.builds[0].option
-    missing = sorted(set(option.build.cpu) - (clash.search.target.flags or frozenset()))
-    if missing:
-        text = f"{option.package} {option.full} needs the processor features {' '.join(missing)}"
-        yield clash.row(text, option.build, by="cpu", of=clash.rows)
+    found = clash_of(processor.verdict(clash.builds[0].option.build, clash.search.target.flags or frozenset()))
+    if found is not None:
+        yield clash.row(found.why, *found.rows, by="cpu", of=clash.rows)
 
 
 def _runtime(clash: Clash) -> Iterator[Member]:

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What to do (``text``), to what (``key``), and its new ``value``."""
+class NewValue:
+    """What to do (``text``), to what of the question (``key``), and its new ``value``."""
 
     text: str
     key: str
@@ -57,12 +57,12 @@ def subject(soft: Soft) -> str:
     return "gpu" if soft.subject.startswith(("gpu", "no-gpu")) else soft.subject
 
 
-def change(search: Search, soft: Soft, plan: Plan) -> Change | None:
+def change(search: Search, soft: Soft, plan: Plan) -> NewValue | None:
     """How a constraint must change for ``plan`` to hold; ``None`` if that cannot be said."""
     return _TELLERS.get(subject(soft), _other)(Case(search, soft, plan))
 
 
-def changes_of(search: Search, softs: Sequence[Soft], plan: Plan) -> list[Change] | None:
+def changes_of(search: Search, softs: Sequence[Soft], plan: Plan) -> list[NewValue] | None:
     """How some constraints must change for ``plan`` to hold, GPUs together; ``None`` if part of it cannot be said."""
     gone = [device for device in search.target.devices if any(soft.bit == device.bit for soft in softs)]
     others = [soft for soft in softs if not (len(gone) > 1 and subject(soft) == "gpu")]
@@ -87,7 +87,7 @@ def _distributes(search: Search, package: str, name: str) -> bool:
     return package in asked and any(one.build.install_name == name for one in search.known.packages.options(package))
 
 
-def _wish(case: Case) -> Change:
+def _wish(case: Case) -> NewValue:
     """Another version of the package, or of a shared dependency what the other builds leave room for.
 
     A package that the plan does without is left out; that is said, since it is what the person must accept.
@@ -95,12 +95,12 @@ def _wish(case: Case) -> Change:
     name = case.soft.subject
     for constraint in case.plan.constraints:
         if re.match(rf"{re.escape(name)}(?![\w.-])", constraint):
-            return Change(f"take {constraint} instead of {case.soft.text}", name, constraint)
+            return NewValue(f"take {constraint} instead of {case.soft.text}", name, constraint)
     for build in case.plan.builds:
         if package_of(case.search, build.name) == name:
             kind = build.runtime or ("compiled at installation" if build.compile else "no GPU code")
-            return Change(f"ask for {build.requirement} ({kind})", name, build.version)
-    return Change(f"leave {case.soft.text} out", name, "left out")
+            return NewValue(f"ask for {build.requirement} ({kind})", name, build.version)
+    return NewValue(f"leave {case.soft.text} out", name, "left out")
 
 
 def branch_ended(search: Search, soft: Soft) -> str:
@@ -112,7 +112,7 @@ def branch_ended(search: Search, soft: Soft) -> str:
     return ""
 
 
-def _driver(case: Case) -> Change | None:
+def _driver(case: Case) -> NewValue | None:
     """The lowest driver of the plan; on workstation GPUs, of which NVIDIA supports some, cuda-compat is named too."""
     version, runtime, target = case.plan.driver.minimum, case.plan.runtime, case.search.target
     is_windows = case.search.scale.is_windows(target.place)
@@ -121,39 +121,41 @@ def _driver(case: Case) -> Change | None:
         row = next((row for row in case.search.known.matrix.table("drivers") if row.branch == ended), None)
         newest = row and (row.windows if is_windows else row.latest or row.first)
         text = f"go back to an NVIDIA driver{side} of branch {ended}, the last that serves this GPU"
-        return Change(text, "driver", newest) if newest else None
+        return NewValue(text, "driver", newest) if newest else None
     if not version:
         return None
     fits = "cuda" in runtime and {one.segment for one in target.devices if one.vendor == "nvidia"} == {"workstation"}
     old = next((machine.driver for machine in target.machines if machine.bit & case.soft.bit), "")
     package = compat_package(case.search.known.matrix, runtime.removeprefix("cuda"), old) if fits else ""
     forward = f" (or, on a workstation that NVIDIA certifies for it, put {package} into the image)" if package else ""
-    return Change(f"update the NVIDIA driver{side} to {version} or later{forward}", "driver", version)
+    return NewValue(f"update the NVIDIA driver{side} to {version} or later{forward}", "driver", version)
 
 
-def _amdgpu(case: Case) -> Change | None:
+def _amdgpu(case: Case) -> NewValue | None:
     """The lowest AMD driver that the plan's ROCm accepts."""
     floor = amdgpu_floor(case.search.known.matrix, case.plan.runtime.removeprefix("rocm"))
     if not floor or not case.plan.runtime.startswith("rocm"):
         return None
-    return Change(f"update the AMD driver to {floor} or later", "amdgpu", floor)
+    return NewValue(f"update the AMD driver to {floor} or later", "amdgpu", floor)
 
 
-def _gpu(case: Case) -> Change | None:
+def _gpu(case: Case) -> NewValue | None:
     """Leave one of several GPUs out, or use another GPU instead of the only one."""
     device = next((device for device in case.search.target.devices if device.bit == case.soft.bit), None)
     return _gpus(case.search, [device], case.plan) if device else None
 
 
-def _gpus(search: Search, gone: Sequence[Device], plan: Plan) -> Change | None:
+def _gpus(search: Search, gone: Sequence[Device], plan: Plan) -> NewValue | None:
     """Leave some of several GPUs out, or use another GPU instead of all that there are."""
     names = " and ".join(device.label for device in gone)
     if len(gone) < len(search.target.devices):
         served = ", ".join(dict.fromkeys(verdict.name for verdict in plan.gpus if verdict.kernels != "none"))
-        return Change(f"leave {names} out: the plan serves {served}", "gpu", f"without {names}")
+        return NewValue(f"leave {names} out: the plan serves {served}", "gpu", f"without {names}")
     near = _nearest_target(search, plan, gone[0])
     instead = f", instead of {names}" if len(gone) > 1 else ""
-    return Change(f"use a GPU that these builds have code for, such as {near}{instead}", "gpu", near) if near else None
+    return (
+        NewValue(f"use a GPU that these builds have code for, such as {near}{instead}", "gpu", near) if near else None
+    )
 
 
 def _nearest_target(search: Search, plan: Plan, device: Device) -> str:
@@ -182,59 +184,59 @@ def _gap(left: str, right: str) -> int:
     return abs((one.major - two.major) * 10 + one.minor - two.minor) if one and two else 1000
 
 
-def _python(case: Case) -> Change:
+def _python(case: Case) -> NewValue:
     """The Python that the plan found."""
-    return Change(f"use Python {case.plan.python}", "python", case.plan.python)
+    return NewValue(f"use Python {case.plan.python}", "python", case.plan.python)
 
 
-def _runtime(case: Case) -> Change:
+def _runtime(case: Case) -> NewValue:
     """The runtime that the plan found, in place of the one an option asked for; or those that its builds mix.
 
     An option asks one runtime of every build, so that a plan of several minors is one without the option.
     """
     found = tuple(dict.fromkeys(build.runtime for build in case.plan.builds if build.runtime not in {"", "cpu"}))
     if len(found) > 1:
-        return Change(f"do not ask for {case.soft.text}: these builds mix {' and '.join(found)}", "runtime", "any")
-    return Change(f"use {case.plan.runtime}", "runtime", case.plan.runtime)
+        return NewValue(f"do not ask for {case.soft.text}: these builds mix {' and '.join(found)}", "runtime", "any")
+    return NewValue(f"use {case.plan.runtime}", "runtime", case.plan.runtime)
 
 
-def _arch(case: Case) -> Change:
+def _arch(case: Case) -> NewValue:
     """The architecture that the plan found; a change of machine, hence late in the order of remedies."""
-    return Change(f"use a machine of architecture {case.plan.arch}", "arch", case.plan.arch)
+    return NewValue(f"use a machine of architecture {case.plan.arch}", "arch", case.plan.arch)
 
 
-def _platform(case: Case) -> Change:
+def _platform(case: Case) -> NewValue:
     """Linux, the platform that everything is published for."""
-    return Change("use Linux", case.soft.subject, "linux")
+    return NewValue("use Linux", case.soft.subject, "linux")
 
 
-def _os(case: Case) -> Change | None:
+def _os(case: Case) -> NewValue | None:
     """The system of the plan's image."""
     image = case.plan.base_image
-    return Change(f"use an image on {image.os}", "os", image.os) if image else None
+    return NewValue(f"use an image on {image.os}", "os", image.os) if image else None
 
 
-def _glibc(case: Case) -> Change | None:
+def _glibc(case: Case) -> NewValue | None:
     """The plan's image, whose C library is the one that counts inside it."""
     image = case.plan.base_image
     if image is None:
         return None
-    return Change(f"run it in {image.image}, which has a newer glibc than the host", "glibc", image.image)
+    return NewValue(f"run it in {image.image}, which has a newer glibc than the host", "glibc", image.image)
 
 
-def _libc(case: Case) -> Change | None:
+def _libc(case: Case) -> NewValue | None:
     """The plan's image, which has glibc."""
     image = case.plan.base_image
-    return Change(f"run it in {image.image}, which has glibc", "libc", image.image) if image else None
+    return NewValue(f"run it in {image.image}, which has glibc", "libc", image.image) if image else None
 
 
-def _other(case: Case) -> Change:
+def _other(case: Case) -> NewValue:
     """A fact that has no better value to name, such as the features of a processor."""
-    return Change(f"use a machine without this limit: {case.soft.text}", case.soft.subject, "another")
+    return NewValue(f"use a machine without this limit: {case.soft.text}", case.soft.subject, "another")
 
 
 # Kind of constraint -> how its new value is read off a plan.
-_TELLERS: Final[dict[str, Callable[[Case], Change | None]]] = {
+_TELLERS: Final[dict[str, Callable[[Case], NewValue | None]]] = {
     "wish": _wish,
     "driver": _driver,
     "amdgpu": _amdgpu,
