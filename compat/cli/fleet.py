@@ -27,7 +27,7 @@ def command(
     """Tell groups of alike machines, what is wrong on which, and what cannot run where.
 
     Reads JSON lines of `doctor` and `host`, host files, `kubectl get nodes -o json`, `scontrol show node --json`,
-    results of Prometheus, facts of Ansible.
+    `sinfo --json`, results of Prometheus, facts of Ansible.
 
     Example: clush -L -w n[1-4] envcheck doctor -f jsonl | envcheck fleet - torch
 

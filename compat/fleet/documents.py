@@ -81,6 +81,7 @@ def _toml(text: str, stem: str, place: str) -> Iterator[Record]:
 # A key that only this kind of document has -> its reader.
 _READERS: Final[Mapping[str, Reader]] = {
     "nodes": slurm.nodes,
+    "sinfo": slurm.groups,
     "items": kubernetes.nodes,
     "metadata": kubernetes.node,
     "data": metrics.answer,

@@ -1,6 +1,7 @@
-"""``scontrol show node --json``: generic resources, the system.
+"""``scontrol show node --json`` and ``sinfo --json``: generic resources, the system.
 
-Source: Slurm, gres.conf(5) (``gpu:TYPE:COUNT``) and rest_api (``v0.0.38_node``). A type is what the administrator or
+Source: Slurm, gres.conf(5) (``gpu:TYPE:COUNT``), rest_api (``v0.0.38_node``) and sinfo(1); until 22.05 sinfo prints the
+nodes as scontrol does. A type is what the administrator or
 NVML named it: it is taken for a product only where the matrix knows that name.
 """
 
@@ -31,6 +32,17 @@ def nodes(document: Mapping[str, Any], _name: str, place: str) -> Iterator[Recor
             yield Node(name=item["name"], place=where, facts=_facts(item))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             yield Broken(where, f"not a node: {type(error).__name__} {error}"[:200])
+
+
+def groups(document: Mapping[str, Any], _name: str, place: str) -> Iterator[Record]:
+    """The nodes of ``sinfo --json`` since 23.02: of each partition and state those that are alike."""
+    for number, item in enumerate(document["sinfo"]):
+        where = f"{place} sinfo[{number}]"
+        try:
+            facts = _facts({"gres": item["gres"]["total"]})
+            yield from (Node(name=name, place=where, facts=facts) for name in item["nodes"]["nodes"])
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            yield Broken(where, f"no group of nodes: {type(error).__name__} {error}"[:200])
 
 
 def _facts(item: Mapping[str, Any]) -> dict[str, Any]:

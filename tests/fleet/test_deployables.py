@@ -117,6 +117,44 @@ def test_alerts_fire_as_they_should(words):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+DASHBOARD = json.loads((DEPLOY / "prometheus" / "dashboard.json").read_text())
+ASKED = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+
+
+def test_the_dashboard_has_no_key_that_grafana_does_not_know():
+    dashboard = pytest.importorskip("grafana_foundation_sdk.models.dashboard")
+    encoder = pytest.importorskip("grafana_foundation_sdk.cog.encoder").JSONEncoder
+    known = json.loads(encoder().encode(dashboard.Dashboard.from_json(DASHBOARD)))
+    assert set(DASHBOARD) <= set(known)
+    for panel, read in zip(DASHBOARD["panels"], known["panels"], strict=True):
+        assert {**read, **panel} == read
+
+
+def test_the_dashboard_asks_for_series_and_labels_that_the_doctor_writes(host_file):
+    text = ran(*ENVCHECK, "doctor", "--node", "n1", "--format", "prometheus", "--host", host_file(BROKEN)).stdout
+    written = {
+        name: set(re.findall(r'(\w+)="', labels))
+        for name, labels in re.findall(r"^(envcheck_\w+)(\{.*)?", text, re.MULTILINE)
+    }
+    elsewhere = {"instance", "amdgpu", "driver_cuda", "os"}  # the scrape's own label; facts that this host has not
+    for expression in ASKED:
+        (name,) = re.findall(r"envcheck_\w+", expression)
+        grouped = [word for group in re.findall(r"by \(([^)]*)\)", expression) for word in group.split(", ")]
+        chosen = re.findall(r'(\w+)="', expression)
+        assert {*grouped, *chosen} - elsewhere <= written[name], expression
+    places = [(p["gridPos"]["x"] + p["gridPos"]["w"], p["gridPos"]["y"]) for p in DASHBOARD["panels"]]
+    assert len(set(places)) == len(places)
+    assert max(right for right, _ in places) <= 24  # columns of Grafana's grid
+
+
+@pytest.mark.skipif(not which("promtool"), reason="promtool is not installed (Debian: prometheus)")
+def test_what_the_dashboard_asks_is_promql(tmp_path):
+    rules = [{"record": f"panel:{number}", "expr": expression} for number, expression in enumerate(ASKED)]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    done = ran("promtool", "check", "rules", tmp_path / "rules.yml")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_role_of_ansible_keeps_results_and_stops_where_something_does_not_fit(host_file, tmp_path):
     pytest.importorskip("ansible")
     host_file(HEALTHY, "n1"), host_file(BROKEN, "n2")

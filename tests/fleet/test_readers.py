@@ -84,6 +84,22 @@ def test_a_node_of_slurm(gres, gpus):
     assert (facts["arch"], facts["kernel"]) == ("x86_64", "6.1.0-26-amd64")
 
 
+def test_groups_of_sinfo_are_their_nodes():
+    groups = [
+        {
+            "nodes": {"nodes": ["n1", "n2"]},
+            "partition": {"name": "gpu"},
+            "gres": {"total": "gpu:h100:2(S:0-1)", "used": ""},
+        },
+        {"nodes": {"nodes": ["n3"]}, "partition": {"name": "cpu"}, "gres": {"total": "", "used": ""}},
+        {"nodes": {"total": 4}, "gres": "gpu:a100:4"},
+    ]
+    found = list(read(json.dumps({"meta": {}, "errors": [], "sinfo": groups}), "s.json"))
+    assert {one.name: one.facts for one in found[:3]} == {"n1": H100S, "n2": H100S, "n3": {"gpus": []}}
+    assert [one.record for one in found[3:]] == ["s.json sinfo[2]"]
+
+
+H100S = {"gpus": [{"name": "h100"}] * 2}
 DCGM = """\
 # HELP DCGM_FI_DEV_GPU_TEMP GPU temperature (in C).
 # TYPE DCGM_FI_DEV_GPU_TEMP gauge

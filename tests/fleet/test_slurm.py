@@ -11,6 +11,8 @@ from shutil import which
 
 import pytest
 
+from compat.fleet import Node, read
+
 DEPLOY = Path(__file__).resolve().parents[2] / "scripts" / "deploy" / "slurm"
 NEEDED = ("slurmctld", "slurmd", "munged", "srun")
 MISSING = [name for name in NEEDED if not which(name, path=f"{os.environ['PATH']}:/usr/sbin")]
@@ -154,6 +156,8 @@ def cluster(node):
 
 def test_a_broken_node_is_drained_with_the_code_and_resumed_after_the_repair(cluster):
     assert cluster.ask("srun", "-N4", "hostname").returncode == 0
+    told = cluster.ask("sinfo", "--json").stdout
+    assert {one.name for one in read(told, "slurm.json") if isinstance(one, Node)} == {"n1", "n2", "n3", "n4"}
     cluster.ask("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=disk")  # somebody else's
     (cluster.at / "n2.toml").write_text(EMPTY)  # nobody knows: no reason to drain
     (cluster.at / "n3.toml").write_text(BROKEN)

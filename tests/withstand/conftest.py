@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ def envcheck(tmp_path):
             process = self.start(*words, **more)
             out, err = process.communicate(timeout=timeout)
             return process.returncode, out, err
+
+        def measured(self, *words, **more):
+            """Exit code, both outputs, and the most memory (MiB) that the command or a program of its own took."""
+            with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+                process = self.start(*words, **more, stdout=out, stderr=err)
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                texts = [stream.seek(0) or stream.read() for stream in (out, err)]
+                return process.returncode, *texts, used.ru_maxrss >> 10
 
     return Command()
 

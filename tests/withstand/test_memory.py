@@ -1,15 +1,16 @@
 """Little input that would cost much memory: each command stays below a bound, and says what it did not read."""
 
+import gzip
 import io
 import json
 import resource
 import sys
 import tarfile
-import zlib
 
 import pytest
 
 BOUND = 800 << 20  # bytes of address space: an ordinary run takes about half of it
+MORE = 300  # MiB that a run may take over an ordinary one of the same command
 HOST = '{"os": "ubuntu22.04", "arch": "x86_64"}'
 
 
@@ -42,14 +43,12 @@ def header(name, size, kind):
 
 
 def packed(*parts):
-    """Gzip of parts, each given as bytes or as (bytes, how often)."""
-    gz = zlib.compressobj(9, zlib.DEFLATED, 31)
-    return b"".join(gz.compress(part) for each in parts for part in pieces(each)) + gz.flush()
+    """Gzip of parts, each given as bytes or as (bytes, how often): a stream for each, as gzip lets them follow."""
+    return b"".join(member(*each) if isinstance(each, tuple) else member(each) for each in parts)
 
 
-def pieces(each):
-    part, times = each if isinstance(each, tuple) else (each, 1)
-    return (part for _ in range(times))
+def member(part, times=1):
+    return gzip.compress(part) * times
 
 
 MIB = bytes(1 << 20)
@@ -136,9 +135,11 @@ def test_an_image_costs_no_more_than_its_bounds(envcheck, tmp_path, bomb):
     path = tmp_path / "image.tar"
     IMAGES[bomb](path)
     (tmp_path / "host.json").write_text(HOST)
-    words = ["doctor", "--image", str(path), "--host", str(tmp_path / "host.json"), "--format", "json"]
-    code, out, err = envcheck(*words, preexec_fn=bounded)
+    words = ["doctor", "--host", str(tmp_path / "host.json"), "--format", "json"]
+    ordinary = envcheck.measured(*words)[3]
+    code, out, err, peak = envcheck.measured(*words, "--image", str(path), preexec_fn=bounded)
     assert "Traceback" not in err
+    assert peak < ordinary + MORE
     if code == 2:
         assert err.startswith(f"envcheck: {path}: ")
         return
@@ -150,9 +151,11 @@ def test_an_image_costs_no_more_than_its_bounds(envcheck, tmp_path, bomb):
 @pytest.mark.parametrize("stub_name", ["nvidia-smi", "nvcc", "rocminfo"])
 def test_a_tool_that_prints_without_end_is_cut(envcheck, stub, stub_name):
     stub(stub_name, f"exec {sys.executable} -c \"\nimport os\nwhile True: os.write(1, b'a' * 65536)\"")
+    ordinary = envcheck.measured("host", "--timeout", "60")[3]
     envcheck.env = {**envcheck.env, "PATH": f"{stub.folder}:{envcheck.env['PATH']}"}
-    code, _, err = envcheck("host", "--timeout", "60", preexec_fn=bounded)
+    code, _, err, peak = envcheck.measured("host", "--timeout", "60", preexec_fn=bounded)
     assert (code, err) == (0, "")
+    assert peak < ordinary + MORE
 
 
 TOML = {
@@ -188,6 +191,7 @@ def test_a_log_of_any_length_is_read_or_refused_with_what_to_give_instead(envche
     code, _, err = envcheck("doctor", option, str(path), preexec_fn=bounded)
     assert (code, err) == (2, f"envcheck: {path}: is larger than 64 MiB; give its last part: tail -c 60M shows it\n")
     path.write_text("step 1 of 2: loss 0.5, throughput 1.25 samples per second\n" * 1_000_000)
-    code, _, err = envcheck("doctor", option, str(path), preexec_fn=bounded)
+    code, _, err, peak = envcheck.measured("doctor", option, str(path), preexec_fn=bounded)
     assert code in {0, 1, 3}
     assert "Traceback" not in err
+    assert peak < envcheck.measured("doctor")[3] + MORE
