@@ -122,7 +122,10 @@ def _disputed(question: Question) -> dict[str, str]:
 
 
 def linted(question: Question) -> Verdict:
-    """Lint's word on a file of exactly these pins, for that machine."""
+    """Lint's word on a file of exactly these pins, for that machine.
+
+    It is one that lists all that is installed, as a lock does: what an installer would add is another question.
+    """
     indexes = {MATRIX.index_url(build): build.index for build in question.builds if build.index}
     links = {row.name for row in MATRIX.table("indexes") if row.links}
     lines = [f"{'--find-links' if name in links else '--extra-index-url'} {url}" for url, name in indexes.items()]
@@ -132,7 +135,7 @@ def linted(question: Question) -> Verdict:
     lines += [f"{name}=={version}" for name, version in question.plain]
     ask = sources.read("\n".join(lines) + "\n", "requirements.txt")
     arch = dict(question.machine).get("arch", "")
-    return _by_findings(question, lint(replace(ask, arch=arch), MATRIX, on=question.host()))
+    return _by_findings(question, lint(replace(ask, arch=arch, kind="lock"), MATRIX, on=question.host()))
 
 
 def _by_findings(question: Question, report: Report) -> Verdict:
