@@ -122,6 +122,7 @@ def differences(table: Matrix, packages: Iterable[str] = ()) -> Iterator[Differe
             yield from pins(build, _releases)
         yield from _missing(package, table.table(f"builds.{package}"), names)
         yield from _variants(builds)
+        yield from _contradictions(table.builds(package))
     for name in [name for name in LIBRARIES if name in table.names() and (not packages or name in packages)]:
         yield from libraries(table, name, _releases)
 
@@ -250,6 +251,24 @@ def _variants(builds: list[Build]) -> Iterator[Difference]:
         carried = _releases(name).get(version, {}).get("carried", {}).get(platform, {})
         for runtime in carried.get("variants", {}).keys() - runtimes:
             yield Difference(name, version, "runtime", "", f"{runtime} on {platform}")
+
+
+_ONE = ("kernels", "glibc", "macos", "cudnn", "nccl")
+"""What a wheel has one of, so that two rows of it cannot say two."""
+
+
+def _contradictions(builds: Iterable[Build]) -> Iterator[Difference]:
+    """Rows of one wheel (release, index, local tag, runtime, platform, Python) that say different things of it."""
+    said: dict[tuple[Any, ...], Build] = {}
+    for build in builds:
+        for platform, python in ((platform, python) for platform in build.platforms for python in build.python):
+            wheel = (build.install_name, build.full_version, build.index, build.runtime, build.extras, platform, python)
+            first = said.setdefault(wheel, build)
+            for field in _ONE:
+                ours, theirs = getattr(first, field), getattr(build, field)
+                if ours and theirs and ours != theirs:
+                    where = f"{ours} and {theirs} for Python {python} on {platform}"
+                    yield Difference(build.install_name, build.full_version, f"{field} twice", where, "one of them")
 
 
 def expand(listed: Iterable[str], requires_python: str) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import crosscheck  # noqa: E402 - found through the line above
 import settlements  # noqa: E402
+
+from compat.matrix import matrix  # noqa: E402
 
 
 @pytest.fixture
@@ -90,6 +93,15 @@ def test_a_preview_and_a_release_before_the_first_row_need_no_row(observed, caps
 
     observed("torch", add)
     assert crosscheck.main(["--quiet", "torch"]) == 0, capsys.readouterr().out
+
+
+def test_two_rows_of_one_wheel_that_say_different_things_are_reported():
+    rows = [row for row in matrix().builds("torch") if row.version == "2.9.1" and not row.index]
+    linux = next(row for row in rows if "linux_x86_64" in row.platforms)
+    assert list(crosscheck._contradictions([linux, linux, *rows])) == []
+    (found, *_) = crosscheck._contradictions([linux, replace(linux, glibc="2.34")])
+    assert str(found).startswith("torch 2.9.1: glibc twice: matrix 2.28 and 2.34 for Python 3.10 on linux_x86_64")
+    assert list(crosscheck._contradictions([linux, replace(linux, glibc="2.34", python=("3.8",))])) == []
 
 
 def test_a_settlement_that_settles_nothing_is_reported(tmp_path, monkeypatch, capsys):

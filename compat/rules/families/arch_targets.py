@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from compat.findings import Fix
 from compat.joints import kernels
 from compat.joints.build import vendor_of
-from compat.joints.verdict import Clash, Unknown, any_of
+from compat.joints.verdict import Unknown, any_of, clash_of, sure
 from compat.rules.families.arch_cover import may_be_another, nvidia_cards, span, uncovered_by
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
 from compat.rules.rule import Found, Outcome, Rule, Unsure, family, told
@@ -92,18 +92,20 @@ class ExtensionArchMissing(Rule):
             code = own.get(item.release.name)
             rows = [replace(part.build, kernels=code) if code else part.build for part in item.parts]
             pairs = ((gpu, row) for row in rows for gpu in cards if gpu.vendor == vendor_of(row.runtime))
-            return any_of(kernels.verdict(matrix, gpu.vendor, gpu.target, row) for gpu, row in pairs)
+            found = any_of(kernels.verdict(matrix, gpu.vendor, gpu.target, row) for gpu, row in pairs)
+            return found if code else sure(found, "kernels", "runtime")
 
         judged = {
             item.release.name: (item, judge(item)) for item in here if canonical(item.release.name) not in settled
         }
         for name, (item, found) in judged.items():
-            if isinstance(found, Clash):
+            if clash := clash_of(found):
                 targets = " ".join(dict.fromkeys(gpu.target for gpu in cards))
                 return Found(
-                    detail=f"{found.why}; the GPU is {targets}.",
+                    detail=f"{clash.why}; the GPU is {targets}.",
                     facts=("gpus", f"builds.{name}" if name in own else item.fact),
-                    sources=cite(matrix, *found.rows),
+                    sources=cite(matrix, *clash.rows),
+                    confidence="certain" if clash is found else "likely",
                     severity=None if name in own else "warning",  # nobody says that it is in use
                     fix=_compiled(name, cards[0].target) if name in own else None,
                 )
