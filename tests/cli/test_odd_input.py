@@ -18,7 +18,7 @@ REFUSED = [
     (["probe", "--seconds", "1e300"], "--seconds: 1e+300 seconds"),
     (["matrix", "check", "."], ".: is a folder"),
     (["matrix", "check", "/dev/null"], "/dev/null: is no plain file"),
-    (["matrix", "list", "cuda", "--matrix", "/dev/zero"], "larger than 64 MiB"),
+    (["matrix", "list", "cuda", "--matrix", "/dev/zero"], "larger than 16 MiB"),
     (["matrix", "list", "cuda", "--matrix", "/dev/null"], "schema is missing"),
     (["resolve", "--plan", "/dev/null"], "holds no plan; expected what `envcheck resolve REQ --format json` prints"),
     (["doctor", "--host", "a.toml", "--python", "b"], "--python and --host name two machines"),
