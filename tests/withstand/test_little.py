@@ -52,3 +52,16 @@ def test_where_no_thread_can_be_started_the_questions_are_asked_one_by_one(monke
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     assert gather({"a": lambda: 1, "b": lambda: 2}) == {"a": 1, "b": 2}
+
+
+def test_a_server_that_can_start_no_thread_says_so(monkeypatch, capsys):
+    import threading
+
+    from compat import cli
+
+    def refuse(_self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert cli.run(["mcp"]) == 3
+    assert capsys.readouterr().err == "envcheck: this process may have no more threads; raise its limit (ulimit -u)\n"
