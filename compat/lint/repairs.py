@@ -1,10 +1,11 @@
 """What ``lint --fix`` may change: edits that make a file do what it already says, and nothing else.
 
-Four kinds. An extra index that the default one overrides becomes the only index of its step, where that index has a
+Five kinds. An extra index that the default one overrides becomes the only index of its step, where that index has a
 build of everything the step asks for. A local version without an index gets the index that has it: without one the
 install fails, so nothing that works can break. A tag of nvidia/cuda that cannot be pulled any more, or gets no
 rebuilds, becomes the maintained one of the same CUDA minor, cuDNN, flavour and system. An extra that JAX dropped
-becomes the one that took its place (``cuda12_pip`` is ``cuda12`` now: JAX's change log).
+becomes the one that took its place (``cuda12_pip`` is ``cuda12`` now: JAX's change log). A shared package that nothing
+bounds gets the bound that the framework needs to load at all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
 import compat.lint.images as images
+import compat.lint.majors as majors
 import compat.lint.requests as requests
 from compat.lazy import dataclass
 from compat.lint.stages import scenes
@@ -30,7 +32,15 @@ if TYPE_CHECKING:
 
 # The findings that some repair mends.
 CODES: Final = frozenset(
-    ["extra-index-shadowed", "index-missing", "base-tag-gone", "base-tag-eol", "accidental-cpu-wheel"]
+    [
+        "extra-index-shadowed",
+        "index-missing",
+        "base-tag-gone",
+        "base-tag-eol",
+        "accidental-cpu-wheel",
+        "numpy-abi-mismatch",
+        "framework-pair-mismatch",
+    ]
 )
 
 
@@ -59,8 +69,8 @@ def repairs(ask: Ask, matrix: Matrix) -> tuple[Repair, ...]:
     """Repairs of one file; several findings may have one edit in common."""
     found: dict[Repair, None] = {}
     for scene in scenes(ask, matrix):
-        for repair in (*_only_index(scene), *_named_index(scene), *_maintained(scene), *_renamed_extra(scene)):
-            found.setdefault(repair)
+        for kind in (_only_index, _named_index, _maintained, _renamed_extra, _bounded):
+            found.update(dict.fromkeys(kind(scene)))
     for service in ask.services:
         for repair in _tag(bases.read(service.image, matrix), service.image_line, matrix):
             found.setdefault(repair)
@@ -142,6 +152,22 @@ def _renamed_extra(scene: Scene) -> Iterator[Repair]:
             for extra in item.request.extras:
                 if extra not in offered and extra.endswith("_pip") and extra.removesuffix("_pip") in offered:
                     yield Repair("accidental-cpu-wheel", line, line, f"[{extra}]", f"[{extra.removesuffix('_pip')}]")
+
+
+def _bounded(scene: Scene) -> Iterator[Repair]:
+    """numpy-abi-mismatch, framework-pair-mismatch: the bound of a shared package that the file does not name."""
+    for finding in majors.unbounded(scene):
+        at, bound = finding.place.line if finding.place else 0, finding.fix.text.removeprefix("Add ").removesuffix(".")
+        item = next((one for one in scene.own if one.request.line == at and finding.detail.startswith(one.text)), None)
+        named = any(re.match(re.escape(one.request.name) + r"[<>=!~]", bound) for one in scene.taken)
+        if item is None or named or item.step.files:
+            continue
+        if scene.ask.kind == "requirements":
+            yield Repair(finding.code, at, at, "", bound)
+        elif scene.ask.kind == "dockerfile":
+            plain = re.sub(r"<(\d+)$", lambda found: f"=={int(found[1]) - 1}.*", bound)  # a shell reads < as its own
+            if "<" not in plain:
+                yield Repair(finding.code, at, item.step.line, item.request.text, plain, behind=True)
 
 
 def _asked_at(line: int, scene: Scene) -> Taken | None:

@@ -50,6 +50,13 @@ def fixed(folder, name, text):
             "torch==1.13.1+cu117 # a\r\nnumpy\r\n",
             f"--extra-index-url {PYTORCH}/cu117\r\ntorch==1.13.1+cu117 # a\r\nnumpy\r\n",
         ),
+        # what nothing bounds gets its bound, in words that no shell reads otherwise
+        (
+            "Dockerfile",
+            "FROM python:3.10\nRUN bash -c 'pip install tensorflow==2.10.1 pillow'\n",
+            "FROM python:3.10\nRUN bash -c 'pip install tensorflow==2.10.1 numpy==1.* pillow'\n",
+        ),
+        ("requirements.txt", "tensorflow==2.3.1\n", "protobuf<4\ntensorflow==2.3.1\n"),
         # two indexes
         (
             "requirements.txt",
