@@ -41,12 +41,6 @@ _LOCAL_CUDA: Final = re.compile(r"\+cu(?:da)?\d+")
 _USES_PYTHON: Final = re.compile(r"(?:.*/)?(?:pip3?|python3?)(?:\.\d+)?")
 
 
-def _superseded(base: Base, matrix: Matrix) -> bool:
-    """Whether a tag of nvidia/cuda still pulls and has only made way for a later patch of its CUDA minor."""
-    later = matrix.select("images", repository="nvidia/cuda", status="active", runtime=f"cuda{bases.cuda_minor(base)}")
-    return bases.home(base.repository) == "nvidia/cuda" and bool(later) and not ended(base.os, matrix)
-
-
 def tags(scene: Scene) -> Iterator[Finding]:
     """base-tag-gone, base-tag-eol, pin-missing of the base."""
     base = scene.base
@@ -65,7 +59,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
             scene,
             line,
             detail,
-            severity="error" if gone else "info" if _superseded(base, scene.matrix) else "warning",
+            severity="error" if gone else "warning",
             fix=successor(scene),
             evidence=seen,
             sources=(scene.matrix.cite(row),) if row else (),
