@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Windows' loader on a library of a package whose own dependencies it does not find.
 _OWN_DLL: Final = pattern(r'Error loading "[^"\n]{0,200}site-packages\\+(\w+)\\+[^"\n]{1,120}\.dll"')
 # DLLs whose number is the major of cuDNN or of CUDA.
-_CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart)(?:_\w+?)?64_(\d+)\.dll")
+_CUDA_DLL: Final = pattern(r"(cudnn|cublas|cublasLt|cudart|nvrtc)(?:_\w+?)?64_(\d+)(?:_\d+)?\.dll")
 # Libraries of ROCm, by their names (ROCm documentation, "ROCm libraries").
 _AMD: Final = pattern(r"lib(?:hip|roc|hsa|amd|MIOpen|rccl)")
 

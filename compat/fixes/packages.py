@@ -44,7 +44,25 @@ def gpu_build(subject: Subject) -> Fix | None:
     if subject.host.platform == "darwin":
         text = "A Mac has no CUDA: take the plain build, and Apple's GPU through the device mps."
         return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
-    return _llama(subject) if "llama-features" in subject.case.signals else _with_code(name, subject)
+    if "llama-features" in subject.case.signals:
+        return _llama(subject)
+    if "jax-no-tpu-library" in subject.case.signals:
+        item = Package(name="jax", extras=("tpu",))
+        return Fix("Install jax with its TPU library.", changes=(Install(packages=(item,)),))
+    return (_for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None) or _with_code(name, subject)
+
+
+def _for_intel(subject: Subject) -> Fix | None:
+    """A torch for Intel's GPUs, of the release that is installed where there is one."""
+    place = platform_tag(subject.host) or _PLACES[0]
+    rows = [row for row in subject.matrix.builds("torch") if row.runtime == "xpu" and place in row.platforms]
+    if not rows:
+        return None
+    same = [row for row in rows if row.version == plain(subject.packages.get("torch", ""))]
+    best = (same or rows)[-1]
+    item = Package(name="torch", version=best.full_version, runtime=best.runtime)
+    change = Install(packages=(item,), index=subject.matrix.index_url(best), again=bool(same))
+    return Fix(f"Install torch {best.version} for Intel GPUs.", changes=(change,))
 
 
 def _with_code(name: str, subject: Subject) -> Fix | None:
@@ -143,6 +161,11 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
 
 def code_for_gpu(subject: Subject) -> Fix | None:
     """A build for a GPU that the installed one has no code for; of a compiled extension, its rebuild for that GPU."""
+    return _unlisted(subject) or _coded(subject)
+
+
+def _coded(subject: Subject) -> Fix | None:
+    """The same where it is not the compiler that refuses a target."""
     extension = subject.compiled()
     if subject.finding.code == "extension-arch-missing" and (fix := extended(extension, subject)):
         return fix
@@ -159,6 +182,16 @@ def code_for_gpu(subject: Subject) -> Fix | None:
     if extension or subject.framework_name() == "torch":
         return _compiled(targets[0], number, extension or "the package that failed", "", name=extension)
     return None
+
+
+def _unlisted(subject: Subject) -> Fix | None:
+    """A target that the compiler no longer knows: what is compiled need not be for it."""
+    found = re.search(r"nvcc fatal[^\n]{1,40}compute_(\d{2,3})", subject.text[:50_000])
+    last = _dropped(f"sm_{found[1]}", subject) if found else ""
+    if not found or not last:
+        return None
+    text = f"Take compute_{found[1]} out of the list of targets, or compile with CUDA {last}, the last that has it."
+    return Fix(text)
 
 
 def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") -> Fix:

@@ -31,6 +31,9 @@ _LACKS: Final = pattern(
     r"\W*(?:[\w .`()/-]{1,60}:)?\s*(?:module )?not (?:found|installed|available)\W*$", re.IGNORECASE
 )
 
+# A line that Google's logging marks as a warning, an error or fatal: in glog's form, or TensorFlow's without its stamp.
+_LOGGED: Final = pattern(r"(?<!\w)[WEF]\d{4} \d\d:\d\d:\d\d\.|^: [WEF] \S")
+
 # Lines between two formats' marks within which one is taken for part of the other.
 NEAR: Final = 10
 
@@ -94,8 +97,11 @@ def _own(page: Page, found: Mapping[str, list[Pair]], claims: list[Claim]) -> fr
 
 
 def _speaks(line: str) -> bool:
-    """Whether a line may be a message; that an optional package is not there is none."""
-    return speaks(line) and not _LACKS.match(line)
+    """Whether a line may be a message, by its words or the level that it is logged with.
+
+    That an optional package is not there is none.
+    """
+    return bool(speaks(line) or _LOGGED.search(line)) and not _LACKS.match(line)
 
 
 def _shadowed(name: str, marks: Mapping[str, tuple[int, ...]]) -> bool:

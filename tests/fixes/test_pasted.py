@@ -200,6 +200,36 @@ PASTED = {
         ),
         ("library-missing", "tensorflow[and-cuda]==2.21.0", "CUDA_CACHE"),
     ),
+    "a line that TensorFlow logs as an error": (
+        (
+            "2023-01-02 03:04:05.678901: E tensorflow/stream_executor/cuda/cuda_dnn.cc:389] Loaded runtime CuDNN library: "
+            "8.4.0 but source was compiled with: 8.6.0."
+        ),
+        ("library-mismatch", "cuDNN 8.6", "torch"),
+    ),
+    "a DLL of CuPy's": (
+        "RuntimeError: CuPy failed to load nvrtc64_120_0.dll: FileNotFoundError: Could not find module",
+        ("library-missing", "CUDA 12", "LD_LIBRARY_PATH"),
+    ),
+    "a target that nvcc forgot": (
+        "Cuda compilation tools, release 12.2, V12.2.140\nnvcc fatal   : Unsupported gpu architecture 'compute_35'",
+        ("arch-too-old-for-build", "CUDA 11.8, the last that has it", "pip install"),
+    ),
+    "a NumPy that is older than what was compiled for it": (
+        "RuntimeError: module compiled against API version 0x10 but this version of numpy is 0xe",
+        ("numpy-abi-mismatch", '"numpy>=1.23"', "<2"),
+    ),
+    "a TPU without its library": (
+        (
+            "A Google TPU may be present on this machine, but either a TPU-enabled jaxlib or libtpu is not installed. "
+            "Falling back to cpu."
+        ),
+        ("cpu-only-build", '"jax[tpu]"', "cuda"),
+    ),
+    "a torch that was asked for Intel's GPU": (
+        "torch 2.7.1\nRuntimeError: PyTorch is not linked with support for xpu devices",
+        ("cpu-only-build", "whl/xpu", "whl/cu"),
+    ),
 }
 
 
