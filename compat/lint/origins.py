@@ -164,7 +164,8 @@ def outcome(request: Request, step: Install, matrix: Matrix, place: Place) -> Ou
 
 def _has_ended(place: Origin, request: Request) -> bool:
     """Whether the newest of a page is asked for that PyTorch no longer adds to; what that is is not known."""
-    return "torch_stable" in place.url and not place.variant and not request.exact
+    family = request.name.startswith("torch")  # what it holds at all
+    return family and "torch_stable" in place.url and not place.variant and not request.exact
 
 
 def _with_extra(published: list[tuple[Build, Origin]], asked: frozenset[str]) -> list[tuple[Build, Origin]]:
