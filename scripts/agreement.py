@@ -218,7 +218,7 @@ IMAGE = "resolve also plans the image that brings CUDA; doctor and lint judge a 
 def _another_question(one: Question, answers: dict[str, Verdict]) -> str:
     """Why the three were not asked the same, where that explains all of the difference; else empty."""
     doctor, resolve, lint = (answers[name].word for name in ("doctor", "resolve", "lint"))
-    if resolve == lint and any(resolved(each).word == doctor for each in _other_extras(one)):
+    if resolve == lint and any(_said_with(each, doctor) for each in _other_extras(one)):
         return EXTRAS
     if resolve == "fits" and doctor == lint and any(_is_of_jax(build, one) for build in one.builds):
         return JAXLIB
@@ -237,6 +237,11 @@ def _is_of_jax(build: Build, one: Question) -> bool:
         return bool(asked) and resolve(asked, one.host(), MATRIX).status == "conflict"
     except (InputError, InputErrors):
         return False
+
+
+def _said_with(one: Question, word: str) -> bool:
+    answer = resolved(one)
+    return answer.word == word or (word == "fits" and _lacks_image(one, answer))
 
 
 def _other_extras(one: Question) -> Iterator[Question]:
