@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 # pip's own words: the releases that an index has for this Python and platform.
 _LISTED: Final = pattern(r"\(from versions: (\d[^)\n]{1,4000})\)")
 _LOOKED: Final = pattern(r"^Looking in indexes: [^\n]{1,400}", re.MULTILINE)
+_NO_TPU: Final = (
+    "A Google TPU may be present on this machine, but either a TPU-enabled jaxlib"  # jax/_src/xla_bridge.py
+)
 _PLACES: Final = ("linux_x86_64", "win_amd64")
 _BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 32 bits.")
 _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
@@ -46,7 +49,7 @@ def gpu_build(subject: Subject) -> Fix | None:
         return Fix(text, changes=(Install(packages=(Package(name=name),)),)) if name == "torch" else None
     if "llama-features" in subject.case.signals:
         return _llama(subject)
-    if "jax-no-tpu-library" in subject.case.signals:
+    if _NO_TPU in subject.text:
         item = Package(name="jax", extras=("tpu",))
         return Fix("Install jax with its TPU library.", changes=(Install(packages=(item,)),))
     return (_for_intel(subject) if "xpu-not-compiled" in subject.case.signals else None) or _with_code(name, subject)
