@@ -35,7 +35,7 @@ class Install:
 
 
 def installs(plan: Plan, *, compiler: bool = False) -> tuple[Install, ...]:
-    """One step per index, special indexes first.
+    """One step per index: special indexes, the default one, then pages of links, whose wheels require what is there.
 
     Never two indexes in one call: pip takes the highest version that any index offers, so a second index lets an
     unpinned dependency (or somebody else's package of the same name) escape the first. What a special index has
@@ -44,9 +44,9 @@ def installs(plan: Plan, *, compiler: bool = False) -> tuple[Install, ...]:
     ready = [build for build in plan.builds if not build.compile]  # the rest comes as wheels from a stage of its own
     found = [_step(index, ready) for index in _indexes(ready)]
     loose = _undeclared(plan, compiler=compiler)
-    if loose and (not found or found[-1].index):
+    if loose and all(step.index for step in found):
         found.append(Install(()))
-    return (*found[:-1], replace(found[-1], loose=loose)) if loose else tuple(found)
+    return tuple(step if step.index else replace(step, loose=loose) for step in found)
 
 
 def _undeclared(plan: Plan, *, compiler: bool) -> tuple[str, ...]:
@@ -61,8 +61,8 @@ def _undeclared(plan: Plan, *, compiler: bool) -> tuple[str, ...]:
 
 
 def _indexes(builds: Sequence[PlannedBuild]) -> list[str]:
-    named = list(dict.fromkeys(build.index for build in builds if build.index))
-    return [*named, *([""] if any(not build.index for build in builds) else [])]
+    places = dict.fromkeys((build.links, not build.index, build.index) for build in builds)
+    return [index for *_, index in sorted(places, key=lambda place: place[:2])]
 
 
 def _step(index: str, builds: Sequence[PlannedBuild]) -> Install:

@@ -104,6 +104,8 @@ def _is_taken(row: Major, item: Taken, parts: tuple[Part, ...], scene: Scene) ->
     """Whether an installer takes the release, or a later one: what it knows of the build or is asked for admits it."""
     asked = [one.request for one in scene.taken if one.request.name == row.name]
     open_ = all(any(_admits(line.spec, row) for line in part.lines.get(row.name, ())) for part in parts)
+    if item.step.constraints:  # what such a file bounds is not all known here: a step may have written it
+        return False
     brought = open_ and not LOOSE & {*item.step.options}
     return (brought or bool(asked)) and all(_admits(one.spec, row) and not one.exact and not one.url for one in asked)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
+    from compat.matrix.rows import Build
     from compat.resolve.build_fit import Weighed
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
@@ -162,7 +163,8 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     asks of NVIDIA's packages, follows from that build.
     """
     listed, wanted = {}, asked(chosen)
-    steps = {one: _command(one) for one in chosen if one.option.version}
+    pages = {index.name for index in known.matrix.table("indexes") if index.links}
+    steps = {one: _command(one.option.build, pages) for one in chosen if one.option.version}
     last = max(steps.values(), default=())
     exposed = {name for one, step in steps.items() if step != last for name in one.option.lines}
     exposed.update(name for one in steps for name in one.option.build.undeclared)
@@ -175,10 +177,9 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     return listed
 
 
-def _command(weighed: Weighed) -> tuple[object, ...]:
-    """The command that installs a build, by its place in their order: named indexes, the default one, sources."""
-    build = weighed.option.build
-    return build.compiled, not build.index, build.index
+def _command(build: Build, pages: AbstractSet[str]) -> tuple[object, ...]:
+    """The command that installs a build, by its place in their order: indexes, the default one, pages, sources."""
+    return build.compiled, build.index in pages, not build.index, build.index
 
 
 @lru_cache(maxsize=4096)
