@@ -49,7 +49,6 @@ _MUTEX: Final = (1, 13)  # the first release whose CUDA is asked for by pytorch-
 # What compiles an extension against the framework that is installed, where pip makes no build environment of its own.
 _TOOLS: Final = ("ninja", "packaging", "psutil", "setuptools", "wheel")
 _BUILD_TOOLS: Final = Install(packages=tuple(Package(name=name) for name in _TOOLS))
-_DEFAULT: Final = (False, False, True, "")  # the group of the default index: wheels, after those of other indexes
 _SPECIAL: Final = frozenset("[]<>!~;* ")  # characters that a shell reads as its own
 
 
@@ -109,20 +108,24 @@ def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
 def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) -> tuple[Install, ...]:
     """The builds of a plan as changes: one for each index, as two in one command mix their builds.
 
-    Pages of links come after the indexes and sources last: what they require is there by then, in the planned release.
+    A page of links is asked beside the default index, so that each finds there what the other's wheels require. Sources
+    come last.
 
     Args:
         builds: what is to be installed.
         constraints: requirements that keep shared dependencies within all builds, from the default index.
     """
-    groups: dict[tuple[bool, bool, bool, str], list[Package]] = {_DEFAULT: []} if constraints else {}
+    page = next((build.index for build in builds if build.links and not build.compile), "")
+    default = (False, True, page)  # the group of the default index: wheels, after those of other indexes
+    groups: dict[tuple[bool, bool, str], list[Package]] = {default: []} if constraints else {}
     for build in builds:
-        key = (build.compile, build.links, not build.index, build.index)
+        key = (build.compile, build.links or not build.index, build.index or (page if not build.compile else ""))
         groups.setdefault(key, []).extend((_package(build), *map(_pinned, build.pins)))
     if constraints:
-        groups[_DEFAULT] += map(_pinned, constraints)
+        groups[default] += map(_pinned, constraints)
     return tuple(
-        Install(packages=tuple(groups[key]), index=key[3], links=key[1], compile=key[0]) for key in sorted(groups)
+        Install(packages=tuple(groups[key]), index=key[2], links=key[1] and bool(key[2]), compile=key[0])
+        for key in sorted(groups)
     )
 
 

@@ -35,7 +35,7 @@ class Install:
 
 
 def installs(plan: Plan, *, compiler: bool = False) -> tuple[Install, ...]:
-    """One step per index: special indexes, the default one, then pages of links, whose wheels require what is there.
+    """One step per index, special indexes first; a page of links is asked beside the default one.
 
     Never two indexes in one call: pip takes the highest version that any index offers, so a second index lets an
     unpinned dependency (or somebody else's package of the same name) escape the first. What a special index has
@@ -44,9 +44,9 @@ def installs(plan: Plan, *, compiler: bool = False) -> tuple[Install, ...]:
     ready = [build for build in plan.builds if not build.compile]  # the rest comes as wheels from a stage of its own
     found = [_step(index, ready) for index in _indexes(ready)]
     loose = _undeclared(plan, compiler=compiler)
-    if loose and all(step.index for step in found):
+    if loose and (not found or found[-1].option == "--index-url"):
         found.append(Install(()))
-    return tuple(step if step.index else replace(step, loose=loose) for step in found)
+    return (*found[:-1], replace(found[-1], loose=loose)) if loose else tuple(found)
 
 
 def _undeclared(plan: Plan, *, compiler: bool) -> tuple[str, ...]:
@@ -61,18 +61,22 @@ def _undeclared(plan: Plan, *, compiler: bool) -> tuple[str, ...]:
 
 
 def _indexes(builds: Sequence[PlannedBuild]) -> list[str]:
-    places = dict.fromkeys((build.links, not build.index, build.index) for build in builds)
-    return [index for *_, index in sorted(places, key=lambda place: place[:2])]
+    """Named indexes, then pages of links; the default index where no page takes it along."""
+    named = list(dict.fromkeys(build.index for build in builds if build.index and not build.links))
+    pages = list(dict.fromkeys(build.index for build in builds if build.links))
+    return [*named, *(pages or [""] * any(not build.index for build in builds))]
 
 
 def _step(index: str, builds: Sequence[PlannedBuild]) -> Install:
     """The step of one index; the build argument that can replace it is named after its first package."""
-    mine = [build for build in builds if build.index == index]
+    own = [build for build in builds if build.index == index]
+    first = next((build.index for build in builds if build.links), "")
+    mine = [build for build in builds if build.index == index or (not build.index and index == first)]
     wanted = tuple(text for build in mine for text in (build.requirement, *build.pins))
     if not index:
         return Install(wanted)
-    name = re.sub(r"\W+", "_", mine[0].name).upper() + "_INDEX"
-    return Install(wanted, index, name, "--find-links" if mine[0].links else "--index-url")
+    name = re.sub(r"\W+", "_", own[0].name).upper() + "_INDEX"
+    return Install(wanted, index, name, "--find-links" if own[0].links else "--index-url")
 
 
 def reason(step: Install, plan: Plan) -> str:

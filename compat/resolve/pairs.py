@@ -178,8 +178,9 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
 
 
 def _command(build: Build, pages: AbstractSet[str]) -> tuple[object, ...]:
-    """The command that installs a build, by its place in their order: indexes, the default one, pages, sources."""
-    return build.compiled, build.index in pages, not build.index, build.index
+    """The command that installs a build, by its place in their order: indexes, the default one with pages, sources."""
+    named = build.index if build.index not in pages else ""
+    return build.compiled, not named, named
 
 
 @lru_cache(maxsize=4096)

@@ -19,11 +19,21 @@ def words(builds, constraints=(), place=None):
 
 
 def test_each_index_has_a_command_of_its_own_the_default_one_last():
-    assert words([JAX, TORCH, JAXLIB], ("numpy<2",)) == [
-        ["pip", "install", "jaxlib==0.3.0+cuda11", "--find-links", "https://jax.example/releases.html"],
+    assert words([JAX, TORCH], ("numpy<2",)) == [
         ["pip", "install", "torch==2.4.0+cu124", "--index-url", "https://torch.example/cu124"],
         ["pip", "install", "jax[cuda12]==0.4.30", PLUGIN, "jaxlib==0.4.30", "numpy<2"],
     ]
+
+
+def test_a_page_of_links_is_asked_beside_the_default_index():
+    """A wheel of such a page requires what the default index has, or is what a wheel from there requires."""
+    page = ["--find-links", "https://jax.example/releases.html"]
+    old = PlannedBuild(name="jax", version="0.3.0")
+    assert words([old, TORCH, JAXLIB], ("numpy<2",)) == [
+        ["pip", "install", "torch==2.4.0+cu124", "--index-url", "https://torch.example/cu124"],
+        ["pip", "install", "jax==0.3.0", "jaxlib==0.3.0+cuda11", "numpy<2", *page],
+    ]
+    assert words([JAXLIB]) == [["pip", "install", "jaxlib==0.3.0+cuda11", *page]]
 
 
 def test_what_is_compiled_comes_last_against_what_was_installed_and_after_its_tools():
