@@ -11,33 +11,28 @@ from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall
 from compat.facts import Fact, Host
 from compat.findings import Fix
 from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, sourced, unisolated
+from compat.fixes.pythons import metal, python
 from compat.fixes.subject import is_dotted
 from compat.joints import driver
 from compat.joints import python as wheel
 from compat.joints.verdict import FITS, Clash
 from compat.lazy import pattern
-from compat.reading.commands import index_variant, requirements
-from compat.reading.message_facts import runtime_of
+from compat.reading.commands import requirements
 from compat.rules.knowledge import is_version
 from compat.rules.stack import canonical, plain, platform_tag
 from compat.targets import kernels_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from compat.changes import Change
     from compat.fixes.subject import Subject
     from compat.matrix.rows import Build
     from compat.plan import Plan
 
-# pip's own words: the releases that an index has for this Python and platform.
-_LISTED: Final = pattern(r"\(from versions: (\d[^)\n]{1,4000})\)")
-_LOOKED: Final = pattern(r"^Looking in indexes: [^\n]{1,400}", re.MULTILINE)
 _NO_TPU: Final = (
     "A Google TPU may be present on this machine, but either a TPU-enabled jaxlib"  # jax/_src/xla_bridge.py
 )
-_PLACES: Final = ("linux_x86_64", "win_amd64")
-_BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 32 bits.")
 _OWN: Final = pattern(r"a0\+|\+git")  # versions of builds that somebody made from the sources
 
 
@@ -57,7 +52,7 @@ def gpu_build(subject: Subject) -> Fix | None:
 
 def _for_intel(subject: Subject) -> Fix | None:
     """A torch for Intel's GPUs, of the release that is installed where there is one."""
-    place = platform_tag(subject.host) or _PLACES[0]
+    place = platform_tag(subject.host) or "linux_x86_64"
     rows = [row for row in subject.matrix.builds("torch") if row.runtime == "xpu" and place in row.platforms]
     if not rows:
         return None
@@ -318,113 +313,6 @@ def _jax_parts(subject: Subject) -> Fix | None:
     release = next(iter(known or told))
     names = tuple(Package(name=name, version=release) for name in ("jax", "jaxlib", *parts))
     return Fix(f"Install jax, jaxlib and plug-ins of one release, {release}.", changes=(Install(packages=names),))
-
-
-def python(subject: Subject) -> Fix | None:
-    """A Python that has a build of the release, beside the present one."""
-    name = subject.framework_name() or _wished_name(subject)
-    have = plain(subject.packages.get(name, "")) or _wished(name, subject)
-    rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
-    served = is_version(subject.host.python) and versions.minor(subject.host.python or "") in _pythons(rows, "")
-    if subject.host.platform == "darwin" and rows:
-        return _last_listed(subject) or (_apple(name, have, subject) if served else None)
-    if subject.host.arch == "i686":
-        return _BITS
-    if fix := _other_index(name, have, rows, subject):
-        return fix
-    if served:
-        return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
-    minors = sorted(_pythons(rows, subject.host.platform or ""), key=versions.release)
-    for minor in reversed(minors):
-        if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
-            text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
-            return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
-    return None
-
-
-def _asked_index(subject: Subject) -> str:
-    """The variant of the index that was asked, by the command or by pip's own line; empty if none is named."""
-    return index_variant((*subject.case.commands, *_LOOKED.findall(subject.text[:50_000])))
-
-
-def _other_index(name: str, have: str, rows: Sequence[Build], subject: Subject) -> Fix | None:
-    """A release that the index that was asked does not have: the nearest one of that vendor that does."""
-    asked = runtime_of(_asked_index(subject))
-    kind = asked.rstrip("0123456789.")
-    place = platform_tag(subject.host)
-    near = [row for row in rows if kind and row.index and row.runtime.startswith(kind)]
-    near = [row for row in near if not place or place in row.platforms]
-    if not near or any(row.runtime == asked for row in near):
-        return None
-    below = [row for row in near if versions.release(row.runtime[len(kind) :]) <= versions.release(asked[len(kind) :])]
-    best = max(below or near, key=lambda row: versions.release(row.runtime[len(kind) :]))
-    beside = [wish for wish in requirements(subject.case.commands) if wish != name and subject.matrix.package(wish)]
-    items = (Package(name=name, version=have), *(Package(name=wish) for wish in beside))
-    text = f"Take {name} {have} from {best.variant}: {_asked_index(subject)} does not have it."
-    return Fix(text, changes=(Install(packages=items, index=subject.matrix.index_url(best)),))
-
-
-def _apple(name: str, have: str, subject: Subject) -> Fix | None:
-    """The first release for Apple's own processors, of a package whose release is made for Intel's Macs alone."""
-    rows = [row for row in subject.matrix.builds(name) if is_version(row.version) and "macosx_arm64" in row.platforms]
-    minor = versions.minor(subject.host.python or "")
-    newer = [
-        row.version for row in rows if minor in row.python and versions.release(row.version) > versions.release(have)
-    ]
-    if not newer or subject.host.arch == "x86_64":
-        return None
-    first = min(newer, key=versions.release)
-    text = f"{name} {have} is made for Intel's Macs alone; the first for Apple's own processors is {first}."
-    return Fix(text, changes=(Install(packages=(Package(name=name, version=first),)),))
-
-
-def _last_listed(subject: Subject) -> Fix | None:
-    """The last release that pip lists for a Mac."""
-    name, listed = _wished_name(subject), _LISTED.search(subject.text[:50_000])
-    if not name or not listed:
-        return None
-    last = listed[1].rpartition(",")[2].strip()
-    text = (
-        f"{name} {_wished(name, subject)} is not made for this Mac's processor or Python: {last} is the last that is."
-    )
-    return Fix(text.replace("  ", " "), changes=(Install(packages=(Package(name=name, version=last),)),))
-
-
-def _pythons(rows: Sequence[Build], platform: str) -> set[str]:
-    """Minor versions that a release has builds for; on an unknown platform those that Linux and Windows both have."""
-    known = [(row.platforms, {one for one in row.python if not one.endswith("t")}) for row in rows]
-    every = {one for _, pythons in known for one in pythons}
-    if platform:
-        return every
-    both = [{one for places, pythons in known if place in places for one in pythons} for place in _PLACES]
-    return set.intersection(*both) or every
-
-
-def _wished(name: str, subject: Subject) -> str:
-    """The release of a framework that the message, the wishes or the commands pin."""
-    said = [*subject.case.wishes, subject.case.signals.value("requirement")]
-    pinned = {one.partition("==")[0].partition("[")[0]: one.partition("==")[2] for one in said if "==" in one}
-    return plain(pinned.get(name, "") or requirements(subject.case.commands).get(name, ""))
-
-
-def _wished_name(subject: Subject) -> str:
-    """The package that the message names."""
-    said = subject.case.signals.value("requirement").partition("==")[0].partition("[")[0]
-    return said if said and subject.matrix.package(said) else ""
-
-
-def metal(subject: Subject) -> Fix | None:
-    """A release of macOS below what the framework asks for; no Linux is proposed to a Mac."""
-    if subject.host.arch == "i686":
-        return _BITS
-    if subject.host.platform != "darwin":
-        return None
-    if "mps-macos" in subject.case.signals:
-        return Fix("Update macOS to the newest release, or install an older torch.")
-    if listed := _last_listed(subject):
-        return listed
-    own = ", or on Apple's own processor the arm64 Python" if subject.host.arch == "x86_64" else ""
-    return Fix(f"Take the last release that was published for this macOS and processor{own}.")
 
 
 FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {

@@ -15,6 +15,7 @@ from compat.lint import (
     compilers,
     conda,
     copies,
+    cpu_builds,
     drift,
     fits,
     images,
@@ -45,6 +46,7 @@ _OF_IMAGES: Final = (images, systems)
 _FAMILIES: Final = (
     images,
     requests,
+    cpu_builds,
     drift,
     fits,
     copies,

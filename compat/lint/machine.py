@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-import compat.lint.requests as requests
+import compat.lint.cpu_builds as cpu_builds
 import compat.lint.vendors as vendors
 from compat.facts import Build, Fact, Host
 from compat.findings import Evidence, Fix, Place, Unchecked
@@ -48,7 +48,7 @@ def judged(scene: Scene) -> Iterator[Finding]:
     seen = {name: scene.machine.reading(name) for name in names if name in scene.machine}
     said = {
         (one.place, "cpu-only-build" if one.code == "accidental-cpu-wheel" else one.code)
-        for rule in (requests.cpu_by_accident, vendors.wrong_vendor)
+        for rule in (cpu_builds.cpu_by_accident, vendors.wrong_vendor)
         for one in rule(scene)
     }
     for item in (*scene.builds, *_unbuilt(scene)):

@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
+import compat.lint.cpu_builds as cpu_builds
 import compat.lint.images as images
 import compat.lint.majors as majors
 import compat.lint.requests as requests
@@ -142,7 +143,7 @@ def _tag(base: Base, line: int, matrix: Matrix) -> Iterator[Repair]:
 
 def _renamed_extra(scene: Scene) -> Iterator[Repair]:
     """accidental-cpu-wheel: ``jax[cuda12_pip]`` -> ``jax[cuda12]``, where the release taken has the latter."""
-    for finding in requests.cpu_by_accident(scene):
+    for finding in cpu_builds.cpu_by_accident(scene):
         line = finding.place.line if finding.place else 0
         for item in scene.own:
             if item.request.line != line or item.build is None:

@@ -15,7 +15,7 @@ search             the best assignment that violates nothing
 planning           that assignment as a plan; ``conditions``: what is told beside it
 corrections        if there is none: every smallest set of constraints to give up
 reasons, wording   the conflicts in words, with the rows that they rest on
-remedies           what would help (``loosen``, ``remedy_changes``), each solved once more
+remedies           what would help (``loosen``, ``remedy_changes``, ``asks``), each solved once more
 answering          the steps above, for one machine or for the fewest plans that cover several
 ================== =================================================================================
 """

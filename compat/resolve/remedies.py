@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final
 from compat.joints.build import split_runtime
 from compat.plan import Remedy
 from compat.resolve import loosen
+from compat.resolve.asks import for_cpu, for_gpus, mended, without
 from compat.resolve.planning import plan_of
-from compat.resolve.remedy_changes import branch_ended, changes_of, for_cpu, for_gpus, mended, subject, without
+from compat.resolve.remedy_changes import branch_ended, changes_of, subject
 from compat.resolve.search import Search
 from compat.versions import meets
 

@@ -1,0 +1,137 @@
+"""Lint of CPU builds that nobody meant to install."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.origins as origins
+from compat import versions
+from compat.lint.finding import finding
+from compat.lint.requests import seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from compat.findings import Finding
+    from compat.lint.scene import Scene
+    from compat.lint.walk import Taken
+
+
+def backend_by_device(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: uv chooses the build by the device it sees, and an image build sees none.
+
+    The choice holds for torch wherever it comes from: asked for, or brought along by what is asked for.
+    """
+    torch = {"torch"} | {request.name for request, row in scene.applications if "torch" in row.pulls}
+    torch |= {name for name, package in scene.matrix.packages.items() if package.follows == "torch"}
+    for item in scene.own:
+        if scene.base and "--torch-backend=auto" in item.step.options and item.request.name in torch:
+            detail = "--torch-backend=auto looks for a driver; an image build has none: the CPU build is taken."
+            yield finding(
+                "accidental-cpu-wheel", scene, item.step.line, detail, severity="warning", confidence="likely"
+            )
+            return
+
+
+def lifted(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: what needs a newer jax takes the place of a jaxlib with CUDA inside.
+
+    The newest release of a library for jax needs a jax of its own time; its jaxlib of the default index is a CPU build.
+    """
+    local = next(
+        (item for item in scene.taken if item.request.name == "jaxlib" and "+cuda" in item.request.exact), None
+    )
+    rows = [row for row in scene.matrix.builds("jax") if not scene.python or scene.python in row.python]
+    if local is None or not rows or versions.same_series(rows[-1].version, local.request.exact.partition("+")[0]):
+        return
+    for request, row in scene.applications:
+        later = request.line > local.request.line and not request.spec and not request.url
+        if later and {"jax", "jaxlib"} & {*row.pulls}:
+            yield finding(
+                "accidental-cpu-wheel",
+                scene,
+                request.line,
+                f"{request.text} of today needs a newer jax than {local.request.text} belongs to: pip puts the default "
+                "index's jax there, with a CPU build of jaxlib.",
+                severity="error",
+                confidence="likely",
+                fix=f"Pin the release of {request.name} that was made for this jax.",
+                evidence=(seen(local, scene),),
+            )
+            return
+
+
+def half_installed(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel, base-runtime-mismatch: AMD's jaxlib without its plugin, or of another ROCm."""
+    plugin = any(re.match(r"jax-rocm\d+-(plugin|pjrt)", item.request.name) for item in scene.taken)
+    for item in scene.own:
+        place = origins.origin(item.request.url.rpartition("/")[0] + "/", scene.matrix) if item.request.url else None
+        if place is None or place.index != "amd-manylinux" or "+" in item.request.exact:
+            continue
+        if item.request.name == "jaxlib" and not plugin:
+            detail = (
+                f"jaxlib {item.request.exact} holds no GPU code; jax-rocm*-plugin and jax-rocm*-pjrt are not installed."
+            )
+            yield finding(
+                "accidental-cpu-wheel", scene, item.request.line, detail, severity="error", confidence="likely"
+            )
+        if scene.rocm and not versions.same_series(place.variant, scene.rocm):
+            detail = f"{item.request.name} is of ROCm {place.variant}; the image has {scene.rocm}."
+            yield finding("base-runtime-mismatch", scene, item.request.line, detail, severity="warning")
+
+
+def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
+    """accidental-cpu-wheel: a CPU build where the base or another request says GPU, and nobody asked for CPU."""
+    plugins = {item.request.name for item in scene.taken}
+    plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
+    for item in scene.shipped:
+        asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
+        if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins) or item.step.branch:
+            continue  # an arm of an "if" is for one of several kinds of machine
+        if scene.gpu not in {"cuda", "rocm"} and not asked and scene.named != "gpu":
+            continue
+        package = scene.matrix.package(item.request.name)
+        if package is None or package.kind != "framework":
+            continue
+        yield finding(
+            "accidental-cpu-wheel",
+            scene,
+            item.request.line,
+            f"{item.request.text} installs a CPU build ({item.build.full_version})"
+            + (
+                f": it has no extra {', '.join(item.request.extras)}."
+                if asked
+                else f" on {scene.base.reference}."
+                if scene.base and scene.gpu
+                else ", and the file's name says GPU."
+                if scene.named == "gpu"
+                else "."
+            ),
+            severity="error",
+            evidence=(seen(item, scene),),
+            sources=(scene.matrix.cite(item.build),),
+        )
+
+
+def _is_dropped(extra: str, item: Taken, scene: Scene) -> bool:
+    """Whether a release has no such GPU extra; of releases before the default index had them not all are known."""
+    if item.build is None or not re.match(r"cuda|rocm|gpu", extra):
+        return False
+    builds = scene.matrix.builds(item.build.package)
+    complete = [versions.parsed(build.version) for build in builds if build.extras and not build.index]
+    return bool(complete) and versions.parsed(item.build.version) >= min(complete)
+
+
+def _wanted_cpu(item: Taken, names: set[str]) -> bool:
+    """A CPU index, a CPU package or a device plugin beside it is intent, not accident."""
+    by_index = any(place.variant == "cpu" or "/cpu" in place.url for place in item.origins)
+    by_name = item.request.name.endswith(("-cpu", "-intel")) or "+cpu" in item.request.spec
+    by_local = any(re.match(r"jaxlib", name) for name in names if "+" in name)
+    by_plugin = by_local or any(
+        re.match(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|torch-npu|torch-xla|libtpu|torch-neuronx", name) for name in names
+    )
+    return by_index or by_name or by_plugin
+
+
+RULES: Final = (cpu_by_accident, backend_by_device, half_installed, lifted)
