@@ -37,6 +37,14 @@ _IPV6: Final = pattern(
 _MAC: Final = pattern(r"(?<![\w:])(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}(?![\w:])")
 _SERIAL: Final = pattern(r"(?i)\b(serial(?:[ _-]?(?:number|no))?\s*[:=]\s*)\w{6,}")
 _KEY: Final = pattern(r"(?<![\w/.\-])[0-9a-fA-F]{32,128}(?![\w.\-])")
+# Amazon's secret keys have no prefix: forty characters of base64, with letters of both cases and digits.
+_BASE64: Final = pattern(
+    r"(?<![\w/+.=\-])(?=[A-Z0-9/+]*[a-z])(?=[a-z0-9/+]*[A-Z])(?=[A-Za-z/+]*\d)[A-Za-z0-9/+]{40}(?![\w/+=.\-])"
+)
+# Names below the ends that no public registry gives out (RFC 6762, appendix G; ICANN's .internal); Docker's own stays.
+_INSIDE: Final = pattern(
+    r"(?i)(?<![\w.\-])(?!host\.docker\.)[\w\-]{1,63}(?:\.[\w\-]{1,63}){1,8}\.(?:internal|intranet|private|corp|lan|local)\b"
+)
 
 _HOMES: Final = pattern(r"(?<![\w.-])/(home|Users)/[^/:\s,;\"']+")
 # With each backslash doubled once or twice too, as JSON does.
@@ -72,10 +80,10 @@ def secrets(text: str) -> str:
 
 
 def variable(text: str) -> str:
-    """The value of a variable, which may hold addresses of machines and bare keys besides."""
+    """The value of a variable, which may hold addresses and names of machines and bare keys besides."""
     text = secrets(text)
     text = _SERIAL.sub(rf"\1{_HIDDEN}", text)
-    for shape in (_MAC, _IPV4, _IPV6, _KEY):
+    for shape in (_MAC, _IPV4, _IPV6, _KEY, _BASE64, _INSIDE):
         text = shape.sub(_HIDDEN, text)
     return text
 

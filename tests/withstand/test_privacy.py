@@ -63,6 +63,8 @@ PLANTED = {
     "CUDA_C": ("tool --password hunter12", "hunter12"),
     "CUDA_D": ("Serial: 1560123456789", "1560123456789"),
     "CUDA_E": (json.dumps({"path": ["C:\\Users\\planted\\x"]}), "planted"),
+    "CUDA_F": ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "K7MDENG"),
+    "CUDA_G": ("http://gpu-node17.corp.planted.internal:8080/x", "planted"),
     "HF_TOKEN": ("hunter7", "hunter7"),
     "NGC_API_KEY": ("hunter8", "hunter8"),
     "NVIDIA_ACCESS_TOKEN": ("hunter9", "hunter9"),
@@ -115,6 +117,11 @@ def test_nothing_private_leaves_with_the_facts_of_somebody_elses_host_file(envch
 )
 def test_what_a_diagnosis_needs_stays(text):
     assert redaction.secrets(text) == redaction.places(text) == text
+
+
+def test_a_variable_keeps_what_is_no_secret():
+    for text in ("/opt/rocm/lib", "host.docker.internal:11434", "z" * 40, "/usr/local/cuda-12.4/targets/x86_64-linux"):
+        assert redaction.variable(text) == text
 
 
 @given(st.text(max_size=200))
