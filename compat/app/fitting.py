@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from compat.lazy import dataclass
+from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,24 +20,9 @@ if TYPE_CHECKING:
 GIB: Final = 1024**3
 # Architectures (``model_type``) whose cache is of keys and values per head, and of a compressed vector per layer.
 # Source: modeling files of https://github.com/huggingface/transformers and vLLM's kv_cache_interface.py (2026-11-22).
-_HEADS: Final = frozenset(
-    (
-        *(
-            "llama",
-            "mistral",
-            "ministral",
-            "mixtral",
-            "qwen2",
-            "qwen2_moe",
-            "qwen3",
-            "qwen3_moe",
-            "phi",
-            "phi3",
-            "gemma",
-        ),
-        *("gemma2", "gemma3", "gemma3_text", "gpt_oss", "olmo", "olmo2", "granite", "starcoder2", "stablelm", "cohere"),
-        *("cohere2", "glm", "glm4", "internlm2", "exaone4", "smollm3"),
-    )
+_HEADS: Final = pattern(
+    r"llama|mi(?:ni)?stral|mixtral|qwen[23](?:_moe)?|phi3?|gemma[23]?|gemma3_text|gpt_oss|olmo2?|granite|starcoder2|"
+    r"stablelm|cohere2?|glm4?|internlm2|exaone4|smollm3"
 )
 _LATENT: Final = frozenset({"deepseek_v2", "deepseek_v3", "kimi_k2"})
 _BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -140,7 +125,7 @@ def cache_bytes(config: Mapping[str, Any], context: int, cards: int) -> int:
         vector = _number(config, "kv_lora_rank") + _number(config, "qk_rope_head_dim")
         return layers * vector * width * context if _number(config, "kv_lora_rank") else 0
     heads = _number(config, "num_attention_heads")
-    if kind not in _HEADS or not layers or not heads:
+    if not _HEADS.fullmatch(str(kind)) or not layers or not heads:
         return 0
     pairs = -(-(_number(config, "num_key_value_heads") or heads) // cards)
     size = _number(config, "head_dim") or _number(config, "hidden_size") // heads
