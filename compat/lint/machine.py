@@ -72,15 +72,17 @@ def _unbuilt(scene: Scene) -> Iterator[Taken]:
 def not_judged(scene: Scene) -> Iterator[Unchecked]:
     """What it is not known of what it installs here, or which GPUs that has code for.
 
-    A package beside the framework leaves the GPUs to the builds whose code is known.
+    A package beside the framework leaves the GPUs to the builds whose code is known, and a range of a package leaves
+    its build to the line that pins it.
     """
     if scene.machine is None or not scene.final:
         return
     telling = any(item.build and item.build.kernels not in {(), ("-",)} for item in scene.taken)
+    settled = {item.request.name for item in scene.taken if item.build and _is_sure(item)}
     for item in scene.taken:
         what = f"{item.request.text} ({scene.ask.file}:{item.request.line}) on the machine it is meant for"
         package = scene.matrix.package(item.request.name)
-        if package is None or item.outcome.why == "kept":
+        if package is None or item.outcome.why == "kept" or (not item.build and item.request.name in settled):
             continue
         is_framework = package.kind == "framework"
         if item.build is None or not _is_sure(item):

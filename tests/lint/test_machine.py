@@ -99,6 +99,14 @@ def test_what_could_not_be_judged_is_said_and_not_shown_as_fine(tmp_path, line, 
     assert [why in item.why for item in report.unchecked] == [True]
 
 
+def test_a_range_leaves_its_build_to_the_line_that_pins_it(tmp_path):
+    (tmp_path / "requirements.txt").write_text(
+        "--find-links https://download.pytorch.org/whl/torch_stable.html\ntorch<2.1\ntorch==1.8.0+cu111\nnumpy<2\n"
+    )
+    report = lint_files([str(tmp_path / "requirements.txt")], MATRIX, target=Target(gpus=("A100",)))
+    assert (report.findings, report.unchecked) == ((), ())
+
+
 def test_every_host_file_is_asked_and_names_itself(tmp_path, capsys):
     for name, gpu in (("old", "Tesla V100"), ("new", "RTX 5090")):
         (tmp_path / f"{name}.toml").write_text(f'[[gpus]]\nname = "{gpu}"\n')
