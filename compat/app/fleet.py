@@ -39,7 +39,7 @@ ALIKE: Final = (
 LIMIT: Final = 128 * 1024 * 1024  # bytes of one source: 5,000 nodes of kubectl are some 100 MiB
 MOST: Final = 50_000  # nodes in all; Kubernetes promises 5,000 in a cluster
 KINDS: Final = 10_000  # different nodes that are judged here, each by all rules
-_SUFFIXES: Final = frozenset({".json", ".jsonl", ".toml", ".prom", ""})
+_SUFFIXES: Final = frozenset({".json", ".jsonl", ".toml", ".prom", ".txt", ".log", ""})
 
 
 if TYPE_CHECKING:

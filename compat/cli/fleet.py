@@ -21,7 +21,7 @@ def command(
         str, typer.Option(metavar="IMAGE", help="Will this image (archive, engine or registry) run there?")
     ] = "",
     wishing: WishOptions,
-    speech: Annotated[Speech, Formats("text", "json", "markdown", "prometheus")],
+    speech: Annotated[Speech, Formats("text", "json", "markdown", "html", "prometheus")],
     knowledge: Knowledge,
 ) -> int:
     """Tell groups of alike machines, what is wrong on which, and what cannot run where.

@@ -5,7 +5,7 @@ A source is a text; each reader knows a document by its shape and gives a :class
 is a :class:`~compat.survey.Broken` with its place, and the rest is read.
 
 ============= ==================================================================================
-``documents`` texts and JSON lines into documents
+``documents`` texts and JSON lines into documents; pasted reports, by :mod:`compat.reading`
 ``own``       ``envcheck doctor`` and ``envcheck host``
 ``kubernetes`` ``kubectl get nodes -o json``
 ``slurm``     ``scontrol show node --json``

@@ -12,7 +12,7 @@ import compat.fleet.kubernetes as kubernetes
 import compat.fleet.metrics as metrics
 import compat.fleet.own as own
 import compat.fleet.slurm as slurm
-from compat import tomls
+from compat import facts, reading, tomls
 from compat.fleet.records import Node
 from compat.survey import Broken
 
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 # The name before a line, as clush -L, pdsh and srun --label print it.
 _PREFIXED: Final = re.compile(r"([\w.-]{1,253}): (?=\{)")
+_NAMED: Final = re.compile(r"([\w.-]{1,253}):(?: (.*))?")
+_SEVERAL: Final = 4  # lines a node: a report has more, and a list of names with values has one each
 
 
 def read(text: str, place: str) -> Iterator[Record]:
-    """The nodes of one text: JSON, JSON lines, Prometheus' text format, or a host file in TOML.
+    """The nodes of one text: JSON, JSON lines, Prometheus' text format, a pasted report, or a host file in TOML.
 
     Args:
         text: the whole text.
@@ -44,7 +46,7 @@ def read(text: str, place: str) -> Iterator[Record]:
     elif metrics.betrayed(start):
         yield from _whole(metrics.exposition(text, stem, place), place)
     else:
-        yield from _toml(text, stem, place)
+        yield from _text(text, stem, place)
 
 
 def _json(text: str) -> Any:
@@ -68,14 +70,32 @@ def _lines(text: str, stem: str, place: str) -> Iterator[Record]:
             yield from _document(document, found[1] if found else f"{stem}:{number}", f"{place}:{number}")
 
 
-def _toml(text: str, stem: str, place: str) -> Iterator[Record]:
-    """A host file written by hand; the last guess, so that its refusal names all that was expected."""
+def _text(text: str, stem: str, place: str) -> Iterator[Record]:
+    """A host file written by hand, or pasted reports: one, or several, a name before each line."""
     try:
-        facts = tomls.loads(text)
+        document = tomls.loads(text)
     except (ValueError, RecursionError) as error:
-        yield Broken(place, f"neither JSON, JSON lines, Prometheus' text format nor a host file in TOML: {error}")
+        told = {name: reading.read(part) for name, part in (_by_name(text) or {stem: text}).items()}
+        if not any(one.programs for one in told.values()):
+            expected = "neither JSON, Prometheus' text format, a report of a known program nor a host file in TOML"
+            yield Broken(place, f"{expected}: {error}")
+            return
+        for name, one in told.items():
+            known = Node(name=name, place=place, facts=facts.dump(one.host))
+            yield known if one.programs else Broken(f"{place} ({name})", "no report of a known program")
     else:
-        yield from own.report(facts, stem, place)
+        yield from own.report(document, stem, place)
+
+
+def _by_name(text: str) -> dict[str, str]:
+    """The lines of each node, where every line has a name before it and each name has several; else nothing."""
+    told = [_NAMED.fullmatch(line) for line in text.splitlines() if line.strip()]
+    lines: dict[str, list[str]] = {}
+    for one in told:
+        if one is None:
+            return {}
+        lines.setdefault(one[1], []).append(one[2] or "")
+    return {name: "\n".join(part) for name, part in lines.items()} if len(told) >= _SEVERAL * len(lines) else {}
 
 
 # A key that only this kind of document has -> its reader.

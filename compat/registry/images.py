@@ -1,8 +1,10 @@
 """Images in a registry, read without an engine: manifest, configuration, and the layers as streams, nothing kept.
 
-A layer is one stream without an index, so what tells versions is found by reading it from its start; names are kept,
-and contents of small files only (:mod:`compat.detect.layers`). A registry is not trusted: documents are bounded, each
-blob must have its digest, a redirect never gets our credentials, and no address that an image names is asked.
+A layer is one compressed stream without an index, and what stands in its middle can only be unpacked from its start: a
+range of its bytes, which registries do serve, would tell nothing. So it is read once, as a pull reads it; names are
+kept, and contents of small files only (:mod:`compat.detect.layers`). A registry is not trusted: documents and the sum
+of layers are bounded, each blob must have its digest, a redirect never gets our credentials, and no address that an
+image names is asked.
 
 Sources: OCI distribution specification 1.1 (pull); Docker, "Token authentication specification" (Bearer challenges).
 """
@@ -39,6 +41,8 @@ _KINDS: Final = f"{_OCI}.index.v1+json, {_OCI}.manifest.v1+json, {_DOCKER}.list.
 _DOCUMENT: Final = 4 << 20  # bytes; the specification's own limit of a manifest
 _TOKEN: Final = 64 << 10
 _LAYERS: Final = 512  # the engine's storage driver ends at 128
+_IMAGE: Final = 256 << 30  # bytes of all layers, packed; the largest images of frameworks have some twenty GiB
+_MOST: Final = f"at most {_IMAGE >> 30} GiB"
 _SILENCE: Final = (10.0, 20.0)  # seconds to connect, and between two answers
 _PATIENCE: Final = 60.0  # seconds for a document, and for a layer beside one for each of its
 _SLOWEST: Final = 1 << 20  # bytes
@@ -108,7 +112,10 @@ def blobs(
         index = json.dumps({"manifests": [{"digest": digest}]}).encode()
         yield "index.json", io.BytesIO(index), len(index)
         yield _place(digest), io.BytesIO(body), len(body)
-        for digest, size in {_checked(part, where): _size(part) for part in parts}.items():
+        sizes = {_checked(part, where): _size(part) for part in parts}
+        if sum(sizes.values()) > _IMAGE:
+            raise InputError(f"names layers of {sum(sizes.values()) >> 30:,} GiB", where=_told(where), expected=_MOST)
+        for digest, size in sizes.items():
             with registry.blob(digest, size) as stream:
                 reader = io.BufferedReader(stream, 1 << 20)  # held, for it closes the stream with itself
                 yield _place(digest), cast("IO[bytes]", reader), size
@@ -210,17 +217,19 @@ class _Registry:
         Raises:
             CannotCheckError: if it wants a login and none is known, or names a server that none may be sent to.
         """
-        from requests.auth import HTTPBasicAuth, _basic_auth_str
+        from requests import Request
+        from requests.auth import HTTPBasicAuth
         from requests.utils import parse_dict_header
 
         kind, _, rest = challenge.partition(" ")
+        auth = HTTPBasicAuth(*self._login) if self._login else _nobody
         if kind.lower() != "bearer":
-            return _basic_auth_str(*self._login) if self._login and kind.lower() == "basic" else "none"
+            ready = Request("GET", self._base, auth=auth).prepare()
+            return ready.headers.get("Authorization", "none") if kind.lower() == "basic" else "none"
         said = parse_dict_header(rest)  # type: ignore[no-untyped-call]
         realm = str(said.get("realm") or "")
         self._demand_tls(realm)
         asked = {"service": str(said.get("service") or ""), "scope": f"repository:{self._where.repository}:pull"}
-        auth = HTTPBasicAuth(*self._login) if self._login else _nobody
         answer = self._ask(realm, {}, params=asked, auth=auth)
         if answer.status_code != 200:
             return "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -11,19 +12,20 @@ from compat.render.markdown import escape
 from compat.render.monitoring import gauges
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from compat.findings import Stamp
     from compat.render.monitoring import Sample
     from compat.survey import Fleet
 
 _STYLES: Final = {"fits": ("green", "✓"), "clashes": ("red bold", "✗"), "unknown": ("yellow", "?")}
+_CLASSES: Final = {"fits": "mark info", "clashes": "mark error", "unknown": "mark warning"}
 _SAID: Final = {"fits": "can run it", "clashes": "cannot run it", "unknown": "not known"}
 _STATE: Final = {"fits": "in order", "clashes": "in error", "unknown": "not checked"}
 
 
 def told(found: Fleet, wishes: Sequence[str], form: str, *, stamp: Stamp, pen: Ink) -> str:
-    """A fleet in one of text, markdown and prometheus.
+    """A fleet in one of text, markdown, html and prometheus.
 
     Args:
         found: what is known of it.
@@ -35,6 +37,8 @@ def told(found: Fleet, wishes: Sequence[str], form: str, *, stamp: Stamp, pen: I
     if form == "prometheus":
         return _prometheus(found, stamp)
     sections = list(_sections(found, wishes))
+    if form == "html":
+        return _page(found, sections, _SAID if wishes else _STATE, stamp)
     if form == "markdown":
         return "\n\n".join(
             "\n".join([f"### {escape(head)}", "", *(f"- {escape(text)}" for _, text in lines)])
@@ -44,6 +48,17 @@ def told(found: Fleet, wishes: Sequence[str], form: str, *, stamp: Stamp, pen: I
         "\n".join([pen("bold", one_line(head)), *(part for style, text in lines for part in _drawn(style, text, pen))])
         for head, lines in sections
     )
+
+
+def _page(found: Fleet, sections: list[tuple[str, list[Line]]], said: Mapping[str, str], stamp: Stamp) -> str:
+    """A page that stands alone: the counts of verdicts on top, then the sections; their words tell without colours."""
+    from compat.render.html import filled
+
+    counts = Counter(node.verdict for node in found.nodes)
+    parts = [f"{count} {said[verdict]}" for verdict, count in counts.most_common()]
+    parts += [f"{len(found.errors)} not read"] * bool(found.errors)
+    drawn = [(head, [(_CLASSES.get(style, ""), text) for style, text in lines]) for head, lines in sections]
+    return filled("fleet.html.j2", verdict=", ".join(parts) or "No node", sections=drawn, told=stamp.plain())
 
 
 def _drawn(style: str, text: str, pen: Ink) -> list[str]:

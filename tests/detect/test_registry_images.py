@@ -231,6 +231,14 @@ def test_a_registry_that_lies_is_refused_with_what_it_did(registry, path, act, s
         hosts.brought(registry.image, "x86_64")
 
 
+def test_an_image_of_an_absurd_size_is_refused_before_a_layer_is_asked_for(registry):
+    layers = [{**one, "size": 200 << 30} for one in json.loads(MANIFEST)["layers"]]
+    registry.acts["manifests/1"] = json.dumps({**json.loads(MANIFEST), "layers": layers}).encode()
+    with pytest.raises(InputError, match="names layers of 400 GiB; expected at most 256 GiB"):
+        hosts.brought(registry.image, "x86_64")
+    assert not [path for path, _ in registry.asked if "/blobs/" in path]
+
+
 def test_a_layer_that_breaks_off_is_unread_and_nothing_is_absent_for_it(registry):
     registry.acts[f"blobs/{digest(LAYERS[1])}"] = lambda one: (
         one.answer(200, b"", {"Content-Length": "999"}) or (one.connection.shutdown(socket.SHUT_RDWR))

@@ -1,6 +1,7 @@
 """What engines of clusters print, in the shapes that their documentation gives, read as facts of nodes."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -172,6 +173,29 @@ def test_results_of_a_play():
     found = nodes({"plays": [{"tasks": tasks}], "stats": {}})
     assert found["n1"].findings == (Seen("no-driver", "error", "There is none."),)
     assert found["n2"].facts["os"] == "ubuntu22.04"
+
+
+SMI = (Path(__file__).parents[1] / "reading" / "samples" / "nvidia_smi_no_bars.txt").read_text()
+
+
+def test_a_pasted_report_is_a_node_by_the_name_of_its_file():
+    (node,) = read(SMI, "reports/n1.txt")
+    assert (node.name, node.facts["driver"], node.findings) == ("n1", "470.57.02", None)
+
+
+def test_reports_of_several_nodes_are_told_apart_by_the_name_before_each_line():
+    other = SMI.replace("470.57.02", "535.104.05")
+    both = zip(SMI.splitlines(), other.splitlines(), strict=True)
+    lines = [line for a, b in both for line in (f"a: {a}", f"b: {b}")]
+    garbled = [f"c: {word}" for word in ("no", "such", "command", "here")]
+    a, b, broken = read("\n".join([*lines, *garbled]), "smi.txt")
+    assert [(one.name, one.facts["driver"]) for one in (a, b)] == [("a", "470.57.02"), ("b", "535.104.05")]
+    assert broken == Broken("smi.txt (c)", "no report of a known program")
+
+
+def test_a_text_of_which_nothing_is_known_says_what_was_expected():
+    (broken,) = read("hello\nworld\n", "notes.txt")
+    assert "a report of a known program" in broken.why
 
 
 def test_lines_with_a_name_before_them_and_a_line_that_was_cut():

@@ -260,6 +260,16 @@ def test_text_and_markdown_tell_who_cannot_and_why(folder, envcheck):
         assert re.search(r"with driver >?(&#62;)?= [\d.]+ on x one plan serves all: torch==2.9.1", said)
 
 
+def test_the_page_has_the_counts_on_top_and_loads_nothing(folder, envcheck):
+    hosts = {"n01": machine(H100, "550.144.03"), "n02<b>": machine(H100, "470.82.01"), "x": "{"}
+    code, page, _ = envcheck(folder(**hosts), "torch==2.9.1", "--format", "html")
+    assert code == 1
+    assert "<h1>1 can run it, 1 cannot run it, 1 not read</h1>" in page
+    assert re.search(r'<li class="mark error">n02&lt;b&gt; cannot run it: NVIDIA driver 470.82.01', page)
+    assert "<b>" not in page
+    assert not re.search(r"<(script|link|img|iframe)|(src|href)=", page)
+
+
 @pytest.mark.skipif(not which("promtool"), reason="promtool is not installed")
 def test_prometheus_own_checker_takes_it(folder, envcheck):
     text = envcheck(folder(**FLEET), "torch==2.9.1", "--format", "prometheus")[1]
