@@ -15,7 +15,7 @@ from compat.lint.walk import parts_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from compat.findings import Finding
+    from compat.findings import Finding, Severity
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
     from compat.matrix import Matrix
@@ -59,7 +59,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
             scene,
             line,
             detail,
-            severity="error" if gone else "warning",
+            severity="error" if gone else age(base.os, scene.matrix),
             fix=successor(scene),
             evidence=seen,
             sources=(scene.matrix.cite(row),) if row else (),
@@ -70,7 +70,7 @@ def tags(scene: Scene) -> Iterator[Finding]:
             scene,
             line,
             f"{base.os} left standard support on {ended_on}.",
-            severity="warning" if ended(base.os, scene.matrix, ago=365) else "info",  # long-term support goes on
+            severity=age(base.os, scene.matrix),
             evidence=seen,
         )
     if base.floating and base.reference:
@@ -78,6 +78,11 @@ def tags(scene: Scene) -> Iterator[Finding]:
         yield finding(
             "pin-missing", scene, line, f"{base.reference} has {what}: it moves.", severity="info", evidence=seen
         )
+
+
+def age(os: str, matrix: Matrix) -> Severity:
+    """How much it matters that a base gets no rebuilds: its system's packages do for a year, by long-term support."""
+    return "warning" if ended(os, matrix, ago=365) else "info"
 
 
 def _line_removed(scene: Scene) -> bool:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
+import compat.lint.images as images
 from compat import versions
 from compat.findings import Finding, Fix, Place
 from compat.lint.finding import finding, page
@@ -255,7 +256,8 @@ def _service_image(ask: Ask, service: Service, matrix: Matrix) -> Iterator[Findi
         detail = f"{service.image} is not in its registry any more."
         yield _of_service(ask, "base-tag-gone", service.image_line, detail, severity="error")
     elif base.row and base.row.status == "eol":
-        yield _of_service(ask, "base-tag-eol", service.image_line, f"{service.image} gets no rebuilds any more.")
+        detail = f"{service.image} gets no rebuilds any more."
+        yield _of_service(ask, "base-tag-eol", service.image_line, detail, severity=images.age(base.os, matrix))
 
 
 def _of_service(ask: Ask, code: str, line: int, detail: str, *, severity: Severity = "warning") -> Finding:

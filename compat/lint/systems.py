@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.lint.bases as bases
+from compat import versions
 from compat.findings import Evidence
 from compat.lint.finding import finding
 from compat.lint.scene import brings_pythons
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from compat.findings import Finding
     from compat.lint.bases import Base
     from compat.lint.scene import Scene
+    from compat.matrix import Matrix
     from compat.sources.values import Command
 
 # NVIDIA changed the key of its apt repositories on this day (developer.nvidia.com, "Updating the CUDA Linux GPG
@@ -34,18 +36,27 @@ def key_rotated(scene: Scene) -> Iterator[Finding]:
     if base is None or command is None or not _has_nvidia_list(base):
         return
     name, version = next(iter(base.installed.items()))
-    days = [row.date for row in scene.matrix.builds(name) if row.version == version and row.date]
-    if days and min(days) < _NEW_KEY:
+    day = _published(name, version, scene.matrix)
+    if day and day < _NEW_KEY:
         yield finding(
             "base-apt-key-rotated",
             scene,
             command.line,
-            f"{base.reference} is from before NVIDIA's new apt key ({min(days)}): `{command.text[:40]}` stops with "
+            f"{base.reference} is from before NVIDIA's new apt key ({_NEW_KEY}): `{command.text[:40]}` stops with "
             "NO_PUBKEY A4B469963BF863CC.",
             severity="error",
             confidence="likely",
             fix="Before it: RUN rm -f /etc/apt/sources.list.d/cuda.list /etc/apt/sources.list.d/nvidia-ml.list",
         )
+
+
+def _published(name: str, version: str, matrix: Matrix) -> str:
+    """The day of a framework's release; of one from before the matrix, that of the oldest there, which came later."""
+    rows = [row for row in matrix.builds(name) if row.date]
+    oldest = min(rows, key=lambda row: versions.parsed(row.version), default=None)
+    days = [row.date for row in rows if row.version == version]
+    before = oldest and versions.is_release(version) and versions.parsed(version) < versions.parsed(oldest.version)
+    return min(days) if days else oldest.date if oldest and before else ""
 
 
 def _has_nvidia_list(base: Base) -> bool:

@@ -56,9 +56,23 @@ PAIRS = {
             "FROM python:3.8\nRUN pip install protobuf==3.20.3\nRUN pip install tensorflow==2.4.1\n",
             "FROM python:3.8\nRUN pip install tensorflow==2.4.1 onnx==1.12.0\n",
             "FROM python:3.8\nRUN pip install --no-deps tensorflow==2.4.1\n",
+            "FROM python:3.6\nRUN pip install tensorflow==1.15.5\n",
             "FROM python:3.9\nRUN pip install tensorflow==2.9.1\n",
             "FROM jupyter/scipy-notebook:python-3.8\nRUN pip install tensorflow==2.4.1\n",
         ],
+    ),
+    "protobuf beside the first TensorFlow": (
+        "framework-pair-mismatch", True, "FROM python:3.7\nRUN pip install tensorflow-gpu==1.15.4\n",
+        ["FROM python:3.7\nRUN pip install tensorflow-gpu==1.15.4 'protobuf<3.21'\n"],
+    ),
+    "NumPy that the first TensorFlow excludes": (
+        "framework-pair-mismatch", True,
+        "FROM python:3.7\nRUN pip install tensorflow-gpu==1.15.4 numpy==1.15.1 'protobuf<4'\n",
+        ["FROM python:3.7\nRUN pip install tensorflow-gpu==1.15.4 numpy==1.18.5 'protobuf<4'\n"],
+    ),
+    "NVIDIA's old apt key in an image from before the matrix": (
+        "base-apt-key-rotated", True, "FROM tensorflow/tensorflow:1.5.0-gpu-py3\nRUN apt-get update\n",
+        ["FROM tensorflow/tensorflow:1.5.0-py3\nRUN apt-get update\n"],
     ),
     "NumPy that nothing bounds, and a framework that does not load with it": (
         "numpy-abi-mismatch", True, "FROM python:3.10\nRUN pip install tensorflow==2.10.1 numpy\n",
