@@ -18,6 +18,7 @@ from packaging.markers import default_environment
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+from packaging.version import Version
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -26,34 +27,32 @@ from simple_index import Index, configured_index
 from wheel_facts import is_wheel
 
 if TYPE_CHECKING:
-    from packaging.version import Version
+    from collections.abc import Iterator
+
+    from index_pages import File
+    from packaging.tags import Tag
 
 CACHE = Path.home() / ".cache" / "envcheck-bounds"
 
 
-def keeps_below(metadata: str, shared: Requirement, python: str) -> bool | None:
-    """Whether the metadata of a wheel admits no release from the one named on; ``None`` if this Python is too old.
+def keeps_below(metadata: str, name: str, later: list[str], python: str) -> bool | None:
+    """Whether the metadata of a wheel admits none of the later releases; ``None`` if this Python is too old.
 
     Raises:
         InvalidRequirement, InvalidSpecifier: a line of it is none.
     """
-    first = next(iter(shared.specifier)).version
-    here = {**default_environment(), "python_version": python, "python_full_version": f"{python}.9", "extra": ""}
+    here = {key: str(value) for key, value in default_environment().items()}
+    here |= {"python_version": python, "python_full_version": f"{python}.9", "extra": ""}
     kept = False
     for line in metadata.partition("\n\n")[0].splitlines():
-        name, _, value = line.partition(": ")
-        if name == "Requires-Python" and not SpecifierSet(value).contains(f"{python}.9"):
+        key, _, value = line.partition(": ")
+        if key == "Requires-Python" and not SpecifierSet(value).contains(f"{python}.9"):
             return None
-        if name == "Requires-Dist":
+        if key == "Requires-Dist":
             each = Requirement(value)
-            if canonicalize_name(each.name) == shared.name and (each.marker is None or each.marker.evaluate(here)):
-                kept |= not each.specifier.contains(first, prereleases=True) and _ends(each.specifier)
+            if canonicalize_name(each.name) == name and (each.marker is None or each.marker.evaluate(here)):
+                kept |= not any(each.specifier.filter(later))
     return kept
-
-
-def _ends(specifier: SpecifierSet) -> bool:
-    """Whether a specifier has an upper end at all."""
-    return any(item.operator in {"<", "<=", "==", "~="} for item in specifier)
 
 
 def ranges(verdicts: dict[Version, bool]) -> list[str]:
@@ -66,18 +65,27 @@ def ranges(verdicts: dict[Version, bool]) -> list[str]:
     ]
 
 
-def measured(index: Index, package: str, shared: Requirement, python: str) -> list[str]:
-    """The ranges of one package; a release whose metadata cannot be read counts for neither side."""
-    verdicts: dict[Version, bool] = {}
+def wheels(index: Index, package: str) -> Iterator[tuple[File, Version, frozenset[Tag]]]:
+    """The wheels of released versions with what their names say."""
     for file in filter(is_wheel, index.files(package)):
         try:
             _, version, _, tags = parse_wheel_filename(file.name)
-            own = f"cp{python.replace('.', '')}"
-            fits = any(tag.interpreter in {own, "py3"} or tag.abi == "abi3" for tag in tags)
-            if version in verdicts or version.is_prerelease or not fits:
-                continue
-            kept = keeps_below(index.metadata(file), shared, python)
-        except (InvalidWheelFilename, InvalidRequirement, InvalidSpecifier, UnreachableError, UnreadableError):
+        except InvalidWheelFilename:
+            continue
+        if not version.is_prerelease:
+            yield file, version, tags
+
+
+def measured(index: Index, package: str, name: str, later: list[str], python: str) -> list[str]:
+    """The ranges of one package; a release whose metadata cannot be read counts for neither side."""
+    verdicts: dict[Version, bool] = {}
+    own = f"cp{python.replace('.', '')}"
+    for file, version, tags in wheels(index, package):
+        if version in verdicts or not any(tag.interpreter in {own, "py3"} or tag.abi == "abi3" for tag in tags):
+            continue
+        try:
+            kept = keeps_below(index.metadata(file), name, later, python)
+        except (InvalidRequirement, InvalidSpecifier, UnreachableError, UnreadableError):
             continue
         if kept is not None:
             verdicts[version] = kept
@@ -87,9 +95,11 @@ def measured(index: Index, package: str, shared: Requirement, python: str) -> li
 def main() -> None:
     """Print the ranges of the packages asked for."""
     shared, python, *packages = sys.argv[1:]
+    name, _, first = shared.partition("==")
     index = Index(configured_index(), CACHE, Client())
+    later = sorted({str(version) for _, version, _ in wheels(index, name) if version >= Version(first)})
     for package in packages:
-        found = measured(index, package, Requirement(shared), python)
+        found = measured(index, package, name, later, python)
         print(package, *found, flush=True)
 
 
