@@ -1,28 +1,29 @@
 """How fast the device copies and multiplies. Figures only: what is slow is judged by whoever knows the device's peak."""
 
-import ctypes
+import importlib
+import os
+import re
 import time
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
-from cuda_driver import Device, Driver, bus_id, describe
-from nvml import Monitor, Sampler
+import amdgpu
+from devices import REPEATS, Device
+from nvml import Sampler
 from reporting import Failed, Report, Skipped
 
 # Bytes of one copy; less where the device is nearly full. Far beyond any cache, or the cache would be measured.
 BLOCK = 512 * 1024 * 1024
 
-# Timed rounds after two that warm up: the first ones pay for clocks that rise and for pages that are touched.
-REPEATS = 10
+# Where the kernel tells the links of devices.
+_BUS = "/sys/bus/pci/devices"
 
 
 def run(report: Report, subject: str, seconds: float) -> None:
     """The measurements of one subject: ``cuda`` and ``hip`` copy, ``torch`` multiplies."""
-    if subject == "cuda":
-        _copies(report)
-    elif subject == "torch":
+    if subject == "torch":
         _products(report)
     else:
-        report.skip("copies", "not measured for %s yet" % subject)
+        _copies(report, importlib.import_module(subject + "_driver"))
 
 
 def median(values: List[float]) -> float:
@@ -30,87 +31,62 @@ def median(values: List[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def _copies(report: Report) -> None:
-    driver = Driver()
-    driver.call("cuInit", 0)
-    for ordinal in range(driver.number("cuDeviceGetCount")):
-        device = Device(driver, ordinal)
+def _copies(report: Report, vendor: Any) -> None:
+    """Copies of each device, by the interface of its vendor's module."""
+    api = vendor.opened()
+    for ordinal in range(api.number(vendor.COUNT)):
+        device = vendor.Device(api, ordinal)
         report.check("device_copy%d" % ordinal, _device_copy, device)
-        report.check("to_device%d" % ordinal, _host_copy, device, "cuMemcpyHtoD_v2")
-        report.check("from_device%d" % ordinal, _host_copy, device, "cuMemcpyDtoH_v2")
+        report.check("to_device%d" % ordinal, _host_copy, device, "upload")
+        report.check("from_device%d" % ordinal, _host_copy, device, "download")
         device.close()
 
 
 def _size(device: Device, copies: int) -> int:
     """As much as :data:`BLOCK`, at most a quarter of the free memory over all copies; whole MiB."""
-    free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    device.driver.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-    return max(2**20, min(BLOCK, free.value // 4 // copies) // 2**20 * 2**20)
-
-
-def _timed(device: Device, work: Callable[[], None]) -> float:
-    """Median seconds of ``work`` by the device's own clock, after a warm-up.
-
-    Events are stamped by the device, so a start that the processor delays does not count; and the median drops the round
-    that another program disturbed, where a mean would keep it.
-    """
-    start, stop, taken = ctypes.c_void_p(), ctypes.c_void_p(), []
-    for event in (start, stop):
-        device.driver.call("cuEventCreate", ctypes.byref(event), 0)
-    for _ in range(REPEATS + 2):
-        device.driver.call("cuEventRecord", start, None)
-        work()
-        device.driver.call("cuEventRecord", stop, None)
-        device.driver.call("cuEventSynchronize", stop)
-        milliseconds = ctypes.c_float()
-        device.driver.call("cuEventElapsedTime", ctypes.byref(milliseconds), start, stop)
-        taken.append(milliseconds.value / 1000.0)
-    for event in (start, stop):
-        device.driver.call("cuEventDestroy_v2", event)
-    return median(taken[2:])
+    return max(2**20, min(BLOCK, device.room()[0] // 4 // copies) // 2**20 * 2**20)
 
 
 def _device_copy(device: Device) -> Dict[str, Any]:
     """Copies inside the device count twice: each byte is read and written."""
     size = _size(device, 2)
     first, second = device.allocate(size), device.allocate(size)
-    with Sampler(Monitor(device.ordinal, bus_id(device.driver, device.ordinal))) as sampler:
-        seconds = _timed(device, lambda: device.driver.call("cuMemcpyDtoD_v2", second, first, ctypes.c_size_t(size)))
-    device.free(first)
-    device.free(second)
-    figures = {"gb_per_s": round(2 * size / seconds / 1e9, 1), "bytes": size, "peak_gb_per_s": _peak(device)}
-    figures.update(describe_name(device))
-    figures.update(sampler.figures())
-    return figures
+    with Sampler(device.monitor()) as sampler:
+        seconds = device.seconds(lambda: device.copy("copy", second, first, size))
+    device.call("free", first)
+    device.call("free", second)
+    figures = {"gb_per_s": round(2 * size / seconds / 1e9, 1), "bytes": size}
+    return dict(figures, **dict(device.described(), **sampler.figures()))
 
 
-def _peak(device: Device) -> Any:
-    """Two transfers a clock over the whole bus, where the driver still tells clock and width.
+def _host_copy(device: Device, what: str) -> Dict[str, Any]:
+    """From or to page-locked memory: anything else measures the processor's own copying. Its peak is the link's."""
+    size = _size(device, 1)
+    pointer, host = device.allocate(size), device.pin(size)
+    pair = (pointer, host) if what == "upload" else (host, pointer)
+    seconds = device.seconds(lambda: device.copy(what, pair[0], pair[1], size))
+    peak = link(device.bus())
+    device.call("unpin", host)
+    device.call("free", pointer)
+    return dict(device.described(), gb_per_s=round(size / seconds / 1e9, 1), bytes=size, peak_gb_per_s=peak)
 
-    That is how double data rate memory counts; the driver's attributes are the clock in kHz and the width in bits
-    (CUDA driver API reference, ``CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE``).
+
+def link(address: str) -> Optional[float]:
+    """What a device's PCIe link carries one way at its present speed and width, in GB/s; ``None`` if it is not told.
+
+    A lane carries one bit a transfer, of which 8b/10b coding leaves 8 of 10 up to 5 GT/s and 128b/130b coding 128 of
+    130 from 8 GT/s on (PCI Express base specification). Ask after a copy: an idle link is slower.
     """
-    found = describe(device.driver, device.ordinal)
-    clock, bits = found.get("memory_clock_khz"), found.get("bus_bits")
-    return round(2.0 * clock * 1e3 * bits / 8 / 1e9, 1) if clock and bits else None
-
-
-def describe_name(device: Device) -> Dict[str, Any]:
-    """Which device the figures belong to."""
-    found = describe(device.driver, device.ordinal)
-    return {"device": found["name"], "target": found["target"]}
-
-
-def _host_copy(device: Device, function: str) -> Dict[str, Any]:
-    """From or to page-locked memory: anything else measures the processor's own copying."""
-    size, host = _size(device, 1), ctypes.c_void_p()
-    pointer = device.allocate(size)
-    device.driver.call("cuMemAllocHost_v2", ctypes.byref(host), ctypes.c_size_t(size))
-    pair = (pointer, host) if "HtoD" in function else (host, pointer)
-    seconds = _timed(device, lambda: device.driver.call(function, pair[0], pair[1], ctypes.c_size_t(size)))
-    device.driver.call("cuMemFreeHost", host)
-    device.free(pointer)
-    return dict(describe_name(device), gb_per_s=round(size / seconds / 1e9, 1), bytes=size)
+    try:
+        with open(os.path.join(_BUS, address, "current_link_speed")) as speed:
+            with open(os.path.join(_BUS, address, "current_link_width")) as width:
+                found = re.match(r"([\d.]+) GT/s[^;]*; *(\d+)$", speed.read().strip() + ";" + width.read().strip())
+    except OSError:
+        return None
+    if not found:
+        return None
+    rate, width = float(found.group(1)), int(found.group(2))
+    return round(rate * width / 8 * (0.8 if rate <= 5.0 else 128 / 130.0), 1) or None
 
 
 FORMATS = (("float32", 4096), ("tf32", 8192), ("float16", 8192), ("bfloat16", 8192), ("float8", 8192))
@@ -142,7 +118,7 @@ def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict
         raise Skipped("not enough free memory for a product of size %d" % size)
     torch.backends.cuda.matmul.allow_tf32 = format == "tf32"
     work = _work(checks, torch, kind, format, size)
-    with Sampler(Monitor(0, bus_of(0))) as sampler:
+    with Sampler(monitor_of(torch, 0)) as sampler:
         seconds, name = median(_events(torch, work)), torch.cuda.get_device_name(0)
     rate = 2.0 * size**3 / seconds / 1e12
     return dict({"tflops": round(rate, 1), "size": size, "device": name}, **sampler.figures())
@@ -199,14 +175,13 @@ def _all_reduce(torch: Any) -> Dict[str, Any]:
     return {"gb_per_s": round(rate, 1), "bus_gb_per_s": round(rate * 2 * (count - 1) / count, 1), "devices": count}
 
 
-def bus_of(ordinal: int) -> str:
-    """The PCI bus id of a CUDA device; empty where there is no CUDA driver, or it does not tell."""
+def monitor_of(torch: Any, ordinal: int) -> Any:
+    """Sensors of one of torch's GPUs, found through its vendor's interface; without one there are no readings."""
+    vendor = importlib.import_module("hip_driver" if getattr(torch.version, "hip", None) else "cuda_driver")
     try:
-        driver = Driver()
-        driver.call("cuInit", 0)
+        return vendor.monitor(vendor.opened(), ordinal)
     except (Failed, Skipped):
-        return ""
-    return bus_id(driver, ordinal)
+        return amdgpu.Monitor("")
 
 
 def _work(checks: Any, torch: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:

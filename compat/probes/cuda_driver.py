@@ -6,22 +6,22 @@ context is used because ``cuCtxCreate`` changed its signature in CUDA 13.
 
 import ctypes
 import os
-import random
-import struct
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
+import devices
+from devices import Interface
 from libraries import loaded, open_first
-from numerics import mixed, uniform
+from nvml import Monitor
 from reporting import Failed, Report, Skipped
 
-# Two kernels as PTX 3.2 for sm_30, the form of CUDA 5.5: every driver that has a primary context compiles it, and the
+# Three kernels as PTX 3.2 for sm_30, the form of CUDA 5.5: every driver that has a primary context compiles it, and the
 # assemblers of CUDA 11.8 to 13.5 do for every device that they know.
 PTX = r"""
 .version 3.2
 .target sm_30
 .address_size 64
 
-.visible .entry mix(.param .u64 out, .param .u32 count, .param .u32 seed)
+.visible .entry mix(.param .u64 out, .param .u32 count, .param .u32 seed, .param .u32 flip)
 {
   .reg .pred %p<2>;
   .reg .b32 %r<16>;
@@ -29,6 +29,7 @@ PTX = r"""
   ld.param.u64 %d1, [out];
   ld.param.u32 %r1, [count];
   ld.param.u32 %r2, [seed];
+  ld.param.u32 %r14, [flip];
   mov.u32 %r3, %ctaid.x;
   mov.u32 %r4, %ntid.x;
   mov.u32 %r5, %tid.x;
@@ -42,11 +43,48 @@ PTX = r"""
   mul.lo.u32 %r11, %r10, 0x85EBCA77;
   shr.u32 %r12, %r11, 13;
   xor.b32 %r13, %r11, %r12;
+  xor.b32 %r15, %r13, %r14;
   cvta.to.global.u64 %d2, %d1;
   mul.wide.u32 %d3, %r6, 4;
   add.u64 %d4, %d2, %d3;
-  st.global.u32 [%d4], %r13;
+  st.global.u32 [%d4], %r15;
 done:
+  ret;
+}
+
+.visible .entry differ(.param .u64 data, .param .u32 count, .param .u32 seed, .param .u32 flip, .param .u64 wrong)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<18>;
+  .reg .b64 %d<7>;
+  ld.param.u64 %d1, [data];
+  ld.param.u32 %r1, [count];
+  ld.param.u32 %r2, [seed];
+  ld.param.u32 %r14, [flip];
+  ld.param.u64 %d5, [wrong];
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %ntid.x;
+  mov.u32 %r5, %tid.x;
+  mad.lo.u32 %r6, %r3, %r4, %r5;
+  setp.ge.u32 %p1, %r6, %r1;
+  @%p1 bra same;
+  xor.b32 %r7, %r6, %r2;
+  mul.lo.u32 %r8, %r7, 0x9E3779B1;
+  shr.u32 %r9, %r8, 15;
+  xor.b32 %r10, %r8, %r9;
+  mul.lo.u32 %r11, %r10, 0x85EBCA77;
+  shr.u32 %r12, %r11, 13;
+  xor.b32 %r13, %r11, %r12;
+  xor.b32 %r15, %r13, %r14;
+  cvta.to.global.u64 %d2, %d1;
+  mul.wide.u32 %d3, %r6, 4;
+  add.u64 %d4, %d2, %d3;
+  ld.global.u32 %r16, [%d4];
+  setp.eq.u32 %p2, %r16, %r15;
+  @%p2 bra same;
+  cvta.to.global.u64 %d6, %d5;
+  red.global.add.u32 [%d6], 1;
+same:
   ret;
 }
 
@@ -75,9 +113,6 @@ over:
   ret;
 }
 """
-
-# Bytes that are copied to the device and back.
-BLOCK = 64 * 1024 * 1024
 
 _FINDINGS = {
     1: "probe-failed",
@@ -138,8 +173,10 @@ _ATTRIBUTES = {
 # Values of enum CUdevice_attribute (CUDA driver API reference).
 
 
-class Driver:
+class Driver(Interface):
     """libcuda with return codes turned into :class:`Failed`."""
+
+    FINDINGS = _FINDINGS
 
     def __init__(self) -> None:
         try:
@@ -151,20 +188,6 @@ class Driver:
                 code = "library-missing"
             raise Failed(code, "libcuda cannot be loaded: %s" % error, nodes=nodes)
 
-    def call(self, name: str, *args: Any) -> None:
-        """Call a function; what it returns must be success.
-
-        Raises:
-            Failed: with the driver's own name for the error and the finding that it points to.
-        """
-        function = getattr(self.lib, name, None)
-        if function is None:
-            raise Skipped("this driver has no %s" % name)
-        result = function(*args)
-        if result:
-            code = _FINDINGS.get(result, "probe-failed")
-            raise Failed(code, "%s returned %d (%s)" % (name, result, self.text(result)), result=result)
-
     def text(self, result: int) -> str:
         """The driver's name and sentence for a result."""
         found = []
@@ -174,18 +197,34 @@ class Driver:
                 found.append(out.value.decode("utf-8", "replace"))
         return ": ".join(found) or "no text"
 
-    def number(self, name: str, *args: Any) -> int:
-        """The int that a function writes through its first argument."""
-        out = ctypes.c_int(0)
-        self.call(name, ctypes.byref(out), *args)
-        return out.value
 
+class Device(devices.Device):
+    """One GPU with its primary context current in this thread."""
 
-class Device:
-    """One GPU with its primary context current."""
+    KERNELS = "ptx"
+    NAMES = {
+        "allocate": "cuMemAlloc_v2",
+        "free": "cuMemFree_v2",
+        "upload": "cuMemcpyHtoD_v2",
+        "download": "cuMemcpyDtoH_v2",
+        "copy": "cuMemcpyDtoD_v2",
+        "set": "cuMemsetD32_v2",
+        "room": "cuMemGetInfo_v2",
+        "pin": "cuMemAllocHost_v2",
+        "unpin": "cuMemFreeHost",
+        "event": "cuEventCreate",
+        "record": "cuEventRecord",
+        "wait": "cuEventSynchronize",
+        "elapsed": "cuEventElapsedTime",
+        "forget": "cuEventDestroy_v2",
+        "function": "cuModuleGetFunction",
+        "launch": "cuLaunchKernel",
+        "synchronize": "cuCtxSynchronize",
+        "unload": "cuModuleUnload",
+    }
 
     def __init__(self, driver: Driver, ordinal: int) -> None:
-        self.driver, self.ordinal = driver, ordinal
+        super().__init__(driver, ordinal)
         self.handle = driver.number("cuDeviceGet", ordinal)
         self.context = ctypes.c_void_p()
         driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.handle)
@@ -198,32 +237,12 @@ class Device:
         """
         name = "cuDevicePrimaryCtxRelease_v2"
         try:
-            self.driver.call(name if hasattr(self.driver.lib, name) else name[:-3], self.handle)
+            self.api.call(name if hasattr(self.api.lib, name) else name[:-3], self.handle)
         except (Failed, Skipped):
             return
 
-    def allocate(self, size: int) -> ctypes.c_uint64:
-        """Device memory of ``size`` bytes."""
-        pointer = ctypes.c_uint64()
-        self.driver.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(size))
-        return pointer
-
-    def free(self, pointer: ctypes.c_uint64) -> None:
-        """Give device memory back."""
-        self.driver.call("cuMemFree_v2", pointer)
-
-    def upload(self, pointer: ctypes.c_uint64, data: bytes) -> None:
-        """Copy bytes to the device."""
-        self.driver.call("cuMemcpyHtoD_v2", pointer, data, ctypes.c_size_t(len(data)))
-
-    def download(self, pointer: ctypes.c_uint64, size: int) -> bytes:
-        """Copy bytes from the device."""
-        buffer = ctypes.create_string_buffer(size)
-        self.driver.call("cuMemcpyDtoH_v2", buffer, pointer, ctypes.c_size_t(size))
-        return buffer.raw
-
-    def load(self, source: str) -> ctypes.c_void_p:
-        """Compile PTX; a failure carries the compiler's own log.
+    def load(self) -> ctypes.c_void_p:
+        """Compile the kernels; a failure carries the compiler's own log.
 
         Raises:
             Failed: if the driver refuses the text.
@@ -233,20 +252,41 @@ class Device:
         options = (ctypes.c_int * 2)(5, 6)
         values = (ctypes.c_void_p * 2)(ctypes.addressof(log), len(log))
         try:
-            self.driver.call("cuModuleLoadDataEx", ctypes.byref(module), source.encode(), 2, options, values)
+            self.api.call("cuModuleLoadDataEx", ctypes.byref(module), PTX.encode(), 2, options, values)
         except Failed as failure:
             failure.figures["log"] = log.value.decode("utf-8", "replace")[:2000]
             raise
         return module
 
-    def launch(self, module: ctypes.c_void_p, name: str, count: int, *args: Any) -> None:
-        """Run a kernel over ``count`` items and wait for it, so that its faults surface here."""
-        function = ctypes.c_void_p()
-        self.driver.call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
-        pointers = (ctypes.c_void_p * len(args))(*[ctypes.addressof(arg) for arg in args])
-        blocks = (count + 255) // 256
-        self.driver.call("cuLaunchKernel", function, blocks, 1, 1, 256, 1, 1, 0, None, pointers, None)
-        self.driver.call("cuCtxSynchronize")
+    def described(self) -> Dict[str, Any]:
+        """Name and target, and the peak of its memory where the driver still tells its clock and width.
+
+        Double data rate memory transfers twice a clock (CUDA driver API reference,
+        ``CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE``: kHz; the width is in bits).
+        """
+        found = describe(self.api, self.ordinal)
+        clock, bits = found.get("memory_clock_khz"), found.get("bus_bits")
+        peak = round(2.0 * clock * 1e3 * bits / 8 / 1e9, 1) if clock and bits else None
+        return {"device": found["name"], "target": found["target"], "peak_gb_per_s": peak}
+
+    def monitor(self) -> Monitor:
+        """Its sensors."""
+        return monitor(self.api, self.ordinal)
+
+    def bus(self) -> str:
+        """Its PCI address."""
+        return bus_id(self.api, self.ordinal)
+
+
+# What tells how many devices there are.
+COUNT = "cuDeviceGetCount"
+
+
+def opened() -> Driver:
+    """The driver, initialised."""
+    driver = Driver()
+    driver.call("cuInit", 0)
+    return driver
 
 
 def run(report: Report) -> None:
@@ -267,7 +307,7 @@ def _device(report: Report, driver: Driver, ordinal: int) -> None:
     if not report.check("context%d" % ordinal, _context, driver, ordinal, held):
         return
     device = held["device"]
-    for name, check in (("memory", _memory), ("kernel", _kernel), ("float", _float)):
+    for name, check in devices.CHECKS:
         report.check("%s%d" % (name, ordinal), check, device)
     device.close()
 
@@ -308,6 +348,11 @@ def describe(driver: Driver, ordinal: int) -> Dict[str, Any]:
     return figures
 
 
+def monitor(driver: Driver, ordinal: int) -> Monitor:
+    """The sensors of a device."""
+    return Monitor(ordinal, bus_id(driver, ordinal))
+
+
 def bus_id(driver: Driver, ordinal: int) -> str:
     """The PCI bus id of a device, ``0000:41:00.0``; empty where this driver does not tell it."""
     text = ctypes.create_string_buffer(32)
@@ -329,58 +374,5 @@ def _attribute(driver: Driver, item: int, handle: int) -> Optional[int]:
 def _context(driver: Driver, ordinal: int, held: Dict[str, Device]) -> Dict[str, Any]:
     """What every program needs first; exclusive mode, a full device and a broken MPS refuse it."""
     device = held["device"] = Device(driver, ordinal)
-    free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    device.driver.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-    return {"free_mib": free.value // 2**20, "total_mib": total.value // 2**20}
-
-
-def _memory(device: Device) -> Dict[str, Any]:
-    """A random block there and back, beside a second one that must not alias it."""
-    data = random.Random(1).getrandbits(8 * 4096).to_bytes(4096, "little") * (BLOCK // 4096)
-    first, second = device.allocate(BLOCK), device.allocate(BLOCK)
-    device.upload(first, data)
-    device.driver.call("cuMemsetD32_v2", second, 0xA5A5A5A5, ctypes.c_size_t(BLOCK // 4))
-    back, other = device.download(first, BLOCK), device.download(second, BLOCK)
-    device.free(first)
-    device.free(second)
-    if back != data:
-        raise Failed("probe-kernel-wrong-result", "%d MiB came back changed from the device" % (BLOCK // 2**20))
-    if other != b"\xa5" * BLOCK:
-        raise Failed("probe-kernel-wrong-result", "a block that was set on the device came back changed")
-    return {"bytes": BLOCK}
-
-
-def _kernel(device: Device) -> Dict[str, Any]:
-    """The integer kernel, every element exact; the driver compiles it from PTX."""
-    count, seed = 1 << 16, 0x1234ABCD
-    module, out = device.load(PTX), device.allocate(4 * count)
-    device.launch(module, "mix", count, out, ctypes.c_uint32(count), ctypes.c_uint32(seed))
-    got = struct.unpack("<%dI" % count, device.download(out, 4 * count))
-    device.free(out)
-    device.driver.call("cuModuleUnload", module)
-    wrong = [index for index in range(count) if got[index] != mixed(index, seed)]
-    if wrong:
-        raise Failed("probe-kernel-wrong-result", "%d of %d integers are wrong" % (len(wrong), count), first=wrong[0])
-    return {"checked": count, "kernels": "ptx"}
-
-
-def _float(device: Device) -> Dict[str, Any]:
-    """Fused multiply-add in float32 against float64: one rounding, so within one unit of the last place."""
-    count, factor = 1 << 14, 0.7310585975646973
-    data = list(struct.unpack("<%df" % count, struct.pack("<%df" % count, *uniform(count, 7))))
-    module, block = device.load(PTX), device.allocate(4 * count)
-    device.upload(block, struct.pack("<%df" % count, *data))
-    device.launch(module, "fused", count, block, ctypes.c_uint32(count), ctypes.c_float(factor))
-    got = struct.unpack("<%df" % count, device.download(block, 4 * count))
-    device.free(block)
-    device.driver.call("cuModuleUnload", module)
-    rounded = ctypes.c_float(factor).value
-    worst = _worst(got, [item * rounded + item for item in data])
-    if not worst <= 1.0:
-        raise Failed("probe-kernel-wrong-result", "float32 arithmetic is off by %g units of the last place" % worst)
-    return {"checked": count, "worst_ulp": round(worst, 3)}
-
-
-def _worst(got: Any, want: List[float]) -> float:
-    """Largest distance in units of the last place of float32 (2**-23 of the magnitude)."""
-    return max(abs(have - aim) / max(abs(aim) * 2.0**-23, 1e-38) for have, aim in zip(got, want))
+    free, total = device.room()
+    return {"free_mib": free // 2**20, "total_mib": total // 2**20}

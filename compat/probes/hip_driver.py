@@ -1,4 +1,4 @@
-"""AMD without any framework: libamdhip64 through ctypes, and a kernel that hipRTC compiles for the very device.
+"""AMD without any framework: libamdhip64 through ctypes, and kernels that hipRTC compiles for the very device.
 
 AMD has no portable intermediate form: a code object is bound to its target, so the kernel's source travels. Where
 hipRTC is not in the image, memory is still proven and the kernel is skipped with that reason. The result codes and
@@ -8,22 +8,35 @@ attribute numbers are those of ``hip_runtime_api.h``.
 import ctypes
 import os
 import re
-import struct
+import threading
 from glob import glob
 from typing import Any, Dict, List, Tuple
 
+import devices
+from amdgpu import Monitor
+from devices import Interface
 from libraries import loaded, names, open_first
-from numerics import mixed
 from reporting import Failed, Report, Skipped
 
 SOURCE = r"""
-extern "C" __global__ void mix(unsigned int* out, unsigned int count, unsigned int seed) {
-  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= count) return;
+__device__ unsigned int mixed(unsigned int i, unsigned int seed) {
   unsigned int x = (i ^ seed) * 0x9E3779B1u;
   x ^= x >> 15;
   x *= 0x85EBCA77u;
-  out[i] = x ^ (x >> 13);
+  return x ^ (x >> 13);
+}
+extern "C" __global__ void mix(unsigned int* out, unsigned int count, unsigned int seed, unsigned int flip) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = mixed(i, seed) ^ flip;
+}
+extern "C" __global__ void differ(unsigned int* data, unsigned int count, unsigned int seed, unsigned int flip,
+                                  unsigned int* wrong) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count && data[i] != (mixed(i, seed) ^ flip)) __atomic_fetch_add(wrong, 1u, __ATOMIC_RELAXED);
+}
+extern "C" __global__ void fused(float* data, unsigned int count, float factor) {
+  unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) data[i] = __builtin_fmaf(data[i], factor, data[i]);
 }
 """
 
@@ -50,8 +63,14 @@ _ELSEWHERE = ("/opt/rocm/lib", "/opt/rocm-*/lib", "/opt/rocm/core*/lib")
 # SDK's transition guide for the last).
 
 
-class Hip:
+# One compilation at a time: each loads the same manager of code objects.
+_COMPILING = threading.Lock()
+
+
+class Hip(Interface):
     """libamdhip64 with return codes turned into :class:`Failed`."""
+
+    FINDINGS = _FINDINGS
 
     def __init__(self) -> None:
         try:
@@ -60,34 +79,81 @@ class Hip:
             raise Failed("library-missing", "libamdhip64 cannot be loaded: %s" % error)
         self.lib.hipGetErrorString.restype = ctypes.c_char_p
 
-    def call(self, name: str, *args: Any) -> None:
-        """Call a function; what it returns must be success.
+    def text(self, result: int) -> str:
+        """HIP's own words for a result."""
+        return (self.lib.hipGetErrorString(result) or b"").decode("utf-8", "replace")
+
+
+class Device(devices.Device):
+    """One of HIP's devices, current in this thread."""
+
+    KERNELS = "hiprtc"
+    NAMES = {
+        "allocate": "hipMalloc",
+        "free": "hipFree",
+        "upload": "hipMemcpyHtoD",
+        "download": "hipMemcpyDtoH",
+        "copy": "hipMemcpyDtoD",
+        "set": "hipMemsetD32",
+        "room": "hipMemGetInfo",
+        "pin": "hipHostMalloc",
+        "unpin": "hipHostFree",
+        "event": "hipEventCreateWithFlags",
+        "record": "hipEventRecord",
+        "wait": "hipEventSynchronize",
+        "elapsed": "hipEventElapsedTime",
+        "forget": "hipEventDestroy",
+        "function": "hipModuleGetFunction",
+        "launch": "hipModuleLaunchKernel",
+        "synchronize": "hipDeviceSynchronize",
+        "unload": "hipModuleUnload",
+    }
+
+    def __init__(self, hip: Hip, ordinal: int) -> None:
+        super().__init__(hip, ordinal)
+        hip.call("hipSetDevice", ordinal)
+
+    def pin(self, size: int) -> ctypes.c_void_p:
+        """Page-locked memory of the host, of the default kind."""
+        host = ctypes.c_void_p()
+        self.call("pin", ctypes.byref(host), ctypes.c_size_t(size), 0)
+        return host
+
+    def load(self) -> ctypes.c_void_p:
+        """Compile the kernels for the device's own target.
 
         Raises:
-            Failed: with HIP's own words and the finding that the code points to.
+            Skipped: if hipRTC is not installed.
+            Failed: if the compiler does not know the target, or refuses the source, with its log.
         """
-        result = getattr(self.lib, name)(*args)
-        if result:
-            text = (self.lib.hipGetErrorString(result) or b"").decode("utf-8", "replace")
-            raise Failed(_FINDINGS.get(result, "probe-failed"), "%s returned %d (%s)" % (name, result, text))
+        with _COMPILING:
+            module, code = ctypes.c_void_p(), _compile(self.api, self.ordinal)
+        self.api.call("hipModuleLoadData", ctypes.byref(module), code)
+        return module
 
-    def number(self, name: str, *args: Any) -> int:
-        """The int that a function writes through its first argument."""
-        out = ctypes.c_int(0)
-        self.call(name, ctypes.byref(out), *args)
-        return out.value
+    def described(self) -> Dict[str, Any]:
+        """Name and target; HIP does not tell a peak that could be trusted."""
+        found = _describe(self.api, self.ordinal)
+        return {"device": found["name"], "target": found["target"]}
 
-    def allocate(self, size: int) -> ctypes.c_void_p:
-        """Device memory of ``size`` bytes."""
-        pointer = ctypes.c_void_p()
-        self.call("hipMalloc", ctypes.byref(pointer), ctypes.c_size_t(size))
-        return pointer
+    def monitor(self) -> Monitor:
+        """Its sensors."""
+        return monitor(self.api, self.ordinal)
 
-    def download(self, pointer: ctypes.c_void_p, size: int) -> bytes:
-        """Copy bytes from the device."""
-        buffer = ctypes.create_string_buffer(size)
-        self.call("hipMemcpy", buffer, pointer, ctypes.c_size_t(size), 2)  # 2: hipMemcpyDeviceToHost
-        return buffer.raw
+    def bus(self) -> str:
+        """Its PCI address."""
+        return address(self.api, self.ordinal)
+
+
+# What tells how many devices there are.
+COUNT = "hipGetDeviceCount"
+
+
+def opened() -> Hip:
+    """HIP, initialised."""
+    hip = Hip()
+    hip.call("hipInit", 0)
+    return hip
 
 
 def run(report: Report) -> None:
@@ -97,9 +163,15 @@ def run(report: Report) -> None:
     if not report.check("load", _load, state) or not report.check("init", _init, state["hip"]):
         return
     for ordinal in range(state["hip"].number("hipGetDeviceCount")):
-        report.check("device%d" % ordinal, _describe, state["hip"], ordinal)
-        report.check("memory%d" % ordinal, _memory, state["hip"])
-        report.check("kernel%d" % ordinal, _kernel, state["hip"], ordinal)
+        _device(report, state["hip"], ordinal)
+
+
+def _device(report: Report, hip: Hip, ordinal: int) -> None:
+    """One device's probes."""
+    report.check("device%d" % ordinal, _describe, hip, ordinal)
+    device = Device(hip, ordinal)
+    for name, check in devices.CHECKS:
+        report.check("%s%d" % (name, ordinal), check, device)
 
 
 def nodes(root: str = "/sys/class/kfd/kfd/topology/nodes") -> List[Tuple[str, str]]:
@@ -183,39 +255,6 @@ def _describe(hip: Hip, ordinal: int) -> Dict[str, Any]:
     return dict(figures, memory_mib=total.value // 2**20)
 
 
-def _memory(hip: Hip) -> Dict[str, Any]:
-    data = os.urandom(4096) * 4096
-    first, second = hip.allocate(len(data)), hip.allocate(len(data))
-    hip.call("hipMemcpy", first, data, ctypes.c_size_t(len(data)), 1)  # 1: hipMemcpyHostToDevice
-    hip.call("hipMemset", second, 0xA5, ctypes.c_size_t(len(data)))
-    back, other = hip.download(first, len(data)), hip.download(second, len(data))
-    for pointer in (first, second):
-        hip.call("hipFree", pointer)
-    if back != data or other != b"\xa5" * len(data):
-        raise Failed("probe-kernel-wrong-result", "%d MiB came back changed from the device" % (len(data) // 2**20))
-    return {"bytes": len(data)}
-
-
-def _kernel(hip: Hip, ordinal: int) -> Dict[str, Any]:
-    """The integer kernel, compiled for the device's own target, every element exact."""
-    count, seed, module, function = 1 << 16, 0x1234ABCD, ctypes.c_void_p(), ctypes.c_void_p()
-    code = _compile(hip, ordinal)
-    hip.call("hipModuleLoadData", ctypes.byref(module), code)
-    hip.call("hipModuleGetFunction", ctypes.byref(function), module, b"mix")
-    out = hip.allocate(4 * count)
-    args = (out, ctypes.c_uint32(count), ctypes.c_uint32(seed))
-    pointers = (ctypes.c_void_p * len(args))(*[ctypes.addressof(arg) for arg in args])
-    hip.call("hipModuleLaunchKernel", function, count // 256, 1, 1, 256, 1, 1, 0, None, pointers, None)
-    hip.call("hipDeviceSynchronize")
-    got = struct.unpack("<%dI" % count, hip.download(out, 4 * count))
-    hip.call("hipFree", out)
-    hip.call("hipModuleUnload", module)
-    wrong = [index for index in range(count) if got[index] != mixed(index, seed)]
-    if wrong:
-        raise Failed("probe-kernel-wrong-result", "%d of %d integers are wrong" % (len(wrong), count), first=wrong[0])
-    return {"checked": count, "compiler": "hiprtc"}
-
-
 def _compiler(hip: Hip) -> Any:
     """hipRTC: a library of its own, or in older releases a part of libamdhip64 (both export ``hiprtc.h``'s functions).
 
@@ -285,15 +324,25 @@ def target(hip: Hip, ordinal: int) -> str:
     HIP numbers what ``HIP_VISIBLE_DEVICES`` and its like leave, the kernel driver all that there are: the PCI address
     is what both state.
     """
-    known, address = nodes(), ctypes.create_string_buffer(64)
-    try:
-        hip.call("hipDeviceGetPCIBusId", address, len(address), ordinal)
-    except (Failed, AttributeError):
-        pass
-    text = address.value.decode("utf-8", "replace").lower()
-    same = [name for place, name in known if text and place.split(".")[0] == text.split(".")[0]]
+    known, place = nodes(), address(hip, ordinal)
+    same = [name for node, name in known if place and node.split(".")[0] == place.split(".")[0]]
     names = {name for _, name in known}
     return same[0] if same else names.pop() if len(names) == 1 else ""
+
+
+def address(hip: Hip, ordinal: int) -> str:
+    """The PCI address of one of HIP's devices, ``0000:c3:00.0``; empty where this release does not tell it."""
+    text = ctypes.create_string_buffer(64)
+    try:
+        hip.call("hipDeviceGetPCIBusId", text, len(text), ordinal)
+    except (Failed, Skipped):
+        return ""
+    return text.value.decode("utf-8", "replace").lower()
+
+
+def monitor(hip: Hip, ordinal: int) -> Monitor:
+    """The sensors of a device."""
+    return Monitor(address(hip, ordinal))
 
 
 def override(ordinal: int) -> str:

@@ -35,6 +35,11 @@ class Monitor:
         if lib.nvmlInit_v2() == 0 and self._find(lib, ordinal, bus) == 0:
             self.lib = lib
 
+    @property
+    def works(self) -> bool:
+        """Whether there is anything to read."""
+        return self.lib is not None
+
     def _find(self, lib: Any, ordinal: int, bus: str) -> int:
         """NVML's handle of the device, by its bus id where that is known; what the call answered, 0 for success."""
         if bus:
@@ -75,13 +80,13 @@ class Sampler:
     clocks, and the number of samples.
     """
 
-    def __init__(self, monitor: Monitor) -> None:
-        self.monitor, self.samples = monitor, []  # type: Monitor, List[Dict[str, Any]]
+    def __init__(self, monitor: Any) -> None:
+        self.monitor, self.samples = monitor, []  # type: Any, List[Dict[str, Any]]
         self._done = threading.Event()
         self._thread = None  # type: Optional[threading.Thread]
 
     def __enter__(self) -> "Sampler":
-        if self.monitor.lib is not None:
+        if self.monitor.works:
             self._thread = threading.Thread(target=self._sample)
             self._thread.daemon = True
             self._thread.start()

@@ -1,71 +1,138 @@
 """Load for a given time, every result compared: what a short test misses shows under heat."""
 
 import ctypes
+import importlib
+import threading
 import time
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple, Union
 
-from bench import bus_of
-from cuda_driver import PTX, Device, Driver, bus_id
-from nvml import Monitor, Sampler
+from bench import monitor_of
+from devices import Device
+from nvml import Sampler
 from reporting import Failed, Report
 
+# Bytes of one block of a memory test: one launch writes it.
+BLOCK = 1 << 30
 
-# Most kernels between two comparisons: most of the time should go to the device, not to the copy back.
-LAUNCHES = 200
+# Share of the free memory that is tested; the rest is for the kernels and for what others start meanwhile.
+MOST = 0.9
 
-# The same for matrix products, each of which is far longer.
+# What each bit is turned by from round to round: every bit of every word is once 0 and once 1.
+FLIPS = (0, 0xFFFFFFFF)
+
+# Matrix products between two comparisons: most of the time should go to the device, not to comparing.
 PRODUCTS = 10
-
-# Integers that each kernel writes, 64 MiB of them.
-WORDS = 1 << 24
 
 # The least that can be compared, however short the time.
 ROUNDS = 2
 
 
 def run(report: Report, subject: str, seconds: float) -> None:
-    """Load one subject: ``cuda`` with integer kernels, ``torch`` with matrix products."""
-    if subject == "cuda":
-        driver = Driver()
-        driver.call("cuInit", 0)
-        count = driver.number("cuDeviceGetCount")
-        for ordinal in range(count):
-            report.check("kernels%d" % ordinal, _kernels, driver, ordinal, seconds / max(1, count))
-    elif subject == "torch":
+    """Load one subject: ``cuda`` and ``hip`` with patterns over the memory, ``torch`` with matrix products."""
+    if subject == "torch":
         report.check("products", _products, seconds)
-    else:
-        report.skip("load", "not loaded for %s yet" % subject)
+        return
+    for ordinal, result in enumerate(_together(importlib.import_module(subject + "_driver"), seconds)):
+        report.check("kernels%d" % ordinal, _told, result)
 
 
-def _kernels(driver: Driver, ordinal: int, seconds: float) -> Dict[str, Any]:
-    """The integer kernel over 64 MiB again and again; each round must equal the first, byte for byte.
+def _together(vendor: Any, seconds: float) -> List[Union[Dict[str, Any], Exception]]:
+    """The memory test on all devices at once, each from a thread of its own: power and cooling are shared."""
+    api = vendor.opened()
+    found = [Failed("probe-failed", "it did not begin")] * api.number(vendor.COUNT)  # type: List[Any]
+
+    def one(ordinal: int) -> None:
+        try:
+            device = vendor.Device(api, ordinal)
+            found[ordinal] = _patterns(device, seconds)
+            device.close()
+        except Exception as error:  # told by the thread that reports
+            found[ordinal] = error
+
+    threads = [threading.Thread(target=one, args=(ordinal,)) for ordinal in range(len(found))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def _told(result: Union[Dict[str, Any], Exception]) -> Dict[str, Any]:
+    """What a thread came to, as the check's own."""
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+class Patterns:
+    """Numbers that depend on their address, written over most of the free memory and compared on the device.
+
+    All blocks are written before any is compared, so that a block which aliases another or loses its charge shows.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device, self.module, self.wrong = device, device.load(), 0
+        self.blocks, self.written, self.turn = [], 0, 0  # type: List[Tuple[ctypes.c_uint64, int]], int, int
+        self.counter = device.allocate(4)
+        rest = int(device.room()[0] * MOST)
+        while rest >= 4096 and (not self.blocks or rest >= BLOCK // 8):
+            size = min(BLOCK, rest) // 4096 * 4096
+            try:
+                self.blocks.append((device.allocate(size), size))
+            except Failed as failure:  # free memory may be in pieces
+                if failure.code != "out-of-memory" or not self.blocks:
+                    raise
+                break
+            rest -= size
+
+    def write(self) -> None:
+        """The next block, or the first again where all are written."""
+        self._over(self.written % len(self.blocks), "mix")
+        self.written += 1
+
+    def right(self) -> bool:
+        """Whether each block that was written in this round is as it was written; then the bits turn."""
+        before = self.wrong
+        self.device.call("set", self.counter, 0, ctypes.c_size_t(1))
+        for number in range(min(self.written, len(self.blocks))):
+            self._over(number, "differ", self.counter)
+        self.wrong += int.from_bytes(self.device.download(self.counter, 4), "little")
+        self.written, self.turn = 0, self.turn + 1
+        return self.wrong == before
+
+    def _over(self, number: int, name: str, *more: Any) -> None:
+        pointer, size = self.blocks[number]
+        count, seed = ctypes.c_uint32(size // 4), ctypes.c_uint32(0x1234ABCD + self.turn // len(FLIPS) + 7919 * number)
+        flip = ctypes.c_uint32(FLIPS[self.turn % len(FLIPS)])
+        self.device.launch(self.module, name, size // 4, pointer, count, seed, flip, *more)
+
+    def free(self) -> None:
+        """Give the memory back."""
+        for pointer, _ in self.blocks + [(self.counter, 4)]:
+            self.device.call("free", pointer)
+        self.device.call("unload", self.module)
+
+
+def _patterns(device: Device, seconds: float) -> Dict[str, Any]:
+    """Patterns over the memory of one device until the time is up, its sensors read meanwhile.
 
     Integers leave no room for rounding: one bit that differs is a fault of the device.
     """
-    device, count = Device(driver, ordinal), WORDS
-    module, out = device.load(PTX), device.allocate(4 * WORDS)
-    words = (ctypes.c_uint32(count), ctypes.c_uint32(0x1234ABCD))
-    watch, first = Monitor(ordinal, bus_id(driver, ordinal)), []  # type: Any, List[bytes]
-
-    def right() -> bool:
-        got = device.download(out, 4 * count)
-        first.extend([] if first else [got])
-        return got == first[0]
-
+    patterns, watch = Patterns(device), device.monitor()
     before = watch.read()
     with Sampler(watch) as sampler:
-        done = _rounds(lambda: device.launch(module, "mix", count, out, *words), right, seconds, LAUNCHES)
-    device.free(out)
-    driver.call("cuModuleUnload", module)
-    device.close()
-    return _concluded(done, before, sampler.figures())
+        done = _rounds(patterns.write, patterns.right, seconds, len(patterns.blocks))
+    tested = sum(size for _, size in patterns.blocks)
+    patterns.free()
+    return dict(_concluded(done, before, sampler.figures()), bytes=tested)
 
 
 def _rounds(work: Callable[[], None], right: Callable[[], bool], seconds: float, most: int) -> Tuple[int, int, int]:
     """Work and compare by turns until the time is up; how many rounds, how many of them wrong, how often it worked.
 
     The clock is asked after each piece of work, which the device has then finished: on a slow device a round ends early
-    instead of the run ending late. Beyond the time there is at most one piece of work in each round that is still owed.
+    instead of the run ending late. Beyond the time there is at most one piece of work in each round that is still owed,
+    and its comparison.
     """
     until, rounds, wrong, pieces = time.monotonic() + seconds, 0, 0, 0
     while rounds < ROUNDS or time.monotonic() < until:
@@ -95,7 +162,7 @@ def _products(seconds: float) -> Dict[str, Any]:
     left, right = (torch.randn(size, size).to(kind) for _ in range(2))
     loads = [(left.to(place), right.to(place)) for place in places]
     got, first = [torch.empty_like(one) for one, _ in loads], [one @ other for one, other in loads]
-    watches = [Monitor(number, bus_of(number)) for number in range(count)]
+    watches = [monitor_of(torch, number) for number in range(count)]
 
     def work() -> None:
         for (one, other), out in zip(loads, got):

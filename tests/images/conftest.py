@@ -64,22 +64,23 @@ def unquoted():
     return words
 
 
-@pytest.fixture(scope="session")
-def driver(tmp_path_factory):
-    """A folder with a libcuda.so.1 of our making."""
+def library(folder, name, source, *options):
+    """A folder with a library of our making."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler is installed")
-    folder = tmp_path_factory.mktemp("driver")
-    words = [
-        compiler,
-        "-shared",
-        "-fPIC",
-        "-O1",
-        "-o",
-        str(folder / "libcuda.so.1"),
-        str(Path(__file__).parent / "libcuda.c"),
-        "-lm",
-    ]
-    subprocess.run(words, check=True)
+    words = [compiler, "-shared", "-fPIC", "-O1", "-o", str(folder / name), str(Path(__file__).parent / source)]
+    subprocess.run([*words, "-lm", "-lpthread", *options], check=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory):
+    """A folder with a libcuda.so.1 of our making."""
+    return library(tmp_path_factory.mktemp("driver"), "libcuda.so.1", "libcuda.c")
+
+
+@pytest.fixture(scope="session")
+def hip(tmp_path_factory):
+    """A folder with a libamdhip64.so of our making."""
+    return library(tmp_path_factory.mktemp("hip"), "libamdhip64.so", "libamdhip64.c")

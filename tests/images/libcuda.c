@@ -4,6 +4,7 @@
    a line for whatever is still held when a context is given back. With -DCUDA_H the compiler holds every signature
    against NVIDIA's own cuda.h. */
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,21 +25,31 @@ typedef struct event *CUevent;
 #define API __attribute__((visibility("default"))) CUresult CUDAAPI
 enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
        INVALID_HANDLE = 400, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
-enum { DEVICES = 2, FIRST = 40, BLOCKS = 64 };
+enum { DEVICES = 2, FIRST = 40, BLOCKS = 512 };
 #define HANDLE(kind, number) ((void *)(uintptr_t)(0x7b0000000000ull + (kind) * 0x100000000ull + (number) * 0x1000ull))
 #define MODULE HANDLE(1, 7)
 #define MIX HANDLE(2, 1)
 #define FUSED HANDLE(2, 2)
+#define DIFFER HANDLE(2, 3)
 #define EVENT HANDLE(3, 9)
 
-static struct { CUdeviceptr at; size_t size; char *host; } blocks[BLOCKS];
-static int ready, current = -1, sticky, modules, events, launched;
+static struct { CUdeviceptr at; size_t size; char *host; int device; } blocks[BLOCKS];
+static int ready, modules, events, launched, sticky[FIRST + DEVICES];
+static __thread int current = -1; /* a context is current in a thread */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *fault(void) { const char *f = getenv("ENVCHECK_FAULT"); return f ? f : ""; }
 static int is(const char *name) { return strcmp(fault(), name) == 0; }
 static int code(const char *prefix) { size_t n = strlen(prefix); return strncmp(fault(), prefix, n) ? 0 : atoi(fault() + n); }
 static int known(CUdevice d) { return d >= FIRST && d < FIRST + DEVICES; }
-static int barred(void) { return !ready ? NOT_INITIALIZED : current < 0 ? INVALID_CONTEXT : sticky; }
+static int barred(void) { return !ready ? NOT_INITIALIZED : current < 0 ? INVALID_CONTEXT : sticky[current]; }
+static size_t room(void) { const char *mib = getenv("ENVCHECK_FREE_MIB"); return (size_t)(mib ? atoi(mib) : 7 << 10) << 20; }
+static uint32_t mixed(uint32_t i, uint32_t seed) {
+  uint32_t x = (i ^ seed) * 0x9E3779B1u;
+  x ^= x >> 15;
+  x *= 0x85EBCA77u;
+  return x ^ (x >> 13);
+}
 static char *at(CUdeviceptr p, size_t n) { /* host memory behind a range of one allocation; NULL if it is none */
   for (int i = 0; i < BLOCKS; i++)
     if (blocks[i].host && p >= blocks[i].at && n <= blocks[i].size && p - blocks[i].at <= blocks[i].size - n)
@@ -79,7 +90,7 @@ API cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
 API cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
   DEMAND(known(d), INVALID_DEVICE);
   DEMAND(!code("context="), code("context="));
-  sticky = 0;
+  sticky[d] = 0;
   *c = (CUcontext)HANDLE(0, d);
   return OK;
 }
@@ -92,30 +103,33 @@ API cuDevicePrimaryCtxRelease_v2(CUdevice d) {
   const char *left = getenv("ENVCHECK_LEFT");
   int held = 0;
   DEMAND(known(d), INVALID_DEVICE);
-  for (int i = 0; i < BLOCKS; i++) held += blocks[i].host != NULL;
+  for (int i = 0; i < BLOCKS; i++) held += blocks[i].host && blocks[i].device == d;
   if (left && (held || modules || events)) {
     FILE *out = fopen(left, "a");
     if (out) { fprintf(out, "%d blocks, %d modules, %d events\n", held, modules, events); fclose(out); }
   }
-  for (int i = 0; i < BLOCKS; i++) { free(blocks[i].host); blocks[i].host = NULL; }
-  modules = events = 0, current = -1;
+  for (int i = 0; i < BLOCKS; i++)
+    if (blocks[i].device == d) { free(blocks[i].host); blocks[i].host = NULL; }
+  current = -1;
   return OK;
 }
-API cuCtxSynchronize(void) { USABLE(); if (!sticky) sticky = code("sync="); return (CUresult)sticky; }
-API cuMemGetInfo_v2(size_t *f, size_t *t) { USABLE(); *f = (size_t)7 << 30; *t = (size_t)8 << 30; return OK; }
+API cuCtxSynchronize(void) { USABLE(); if (!sticky[current]) sticky[current] = code("sync="); return (CUresult)sticky[current]; }
+API cuMemGetInfo_v2(size_t *f, size_t *t) { USABLE(); *f = room(); *t = (size_t)8 << 30; return OK; }
 API cuMemAlloc_v2(CUdeviceptr *p, size_t n) {
   static CUdeviceptr next = 0x7a0000000000ull;
   USABLE();
   DEMAND(p && n, INVALID_VALUE);
-  DEMAND(!is("full") && n <= (size_t)7 << 30, OUT_OF_MEMORY);
+  DEMAND(!is("full") && n <= room(), OUT_OF_MEMORY);
+  pthread_mutex_lock(&lock);
   for (int i = 0; i < BLOCKS; i++)
     if (!blocks[i].host) {
       blocks[i].host = malloc(n);
-      DEMAND(blocks[i].host, OUT_OF_MEMORY);
-      *p = blocks[i].at = next, blocks[i].size = n;
+      *p = blocks[i].at = next, blocks[i].size = n, blocks[i].device = current;
       next += (n / 512 + 2) * 512; /* 256-byte aligned, and never side by side */
-      return OK;
+      pthread_mutex_unlock(&lock);
+      return blocks[i].host ? OK : (CUresult)OUT_OF_MEMORY;
     }
+  pthread_mutex_unlock(&lock);
   return (CUresult)OUT_OF_MEMORY;
 }
 API cuMemFree_v2(CUdeviceptr p) {
@@ -174,27 +188,28 @@ API cuModuleUnload(CUmodule m) { USABLE(); DEMAND(m == (CUmodule)MODULE, INVALID
 API cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
   USABLE();
   DEMAND(m == (CUmodule)MODULE, INVALID_HANDLE);
-  *f = (CUfunction)(strcmp(name, "mix") == 0 ? MIX : strcmp(name, "fused") == 0 ? FUSED : NULL);
+  *f = (CUfunction)(strcmp(name, "mix") == 0 ? MIX : strcmp(name, "fused") == 0 ? FUSED : strcmp(name, "differ") == 0 ? DIFFER : NULL);
   return *f ? OK : (CUresult)NOT_FOUND;
 }
 API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, CUstream stream, void **args, void **extra) {
   USABLE();
-  DEMAND(f == (CUfunction)MIX || f == (CUfunction)FUSED, INVALID_HANDLE);
+  DEMAND(f == (CUfunction)MIX || f == (CUfunction)FUSED || f == (CUfunction)DIFFER, INVALID_HANDLE);
   DEMAND(gx && gx < 1u << 31 && gy == 1 && gz == 1 && bx && bx <= 1024 && by == 1 && bz == 1, INVALID_VALUE);
   DEMAND(!shared && !stream && args && !extra, INVALID_VALUE);
   DEMAND((uintptr_t)args[0] % 8 == 0 && (uintptr_t)args[1] % 4 == 0 && (uintptr_t)args[2] % 4 == 0, INVALID_VALUE);
   uint32_t count = *(uint32_t *)args[1], threads = gx * bx;
   char *data = at(*(uint64_t *)args[0], 4ull * (count < threads ? count : threads));
-  launched++;
-  if (!data) { sticky = ILLEGAL_ADDRESS; return OK; } /* told when the launch is waited for */
+  int many = f == (CUfunction)MIX ? ++launched : 0;
+  uint32_t *wrong = f == (CUfunction)DIFFER ? (uint32_t *)at(*(uint64_t *)args[4], 4) : NULL;
+  if (!data || (f == (CUfunction)DIFFER && !wrong)) { sticky[current] = ILLEGAL_ADDRESS; return OK; } /* told when waited for */
   for (uint32_t i = 0; i < count && i < threads; i++) {
-    if (f == (CUfunction)MIX) {
-      uint32_t x = (i ^ *(uint32_t *)args[2]) * 0x9E3779B1u;
-      x ^= x >> 15;
-      x *= 0x85EBCA77u;
-      ((uint32_t *)data)[i] = x ^ (x >> 13) ^ ((is("integer") || (is("drift") && launched > 6)) && i == 77);
-    } else {
+    uint32_t *word = (uint32_t *)data + i;
+    if (f == (CUfunction)MIX)
+      *word = mixed(i, *(uint32_t *)args[2]) ^ *(uint32_t *)args[3] ^ ((is("integer") || (is("drift") && many > 6)) && i == 77);
+    else if (f == (CUfunction)DIFFER)
+      *wrong += *word != (mixed(i, *(uint32_t *)args[2]) ^ *(uint32_t *)args[3]);
+    else {
       float *v = (float *)data, a = v[i], b = *(float *)args[2];
       v[i] = is("float") ? a * b * 1.00001f + a : fmaf(a, b, a);
     }

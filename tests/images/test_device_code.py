@@ -54,6 +54,7 @@ MEANING = {
     "mov.u32": lambda a: a,
     "mad.lo.u32": lambda a, b, c: (a * b + c) & LOW,
     "setp.ge.u32": lambda a, b: a >= b,
+    "setp.eq.u32": lambda a, b: a == b,
     "xor.b32": lambda a, b: a ^ b,
     "mul.lo.u32": lambda a, b: (a * b) & LOW,
     "shr.u32": lambda a, b: a >> b,
@@ -100,29 +101,38 @@ def thread(entry, arguments, memory, place, threads=256):
             known[words[0]] = memory[known[words[1][1:-1]]]
         elif name.startswith("st.global"):
             memory[known[words[0][1:-1]]] = known[words[1]]
+        elif name == "red.global.add.u32":
+            memory[known[words[0][1:-1]]] += value(words[1])
         else:
             known[words[0]] = MEANING[name](*map(value, words[1:]))
 
 
 BASE = 0x7A0000000000
+COUNTER = 0x7B0000000000
 PLACES = [0, 1, 77, 255, 256, 257, 4095, 65535]
 
 
+@pytest.mark.parametrize("flip", [0, 0xFFFFFFFF])
 @pytest.mark.parametrize("seed", [0, 0x1234ABCD, 0xFFFFFFFF])
-def test_the_integer_kernels_text_computes_what_the_probe_compares_with(seed):
+def test_the_integer_kernels_text_computes_what_the_probe_compares_with(seed, flip):
     mixed, memory = load("numerics").mixed, {}
     for place in PLACES:
-        thread("mix", (BASE, 1 << 16, seed), memory, place)
-    assert memory == {BASE + 4 * place: mixed(place, seed) for place in PLACES}
+        thread("mix", (BASE, 1 << 16, seed, flip), memory, place)
+    assert memory == {BASE + 4 * place: mixed(place, seed) ^ flip for place in PLACES}
+    memory[BASE + 4 * 77] ^= 1 << 30
+    memory[COUNTER] = 5
+    for place in PLACES:
+        thread("differ", (BASE, 1 << 16, seed, flip, COUNTER), memory, place)
+    assert memory[COUNTER] == 6  # one word of those differs
 
 
 @pytest.mark.parametrize("count", [0, 1, 256, 300])
-@pytest.mark.parametrize("entry", ["mix", "fused"])
-def test_threads_beyond_the_count_touch_nothing(entry, count):
+@pytest.mark.parametrize(("entry", "more"), [("mix", (0,)), ("fused", ()), ("differ", (0, COUNTER))])
+def test_threads_beyond_the_count_touch_nothing(entry, more, count):
     memory = {BASE + 4 * place: 0x3F000000 for place in range(1024)}
     before = dict(memory)
     for place in (count, count + 1, 1023):
-        thread(entry, (BASE, count, 0x3F800000), memory, place)
+        thread(entry, (BASE, count, 0x3F800000, *more), memory, place)
     assert memory == before
 
 
@@ -137,7 +147,7 @@ def test_the_float_kernels_text_rounds_once(start):
     exact = Fraction(held) * Fraction(factor) + Fraction(held)
     # a fused result is the nearest float32: within half a unit of the last place, where two roundings may not be
     assert abs(Fraction(got) - exact) <= Fraction(2) ** -24 * max(abs(exact), Fraction(2) ** -126)
-    assert load("cuda_driver")._worst([got], [held * factor + held]) <= 1.0
+    assert load("devices").worst([got], [held * factor + held]) <= 1.0
 
 
 def test_every_instruction_of_the_text_is_one_that_was_read_up():
@@ -148,6 +158,8 @@ def test_every_instruction_of_the_text_is_one_that_was_read_up():
         "ld.param.u32",
         "ld.param.f32",
         "ld.global.f32",
+        "ld.global.u32",
+        "red.global.add.u32",
         "st.global.u32",
         "st.global.f32",
     }
@@ -158,7 +170,7 @@ def test_every_instruction_of_the_text_is_one_that_was_read_up():
         if not line.endswith(":") and not line.startswith(".reg")
     }
     assert used - plain == set(MEANING)
-    assert sorted(bodies()) == ["fused", "mix"]
+    assert sorted(bodies()) == ["differ", "fused", "mix"]
 
 
 def assemblers():
@@ -316,7 +328,7 @@ def test_a_target_that_the_compiler_does_not_know_is_said_and_does_not_crash(com
 
 
 def test_the_last_place_is_measured_as_ieee_754_has_it():
-    worst = load("cuda_driver")._worst
+    worst = load("devices").worst
     assert worst([1.0], [1.0]) == 0
     assert worst([1.0 + 2**-23], [1.0]) == pytest.approx(1.0)
     assert worst([1.0 + 2**-22], [1.0]) > 1.9

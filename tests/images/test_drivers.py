@@ -71,7 +71,7 @@ def test_a_context_is_given_back_to_older_drivers_too(script, built, ending):
     driver = script("cuda_driver").Driver.__new__(script("cuda_driver").Driver)
     driver.lib = ctypes.CDLL(str(built("libcuda.so.1", RELEASE % ending)))
     device = script("cuda_driver").Device.__new__(script("cuda_driver").Device)
-    device.driver, device.handle = driver, 5
+    device.api, device.handle = driver, 5
     device.close()
     assert ctypes.c_int.in_dll(driver.lib, "released").value == 5
 

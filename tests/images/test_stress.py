@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,35 +20,35 @@ SCRIPTS = parcel.FOLDER
 COUNTED = """
 import sys; sys.path.insert(0, sys.argv[1])
 from types import SimpleNamespace
-import cuda_driver, reporting, stress
+import importlib, reporting, stress
 
-launches, rounds, seconds, speed = (float(word) for word in sys.argv[2:6])
+vendor = importlib.import_module(sys.argv[2] + "_driver")
+launches, rounds, seconds, speed = (float(word) for word in sys.argv[3:7])
 done = [0]
 
-class Counting(cuda_driver.Device):
-    def launch(self, *args):
-        done[0] += 1
-        super().launch(*args)
+class Counting(vendor.Device):
+    def launch(self, module, name, *args):
+        done[0] += name == "mix"
+        super().launch(module, name, *args)
 
-# the clock of a device that makes `speed` launches a second
-stress.Device, stress.time = Counting, SimpleNamespace(monotonic=lambda: done[0] / speed)
-stress.LAUNCHES, stress.WORDS, stress.ROUNDS = int(launches), 1 << 12, int(rounds)
+# the clock of a device that writes `speed` blocks a second, and whose free memory is so many blocks
+stress.time = SimpleNamespace(monotonic=lambda: done[0] / speed)
+stress.BLOCK, stress.ROUNDS, stress.MOST = 1 << 14, int(rounds), (int(launches) << 14) / float(64 << 20)
 report = reporting.Report("stress", lambda text: "probe-failed")
-driver = cuda_driver.Driver()
-driver.call("cuInit", 0)
-report.check("kernels", stress._kernels, driver, 0, seconds)
+report.check("kernels", lambda: stress._patterns(Counting(vendor.opened(), 0), seconds))
 """
 
 
 @pytest.fixture
-def loaded(driver):
-    """The stress probe over a small kernel, by a clock that counts launches: what it compares is its rule, not its size."""
+def loaded(driver, hip):
+    """The stress probe over small blocks, by a clock that counts them: what it compares is its rule, not its size."""
 
-    def run(fault="", *, launches, rounds=2, seconds=0.0, speed=1.0):
+    def run(fault="", *, launches, rounds=2, seconds=0.0, speed=1.0, vendor="cuda"):
         numbers = [str(item) for item in (launches, rounds, seconds or launches * rounds / speed, speed)]
-        env = {**os.environ, "LD_LIBRARY_PATH": str(driver), "ENVCHECK_FAULT": fault}
-        words = [sys.executable, "-c", COUNTED, str(SCRIPTS), *numbers]
+        env = {**os.environ, "LD_LIBRARY_PATH": f"{driver}:{hip}", "ENVCHECK_FAULT": fault, "ENVCHECK_FREE_MIB": "64"}
+        words = [sys.executable, "-c", COUNTED, str(SCRIPTS), vendor, *numbers]
         done = subprocess.run(words, capture_output=True, text=True, env=env, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
         return outcome.read(done.stdout.splitlines())[0][-1]
 
     return run
@@ -55,20 +57,22 @@ def loaded(driver):
 @pytest.mark.parametrize("launches", [1, 2, 50])
 @pytest.mark.parametrize(
     ("fault", "status"),
-    # the fault "integer" changes the same word each time: the rounds agree, which is all that this probe promises
-    [("", "pass"), ("integer", "pass"), ("launch=719", "fail"), ("launch=700", "fail")],
+    [("", "pass"), ("integer", "fail"), ("launch=719", "fail"), ("full", "fail")],
 )
-def test_load_runs_and_compares_round_after_round(loaded, fault, status, launches):
-    found = loaded(fault, launches=launches)
+@pytest.mark.parametrize("vendor", ["cuda", "hip"])
+def test_load_runs_and_compares_round_after_round(loaded, vendor, fault, status, launches):
+    found = loaded(fault, launches=launches, vendor=vendor)
     assert found.status == status
     if status == "pass":
         assert (found.figures["rounds"], found.figures["wrong"]) == (2, 0)
+        assert found.figures["bytes"] == launches << 14
 
 
-@pytest.mark.parametrize(("launches", "rounds", "wrong"), [(1, 8, 2), (2, 8, 5), (5, 4, 3), (7, 3, 0)])
-def test_a_device_that_goes_wrong_under_load_is_counted_by_rounds(loaded, launches, rounds, wrong):
-    """The stub's seventh launch and all after it have a wrong bit; with seven launches a round, the first has it too."""
-    found = loaded("drift", launches=launches, rounds=rounds)
+@pytest.mark.parametrize(("launches", "rounds", "wrong"), [(1, 8, 2), (2, 8, 5), (5, 4, 3), (7, 3, 3)])
+@pytest.mark.parametrize("vendor", ["cuda", "hip"])
+def test_a_device_that_goes_wrong_under_load_is_counted_by_rounds(loaded, vendor, launches, rounds, wrong):
+    """The seventh block that the stub writes, and each after it, has a wrong bit."""
+    found = loaded("drift", launches=launches, rounds=rounds, vendor=vendor)
     assert (found.figures["rounds"], found.figures["wrong"]) == (rounds, wrong)
     assert (found.status, found.code) == (("fail", "probe-kernel-wrong-result") if wrong else ("pass", ""))
 
@@ -87,6 +91,117 @@ def test_the_time_is_kept_on_a_device_of_any_speed(loaded, speed, seconds, launc
     found = loaded(launches=200, seconds=seconds, speed=speed)
     assert (found.figures["launches"], found.figures["rounds"]) == (launches, rounds)
     assert found.figures["launches"] / speed <= seconds + 2 / speed
+
+
+@pytest.fixture
+def level(driver, hip):
+    """A whole level as a container runs it, over the drivers in C, each of which has two devices."""
+
+    def run(name, expect, fault="", **env):
+        words = [sys.executable, str(SCRIPTS / "run.py"), "--level", name, "--expect", expect, "--frameworks", "none"]
+        settings = {**os.environ, "LD_LIBRARY_PATH": f"{driver}:{hip}", "ENVCHECK_FAULT": fault, **env}
+        words += ["--seconds", "0", "--timeout", "60"]
+        done = subprocess.run(words, capture_output=True, text=True, env=settings, check=False)
+        assert "Traceback" not in done.stderr
+        return {item.name: item for item in outcome.read(done.stdout.splitlines())[0]}
+
+    return run
+
+
+@pytest.mark.parametrize(("expect", "vendor"), [("cuda12.8", "cuda"), ("rocm7.0", "hip")])
+def test_most_of_the_free_memory_of_every_device_is_written_and_compared(level, expect, vendor):
+    found = level("stress", expect, ENVCHECK_FREE_MIB="48")
+    for number in (0, 1):
+        load = found[f"stress-{vendor}.kernels{number}"]
+        assert load.status == "pass", load.why
+        assert 0.85 < load.figures["bytes"] / (48 << 20) <= 0.9
+    wrong = level("stress", expect, "integer", ENVCHECK_FREE_MIB="48")
+    assert {wrong[f"stress-{vendor}.kernels{number}"].code for number in (0, 1)} == {"probe-kernel-wrong-result"}
+
+
+def test_copies_on_amd_are_measured_as_on_nvidia(level):
+    found = level("bench", "rocm7.0", ENVCHECK_FREE_MIB="64")
+    # the driver of the test says that each copy took a millisecond; two blocks of an eighth of its free memory
+    assert found["bench-hip.device_copy1"].figures["gb_per_s"] == pytest.approx(2 * (8 << 20) / 1e-3 / 1e9, rel=0.01)
+    assert found["bench-hip.device_copy1"].figures["device"] == "AMD Test 1"
+    assert found["bench-hip.to_device0"].status == found["bench-hip.from_device0"].status == "pass"
+
+
+def test_all_devices_are_loaded_at_the_same_time(monkeypatch):
+    """Each thread waits until the other has begun: one after the other, they would wait for ever."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import stress
+
+    begun = threading.Barrier(3, timeout=30)
+
+    def load(device, seconds):
+        begun.wait()
+        return {"device": device.ordinal, "seconds": seconds}
+
+    def device(_api, ordinal):
+        return SimpleNamespace(ordinal=ordinal, close=lambda: None)
+
+    monkeypatch.setattr(stress, "_patterns", load)
+    vendor = SimpleNamespace(opened=lambda: SimpleNamespace(number=lambda _: 3), COUNT="count", Device=device)
+    assert [item["device"] for item in stress._together(vendor, 9.0)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, {}),
+        (
+            {
+                "hwmon/hwmon3/temp1_input": "41000\n",
+                "hwmon/hwmon3/temp2_input": "98000\n",
+                "hwmon/hwmon3/temp2_crit": "110000\n",
+                "hwmon/hwmon3/freq1_input": "2100000000\n",
+                "hwmon/hwmon3/power1_average": "749000000\n",
+                "ras/umc_err_count": "ue: 2\nce: 9\n",
+                "ras/gfx_err_count": "ue: 1\nce: 0\n",
+            },
+            {"celsius": 98, "sm_mhz": 2100, "watts": 749, "ecc_uncorrected": 3},
+        ),
+        (
+            {"hwmon/hwmon0/temp1_input": "100000", "hwmon/hwmon0/temp1_crit": "100000", "ras/x_err_count": "odd"},
+            {"celsius": 100, "slowed_by": ["critical temperature"]},
+        ),
+    ],
+)
+def test_sensors_of_amd_are_read_from_the_kernels_files(tmp_path, monkeypatch, files, found):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import amdgpu
+
+    monkeypatch.setattr(amdgpu, "ROOT", str(tmp_path))
+    for name, text in files.items():
+        (tmp_path / "0000:c3:00.0" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "0000:c3:00.0" / name).write_text(text)
+    watch = amdgpu.Monitor("0000:c3:00.0")
+    assert (watch.read(), watch.works) == (found, bool(files))
+    assert amdgpu.Monitor("").read() == {}
+
+
+@pytest.mark.parametrize(
+    ("speed", "width", "rate"),
+    [
+        ("16.0 GT/s PCIe", "16", 31.5),
+        ("32.0 GT/s PCIe", "16", 63.0),
+        ("2.5 GT/s", "8", 2.0),
+        ("Unknown", "16", None),
+        ("8.0 GT/s", "0", None),
+    ],
+)
+def test_a_link_carries_what_its_speed_and_width_leave_after_coding(tmp_path, monkeypatch, speed, width, rate):
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import bench
+
+    monkeypatch.setattr(bench, "_BUS", str(tmp_path))
+    (tmp_path / "0000:41:00.0").mkdir()
+    (tmp_path / "0000:41:00.0" / "current_link_speed").write_text(speed + "\n")
+    (tmp_path / "0000:41:00.0" / "current_link_width").write_text(width + "\n")
+    assert bench.link("0000:41:00.0") == rate
+    assert bench.link("0000:42:00.0") is None
+    assert bench.link("") is None
 
 
 SENSORS = [

@@ -1,0 +1,201 @@
+"""What the probes do on a device, whichever vendor's interface reaches it: memory, kernels, times.
+
+CUDA's driver interface and HIP's have the same functions under other names; each vendor's module has the names.
+"""
+
+import ctypes
+import random
+import struct
+from typing import Any, Callable, Dict, List, Tuple
+
+from numerics import mixed, uniform
+from reporting import Failed, Skipped
+
+# Bytes that are copied to the device and back.
+BLOCK = 64 * 1024 * 1024
+
+# Timed rounds after two that warm up: the first ones pay for clocks that rise and for pages that are touched.
+REPEATS = 10
+
+
+class Interface:
+    """A vendor's library; its return codes become :class:`Failed`."""
+
+    FINDINGS = {}  # type: Dict[int, str]
+    lib = None  # type: Any
+
+    def call(self, name: str, *args: Any) -> None:
+        """Call a function; what it returns must be success.
+
+        Raises:
+            Failed: with the library's own words and the finding that the code points to.
+            Skipped: if this release of it has no such function.
+        """
+        function = getattr(self.lib, name, None)
+        if function is None:
+            raise Skipped("this driver has no %s" % name)
+        result = function(*args)
+        if result:
+            code = self.FINDINGS.get(result, "probe-failed")
+            raise Failed(code, "%s returned %d (%s)" % (name, result, self.text(result)), result=result)
+
+    def text(self, result: int) -> str:
+        """What the library says of a result."""
+        raise NotImplementedError
+
+    def number(self, name: str, *args: Any) -> int:
+        """The int that a function writes through its first argument."""
+        out = ctypes.c_int(0)
+        self.call(name, ctypes.byref(out), *args)
+        return out.value
+
+
+class Device:
+    """One GPU, current in the thread that made this object; addresses on it are 64-bit numbers.
+
+    Attributes:
+        KERNELS: what the kernels are compiled from, or by.
+        NAMES: what is done -> the function of the vendor's interface that does it.
+    """
+
+    KERNELS = ""
+    NAMES = {}  # type: Dict[str, str]
+
+    def __init__(self, api: Interface, ordinal: int) -> None:
+        self.api, self.ordinal = api, ordinal
+
+    def call(self, what: str, *args: Any) -> None:
+        """Do it by the vendor's function for it."""
+        self.api.call(self.NAMES[what], *args)
+
+    def close(self) -> None:
+        """Give back what the device holds of this program."""
+
+    def load(self) -> ctypes.c_void_p:
+        """The module with the kernels ``mix``, ``fused`` and ``differ``."""
+        raise NotImplementedError
+
+    def described(self) -> Dict[str, Any]:
+        """Which device figures belong to: ``device``, ``target``, and ``peak_gb_per_s`` where its driver tells it."""
+        raise NotImplementedError
+
+    def monitor(self) -> Any:
+        """Its sensors."""
+        raise NotImplementedError
+
+    def bus(self) -> str:
+        """Its PCI address, ``0000:41:00.0``; empty where it is not told."""
+        raise NotImplementedError
+
+    def room(self) -> Tuple[int, int]:
+        """Bytes of memory: free, and in all."""
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        self.call("room", ctypes.byref(free), ctypes.byref(total))
+        return free.value, total.value
+
+    def allocate(self, size: int) -> ctypes.c_uint64:
+        """Device memory of ``size`` bytes."""
+        pointer = ctypes.c_uint64()
+        self.call("allocate", ctypes.byref(pointer), ctypes.c_size_t(size))
+        return pointer
+
+    def pin(self, size: int) -> ctypes.c_void_p:
+        """Page-locked memory of the host."""
+        host = ctypes.c_void_p()
+        self.call("pin", ctypes.byref(host), ctypes.c_size_t(size))
+        return host
+
+    def copy(self, what: str, to: Any, source: Any, size: int) -> None:
+        """Copy bytes: ``upload``, ``download``, or ``copy`` inside of the device."""
+        self.call(what, to, source, ctypes.c_size_t(size))
+
+    def download(self, pointer: ctypes.c_uint64, size: int) -> bytes:
+        """Bytes of the device."""
+        buffer = ctypes.create_string_buffer(size)
+        self.copy("download", buffer, pointer, size)
+        return buffer.raw
+
+    def launch(self, module: ctypes.c_void_p, name: str, count: int, *args: Any) -> None:
+        """Run a kernel over ``count`` items and wait for it, so that its faults surface here."""
+        function = ctypes.c_void_p()
+        self.call("function", ctypes.byref(function), module, name.encode())
+        pointers = (ctypes.c_void_p * len(args))(*[ctypes.addressof(arg) for arg in args])
+        self.call("launch", function, (count + 255) // 256, 1, 1, 256, 1, 1, 0, None, pointers, None)
+        self.call("synchronize")
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        """Median seconds of ``work`` by the device's own clock, after a warm-up.
+
+        Events are stamped by the device, so a start that the processor delays does not count; and the median drops the
+        round that another program disturbed, where a mean would keep it.
+        """
+        start, stop, taken = ctypes.c_void_p(), ctypes.c_void_p(), []
+        for event in (start, stop):
+            self.call("event", ctypes.byref(event), 0)
+        for _ in range(REPEATS + 2):
+            self.call("record", start, None)
+            work()
+            self.call("record", stop, None)
+            self.call("wait", stop)
+            milliseconds = ctypes.c_float()
+            self.call("elapsed", ctypes.byref(milliseconds), start, stop)
+            taken.append(milliseconds.value / 1000.0)
+        for event in (start, stop):
+            self.call("forget", event)
+        return sorted(taken[2:])[REPEATS // 2]
+
+
+def memory(device: Device) -> Dict[str, Any]:
+    """A random block there and back, beside a second one that must not alias it."""
+    data = random.Random(1).getrandbits(8 * 4096).to_bytes(4096, "little") * (BLOCK // 4096)
+    first, second = device.allocate(BLOCK), device.allocate(BLOCK)
+    device.copy("upload", first, data, BLOCK)
+    device.call("set", second, 0xA5A5A5A5, ctypes.c_size_t(BLOCK // 4))
+    back, other = device.download(first, BLOCK), device.download(second, BLOCK)
+    device.call("free", first)
+    device.call("free", second)
+    if back != data:
+        raise Failed("probe-kernel-wrong-result", "%d MiB came back changed from the device" % (BLOCK // 2**20))
+    if other != b"\xa5" * BLOCK:
+        raise Failed("probe-kernel-wrong-result", "a block that was set on the device came back changed")
+    return {"bytes": BLOCK}
+
+
+def kernel(device: Device) -> Dict[str, Any]:
+    """The integer kernel, every element exact; it is compiled here for the device."""
+    count, seed = 1 << 16, 0x1234ABCD
+    module, out = device.load(), device.allocate(4 * count)
+    device.launch(module, "mix", count, out, ctypes.c_uint32(count), ctypes.c_uint32(seed), ctypes.c_uint32(0))
+    got = struct.unpack("<%dI" % count, device.download(out, 4 * count))
+    device.call("free", out)
+    device.call("unload", module)
+    wrong = [index for index in range(count) if got[index] != mixed(index, seed)]
+    if wrong:
+        raise Failed("probe-kernel-wrong-result", "%d of %d integers are wrong" % (len(wrong), count), first=wrong[0])
+    return {"checked": count, "kernels": device.KERNELS}
+
+
+def floats(device: Device) -> Dict[str, Any]:
+    """Fused multiply-add in float32 against float64: one rounding, so within one unit of the last place."""
+    count, factor = 1 << 14, 0.7310585975646973
+    data = struct.pack("<%df" % count, *uniform(count, 7))
+    module, block = device.load(), device.allocate(4 * count)
+    device.copy("upload", block, data, len(data))
+    device.launch(module, "fused", count, block, ctypes.c_uint32(count), ctypes.c_float(factor))
+    got = struct.unpack("<%df" % count, device.download(block, 4 * count))
+    device.call("free", block)
+    device.call("unload", module)
+    rounded = ctypes.c_float(factor).value
+    off = worst(got, [item * rounded + item for item in struct.unpack("<%df" % count, data)])
+    if not off <= 1.0:
+        raise Failed("probe-kernel-wrong-result", "float32 arithmetic is off by %g units of the last place" % off)
+    return {"checked": count, "worst_ulp": round(off, 3)}
+
+
+def worst(got: Any, want: List[float]) -> float:
+    """Largest distance in units of the last place of float32 (2**-23 of the magnitude)."""
+    return max(abs(have - aim) / max(abs(aim) * 2.0**-23, 1e-38) for have, aim in zip(got, want))
+
+
+# Names of the checks that each device is put to, in order.
+CHECKS = (("memory", memory), ("kernel", kernel), ("float", floats))
