@@ -64,14 +64,15 @@ def main(argv: list[str] | None = None) -> int:
     index = Index(configured_index(), options.cache, Client())
     before = json.loads(TABLE.read_text()) if TABLE.is_file() else {"plans": {}, "wheels": {}}
     plans, faults = dict(before["plans"]), 0
-    for asked in options.asked or list(plans):
-        if found := planned(*asked.split("@")):
-            plans[asked] = _listed(found)
-        else:
-            print(f"{asked}: no plan", file=sys.stderr)
-            faults += 1
-    pins = sorted({pin for told in plans.values() for pin in told.get("wheels", ())})
+    made = {asked: planned(*asked.split("@")) for asked in options.asked or list(plans)}
     with ThreadPoolExecutor(options.jobs) as pool:
+        for asked, told in zip(made, pool.map(lambda plan: plan and _listed(plan), made.values()), strict=True):
+            if told:
+                plans[asked] = told
+            else:
+                print(f"{asked}: no plan", file=sys.stderr)
+                faults += 1
+        pins = sorted({pin for told in plans.values() for pin in told.get("wheels", ())})
         wheels = dict(zip(pins, pool.map(lambda pin: _links(index, pin, plans, before["wheels"]), pins), strict=True))
     lacked = {name for links in wheels.values() for name in links["needs"]}
     for links in wheels.values():
