@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.kernels import Inspection, Verdict
     from compat.matrix import Matrix
+    from compat.registry.ranges import Tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,14 @@ class Inspected:
 
 
 def inspected(
-    subject: str, matrix: Matrix, *, gpus: Sequence[str] = (), host: str = "", python: str = "", index: str = ""
+    subject: str,
+    matrix: Matrix,
+    *,
+    gpus: Sequence[str] = (),
+    host: str = "",
+    python: str = "",
+    index: str = "",
+    tell: Tell | None = None,
 ) -> Inspected:
     """Inspect something, and judge whether some devices run it; see :func:`look` and :func:`devices`.
 
@@ -42,11 +50,11 @@ def inspected(
         InputError: for a device that is not known, before anything is read; or for a subject that is none.
     """
     asked = devices(matrix, gpus=gpus, host=host)  # refused before minutes of reading, not after
-    seen = look(subject, python=python, index=index)
+    seen = look(subject, python=python, index=index, tell=tell)
     return Inspected(seen, verdicts(seen, matrix, asked))
 
 
-def look(subject: str, *, python: str = "", index: str = "") -> Inspection:
+def look(subject: str, *, python: str = "", index: str = "", tell: Tell | None = None) -> Inspection:
     """Inspect a path if there is one of that name, else an installed package.
 
     Args:
@@ -54,6 +62,7 @@ def look(subject: str, *, python: str = "", index: str = "") -> Inspection:
             published one, both read in parts.
         python: interpreter or environment whose packages count; the obvious one of this machine by default.
         index: index that has the published wheel; the configured one by default.
+        tell: called with the MiB of a published wheel that are here and those that were asked for.
 
     Raises:
         InputError: if it is neither a path nor an installed package.
@@ -63,12 +72,12 @@ def look(subject: str, *, python: str = "", index: str = "") -> Inspection:
     if subject.startswith(("http://", "https://")):
         from compat.registry import ranges
 
-        return ranges.inspect(subject)
+        return ranges.inspect(subject, tell)
     name, pinned, version = subject.partition("==")
     if pinned and name and version:
         from compat.registry import indexes, ranges
 
-        return ranges.inspect(indexes.wheel(name, version, index=index))
+        return ranges.inspect(indexes.wheel(name, version, index=index), tell)
     if index:
         raise InputError("--index is for a published wheel", expected="name==version")
     if Path(subject).exists():

@@ -40,9 +40,12 @@ def command(
 
     matrix = load(knowledge.matrix)
     if "==" in subject or "://" in subject:
-        speech.note(f"reading {subject} in parts; a wheel of gigabytes takes minutes")
-    with waiting(f"reading {subject}", quiet=speech.quiet):
-        seen = inspected(subject, matrix, gpus=tuple(gpu or ()), host=against, python=python, index=index)
+        speech.note(f"reading {subject} in parts; a wheel of a gigabyte takes a quarter of a minute or more")
+    with waiting(f"reading {subject}", quiet=speech.quiet) as say:
+        seen = inspected(
+            subject, matrix, gpus=tuple(gpu or ()), host=against, python=python, index=index,
+            tell=lambda here, asked: say(f", {here} of {asked} MiB"),
+        )  # fmt: skip
     body = seen.plain()
     if speech.format == "json":
         speech.say(document.encode(body))

@@ -1,7 +1,7 @@
 """A line for whoever waits at a terminal, for work that takes longer than a moment; nothing where none reads."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -9,31 +9,38 @@ PATIENCE: Final = 1.0  # seconds before anything is said
 
 
 @contextmanager
-def waiting(what: str, *, quiet: bool = False, patience: float = PATIENCE) -> Iterator[None]:
+def waiting(what: str, *, quiet: bool = False, patience: float = PATIENCE) -> Iterator[Callable[[str], None]]:
     """Say on a terminal's standard error what is being done, if it takes longer than ``patience`` seconds.
 
-    The line is taken away again at the end, so that nothing of it stands in the answer.
+    Gives a function that says how far it is, in the same line; any thread may call it. The line is taken away again at
+    the end, so that nothing of it stands in the answer.
     """
     if quiet or not sys.stderr.isatty():
-        yield
+        yield lambda _far: None
         return
-    from threading import Timer
+    from threading import Lock, Timer
 
-    said: list[str] = []
+    line, guard = {"far": "", "said": "", "done": ""}, Lock()
 
-    def say() -> None:
-        said.append(what)
-        sys.stderr.write(f"{what} ...")
-        sys.stderr.flush()
+    def say(far: str | None = None) -> None:
+        with guard:
+            line["far"] = line["far"] if far is None else far
+            text = f"{what}{line['far']} ..."
+            if not line["done"] and (line["said"] or far is None) and text != line["said"]:
+                sys.stderr.write(("\r\x1b[K" if line["said"] else "") + text)
+                sys.stderr.flush()
+                line["said"] = text
 
     timer = Timer(patience, say)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield say
     finally:
         timer.cancel()
         timer.join()
-        if said:
+        with guard:
+            line["done"] = "yes"
+        if line["said"]:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

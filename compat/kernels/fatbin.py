@@ -109,6 +109,61 @@ def _entries(window: Window, at: int, end: int, problems: Problems) -> Iterator[
         at += header + payload
 
 
+class Headers:
+    """The headers of fat binaries in a stream that goes by once, so that nobody has to go through it again for them.
+
+    Where a library's containers lie is told at its end; a compressed one would have to be decompressed twice. What
+    looks like a container on the way is followed, and its headers are kept: bytes at their offsets, no verdict on them.
+
+    Attributes:
+        kept: offset in the stream -> the header that stands there.
+    """
+
+    __slots__ = ("_ahead", "_end", "_rest", "_size", "kept")
+    _MOST: Final = 1 << 17  # ten times what the largest published library has
+
+    def __init__(self, size: int) -> None:
+        self.kept: dict[int, bytes] = {}
+        self._size = size
+        self._ahead = self._end = 0  # where the next header may stand, and where the container around it ends
+        self._rest = b""
+
+    def pass_by(self, at: int, data: bytes) -> None:
+        """Keep the headers in the next bytes of the stream, which start at ``at``."""
+        if len(self.kept) >= self._MOST:
+            self._rest = b""
+            return
+        at -= len(self._rest)
+        data = self._rest + data
+        while (place := self._ahead - at) < len(data) and len(self.kept) < self._MOST:
+            inside = self._ahead + _ENTRY.size <= self._end
+            if not inside and (place := data.find(MAGIC, place)) < 0:
+                self._ahead = max(self._ahead, at + len(data) - len(MAGIC) + 1)
+                break
+            header = data[place : place + (_ENTRY if inside else _CONTAINER).size]
+            self._ahead = at + place
+            if len(header) < (_ENTRY if inside else _CONTAINER).size:
+                break
+            self.kept[self._ahead] = header
+            self._ahead += self._step(header) if inside else self._enter(header)
+        self._rest = data[max(self._ahead - at, 0) :]
+
+    def _enter(self, header: bytes) -> int:
+        """Bytes from a container's start to its first entry; over the magic alone if it cannot be one."""
+        _, _, size, rest = _CONTAINER.unpack(header)
+        end = self._ahead + size + rest
+        if size < _CONTAINER.size or end > self._size:
+            return len(MAGIC)
+        self._end = end
+        return int(size)
+
+    def _step(self, header: bytes) -> int:
+        """Bytes from an entry to the one behind it, or to the end of the container if there is none."""
+        _, _, size, payload, *_ = _ENTRY.unpack(header)
+        left = self._end - self._ahead
+        return int(size + payload) if _ENTRY.size <= size <= left - payload - _ENTRY.size else left
+
+
 def _image(kind: int, arch: int, flags: int, version: str, where: str, problems: Problems) -> Iterator[Image]:
     """The image of an entry, or nothing if it names an architecture that cannot be."""
     if not 10 <= arch <= 999:  # one digit of minor version and at least one of major: sm_10 was the first

@@ -2,7 +2,8 @@
 
 A section table stands at the end of a library and the headers of its kernels in the middle, so a wheel's member must
 be read at arbitrary offsets. The decompressor's state is kept every few megabytes; reading at an offset resumes from
-the state before it. A gigabyte costs 11 MB of states, and one pass to reach its end.
+the state before it. A gigabyte costs 11 MB of states, and one pass to reach its end. The headers of CUDA kernels that
+pass by on the way are kept: thousands of them lie over the whole of a library, and would cost a second pass.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
+from compat.kernels.fatbin import Headers
 from compat.kernels.window import CutShortError
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 CHUNK: Final = 256 << 10
 _STATES: Final = 16  # chunks between two kept states: 4 MiB
 _KEPT: Final = 16  # chunks that stay decompressed
-_INPUT: Final = 64 << 10
+_INPUT: Final = 256 << 10
 
 # ``wbits`` of zlib for a zip member and for a gzip file.
 RAW, GZIP = -15, 31
@@ -37,7 +39,7 @@ class Inflater:
         CutShortError: from the pass for the size or from reading: the stream is malformed, too short or too long.
     """
 
-    __slots__ = ("_body", "_chunks", "_engine", "_fed", "_next", "_states", "size")
+    __slots__ = ("_body", "_chunks", "_engine", "_fed", "_headers", "_next", "_seen", "_states", "size")
 
     def __init__(self, body: Window, size: int | None, *, limit: int, form: int = RAW) -> None:
         self._body = body
@@ -46,6 +48,7 @@ class Inflater:
         self._states: list[tuple[Any, int]] = []
         self._chunks: dict[int, bytes] = {}
         self.size = limit if size is None else size
+        self._seen, self._headers = 0, Headers(self.size)  # chunks decompressed at least once
         if size is None:
             self.size = self._measure(limit)
         elif size > limit:
@@ -53,6 +56,8 @@ class Inflater:
 
     def read_at(self, offset: int, count: int) -> bytes:
         """``count`` bytes from ``offset``; fewer if the stream ends before."""
+        if len(kept := self._headers.kept.get(offset, b"")) >= count:
+            return kept[:count]
         first, last = offset // CHUNK, (offset + count - 1) // CHUNK
         data = b"".join(self._chunk(number) for number in range(first, last + 1)) if count else b""
         return data[offset - first * CHUNK :][:count]
@@ -85,7 +90,10 @@ class Inflater:
         """Decompress the next chunk and keep it, and the state before it if it is due."""
         if self._next == len(self._states) * _STATES:
             self._states.append((self._engine.copy(), self._fed))
-        self._chunks[self._next] = self._inflate()
+        self._chunks[self._next] = piece = self._inflate()
+        if self._next == self._seen:
+            self._headers.pass_by(self._seen * CHUNK, piece)
+            self._seen += 1
         self._next += 1
         if len(self._chunks) > _KEPT:
             del self._chunks[next(iter(self._chunks))]

@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 from typing import TYPE_CHECKING, Final
 
+import compat.kernels.elf as elf
 import compat.kernels.names as names
 from compat.kernels.inflate import GZIP, Inflater
 from compat.kernels.values import Code
@@ -88,6 +89,7 @@ def _wheel(window: Window, read: Read) -> Iterator[Code]:
     except _BROKEN as error:
         yield Code(path="", unread=(f"the zip file's directory cannot be read: {error}",))
         return
+    _announce(window, [item for item in worth if item.compress_type == zipfile.ZIP_DEFLATED and ".so" in item.filename])
     rest = window.size
     for item in worth:
         rest -= item.compress_size
@@ -97,6 +99,18 @@ def _wheel(window: Window, read: Read) -> Iterator[Code]:
             )
             return
         yield from _zip_member(window, item, read)
+
+
+def _announce(window: Window, libraries: list[zipfile.ZipInfo]) -> None:
+    """Tell a source which compressed members will be gone through: those of ELF, whose section table is at the end."""
+    if not libraries or sum(item.compress_size for item in libraries) > window.size:
+        return
+    try:
+        head = _zip_source(window, libraries[0]).read_at(0, len(elf.MAGIC))
+    except _BROKEN:
+        return
+    for item in libraries if head == elf.MAGIC else ():
+        window.expect(item.header_offset, _LOCAL.size + len(item.filename) + item.compress_size)
 
 
 def _zip_member(window: Window, item: zipfile.ZipInfo, read: Read) -> Iterator[Code]:

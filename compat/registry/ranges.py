@@ -1,8 +1,8 @@
 """A remote file read by HTTP ranges: a wheel of gigabytes is inspected for the price of the members that matter.
 
 The only place that uses ``requests``; its own configuration (proxies, certificates) counts. Reads are gathered into
-blocks, because a wheel's directory is read in many small pieces; a compressed member is gone through twice (its section
-table is at its end), so what was read is kept in a file without a name.
+blocks, because a wheel's directory is read in many small pieces; a compressed member is gone through from its start to
+the section table at its end and some places of it once more, so what was read is kept in a file without a name.
 """
 
 from __future__ import annotations
@@ -10,58 +10,70 @@ from __future__ import annotations
 import re
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Condition
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from compat.errors import CannotCheckError, InputError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterable, Iterator
 
     from compat.kernels import Inspection
 
+    Tell = Callable[[int, int], None]
+
 _BLOCK: Final = 1 << 20
-_PART: Final = 8  # blocks in one question, at the most
-_STREAMS: Final = 12  # questions at once
+_PART: Final = 32  # blocks in one question, at the most: where a proxy stands between, each question waits for seconds
+_STREAMS: Final = 6  # questions at once
 _AHEAD: Final = _PART * _STREAMS
 _TIMEOUT: Final = (10.0, 60.0)  # seconds to connect, and between two answers
+_TRIES: Final = 2  # for a block that was cut short on its way
 
 
 class Remote:
     """Bytes of a file behind an address: ``size`` and ``read_at``, as :mod:`compat.kernels` reads.
+
+    Args:
+        url: address of the file.
+        tell: called with the MiB that are here and those that were asked for, each time that some arrive.
 
     Raises:
         InputError: if the address is none, or its server does not serve parts of files.
         CannotCheckError: if the server cannot be reached.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, tell: Tell | None = None) -> None:
         self._server = _server(url)
         import requests
 
-        self._url, self._session = url, requests.Session()
+        self._url, self._session, self._tell = url, requests.Session(), tell
         self._session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=_STREAMS))
         self._pool = ThreadPoolExecutor(_STREAMS)
         self._spool = tempfile.TemporaryFile()  # noqa: SIM115 - it has no name, and is gone when close() was called
+        self._arrived = Condition()  # guards the spool and what is known of its blocks
         self._here: set[int] = set()
-        self._coming: dict[int, tuple[Future[tuple[Any, bytes]], int]] = {}
+        self._coming: set[int] = set()
+        self._short: dict[int, int] = {}  # block that was cut short -> bytes of it that came
+        self._error: Exception | None = None
         self._ahead, self._last = 1, -2
-        answer, _ = self._ask(0, 0)
-        total = re.fullmatch(r"bytes 0-\d+/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
+        with self._ask(0, 0) as answer:
+            total = re.fullmatch(r"bytes 0-\d+/([0-9]{1,18})", answer.headers.get("Content-Range", ""))
         if answer.status_code != requests.codes.partial_content or total is None:
             raise InputError("its server does not serve parts of files", where=url, hint="download it first")
         self.size = self._end = int(total[1])
 
-    def _ask(self, first: int, last: int) -> tuple[Any, bytes]:
-        """A part of the file, never more than was asked for, whatever the server sends."""
+    @contextmanager
+    def _ask(self, first: int, last: int) -> Iterator[Any]:
+        """The answer to a question for a part of the file, whose body is still to be read."""
         import requests
 
         try:
             headers = {"Range": f"bytes={first}-{last}", "Accept-Encoding": "identity"}
-            answer = self._session.get(self._url, headers=headers, timeout=_TIMEOUT, stream=True)
-            answer.raise_for_status()
-            with answer:
-                return answer, next(answer.iter_content(last - first + 1), b"")
+            with self._session.get(self._url, headers=headers, timeout=_TIMEOUT, stream=True) as answer:
+                answer.raise_for_status()
+                yield answer
         except requests.HTTPError as error:
             raise InputError(f"answered {error.response.status_code}", where=self._url) from None
         except requests.RequestException as error:
@@ -70,59 +82,93 @@ class Remote:
     def read_at(self, offset: int, count: int) -> bytes:
         """``count`` bytes from ``offset``; fewer if the file ends before its size."""
         for number in range(offset // _BLOCK, (offset + max(count, 1) - 1) // _BLOCK + 1):
-            self._want(number)
+            if number != self._last:  # what is read block after block is asked for further and further ahead
+                self._ahead = min(2 * self._ahead, _AHEAD) if number == self._last + 1 else 1
+                self._last = number
+                if self._ahead > 1 and number not in self._here and number not in self._coming:
+                    self.expect(number * _BLOCK, self._ahead * _BLOCK)
             self._take(number)
-        self._spool.seek(offset)
-        return self._spool.read(max(min(count, self._end - offset), 0))
+        with self._arrived:
+            self._spool.seek(offset)
+            return self._spool.read(max(min(count, self._end - offset), 0))
+
+    def expect(self, offset: int, count: int) -> None:
+        """Ask for bytes that will be read, by several questions at once; it does not wait for the answers."""
+        with self._arrived:
+            wanted = range(offset // _BLOCK, -(-min(offset + count, self.size) // _BLOCK))
+            missing = [one for one in wanted if one not in self._here and one not in self._coming]
+            self._coming.update(missing)
+        while missing:
+            part = [one for place, one in enumerate(missing[:_PART]) if one == missing[0] + place]
+            self._pool.submit(self._bring, part[0], part[-1])
+            missing = missing[len(part) :]
 
     def close(self) -> None:
         """Wait for no more answers, and give the disk back."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._spool.close()
-
-    def _want(self, number: int) -> None:
-        """Ask for a block and, where it follows on the one before, for more and more of those behind it.
-
-        A member that is compressed is read from its start, and one question for each block would cost more in waiting
-        than in bytes; several questions at once use the link better than one.
-        """
-        if number != self._last:
-            self._ahead = min(2 * self._ahead, _AHEAD) if number == self._last + 1 else 1
-            self._last = number
-        last = min(number + self._ahead, -(-self.size // _BLOCK))
-        missing = [one for one in range(number, last) if one not in self._here and one not in self._coming]
-        for start in range(0, len(missing), _PART):
-            part = missing[start : start + _PART]
-            if part[0] == number or len(part) == _PART:
-                self._ask_for(part)
-
-    def _ask_for(self, part: list[int]) -> None:
-        """Ask for blocks, as far as they lie side by side, in one question."""
-        side_by_side = [one for place, one in enumerate(part) if one == part[0] + place]
-        first, last = part[0] * _BLOCK, min((side_by_side[-1] + 1) * _BLOCK, self.size) - 1
-        answer = self._pool.submit(self._ask, first, last)
-        self._coming.update(dict.fromkeys(side_by_side, (answer, part[0])))
+        with self._arrived:
+            self._spool.close()
 
     def _take(self, number: int) -> None:
-        """Lay down the answer that a block is in; a block that was cut short on its way is asked for once more."""
-        if number in self._coming:
-            answer, first = self._coming[number]
-            data = answer.result()[1]
-            self._lay(first, data)
-            self._coming = {one: held for one, held in self._coming.items() if held[0] is not answer}
-        if number not in self._here and number * _BLOCK < self._end:
-            data = self._ask(number * _BLOCK, min((number + 1) * _BLOCK, self.size) - 1)[1]
-            self._lay(number, data)
-            if number not in self._here:
-                self._end = number * _BLOCK + len(data)
+        """Wait for a block, or ask for it; one that did not come whole is asked for once more.
 
-    def _lay(self, first: int, data: bytes) -> None:
-        """Keep the blocks that came whole."""
-        at = first * _BLOCK
-        self._spool.seek(at)
-        self._spool.write(data)
-        whole = -(-len(data) // _BLOCK) if at + len(data) == self.size else len(data) // _BLOCK
-        self._here.update(range(first, first + whole))
+        Raises:
+            InputError: if the server refuses it.
+            CannotCheckError: if the server can no longer be reached.
+        """
+        for tries in range(_TRIES + 1):
+            with self._arrived:
+                self._arrived.wait_for(lambda: number not in self._coming)
+                if number in self._here or number * _BLOCK >= self._end:
+                    return
+            if tries < _TRIES:
+                self._bring(number, number)
+        if self._error:
+            raise self._error
+        self._end = number * _BLOCK + self._short.get(number, 0)
+
+    def _bring(self, first: int, last: int) -> None:
+        """Lay down blocks as they arrive; those that do not come stay missing."""
+        stop = min((last + 1) * _BLOCK, self.size)
+        try:
+            with self._ask(first * _BLOCK, stop - 1) as answer:
+                for number, data in enumerate(_blocks(answer.iter_content(_BLOCK), stop - first * _BLOCK), first):
+                    self._lay(number, data)
+        except Exception as error:  # noqa: BLE001 - told by the one who waits for the block
+            self._error = error
+        with self._arrived:
+            self._coming.difference_update(range(first, last + 1))
+            self._arrived.notify_all()
+
+    def _lay(self, number: int, data: bytes) -> None:
+        """Keep a block, or as much of it as came."""
+        at = number * _BLOCK
+        with self._arrived:
+            self._spool.seek(at)
+            self._spool.write(data)
+            self._coming.discard(number)
+            if len(data) == _BLOCK or at + len(data) == self.size:
+                self._here.add(number)
+            else:
+                self._short[number] = len(data)
+            self._arrived.notify_all()
+        if self._tell:
+            self._tell(len(self._here), len(self._here) + len(self._coming))
+
+
+def _blocks(pieces: Iterable[bytes], count: int) -> Iterator[bytes]:
+    """The first ``count`` bytes of an answer in blocks, whatever pieces the server sends them in."""
+    held = b""
+    for piece in pieces:
+        held += piece[:count]
+        count -= len(piece)
+        while len(held) >= _BLOCK:
+            yield held[:_BLOCK]
+            held = held[_BLOCK:]
+        if count <= 0:
+            break
+    if held:
+        yield held
 
 
 def _server(url: str) -> str:
@@ -137,8 +183,12 @@ def _server(url: str) -> str:
     return server
 
 
-def inspect(url: str) -> Inspection:
+def inspect(url: str, tell: Tell | None = None) -> Inspection:
     """Inspect a remote wheel or library.
+
+    Args:
+        url: its address.
+        tell: called with the MiB that are here and those that were asked for, as they arrive.
 
     Raises:
         InputError: if there is nothing that can be read in parts.
@@ -147,7 +197,7 @@ def inspect(url: str) -> Inspection:
     from compat.kernels.places import inspect_file
     from compat.kernels.window import Window
 
-    remote = Remote(url)
+    remote = Remote(url, tell)
     name = unquote(urlsplit(url).path.rpartition("/")[2])
     try:
         return inspect_file(Window(remote), name, where=name)

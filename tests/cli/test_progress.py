@@ -53,3 +53,22 @@ def test_the_line_is_taken_away_after_a_failure_too(monkeypatch):
     with pytest.raises(KeyError):
         fail()
     assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_how_far_it_is_stands_in_the_same_line(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with waiting("reading torch", patience=0) as say:
+        assert stream.written.wait(10)
+        say(", 3 of 9 MiB")
+        say(", 3 of 9 MiB")
+    say(", 4 of 9 MiB")
+    assert stream.getvalue() == "reading torch ...\r\x1b[Kreading torch, 3 of 9 MiB ...\r\x1b[K"
+
+
+def test_progress_of_short_work_is_not_told(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with waiting("reading torch", patience=600) as say:
+        say(", 3 of 9 MiB")
+    assert stream.getvalue() == ""

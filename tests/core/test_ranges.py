@@ -5,6 +5,7 @@ import random
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -28,6 +29,8 @@ ODD = {"/star": "bytes 0-0/*", "/two": "bytes 0-0/\xb2", "/digits": f"bytes 0-0/
 class Ranged(BaseHTTPRequestHandler):
     data = wheel()
     asked = questions = 0
+    # First byte of a question -> how often its answer breaks off: from 5 on at once, below that in the middle.
+    torn: ClassVar[dict[int, int]] = {}
 
     def do_GET(self):
         wanted = self.headers.get("Range")
@@ -44,6 +47,10 @@ class Ranged(BaseHTTPRequestHandler):
             told = f"bytes {first}-{last}/{len(self.data)}"
             self.send_header("Content-Range", ODD.get(self.path.partition("/x")[0], told))
         self.end_headers()
+        if self.torn.get(first, 0) > 0:
+            self.torn[first] -= 1
+            body = body[: len(body) // 2] if self.torn[first] < 5 else b""
+            self.close_connection = True
         try:
             self.wfile.write(body)
         except ConnectionError:
@@ -55,7 +62,7 @@ class Ranged(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    Ranged.asked = Ranged.questions = 0
+    Ranged.asked, Ranged.questions, Ranged.torn = 0, 0, {}
     httpd = ThreadingHTTPServer(("127.0.0.1", 0), Ranged)
     threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{httpd.server_port}"
@@ -143,3 +150,38 @@ def test_no_byte_travels_twice_whatever_the_order(server, noise):
         assert remote.read_at(at, 100) == noise[at : at + 100]
     assert Ranged.asked <= len(noise) + 1
     remote.close()
+
+
+def test_what_is_expected_comes_in_few_questions_and_is_told_as_it_comes(server, noise):
+    told = []
+    remote = ranges.Remote(f"{server}/x", lambda here, asked: told.append((here, asked)))
+    remote.expect(2 << 20, 36 << 20)
+    remote.expect(0, 10 << 20)  # what is on its way is not asked for again
+    assert remote.read_at(30 << 20, 5000) == noise[30 << 20 :][:5000]
+    assert remote.read_at(0, len(noise)) == noise
+    assert Ranged.questions <= 8
+    assert Ranged.asked <= len(noise) + 1
+    assert max(told) == (41, 41)
+    remote.close()
+
+
+@pytest.mark.parametrize(("times", "whole"), [(1, True), (2, True), (9, False)])
+def test_an_answer_that_breaks_off_is_asked_for_again_and_not_for_ever(server, noise, times, whole):
+    remote = ranges.Remote(f"{server}/x")
+    Ranged.torn = {at << 20: times for at in range(40)}
+    remote.expect(0, 20 << 20)
+    try:
+        assert whole == (remote.read_at(0, 20 << 20) == noise[: 20 << 20])
+    except CannotCheckError as error:
+        assert not whole
+        assert "could not be reached" in str(error)
+    remote.close()
+
+
+@pytest.mark.parametrize("size", [1, 1000, (1 << 20) + 1])
+def test_a_server_may_send_pieces_of_any_size(size):
+    data = random.Random(3).randbytes(3 << 20) if size > 1 else bytes(5000)
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    blocks = list(ranges._blocks([*pieces, b"more than was asked for"], len(data)))
+    assert b"".join(blocks) == data
+    assert all(len(block) == ranges._BLOCK for block in blocks[:-1])
