@@ -150,9 +150,9 @@ def gpus() -> Schema:
     inner: Schema = {"type": "object", "additionalProperties": _TEXT}
     own = _object_of(
         {
-            **dict.fromkeys(("name", "vendor", "target", "architecture", "segment", "how"), _TEXT),
-            **dict.fromkeys(("year", "memory_gib", "bandwidth_gbs", "watts"), number),
-            **dict.fromkeys(("aliases", "features", "mig", "pci", "notes", "inferred", "source"), _TEXTS),
+            **dict.fromkeys(("name", "vendor", "target", "architecture", "segment", "form", "pcie", "how"), _TEXT),
+            **dict.fromkeys(("year", "memory_gib", "bandwidth_gbs", "watts", "links", "links_gbs"), number),
+            **dict.fromkeys(("aliases", "features", "mig", "pci", "notes", "inferred", "lacks", "source"), _TEXTS),
             **dict.fromkeys(("cuda", "driver", "rocm", "frameworks"), inner),
             "unified_memory": {"type": "boolean"},
             "rates": {"type": "object", "additionalProperties": number},

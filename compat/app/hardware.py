@@ -1,4 +1,8 @@
-"""``envcheck gpu``: what is known of GPU products, side by side, and which of them serve a requirement."""
+"""``envcheck gpu``: what is known of GPU products, side by side, and which of them serve a requirement.
+
+Rates are of dense matrices. Where two of four values are zero, hardware with sparse matrix instructions is twice as
+fast in tf32, fp16, bf16 and fp8: https://www.nvidia.com/en-us/data-center/a100/, section "Specifications".
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,31 @@ FORMATS: Final = ("fp64", "tf32", "bf16", "fp16", "fp8", "fp4", "int8")
 MARK: Final = " ?"
 _COLUMNS: Final = ("name", "target", "memory_gib", "bandwidth_gbs", "watts", "features", "segment", "year")
 _NUMBERS: Final = ("memory_gib", "bandwidth_gbs", "watts")
-_HEADINGS: Final = {"memory_gib": "GiB", "bandwidth_gbs": "GB/s"}
+HEADINGS: Final = {"memory_gib": "GiB", "bandwidth_gbs": "GB/s", "watts": "W", "features": "computes in"}
+# What a line of a product is called; the others have their names in JSON.
+_LABELS: Final = {
+    "arch": "processor beside it",
+    "memory_gib": "memory (GiB)",
+    "unified_memory": "memory shared with it",
+    "bandwidth_gbs": "memory bandwidth (GB/s)",
+    "watts": "power (W)",
+    "pcie": "PCI Express",
+    "links": "links to other GPUs",
+    "links_gbs": "links, both ways (GB/s)",
+    "features": "computes in",
+    "sparsity": "rate with 2:4 sparsity",
+    "mig": "MIG profiles",
+    "cuda first": "first CUDA",
+    "cuda last": "last CUDA",
+    "driver first": "first driver",
+    "driver last": "last driver branch",
+    "driver end of life": "end of that branch",
+    "rocm first": "first ROCm",
+    "rocm last": "last ROCm",
+    "pci": "PCI ids",
+}
+_UNTOLD: Final = frozenset({"how", "source", "inferred", "brand"})  # in JSON alone
+_SPARSE: Final = "sparse"
 _OTHERS: Final = 6  # further products of a name that a note tells
 _SHARED: Final = frozenset({"jetson", "apu"})
 _BOUND: Final = pattern(r"(>=|<=|==|>|<)?\s{0,3}(\d{1,6}(?:\.\d{1,3})?)")
@@ -110,21 +138,17 @@ def _number_of(order: str) -> str:
 def _serving(matrix: Matrix, rows: Sequence[Product], requirements: Sequence[str]) -> list[Product]:
     """The products on which a plan of the requirements runs its own machine code; each kind of GPU is asked once."""
     from compat import resolve
-    from compat.facts import Fact, Gpu, Host
+    from compat.resolve.target import from_options
 
-    served: dict[tuple[str, str, str], bool] = {}
+    served: dict[tuple[str, str], bool] = {}
     for row in rows:
-        kind = (row.vendor, row.target, row.arch)
+        kind = (row.target, row.arch)
         if kind not in served:
-            host = Host(
-                {"gpus": Fact((Gpu(name=row.name, vendor=row.vendor, target=row.target),), "--gpu", option=True)}
-            )
-            if row.arch:
-                host = Host({**host.readings, "arch": Fact(row.arch, "--gpu", option=True)})
-            answer = resolve.resolve(requirements, host, matrix)
+            target = from_options(matrix, gpus=[row.target], arch=row.arch or None)
+            answer = resolve.resolve(requirements, target, matrix)
             native = answer.plan is not None and all(gpu.kernels == "native" for gpu in answer.plan.gpus)
             served[kind] = answer.status == "plan" and native
-    return [row for row in rows if served[row.vendor, row.target, row.arch]]
+    return [row for row in rows if served[row.target, row.arch]]
 
 
 def device(matrix: Matrix, row: Product) -> Row | None:
@@ -135,8 +159,8 @@ def device(matrix: Matrix, row: Product) -> Row | None:
 
 
 def features(matrix: Matrix, row: Product) -> tuple[str, ...]:
-    """What the hardware of a product has units for; nothing where that is not known."""
-    return getattr(device(matrix, row), "features", ())
+    """The formats that a product has units for; nothing where that is not known."""
+    return tuple(name for name in getattr(device(matrix, row), "features", ()) if name != _SPARSE)
 
 
 def record(matrix: Matrix, row: Product) -> dict[str, Any]:
@@ -154,7 +178,12 @@ def record(matrix: Matrix, row: Product) -> dict[str, Any]:
         "unified_memory": row.segment in _SHARED or getattr(about, "integrated", False),
         **{name: getattr(row, name) for name in _NUMBERS[1:]},
         "rates": {rate: getattr(row, f"{rate}_tflops") for rate in RATES},
+        "sparsity": "twice the dense one" if _SPARSE in getattr(about, "features", ()) else "",
         "features": list(features(matrix, row)),
+        "form": row.form,
+        "pcie": row.pcie,
+        "links": row.links,
+        "links_gbs": row.links_gbs,
         "mig": list(row.mig),
         "cuda": {"first": getattr(about, "first_cuda", ""), "last": getattr(about, "last_cuda", "")},
         "driver": _drivers(matrix, about),
@@ -235,12 +264,14 @@ def _cells(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in body.items():
         if isinstance(value, dict):
             yield from ((f"{key} {name}", cell(one)) for name, one in value.items())
-        elif value is not None and key not in {"how", "source"}:
+        elif value is not None and key not in _UNTOLD:
             yield key, _cell(key, value)
 
 
 def _cell(key: str, value: Any) -> str:
     """A value of a record as a cell."""
+    if key == "features":
+        return " ".join(name for name in value if name in FORMATS)
     if isinstance(value, list):
         return ("; " if key in {"aliases", "notes"} else " ").join(value)
     return "no" if value is False else cell(value)
@@ -254,7 +285,8 @@ def _line(rows: Sequence[Product], cells: Sequence[str], name: str) -> Line:
         text + MARK if text and is_weak and len(rows) > 1 else text for text, is_weak in zip(cells, weak, strict=True)
     )
     how = "inferred" if any(weak) else rows[0].how
-    return Line((name, *marked), how, tuple(dict.fromkeys(key for row in rows for key in row.source)))
+    label = _LABELS.get(name, name.replace("rates ", "dense TFLOP/s, ").replace("frameworks ", "newest "))
+    return Line((label, *marked), how, tuple(dict.fromkeys(key for row in rows for key in row.source)))
 
 
 def listing(matrix: Matrix, rows: Sequence[Product]) -> Table:
@@ -262,11 +294,11 @@ def listing(matrix: Matrix, rows: Sequence[Product]) -> Table:
     lines = []
     for row in rows:
         values = {name: cell(getattr(row, name, "")) for name in _COLUMNS} | {
-            "features": " ".join(features(matrix, row))
+            "features": _cell("features", features(matrix, row))
         }
         cells = (text + MARK if text and name in row.inferred else text for name, text in values.items())
         lines.append(Line(tuple(cells), row.how, row.source))
-    heads = (_HEADINGS.get(name, name) for name in _COLUMNS)
+    heads = (HEADINGS.get(name, name) for name in _COLUMNS)
     return table(matrix, f"{len(rows)} GPUs ({MARK.strip()}: no document was seen)", heads, lines)
 
 

@@ -8,28 +8,38 @@ from compat.cli import completion
 from compat.cli.options import Formats, Knowledge, Speech, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
+    from typing import Any
 
-    from compat.matrix import Matrix
     from compat.matrix.listing import Table
-    from compat.matrix.rows import Product
 
-FORMATS = Formats("text", "json")
+FORMATS = Formats("text", "json", "html")
 TITLE = "GPU products, what serves them, and which of them run a requirement."
 
 Named = Annotated[
     list[str],
     typer.Argument(metavar="NAME", help="GPU by name, PCI id or instance type.", autocompletion=completion.gpus),
 ]
+Memory = Annotated[
+    str, typer.Option("--memory", metavar="GIB", help="Memory, as in '>=24'; a number alone is the least.")
+]
+Watts = Annotated[
+    str, typer.Option("--watts", "--power", metavar="W", help="Power, as in '<=300'; a number alone is the most.")
+]
+Precision = Annotated[str, typer.Option("--precision", metavar="FORMAT", help="bf16, fp8, fp4, int8, ...")]
+Vendor = Annotated[str, typer.Option("--vendor", metavar="NAME", help="nvidia, amd, intel, ...")]
+Sort = Annotated[
+    str, typer.Option("--sort", metavar="BY", help="memory, bandwidth, watts, year, or a rate such as bf16.")
+]
 Sources = Annotated[bool, typer.Option("--sources", help="Name the source of each line.")]
 
 
 def list_(
     *,
-    memory: Annotated[str, typer.Option("--memory", metavar="GIB", help="Memory, as in '>=24'; 24 is the least.")] = "",
-    watts: Annotated[str, typer.Option("--watts", metavar="W", help="Power, as in '<=300'; 300 is the most.")] = "",
-    precision: Annotated[str, typer.Option("--precision", metavar="FORMAT", help="bf16, fp8, fp4, int8, ...")] = "",
-    vendor: Annotated[str, typer.Option("--vendor", metavar="NAME", help="nvidia, amd, intel, ...")] = "",
+    memory: Memory = "",
+    watts: Watts = "",
+    precision: Precision = "",
+    vendor: Vendor = "",
     serves: Annotated[
         Texts,
         typer.Option(
@@ -39,9 +49,7 @@ def list_(
             autocompletion=completion.requirements,
         ),
     ] = None,
-    sort: Annotated[
-        str, typer.Option("--sort", metavar="BY", help="memory, bandwidth, watts, year, or a rate such as bf16.")
-    ] = "",
+    sort: Sort = "",
     sources: Sources = False,
     speech: Annotated[Speech, FORMATS],
     knowledge: Knowledge,
@@ -60,8 +68,43 @@ def list_(
             memory=memory, watts=watts, precision=precision, vendor=vendor, serves=tuple(serves or ()), sort=sort
         ),
     )
-    _say(matrix, rows, hardware.listing(matrix, rows), speech, sources=sources)
+    _say(hardware.document(matrix, rows), hardware.listing(matrix, rows), speech, sources=sources)
     return 0
+
+
+def recommend(
+    requirements: Annotated[
+        list[str],
+        typer.Argument(metavar="REQ", help="Such as 'torch==2.9.1'.", autocompletion=completion.requirements),
+    ],
+    *,
+    memory: Memory = "",
+    watts: Watts = "",
+    precision: Precision = "",
+    vendor: Vendor = "",
+    sort: Sort = "",
+    most: Annotated[int, typer.Option("--limit", metavar="N", min=0, help="How many to show; 0 for all.")] = 20,
+    sources: Sources = False,
+    speech: Annotated[Speech, FORMATS],
+    knowledge: Knowledge,
+) -> int:
+    """Name the GPUs that run requirements with machine code, and what each lacks of what else is wished.
+
+    Example: envcheck gpu recommend torch==2.9.1 --memory 24 --precision fp8 --power 300
+    """
+    from compat.app import choosing, hardware
+    from compat.app.knowledge import load
+
+    matrix = load(knowledge.matrix)
+    asked = hardware.Filter(
+        memory=memory, watts=watts, precision=precision, vendor=vendor, serves=tuple(requirements), sort=sort
+    )
+    found = choosing.recommended(matrix, asked)
+    shown = found[: most or None]
+    if len(shown) < len(found):
+        speech.note(f"note: {len(found) - len(shown)} more run it: --limit 0 shows all")
+    _say(choosing.document(matrix, shown), choosing.listing(matrix, shown, asked), speech, sources=sources)
+    return 0 if found else 1
 
 
 def show(names: Named, *, sources: Sources = False, speech: Annotated[Speech, FORMATS], knowledge: Knowledge) -> int:
@@ -76,7 +119,7 @@ def show(names: Named, *, sources: Sources = False, speech: Annotated[Speech, FO
     rows, notes = hardware.named(matrix, names)
     for note in notes:
         speech.note(f"note: {note}")
-    _say(matrix, rows, hardware.compared(matrix, rows), speech, sources=sources)
+    _say(hardware.document(matrix, rows), hardware.compared(matrix, rows), speech, sources=sources)
     return 0
 
 
@@ -88,16 +131,18 @@ def compare(names: Named, *, sources: Sources = False, speech: Annotated[Speech,
     return show(names, sources=sources, speech=speech, knowledge=knowledge)
 
 
-def _say(matrix: "Matrix", rows: "Sequence[Product]", table: "Table", speech: Speech, *, sources: bool) -> None:
-    """Say products as ``envcheck.gpus/1`` or as a table."""
-    from compat.app import hardware
-    from compat.render import document, ink
-    from compat.render.tables import text
+def _say(body: "Mapping[str, Any]", table: "Table", speech: Speech, *, sources: bool) -> None:
+    """Say products as ``envcheck.gpus/1``, as a table, or as a page."""
+    from compat.render import document, ink, tables
 
     if speech.format == "json":
-        speech.say(document.encode(hardware.document(matrix, rows)))
+        speech.say(document.encode(body))
+    elif speech.format == "html":
+        from compat.render.html import table as page
+
+        speech.say(page(table))
     else:
-        speech.say(text((table,), pen=ink.ink(colored=speech.colored), sources=sources))
+        speech.say(tables.text((table,), pen=ink.ink(colored=speech.colored), sources=sources))
 
 
-COMMANDS = {"list": list_, "show": show, "compare": compare}
+COMMANDS = {"list": list_, "recommend": recommend, "show": show, "compare": compare}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.findings import Finding, Report
+    from compat.render.tables import Table
 
 _FOLDER: Final = Path(__file__).parent / "page"
 _WORDS: Final = {"error": "Error:", "warning": "Warning:", "info": "Note:"}
@@ -37,6 +38,11 @@ _LAYERS: Final = {
 def report(found: Report, host: Host) -> str:
     """The report as one HTML document, which may be opened from an untrusted build's artifacts."""
     return filled("report.html.j2", script="report.js", **_context(found, host))
+
+
+def table(said: Table) -> str:
+    """A table of the matrix as one HTML document, each line with how it is known and its sources below."""
+    return filled("table.html.j2", style="table.css", table=said)
 
 
 def filled(template: str, *, script: str = "", style: str = "", **values: Any) -> str:

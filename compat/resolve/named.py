@@ -116,7 +116,7 @@ def gpu(matrix: Matrix, text: str) -> Gpu:
         raise InputError(
             f"unknown GPU {wanted[:60]!r}", where="--gpu", expected="a product, sm_XY, gfxNNN or a PCI id", hint=advice
         )
-    rows = tuple(row for row in rows if row.name.lower() == wanted.lower()) or rows
+    rows = tuple(row for row in rows if wanted.lower() in {row.name.lower(), row.target}) or rows
     row = rows[0]
     if len({row.target for row in rows}) > 1:
         meant = ", ".join(f"{row.name} ({row.target})" for row in rows[:6])

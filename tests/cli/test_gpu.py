@@ -79,6 +79,8 @@ FACTS = {
     "MI300X": {"vendor": "amd", "memory_gib": 192, "rocm": {"first": "6.0"}},
     "p5.48xlarge": {"name": "NVIDIA H100 80GB HBM3"},
     "Arc B580": {"target": "bmg", "vendor": "intel"},
+    "NVIDIA H100 80GB HBM3": {"form": "SXM", "pcie": "gen5 x16", "links": 18, "links_gbs": 900, "watts": 700},
+    "NVIDIA A100-SXM4-80GB": {"rates": {"fp32": 19.5, "tf32": 156, "fp16": 312, "bf16": 312}},
 }
 
 
@@ -97,6 +99,62 @@ def test_the_end_of_a_card_is_told(asked):
     assert "GTX 1080 Ti" in " ".join(one["name"] for one in asked("list", "--serves", f"torch=={newest}"))
 
 
+def test_sparse_rates_are_told_apart_and_only_of_hardware_that_has_them(asked):
+    sparse = {
+        name
+        for name in ("A100-SXM4-80GB", "RTX 4090", "MI300X", "T4", "MI250X")
+        if "sparsity" in asked("show", name)[0]
+    }
+    assert sparse == {"A100-SXM4-80GB", "RTX 4090", "MI300X"}
+
+
+def test_every_rate_of_tensor_cores_has_a_document():
+    rows = load(None).table("gpus")
+    rates = {f"{rate}_tflops" for rate in hardware.RATES} - {"fp32_tflops"}
+    assert [row.name for row in rows if rates & set(row.inferred)] == []
+    assert [row.name for row in rows if "year" in row.inferred] == []
+
+
+def test_what_a_person_reads_has_names_of_things_and_not_of_fields(envcheck):
+    _, out, _ = envcheck("gpu", "show", "RTX 4090")
+    assert "_" not in "".join(line[:24] for line in out.splitlines())
+    assert "inferred" not in out
+    assert "memory bandwidth (GB/s)  1008" in out
+
+
+RECOMMENDED = ("torch==2.9.1", "--memory", "24", "--precision", "fp8", "--power", "300", "--limit", "0")
+
+
+def test_those_that_lack_least_are_recommended_first_and_each_says_what_it_lacks(asked):
+    rows = asked("recommend", *RECOMMENDED)
+    counts = [len(row["lacks"]) for row in rows]
+    assert counts == sorted(counts)
+    told = {row["name"]: row["lacks"] for row in rows}
+    assert told["NVIDIA L4"] == []
+    assert told["NVIDIA GeForce RTX 4090"] == ["450 W, not <=300"]
+    assert told["Tesla T4"] == ["16 GiB, not >=24", "no fp8"]
+    assert "watts is not known" in told["NVIDIA H20"]
+    best = [row["memory_gib"] for row in rows if not row["lacks"]]
+    assert best == sorted(best, reverse=True)
+    assert {row["name"] for row in rows} == {row["name"] for row in asked("list", "--serves", "torch==2.9.1")}
+
+
+def test_a_recommendation_shows_twenty_and_says_how_many_more_there_are(envcheck):
+    code, out, err = envcheck("gpu", "recommend", "torch==2.9.1", "--sort", "watts", "--precision", "bf16")
+    assert code == 0
+    assert len(out.splitlines()) == 23
+    assert "more run it: --limit 0 shows all" in err
+
+
+def test_gpus_are_shown_as_a_page_that_escapes_and_cites(envcheck):
+    code, out, _ = envcheck("gpu", "compare", "RTX 4090", "MI300X", "--format", "html")
+    assert code == 0
+    assert out.startswith("<!doctype html>")
+    assert '<th scope="row">memory (GiB)</th><td>24</td><td>192</td>' in out
+    assert "ml-engineering" in out
+    assert "https://" not in out.split("<h2>Sources</h2>")[0]
+
+
 def row(**more):
     known = {"name": "D", "vendor": "nvidia", "target": "sm_80", "memory_gib": 24, "bf16_tflops": 100, "year": 2022}
     return Product(**{**known, "source": ("doc",), "how": "documented", "inferred": ("bf16_tflops", "year"), **more})
@@ -106,11 +164,11 @@ def test_a_number_that_nobody_saw_is_marked_in_text_and_json():
     one, other = row(), row(name="E", inferred=())
     table = hardware.compared(load(None), (one, other))
     cells = {line.cells[0]: line.cells[1:] for line in table.lines}
-    assert cells["rates bf16"] == ("100 ?", "100")
+    assert cells["dense TFLOP/s, bf16"] == ("100 ?", "100")
     assert cells["year"] == ("2022 ?", "2022")
-    assert cells["memory_gib"] == ("24", "24")
+    assert cells["memory (GiB)"] == ("24", "24")
     hows = {line.cells[0]: line.how for line in hardware.compared(load(None), (one,)).lines}
-    assert (hows["rates bf16"], hows["memory_gib"]) == ("inferred", "documented")
+    assert (hows["dense TFLOP/s, bf16"], hows["memory (GiB)"]) == ("inferred", "documented")
     assert hardware.record(load(None), one)["inferred"] == ["bf16_tflops", "year"]
     assert "2022 ?" in hardware.listing(load(None), (one,)).lines[0].cells
 

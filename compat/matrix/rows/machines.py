@@ -23,6 +23,9 @@ class Product(Row):
         memory_gib: memory of the card; ``bandwidth_gbs`` peak bandwidth, and peak rates in dense TFLOP/s with sums in
             float32, of what the driver shows as one device (a card can be two).
         watts: power that it is rated for, of the board.
+        form: ``SXM``, ``OAM``, ``MXM``, or the slots that a card takes: ``dual slot``.
+        pcie: the fastest link of its own to the machine, as ``pcie_max`` of a GPU: ``gen4 x16``.
+        links: links to other GPUs (NVLink, Infinity Fabric); ``links_gbs`` their bandwidth together, both ways.
         mig: profiles of its MIG slices, each with how many of it one card can be cut into: ``1g.10gb:7``.
     """
 
@@ -44,6 +47,10 @@ class Product(Row):
     bf16_tflops: float = 0
     fp8_tflops: float = 0
     watts: float = 0
+    form: str = ""
+    pcie: str = ""
+    links: int = 0
+    links_gbs: float = 0
     mig: tuple[str, ...] = ()
 
 
