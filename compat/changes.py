@@ -6,7 +6,7 @@ A change says what is done and not how it is typed: :mod:`compat.commands` write
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from compat.facts import Build, Fact, Host
 from compat.lazy import dataclass
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TOOLKIT: Final = "/usr/local/cuda-{}"  # where NVIDIA's packages put one
+
+# Where a command can be typed: anywhere, on Linux alone, or on a Linux machine itself, outside its containers.
+Where = Literal["", "linux", "host"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +55,27 @@ class Install:
     Attributes:
         packages: what to install.
         index: address of the index; empty for the default one.
-        links: whether ``index`` is a page of links.
+        links: whether ``index`` is a page of links, which is asked beside the default index.
+        further: more pages of links.
         again: whether a copy of the same version is replaced.
+        upgrade: whether an older copy is replaced by the newest release.
         compile: whether they are compiled here, against what is installed.
     """
 
     packages: tuple[Package, ...]
     index: str = ""
     links: bool = False
+    further: tuple[str, ...] = ()
     again: bool = False
+    upgrade: bool = False
     compile: bool = False
+
+
+def install(
+    name: str, spec: str = "", *, extras: tuple[str, ...] = (), again: bool = False, upgrade: bool = False
+) -> Install:
+    """One package from the default index; ``spec`` is a PEP 440 specifier, the rest as in :class:`Install`."""
+    return Install(packages=(Package(name=name, spec=spec, extras=extras),), again=again, upgrade=upgrade)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +87,10 @@ class Uninstall:
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Have an NVIDIA driver of at least ``minimum``."""
+    """Have an NVIDIA driver of at least ``minimum``; ``commands`` install one where it is known what does."""
 
     minimum: str
+    commands: tuple[Command, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +120,52 @@ class Command:
     """A command that is typed as it stands; it changes no fact that a judge can replay."""
 
     line: str
+    where: Where = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A command with a word in angle brackets for a person to fill in: pages show it, a fix leaves it out."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """Start a container from an image.
+
+    Attributes:
+        options: options of the engine, ``--gpus all``.
+        image: its name; empty for the image in question.
+        command: what the engine does with the image, ``run`` or ``pull``.
+        engine: program, ``docker``.
+        where: where its options can be typed.
+    """
+
+    options: str
+    image: str = ""
+    command: str = "run"
+    engine: str = "docker"
+    where: Where = ""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A task of the operating system, which each distribution does by commands of its own (table ``commands``).
+
+    Attributes:
+        task: its name, ``driver-hold``.
+        branch: branch of the driver, ``550``; empty for the one that is there.
+        release: release of the toolkit, ``12-4``.
+        major: major version of the compiler.
+        option: option of the kernel.
+    """
+
+    task: str
+    branch: str = ""
+    release: str = ""
+    major: str = ""
+    option: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +187,7 @@ class Edit:
     new: str
 
 
-Change = Install | Uninstall | Driver | Toolkit | Variable | Python | Command | Edit
+Change = Install | Uninstall | Driver | Toolkit | Variable | Python | Command | Example | Container | System | Edit
 
 
 def applied(machine: Host, changes: Sequence[Change]) -> Host | None:
@@ -142,7 +203,7 @@ def applied(machine: Host, changes: Sequence[Change]) -> Host | None:
 def _after(machine: Host, change: Change) -> Host | None:
     """The machine after one change."""
     match change:
-        case Install(compile=False):
+        case Install(compile=False, upgrade=False):
             return _installed(machine, change)
         case Uninstall(names):
             gone = {normalise(name) for name in names}

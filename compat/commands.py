@@ -12,7 +12,17 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command, Driver, Edit, Install, Package, Python, Toolkit, Uninstall, Variable
+from compat.changes import (
+    Command,
+    Container,
+    Driver,
+    Example,
+    Install,
+    Package,
+    Python,
+    Uninstall,
+    Variable,
+)
 from compat.lazy import dataclass, pattern
 from compat.versions import requirement
 
@@ -23,16 +33,6 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.plan import Answer, Ask, PlannedBuild, Remedy
 
-_SET: Final = pattern(r"^(?:unset|export) (\w+)=?(.*)")
-_UNSET: Final = pattern(r"(?:unset|set) (\w+)=?")
-_EXPORT: Final = pattern(r"(?:export|set) (\w+)=([^\s<>$]+)")
-_GONE: Final = pattern(r"pip uninstall -y ([\w.-]+(?: [\w.-]+)*)")
-_PINNED: Final = pattern(
-    r'pip install (--force-reinstall )?"?([A-Za-z][\w.-]*(?:\[[\w,]+\])?(?:[<>=!~]=?[\w.,<>=!~]+)?)"?'
-)
-_LINUX: Final = pattern(r"\bsudo\b|ldconfig|modprobe|systemctl|/usr/local|\bapt\b|\$\(")
-_HOST: Final = pattern(r"sudo (?:reboot|modprobe|rmmod|usermod|ubuntu-drivers|apt-mark|nvidia-modprobe|dkms)\b")
-_START: Final = pattern(r"(?:docker|podman) run\b")
 _USES: Final = {
     "uv": pattern(r"uv (?:pip|add|sync|run|venv)\b"),
     "poetry": pattern(r"poetry (?:add|install|run)\b"),
@@ -98,7 +98,7 @@ def _by_conda(machine: Host, commands: Sequence[str]) -> tuple[str, ...]:
 
 
 def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
-    """The lines to type, in order; a change that has no line of its own (a driver, a toolkit) has none here."""
+    """The lines to type, in order; a change that has no line of its own (a toolkit) has none here."""
     new = next((number for number, change in enumerate(changes) if isinstance(change, Python)), len(changes))
     made = replace(place, manager="uv", conda=(), fresh=True)
     places = (place if number < new else made for number in range(len(changes)))
@@ -106,27 +106,32 @@ def typed(changes: Sequence[Change], place: Place) -> tuple[str, ...]:
 
 
 def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) -> tuple[Install, ...]:
-    """The builds of a plan as changes: one for each index, as two in one command mix their builds.
-
-    A page of links is asked beside the default index, so that each finds there what the other's wheels require. Sources
-    come last.
+    """The builds of a plan as changes, one for each command.
 
     Args:
         builds: what is to be installed.
         constraints: requirements that keep shared dependencies within all builds, from the default index.
     """
-    page = next((build.index for build in builds if build.links and not build.compile), "")
-    default = (False, True, page)  # the group of the default index: wheels, after those of other indexes
-    groups: dict[tuple[bool, bool, str], list[Package]] = {default: []} if constraints else {}
-    for build in builds:
-        key = (build.compile, build.links or not build.index, build.index or (page if not build.compile else ""))
-        groups.setdefault(key, []).extend((_package(build), *map(_pinned, build.pins)))
-    if constraints:
-        groups[default] += map(_pinned, constraints)
-    return tuple(
-        Install(packages=tuple(groups[key]), index=key[2], links=key[1] and bool(key[2]), compile=key[0])
-        for key in sorted(groups)
-    )
+    from compat.plan import Installation, by_installation
+
+    more = {Installation(): tuple(map(_pinned, constraints))} if constraints else {}
+    groups = by_installation(builds, lambda build: build.origin)
+    found: list[Install] = []
+    for key in sorted([*groups, *more.keys() - groups.keys()], key=lambda one: one[:2]):
+        own = groups.get(key, [])
+        packages = tuple(item for build in own for item in (_package(build), *map(_pinned, build.pins)))
+        pages = tuple(dict.fromkeys(build.index for build in own if build.links))
+        index, links = (pages[0], True) if pages else (key.only, False)
+        found.append(
+            Install(
+                packages=(*packages, *more.get(key, ())),
+                index=index,
+                links=links,
+                further=pages[1:],
+                compile=key.compiled,
+            )
+        )
+    return tuple(found)
 
 
 def _package(build: PlannedBuild) -> Package:
@@ -141,34 +146,26 @@ def _pinned(text: str) -> Package:
     return Package(name=line.name, version=exact, spec=line.spec, extras=tuple(line.extras))
 
 
-def suited(lines: Sequence[str], machine: Host) -> tuple[str, ...]:
-    """Those of a rule's general commands that are typed on this machine, in the words of its shell.
+def suited(changes: Sequence[Change], machine: Host) -> tuple[Change, ...]:
+    """Those of a rule's general changes that can be typed on this machine, with the name of its image.
 
     A container is not the place for what changes the host, a Windows or a Mac not for what Linux alone has; how to
     start a container is said to those who are in one, or where nothing else is said.
     """
-    if machine.platform == "windows":
-        lines = [_SET.sub(r"set \1=\2", line) for line in lines]
-    foreign = [line for line in lines if machine.platform in {"windows", "darwin"} and _LINUX.search(line)]
-    host = [line for line in lines if machine.container and _HOST.match(line)]
-    left = [line for line in lines if line not in {*foreign, *host}]
-    outside = [line for line in left if not _START.match(line)]
+    linux = machine.platform not in {"windows", "darwin"}
+    open_to = {"", *(("linux",) if linux else ()), *(("host",) if linux and not machine.container else ())}
+    left = [_named(one, machine) for one in changes if _where(one) in open_to and not isinstance(one, Example)]
+    outside = [one for one in left if not (isinstance(one, Container) and one.command == "run")]
     return tuple(outside if outside and not machine.container else left)
 
 
-def deed(line: str) -> Change:
-    """What a rule's general command does, as a change: a package, a variable, or the line as it stands."""
-    if found := _UNSET.fullmatch(line):
-        return Variable(found[1])
-    if found := _EXPORT.fullmatch(line):
-        return Variable(found[1], found[2])
-    if found := _GONE.fullmatch(line):
-        return Uninstall(tuple(found[1].split()))
-    if (found := _PINNED.fullmatch(line)) and (item := requirement(found[2])):
-        exact = item.spec.removeprefix("==") if re.fullmatch(r"==[^,*]+", item.spec) else ""
-        package = Package(name=item.name, version=exact, spec="" if exact else item.spec, extras=tuple(item.extras))
-        return Install(packages=(package,), again=bool(found[1]))
-    return Command(line)
+def _where(change: Change) -> str:
+    return change.where if isinstance(change, Command | Container) else ""
+
+
+def _named(change: Change, machine: Host) -> Change:
+    """A container with the image that the machine names."""
+    return replace(change, image=change.image or machine.image or "") if isinstance(change, Container) else change
 
 
 def _lines(change: Change, place: Place) -> tuple[str, ...]:
@@ -181,14 +178,24 @@ def _lines(change: Change, place: Place) -> tuple[str, ...]:
             rest = [name for name in names if name not in place.conda]
             pip = f"{_pip(place)} uninstall{'' if place.manager == 'uv' else ' -y'} {' '.join(rest)}"
             return (*([_removed(ours)] if ours else []), *([pip] if rest else []))
+        case Driver():
+            return tuple(one.line for one in change.commands)
+    line = _simple(change, place)
+    return (line,) if line else ()
+
+
+def _simple(change: Change, place: Place) -> str:
+    """The line of a change that has one at most."""
+    match change:
         case Variable(name, value):
-            return (_variable(name, value, place),)
+            return _variable(name, value, place)
         case Python(version):
-            return (f"uv venv --python {version}",)
-        case Command(line):
-            return (line,)
-        case Driver() | Toolkit() | Edit():
-            return ()
+            return f"uv venv --python {version}"
+        case Command(line) | Example(line):
+            return line
+        case Container():
+            return f"{change.engine} {change.command} {change.options} {change.image or 'IMAGE'}"
+    return ""
 
 
 def _pip(place: Place) -> str:
@@ -247,8 +254,11 @@ def _install(change: Install, place: Place) -> str:
         options.append({"uv": "--reinstall"}.get(place.manager, "--force-reinstall"))
     if change.compile and again:
         options.append({"uv": "--no-cache"}.get(place.manager, "--no-cache-dir"))
+    if change.upgrade:
+        options.append("--upgrade")
     names = [_quoted(package) for package in change.packages]
-    where = [f"{'--find-links' if change.links else '--index-url'} {change.index}"] if change.index else []
+    option = "--find-links" if change.links else "--index-url"
+    where = [f"{option} {address}" for address in (change.index, *change.further) if address]
     return " ".join([_pip(place), "install", *options, *names, *where])
 
 

@@ -60,12 +60,14 @@ def commands_of(rule: type[Rule], matrix: Matrix) -> tuple[Typed, ...]:
 
     Values of a machine stand as words in angle brackets.
     """
-    from compat.rules.remedies import FAMILIES, typed_here
+    from compat.commands import Place, typed
+    from compat.rules.remedies import FAMILIES, of_system
 
     blocks: dict[tuple[str, ...], list[str]] = {}
     for system, label in FAMILIES.items():
         host = Host({"os": Fact(system), "driver": Fact("<branch>.<release>")})
-        commands, notes = typed_here(rule().mend(host, matrix), host, matrix)
+        changes, notes = of_system(rule().mend(host, matrix).changes, host, matrix, example=True)
+        commands = typed(changes, Place())
         if commands:
             blocks.setdefault(commands, []).append(f"{label} ({'; '.join(notes)})" if notes else label)
     if len(blocks) == 1 and len(next(iter(blocks.values()))) == len(FAMILIES):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Command
 from compat.rules.rule import Rule, family
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class ProbeCpuFallback(ProbeRule):
     Sources:
     """
 
-    commands = ("envcheck doctor",)
+    changes = (Command("envcheck doctor"),)
 
 
 class ProbeCompileFailed(ProbeRule):

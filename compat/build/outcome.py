@@ -149,16 +149,18 @@ def findings(probes: Iterable[Probe], where: str) -> tuple[Finding, ...]:
 
 
 def _finding(code: str, items: list[Probe], where: str) -> Finding:
+    from compat.commands import Place, typed
     from compat.rules.pages import page_of
 
     rule = rule_of(code)
     told = page_of(rule)
+    changes = rule.changes if rule.area == "probes" else ()
     return Finding(
         code=told.code,
         severity=told.severity if code in _MILD else "error",
         title=told.title,
         detail=f"{items[0].name}: {items[0].why}" if items[0].why else items[0].name,
         evidence=tuple(Evidence(f"probe {item.name}", item.why or item.status, where) for item in items),
-        fix=Fix(told.fix, rule.commands if rule.area == "probes" else ()),
+        fix=Fix(told.fix, typed(changes, Place()), changes),
         sources=told.sources,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat import versions
 from compat.lazy import dataclass
+from compat.plan import by_installation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +43,7 @@ def installs(plan: Plan, *, compiler: bool = False) -> tuple[Install, ...]:
     installed is then held by the constraints while the default index adds the rest.
     """
     ready = [build for build in plan.builds if not build.compile]  # the rest comes as wheels from a stage of its own
-    found = [_step(index, ready) for index in _indexes(ready)]
+    found = list(_steps(ready))
     loose = _undeclared(plan, compiler=compiler)
     if loose and (not found or found[-1].option == "--index-url"):
         found.append(Install(()))
@@ -60,23 +61,17 @@ def _undeclared(plan: Plan, *, compiler: bool) -> tuple[str, ...]:
     return ("setuptools",) if needs else ()
 
 
-def _indexes(builds: Sequence[PlannedBuild]) -> list[str]:
-    """Named indexes, then pages of links; the default index where no page takes it along."""
-    named = list(dict.fromkeys(build.index for build in builds if build.index and not build.links))
-    pages = list(dict.fromkeys(build.index for build in builds if build.links))
-    return [*named, *(pages or [""] * any(not build.index for build in builds))]
-
-
-def _step(index: str, builds: Sequence[PlannedBuild]) -> Install:
-    """The step of one index; the build argument that can replace it is named after its first package."""
-    own = [build for build in builds if build.index == index]
-    first = next((build.index for build in builds if build.links), "")
-    mine = [build for build in builds if build.index == index or (not build.index and index == first)]
-    wanted = tuple(text for build in mine for text in (build.requirement, *build.pins))
-    if not index:
-        return Install(wanted)
-    name = re.sub(r"\W+", "_", own[0].name).upper() + "_INDEX"
-    return Install(wanted, index, name, "--find-links" if own[0].links else "--index-url")
+def _steps(builds: Sequence[PlannedBuild]) -> Iterator[Install]:
+    """The steps of builds that are not compiled; each page of links has its own, the first with the default index."""
+    for key, own in by_installation(builds, lambda build: build.origin).items():
+        pages = list(dict.fromkeys(build.index for build in own if build.links)) if key.shared else []
+        for number, index in enumerate(pages or [key.only]):
+            mine = [build for build in own if build.index == index or (number == 0 and not build.index)]
+            wanted = tuple(text for build in mine for text in (build.requirement, *build.pins))
+            first = next((build.name for build in mine if build.index), "")
+            name = re.sub(r"\W+", "_", first).upper() + "_INDEX"
+            option = "--find-links" if pages else "--index-url"
+            yield Install(wanted, index, name, option) if index else Install(wanted)
 
 
 def reason(step: Install, plan: Plan) -> str:

@@ -12,12 +12,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Variable, applied
-from compat.commands import deed, place_of, suited, typed
+from compat.commands import place_of, suited, typed
 from compat.findings import Fix
 from compat.fixes import containers, drivers, libraries, packages, toolkits
 from compat.fixes.questions import questions
 from compat.fixes.subject import Subject
-from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from compat.findings import Finding, Report
     from compat.rules.case import Case
 
-_BLANK: Final = pattern(r"<[a-z][^<>\n]*>")  # what a person would have to fill in: no command
 _LONGEST: Final = 206  # characters of a fix, text and commands: what is longer nobody types
 
 
@@ -56,11 +54,17 @@ def prescribed(report: Report, case: Case, judge: Callable[[Host], Report]) -> R
         if later is not case and _gone(one, case.host, later.host, judge):
             fix = Fix("The steps above mend this too.", checked=True)
         else:
-            fix = _mended(one, later, judge) if id(one) in chosen else replace(_general(one.fix, later), changes=())
-        findings.append(replace(one, fix=fix))
+            fix = _mended(one, later, judge) if id(one) in chosen else _unreplayed(one, later)
+        follow = tuple(replace(item, fix=_unreplayed(item, later)) for item in one.consequences)
+        findings.append(replace(one, fix=fix, consequences=follow))
         if fix.checked:
             later = replace(later, host=applied(later.host, fix.changes) or later.host, derived={})
     return replace(report, findings=tuple(findings), questions=questions(report, case))
+
+
+def _unreplayed(finding: Finding, case: Case) -> Fix:
+    """The rule's own fix of a finding that is not to be tried."""
+    return replace(_general(finding.fix, case), changes=())
 
 
 def _once(judge: Callable[[Host], Report]) -> Callable[[Host], Report]:
@@ -91,21 +95,18 @@ def _drafted(finding: Finding, case: Case) -> Fix:
     """The fix by the facts, or the rule's own where they do not tell; its changes as commands of the place."""
     prescribe = _FIXES.get(finding.code)
     fix = prescribe(Subject(finding, case)) if prescribe else None
-    if fix is None:
-        return _general(finding.fix, case)
-    commands = (*typed(fix.changes, place_of(case.host, case.commands)), *fix.commands)
-    return replace(fix, text=_shortened(fix.text, commands), commands=commands)
+    return _general(finding.fix, case) if fix is None else _written(fix, case)
 
 
 def _general(fix: Fix, case: Case) -> Fix:
-    """A rule's own fix: the image by its name, and no command that a person would have to complete."""
-    machine, typed_before = case.host, case.commands
-    image = machine.image or ""
-    named = [re.sub(r"\bIMAGE\b", image, line) if image else line for line in fix.commands]
-    lines = suited([line for line in named if not _BLANK.search(line)], machine)
-    changes = tuple(deed(line) for line in lines)
-    commands = typed(changes, place_of(machine, typed_before))
-    return replace(fix, text=_shortened(fix.text, commands), commands=commands, changes=changes)
+    """A rule's own fix, without what cannot be typed here."""
+    return _written(replace(fix, changes=suited(fix.changes, case.host)), case)
+
+
+def _written(fix: Fix, case: Case) -> Fix:
+    """A fix with what is typed for its changes."""
+    commands = typed(fix.changes, place_of(case.host, case.commands))
+    return replace(fix, text=_shortened(fix.text, commands), commands=commands)
 
 
 def _shortened(text: str, commands: tuple[str, ...]) -> str:

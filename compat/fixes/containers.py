@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Command
+from compat.changes import Command, Container, System
 from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
-from compat.rules.remedies import typed_here
+from compat.rules.remedies import of_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,9 +60,8 @@ def _with_nodes(subject: Subject) -> Fix | None:
     """AMD's device nodes, for an image that nothing names."""
     if not subject.host.container or any("/dev/kfd" in line for line in subject.case.commands):
         return None
-    return Fix(
-        "Start the container with AMD's device nodes.", (f"docker run {_NODES} {subject.host.image or 'IMAGE'}",)
-    )
+    start = Container(_NODES, image=subject.host.image or "")
+    return Fix("Start the container with AMD's device nodes.", changes=(start,))
 
 
 def _no_driver(subject: Subject) -> Fix:
@@ -76,8 +75,8 @@ def _no_driver(subject: Subject) -> Fix:
     text = (
         "Install the NVIDIA driver on the host, where nvidia-smi has to answer first; with Docker Desktop, on Windows."
     )
-    install, _ = typed_here(Fix("", ("@driver",)), _outside(subject.host), subject.matrix)
-    return Fix(text, changes=tuple(Command(line) for line in install))
+    install, _ = of_system([System("driver")], _outside(subject.host), subject.matrix)
+    return Fix(text, changes=install)
 
 
 def _in_cluster(subject: Subject) -> Fix:
@@ -114,9 +113,9 @@ def _toolkit(subject: Subject) -> Fix | None:
     if have := subject.host.container_toolkit:
         text = f"nvidia-container-toolkit {have} is installed: configure Docker for it, and restart that Docker."
         return Fix(text, changes=tuple(map(Command, steps)))
-    install, _ = typed_here(Fix("", ("@container-toolkit",)), _outside(subject.host), subject.matrix)
-    changes = tuple(Command(line) for line in (*install, *steps))
-    return Fix("Install nvidia-container-toolkit from NVIDIA's repository, configure Docker.", changes=changes)
+    install, _ = of_system([System("container-toolkit")], _outside(subject.host), subject.matrix)
+    text = "Install nvidia-container-toolkit from NVIDIA's repository, configure Docker."
+    return Fix(text, changes=(*install, *map(Command, steps)))
 
 
 def _outside(machine: Host) -> Host:

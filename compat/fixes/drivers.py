@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 import compat.fixes.plans as plans
 import compat.joints.driver as joint
 from compat import versions
-from compat.changes import Driver
+from compat.changes import Command, Driver
 from compat.findings import Fix
 from compat.reading.commands import container_of
 from compat.rules.knowledge import cuda_of_driver
-from compat.rules.remedies import install_driver, typed_here
+from compat.rules.remedies import install_driver, of_system
 from compat.rules.stack import installed
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def newer(subject: Subject) -> Fix | None:
     if not least or (versions.is_release(have) and versions.at_least(have, least)):
         return None
     general = install_driver(host, subject.matrix, f"Install NVIDIA driver {least} or newer.")
-    commands, _ = typed_here(general, host, subject.matrix)
-    return Fix(general.text, commands, changes=(Driver(least),))
+    steps, _ = of_system(general.changes, host, subject.matrix)
+    return Fix(general.text, changes=(Driver(least, tuple(one for one in steps if isinstance(one, Command))),))
 
 
 def lowest(subject: Subject) -> str:

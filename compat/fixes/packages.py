@@ -196,7 +196,7 @@ def _compiled(target: str, number: str, what: str, why: str, *, name: str = "") 
     """A package compiled again with the GPU's number in the list; by a command where its ``name`` is known."""
     text = f"Compile {what} again for {target}{why}."
     if not name:
-        return Fix(text, (f'export TORCH_CUDA_ARCH_LIST="{number}"',))
+        return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number),))
     again = Install(packages=(Package(name=name),), again=True, compile=True)
     return Fix(text, changes=(Variable("TORCH_CUDA_ARCH_LIST", number), again))
 
@@ -211,7 +211,7 @@ def amd_build(subject: Subject) -> Fix | None:
     """A ROCm build with code for the AMD GPU; where none is published, what to compile for."""
     if "flash-mi200" in subject.case.signals:
         text = "Run without this flash-attention, which is made for Instinct alone."
-        return Fix(text, ("export VLLM_USE_TRITON_FLASH_ATTN=0",))
+        return Fix(text, changes=(Variable("VLLM_USE_TRITON_FLASH_ATTN", "0"),))
     targets = [gpu.target.partition(":")[0] for gpu in subject.gpus if gpu.target.startswith("gfx")]
     name = subject.framework_name() or "torch"
     if not targets:
@@ -227,7 +227,7 @@ def amd_build(subject: Subject) -> Fix | None:
 def _unknown_card(subject: Subject) -> Fix:
     """A card that nothing names: its target decides what there is to do."""
     ask = "hipinfo" if subject.host.platform == "windows" else "rocminfo | grep gfx"
-    return Fix("Use a build that lists the target of the GPU, which this prints.", (ask,))
+    return Fix("Use a build that lists the target of the GPU, which this prints.", changes=(Command(ask),))
 
 
 def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
@@ -238,9 +238,9 @@ def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
     row = subject.matrix.gfx(target)
     if row and row.override:
         text = f"No wheel has code for {target}; that of its sibling runs on it, which AMD does not support."
-        return Fix(text, (f"export HSA_OVERRIDE_GFX_VERSION={row.override}",))
+        return Fix(text, changes=(Variable("HSA_OVERRIDE_GFX_VERSION", row.override),))
     text = f"No wheel has code for {target}: compile {name} for it, or compute on the CPU."
-    return Fix(text, (f"export PYTORCH_ROCM_ARCH={target}",) if name == "torch" else ())
+    return Fix(text, changes=(Variable("PYTORCH_ROCM_ARCH", target),) if name == "torch" else ())
 
 
 def companions(subject: Subject) -> Fix | None:

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
-from compat.changes import Command, Toolkit, Variable
+from compat.changes import Command, System, Toolkit, Variable
 from compat.findings import Fix
 from compat.fixes.subject import series
 from compat.rules.knowledge import is_version, knows
-from compat.rules.remedies import typed_here
+from compat.rules.remedies import of_system
 from compat.targets import sm
 
 if TYPE_CHECKING:
@@ -53,10 +53,10 @@ def _take(release: str, text: str, subject: Subject) -> Fix:
         )
     if subject.host.platform == "windows":
         return Fix(f"{text}, and let CUDA_PATH name it.", changes=(Toolkit(release),))
-    deed = Fix("", (f"@cuda-toolkit release={release.replace('.', '-')}",))
-    install, _ = typed_here(deed, subject.host, subject.matrix)
+    task = System("cuda-toolkit", release=release.replace(".", "-"))
+    install, _ = of_system([task], subject.host, subject.matrix)
     path = Variable("PATH", f"/usr/local/cuda-{release}/bin:$PATH")
-    return Fix(f"{text}, and put it first on PATH.", changes=(*map(Command, install), Toolkit(release), path))
+    return Fix(f"{text}, and put it first on PATH.", changes=(*install, Toolkit(release), path))
 
 
 def matching(subject: Subject) -> Fix | None:
@@ -99,10 +99,10 @@ def compiler(subject: Subject) -> Fix | None:
     number = series(most)
     if subject.host.platform == "windows" or "MSC" in subject.text:
         return None
-    deed, _ = typed_here(Fix("", (f"@host-compiler major={number}",)), subject.host, subject.matrix)
+    install, _ = of_system([System("host-compiler", major=number)], subject.host, subject.matrix)
     text = f"Install gcc {number} and g++ {number}, the newest that this nvcc accepts, and name it to nvcc."
-    if deed:
-        return Fix(text, changes=tuple(map(Command, deed)))
+    if install:
+        return Fix(text, changes=install)
     return Fix(text, changes=(Variable("NVCC_PREPEND_FLAGS", f"'-ccbin g++-{number}'"),))
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints import packages
 from compat.joints.packages import Objection
+from compat.plan import by_installation
 from compat.resolve.options import ANY_PYTHON
 from compat.versions import both, is_void
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from compat.matrix.rows import Build
     from compat.resolve.build_fit import Weighed
     from compat.resolve.knowledge import Knowledge
     from compat.resolve.options import Option
@@ -164,10 +164,10 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
     """
     listed, wanted = {}, asked(chosen)
     pages = {index.name for index in known.matrix.table("indexes") if index.links}
-    steps = {one: _command(one.option.build, pages) for one in chosen if one.option.version}
-    last = max(steps.values(), default=())
-    exposed = {name for one, step in steps.items() if step != last for name in one.option.lines}
-    exposed.update(name for one in steps for name in one.option.build.undeclared)
+    published = [one.option for one in chosen if one.option.version]
+    commands = by_installation(published, lambda one: (one.build.index, one.build.index in pages, one.build.compiled))
+    exposed = {name for own in list(commands.values())[:-1] for option in own for name in option.lines}
+    exposed.update(name for option in published for name in option.build.undeclared)
     for name, specs in sorted(demands(chosen, _disputed(chosen, 1), python, place, known).items()):
         told = [spec for spec in specs.values() if spec]
         own = name.startswith("nvidia-") or name in known.matrix.packages
@@ -175,12 +175,6 @@ def constraints(chosen: Sequence[Weighed], python: str, place: str, known: Knowl
         if name in wanted or (told and name in exposed and (len(told) > 1 or bounded)):
             listed[name] = f"{name}{tightened(tuple(told))}"
     return listed
-
-
-def _command(build: Build, pages: AbstractSet[str]) -> tuple[object, ...]:
-    """The command that installs a build, by its place in their order: indexes, the default one with pages, sources."""
-    named = build.index if build.index not in pages else ""
-    return build.compiled, not named, named
 
 
 @lru_cache(maxsize=4096)

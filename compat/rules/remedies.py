@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Command, Container, System
 from compat.findings import Fix
 from compat.targets import sm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from compat.changes import Change
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.matrix.rows import Command
+    from compat.matrix.rows import Command as Row
 
 # Distribution -> those that are built from it and take its commands (``ID`` and ``ID_LIKE`` of os-release(5)).
 _KIN: Final = {
@@ -56,42 +59,44 @@ def _lineage(system: str) -> Iterator[str]:
 
 
 def spelled(fix: Fix, host: Host, matrix: Matrix) -> Fix:
-    """A fix in the words of this distribution: each command ``@deed`` becomes what is typed for it here.
-
-    ``@host-compiler major=13`` gives values; the driver's are known from the host. Where nothing is known for the
-    distribution the command is left out. The repository that has the packages joins the sentence.
-    """
-    commands, notes = typed_here(fix, host, matrix)
+    """A fix in the words of this distribution; the repository that has its packages joins the sentence."""
+    changes, notes = of_system(fix.changes, host, matrix)
     text = f"{fix.text.rstrip('.')} ({'; '.join(notes)})." if notes else fix.text
-    return Fix(text, commands)
+    return replace(fix, text=text, changes=changes)
 
 
-def typed_here(fix: Fix, host: Host, matrix: Matrix) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The commands of a fix on this distribution, and what its rows note about them (a repository to be added)."""
-    commands: list[str] = []
+def of_system(
+    changes: Sequence[Change], host: Host, matrix: Matrix, *, example: bool = False
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """Changes with each task of the system as the commands of this distribution, and what its rows note about them.
+
+    Where nothing is known for the distribution the task is left out. With ``example``, the name of a value that is not
+    known stands in its place, in angle brackets.
+    """
+    found: list[Change] = []
     notes: list[str] = []
-    for line in fix.commands:
-        if not line.startswith("@"):
-            commands.append(line)
-        elif row := _row(host, matrix, line[1:].partition(" ")[0]):
-            typed = _typed(row, host, line)
-            commands += typed
+    for change in changes:
+        if not isinstance(change, System):
+            found.append(change)
+        elif row := _row(host, matrix, change.task):
+            typed = _typed(row, host, change, example=example)
+            found += typed
             notes += [row.note] if row.note and typed else []
-    return tuple(commands), tuple(dict.fromkeys(notes))
+    return tuple(found), tuple(dict.fromkeys(notes))
 
 
-def _typed(row: Command, host: Host, line: str) -> list[str]:
+def _typed(row: Row, host: Host, task: System, *, example: bool) -> list[Command]:
     """The commands of a row with its values filled in; one whose value is unknown is left out.
 
     Root in a container needs no sudo, which slim images do not have.
     """
-    values = {"branch": branch(host), "driver": host.driver or "", "release": "", "major": "", "option": ""}
-    for pair in line.split()[1:]:
-        name, _, value = pair.partition("=")
-        values[name] = value
+    values = {"branch": task.branch or branch(host), "driver": host.driver or ""}
+    values |= {"release": task.release, "major": task.major, "option": task.option}
+    if example:
+        values = {name: value or f"<{name}>" for name, value in values.items()}
     bare = bool(host.container) and host.user_id == 0
     filled = [_filled(command, values) for command in row.commands]
-    return [command.removeprefix("sudo ") if bare else command for command in filled if command]
+    return [Command(command.removeprefix("sudo ") if bare else command) for command in filled if command]
 
 
 def _filled(command: str, values: Mapping[str, str]) -> str:
@@ -102,11 +107,11 @@ def _filled(command: str, values: Mapping[str, str]) -> str:
     return command
 
 
-def _row(host: Host, matrix: Matrix, deed: str) -> Command | None:
-    """The row of a deed for the nearest system that has one; none for the host's side of a container."""
-    if host.container and deed not in _INSIDE:
+def _row(host: Host, matrix: Matrix, task: str) -> Row | None:
+    """The row of a task for the nearest system that has one; none for the host's side of a container."""
+    if host.container and task not in _INSIDE:
         return None
-    found = {row.system: row for row in matrix.table("commands") if row.deed == deed}
+    found = {row.system: row for row in matrix.table("commands") if row.deed == task}
     return next((found[name] for name in _lineage(host.os or "") if name in found), None)
 
 
@@ -116,7 +121,8 @@ def install_driver(
     """Install or upgrade the NVIDIA driver, in the flavour that serves the cards that are there."""
     if host.platform in {"wsl1", "wsl2"}:
         return Fix(
-            "Install the NVIDIA driver on the Windows side; WSL gets it from there.", ("wsl --update", "wsl --shutdown")
+            "Install the NVIDIA driver on the Windows side; WSL gets it from there.",
+            changes=(Command("wsl --update"), Command("wsl --shutdown")),
         )
     if host.platform == "windows":
         return Fix(f"{why} On Windows: download it from https://www.nvidia.com/drivers.")
@@ -127,8 +133,9 @@ def install_driver(
     if host.container:
         return Fix(f"{why} The driver belongs to the host, not into the image.")
     if last := last_branch(host, matrix):
-        return Fix(f"{why} R{last} is the last branch for this GPU.", (f"@driver-proprietary branch={last}",))
-    return Fix(why, ("@driver-newer" if host.driver else "@driver",))
+        task = System("driver-proprietary", branch=last)
+        return Fix(f"{why} R{last} is the last branch for this GPU.", changes=(task,))
+    return Fix(why, changes=(System("driver-newer" if host.driver else "driver"),))
 
 
 def last_branch(host: Host, matrix: Matrix) -> str:
@@ -143,12 +150,9 @@ def branch(host: Host) -> str:
     return (host.driver or host.driver_library or "").partition(".")[0]
 
 
-def run_with_gpu(host: Host) -> tuple[str, ...]:
+def run_with_gpu(host: Host) -> Container:
     """How to hand GPUs to a container, for the GPUs that are known."""
-    vendors = {gpu.vendor for gpu in host.gpus or ()}
-    image = host.image or "IMAGE"
-    if vendors == {"amd"}:
-        return (
-            f"docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) {image}",
-        )
-    return (f"docker run --gpus all {image}",)
+    if {gpu.vendor for gpu in host.gpus or ()} == {"amd"}:
+        group = "--group-add $(getent group render | cut -d: -f3)"
+        return Container(f"--device /dev/kfd --device /dev/dri {group}", where="linux")
+    return Container("--gpus all")

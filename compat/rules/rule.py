@@ -17,6 +17,7 @@ from compat.lazy import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from compat.changes import Change
     from compat.facts import Host
     from compat.findings import Confidence, Evidence, Severity
     from compat.matrix import Matrix
@@ -76,7 +77,7 @@ class Rule:
         vendors: vendors of GPU it is about; it does not apply where all GPUs are known and none is theirs.
         platforms: values of the fact ``platform`` it applies to; empty for all.
         asks: facts beside those that it needs which would decide when only a message points here.
-        commands: what is typed to mend it in general; ``@deed`` stands for rows of the matrix, one per distribution.
+        changes: what mends it in general.
     """
 
     severity: ClassVar[Severity] = "error"
@@ -85,17 +86,17 @@ class Rule:
     vendors: ClassVar[tuple[str, ...]] = ()
     platforms: ClassVar[tuple[str, ...]] = ()
     asks: ClassVar[tuple[str, ...]] = ()
-    commands: ClassVar[tuple[str, ...]] = ()
+    changes: ClassVar[tuple[Change, ...]] = ()
     check: Callable[..., Outcome]
 
     def mend(self, host: Host, matrix: Matrix) -> Fix:  # noqa: ARG002 - rules whose deed depends on the machine use it
-        """The deed on this machine; a command ``@deed`` stands for those of its distribution."""
+        """The deed on this machine."""
         return self.remedy()
 
     @classmethod
-    def remedy(cls, *commands: str) -> Fix:
-        """The first sentence of the docstring's ``Fix``, with these commands or else the rule's own."""
-        return Fix(re.split(r"(?<=\.) (?=[A-Z])", sections(cls)["Fix"])[0], commands or cls.commands)
+    def remedy(cls, *changes: Change) -> Fix:
+        """The first sentence of the docstring's ``Fix``, with these changes or else the rule's own."""
+        return Fix(re.split(r"(?<=\.) (?=[A-Z])", sections(cls)["Fix"])[0], changes=changes or cls.changes)
 
 
 def sections(rule: type[Rule]) -> dict[str, str]:

@@ -2,7 +2,20 @@
 
 import pytest
 
-from compat.changes import Command, Driver, Install, Package, Python, Toolkit, Uninstall, Variable, applied
+from compat.changes import (
+    Command,
+    Container,
+    Driver,
+    Example,
+    Install,
+    Package,
+    Python,
+    Toolkit,
+    Uninstall,
+    Variable,
+    applied,
+    install,
+)
 from compat.commands import Place, suited, typed
 from compat.facts import host
 
@@ -49,7 +62,10 @@ def test_a_library_that_a_package_brings_is_no_longer_missing():
     assert [one.name for one in applied(before, [Install(packages=(package,))]).libraries] == ["libcufft.so.11"]
 
 
-@pytest.mark.parametrize("change", [Command("reboot"), Install(packages=(Package(name="mmcv"),), compile=True)])
+@pytest.mark.parametrize(
+    "change",
+    [Command("reboot"), Install(packages=(Package(name="mmcv"),), compile=True), install("numpy", upgrade=True)],
+)
 def test_what_facts_do_not_tell_is_not_replayed(change):
     assert applied(machine(packages={"torch": "2.1.0"}), [TORCH, change]) is None
 
@@ -80,6 +96,10 @@ def test_no_change_is_no_machine_after_it():
         (Variable("A", "1"), Place(platform="windows"), "set A=1"),
         (Python("3.11"), Place(), "uv venv --python 3.11"),
         (Command("wsl --install"), Place(), "wsl --install"),
+        (install("jax", extras=("cuda12",), upgrade=True), Place(), 'pip install --upgrade "jax[cuda12]"'),
+        (Driver("580", (Command("sudo apt install nvidia-open"),)), Place(), "sudo apt install nvidia-open"),
+        (Container("--gpus all"), Place(), "docker run --gpus all IMAGE"),
+        (Container("-q", image="a:1", command="pull", engine="podman"), Place(), "podman pull -q a:1"),
     ],
 )
 def test_what_is_typed(change, place, line):
@@ -90,15 +110,21 @@ def test_a_driver_has_no_line_of_its_own():
     assert typed([Driver("580"), Toolkit("12.8")], Place()) == ()
 
 
+SHM, NODES = Container("--shm-size=8g"), Container("--device /dev/kfd", where="linux")
+GROUP, CONFIG, PIP = Command("sudo usermod -aG render x", "host"), Command("sudo ldconfig", "linux"), install("y")
+
+
 @pytest.mark.parametrize(
-    ("facts", "lines", "left"),
+    ("facts", "changes", "left"),
     [
-        ({"platform": "windows"}, ["unset A", "sudo ldconfig"], ("set A=",)),
-        ({"platform": "darwin"}, ["sudo modprobe x", "pip install y"], ("pip install y",)),
-        ({"container": "docker"}, ["sudo reboot", "docker run x"], ("docker run x",)),
-        ({"platform": "linux"}, ["sudo usermod -aG render x", "docker run x"], ("sudo usermod -aG render x",)),
-        ({"platform": "linux"}, ["docker run x", "docker run y"], ("docker run x", "docker run y")),
+        ({"platform": "windows"}, [Variable("A"), CONFIG, NODES], [Variable("A")]),
+        ({"platform": "darwin"}, [GROUP, PIP], [PIP]),
+        ({"container": "docker"}, [GROUP, CONFIG, SHM], [CONFIG, SHM]),
+        ({"platform": "linux"}, [GROUP, SHM], [GROUP]),
+        ({"platform": "linux"}, [SHM, NODES], [SHM, NODES]),
+        ({"platform": "linux"}, [Example("kill <number>"), PIP], [PIP]),
+        ({"image": "app:1"}, [SHM], [Container("--shm-size=8g", image="app:1")]),
     ],
 )
-def test_what_a_rule_proposes_is_typed_only_where_it_can_be(facts, lines, left):
-    assert suited(lines, machine(**facts)) == left
+def test_what_a_rule_proposes_is_typed_only_where_it_can_be(facts, changes, left):
+    assert list(suited(changes, machine(**facts))) == left

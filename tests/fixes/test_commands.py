@@ -36,6 +36,19 @@ def test_a_page_of_links_is_asked_beside_the_default_index():
     assert words([JAXLIB]) == [["pip", "install", "jaxlib==0.3.0+cuda11", *page]]
 
 
+def test_two_pages_of_links_are_asked_in_one_command_with_the_default_index():
+    """Either page's wheels may require the framework of the default index, which an earlier command would upgrade."""
+    torch = PlannedBuild(name="torch", version="2.1.0")
+    mmcv = PlannedBuild(name="mmcv", version="2.1.0", index="https://mm.example/cu121.html", links=True)
+    line = words([mmcv, torch, JAXLIB])
+    assert line == [
+        [
+            "pip", "install", "mmcv==2.1.0", "torch==2.1.0", "jaxlib==0.3.0+cuda11",
+            "--find-links", "https://mm.example/cu121.html", "--find-links", "https://jax.example/releases.html",
+        ]
+    ]  # fmt: skip
+
+
 def test_what_is_compiled_comes_last_against_what_was_installed_and_after_its_tools():
     assert words([FLASH, TORCH], ("numpy<2",)) == [
         ["pip", "install", "torch==2.4.0+cu124", "--index-url", "https://torch.example/cu124"],

@@ -9,6 +9,8 @@ import pytest
 
 import compat.rules.remedies as remedies
 from compat.app.explain import commands_of
+from compat.changes import System
+from compat.commands import Place, typed
 from compat.facts import host as facts
 from compat.findings import Fix
 from compat.rules import RULES
@@ -21,6 +23,12 @@ BARE = {**RTX, "driver": "none"}
 NOUVEAU = {**RTX, "driver": "nouveau"}
 RADEON = {"name": "AMD Radeon RX 7900 XTX", "vendor": "amd", "target": "gfx1100"}
 ARC = {"name": "Intel Arc A770", "vendor": "intel", "target": "xpu"}
+
+
+def lines(fix):
+    """What is typed for a fix, where nothing else is known of the place."""
+    return typed(fix.changes, Place())
+
 
 NO_DRIVER = {"gpus": [BARE], "driver": None, "platform": "linux"}
 TOO_OLD = {"gpus": [RTX], "driver": "550.54.14", "packages": {"torch": "2.9.1+cu130"}, "platform": "linux"}
@@ -214,7 +222,7 @@ TYPED = [
 def test_the_very_commands_of_this_distribution(doctor, code, system, values, commands):
     report = doctor(os=system, **values)
     told = {item.code: item for root in report.findings for item in (root, *root.consequences)}
-    assert list(told[code].fix.commands) == commands
+    assert list(lines(told[code].fix)) == commands
 
 
 @pytest.mark.parametrize(
@@ -232,7 +240,8 @@ def test_the_very_commands_of_this_distribution(doctor, code, system, values, co
 )
 def test_a_derived_distribution_takes_the_commands_of_its_parent(derived, parent, matrix):
     for row in matrix.table("commands"):
-        fix = Fix("Do it.", (f"@{row.deed} branch=550 release=12-4 major=13 option=x",))
+        task = System(row.deed, branch="550", release="12-4", major="13", option="x")
+        fix = Fix("Do it.", changes=(task,))
         mine, theirs = (remedies.spelled(fix, facts("t", os=name), matrix) for name in (derived, parent))
         assert mine == theirs, row.deed
 
@@ -240,22 +249,22 @@ def test_a_derived_distribution_takes_the_commands_of_its_parent(derived, parent
 def test_no_command_is_invented_for_a_system_that_is_not_known(matrix):
     deeds = {row.deed for row in matrix.table("commands")}
     for values in ({}, {"os": "plan9"}, {"os": "nixos24.05"}, {"os": ""}):
-        fix = remedies.spelled(Fix("Do it.", tuple(f"@{deed}" for deed in deeds)), facts("t", **values), matrix)
+        fix = remedies.spelled(Fix("Do it.", changes=tuple(map(System, deeds))), facts("t", **values), matrix)
         assert fix == Fix("Do it.")
 
 
 def test_a_command_whose_value_is_unknown_is_left_out(matrix):
-    fix = remedies.spelled(Fix("Do it.", ("@fabric-manager",)), facts("t", os="debian12"), matrix)
-    assert fix.commands == ("sudo systemctl enable --now nvidia-fabricmanager",)
+    fix = remedies.spelled(Fix("Do it.", changes=(System("fabric-manager"),)), facts("t", os="debian12"), matrix)
+    assert lines(fix) == ("sudo systemctl enable --now nvidia-fabricmanager",)
 
 
 def test_a_container_is_not_told_to_change_its_host_in_the_words_of_its_image(doctor):
     """The image is Ubuntu; what the host is, nobody can see from inside."""
     inside = {"container": "docker", "os": "ubuntu22.04", "user_id": 0}
     report = doctor(**MISMATCH, **inside)
-    assert not [line for line in report.findings[0].fix.commands if "apt" in line]
+    assert not [line for line in lines(report.findings[0].fix) if "apt" in line]
     tools = doctor(**HUNGRY, **inside)
-    assert tools.findings[0].fix.commands == ("pip install ninja", "apt install build-essential python3-dev")
+    assert lines(tools.findings[0].fix) == ("pip install ninja", "apt install build-essential python3-dev")
 
 
 def test_where_packages_come_from_is_said(doctor):
@@ -272,7 +281,7 @@ def test_a_driver_is_never_removed_with_the_container_toolkit(matrix):
 
 def test_every_deed_that_a_rule_names_is_known_for_the_great_distributions(matrix):
     rules = Path(remedies.__file__).parent
-    named = {deed for path in rules.rglob("*.py") for deed in re.findall(r'"@([a-z]+(?:-[a-z]+)*)', path.read_text())}
+    named = {deed for path in rules.rglob("*.py") for deed in re.findall(r'System\("([a-z-]+)"', path.read_text())}
     known = {(row.deed, row.system) for row in matrix.table("commands")}
     assert named
     for deed in named:
@@ -283,4 +292,4 @@ def test_every_deed_that_a_rule_names_is_known_for_the_great_distributions(matri
 @pytest.mark.parametrize("code", RULES)
 def test_no_page_shows_an_unspelled_command(code, matrix):
     for block in commands_of(RULES[code], matrix):
-        assert not any(line.startswith("@") or re.search(r"\{[a-z]+\}", line) for line in block.commands)
+        assert not any(re.search(r"\{[a-z]+\}", line) for line in block.commands)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from compat.commands import Place, typed
 from compat.matrix import matrix
 from compat.reading.messages import recognise
 from compat.rules.families.arch_cover import asked_floor, dropped
@@ -164,7 +165,7 @@ def test_a_cpu_runtime_installed_over_the_gpu_one_is_told_with_its_cause(doctor)
     root = report.findings[0]
     assert root.code == "cpu-only-build"
     assert [item.code for item in root.consequences] == ["framework-duplicate-install"]
-    assert "pip install onnxruntime-gpu==1.19.0" in root.fix.commands
+    assert "pip install onnxruntime-gpu==1.19.0" in typed(root.fix.changes, Place())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compat import versions
+from compat.commands import Place, typed
 from compat.facts import Build, Fact, Gpu, Host, Library, Unknown
 from compat.facts import host as facts
 from compat.reading import commands
@@ -288,9 +289,9 @@ def test_what_counts_as_a_version(text, is_one):
 
 def test_gpus_are_handed_over_as_their_vendor_needs_it():
     amd = remedies.run_with_gpu(facts("t", gpus=[{"vendor": "amd"}]))
-    nvidia = remedies.run_with_gpu(facts("t", gpus=[{"vendor": "nvidia"}], image="example/app:1"))
-    assert "/dev/kfd" in amd[0]
-    assert nvidia == ("docker run --gpus all example/app:1",)
+    nvidia = remedies.run_with_gpu(facts("t", gpus=[{"vendor": "nvidia"}]))
+    assert "/dev/kfd" in typed([amd], Place())[0]
+    assert typed([nvidia], Place()) == ("docker run --gpus all IMAGE",)
 
 
 # --- preparation ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Command, Variable
 from compat.facts import Build
 from compat.lazy import pattern
 from compat.rules.families.arch_cover import nvidia_cards
@@ -36,7 +37,7 @@ class TritonGpuTooOld(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("arch-too-old-for-build",)
-    commands = ("export TORCHDYNAMO_DISABLE=1",)
+    changes = (Variable("TORCHDYNAMO_DISABLE", "1"),)
     _FLOOR = (7, 0)  # torch/_inductor: "too old to be supported by the triton GPU compiler"
 
     def check(self, packages: Mapping[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
@@ -134,7 +135,7 @@ class PrecisionUnsupported(Rule):
     """
 
     area = "precision"
-    commands = ("--dtype half",)
+    changes = (Command("--dtype half"),)
     _TOLD: Final = {"bf16": "bf16", "fp8": "fp8"}
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:

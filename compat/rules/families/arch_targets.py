@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from compat.changes import Example, Install, Package, Variable
 from compat.findings import Fix
 from compat.joints import kernels
 from compat.joints.build import vendor_of
@@ -72,7 +73,7 @@ class ExtensionArchMissing(Rule):
     vendors = ("nvidia", "amd")
     requires = ("arch-too-new-for-build", "arch-too-old-for-build")
     asks = ("builds",)
-    commands = ('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>',)
+    changes = (Example('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>'),)
 
     def check(
         self,
@@ -123,8 +124,8 @@ def _compiled(name: str, target: str) -> Fix:
     """An extension, compiled anew for a GPU."""
     device = sm(target)
     arch = device.capability if device else target
-    command = f'TORCH_CUDA_ARCH_LIST="{arch}" pip install --no-build-isolation --force-reinstall {name}'
-    return Fix(f"Reinstall {name} compiled for {arch}.", (command,))
+    again = Install(packages=(Package(name=name),), again=True, compile=True)
+    return Fix(f"Reinstall {name} compiled for {arch}.", changes=(Variable("TORCH_CUDA_ARCH_LIST", arch), again))
 
 
 class ArchPtxOnly(Rule):
@@ -142,7 +143,7 @@ class ArchPtxOnly(Rule):
     area = "arch"
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
-    commands = ("export CUDA_CACHE_MAXSIZE=4294967296",)
+    changes = (Variable("CUDA_CACHE_MAXSIZE", "4294967296"),)
 
     def check(
         self, matrix: Matrix, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...], signals: Hearing
@@ -175,7 +176,9 @@ class ArchSpecificTarget(Rule):
     vendors = ("nvidia",)
     requires = ("extension-arch-missing",)
     asks = ("builds",)
-    commands = ('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>',)
+    changes = (
+        Example('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>'),
+    )
 
     def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The only code of the build for this major has the suffix ``a`` (one capability) or ``f`` (one family)."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.kernels as joint
+from compat.changes import Command, Uninstall, install
 from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, any_of
@@ -36,7 +37,7 @@ _OTHERS: Final = (
 
 _BNB: Final = Fix(
     "Install a bitsandbytes with ROCm libraries, or compile it for this GPU.",
-    ("pip install --upgrade bitsandbytes", "cmake -DCOMPUTE_BACKEND=hip -S . && make"),
+    changes=(install("bitsandbytes", upgrade=True), Command("cmake -DCOMPUTE_BACKEND=hip -S . && make")),
 )
 
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
@@ -141,8 +142,8 @@ def _overwritten(version: str) -> Found:
     """The module that loads has no CUDA provider: of two distributions that write it, the CPU build came last."""
     facts = ("packages.onnxruntime", "packages.onnxruntime-gpu")
     detail = "onnxruntime was installed over onnxruntime-gpu: the module that loads is the CPU build."
-    commands = ("pip uninstall -y onnxruntime onnxruntime-gpu", f"pip install onnxruntime-gpu=={version}")
-    return Found(detail=detail, facts=facts, fix=Fix("Keep onnxruntime-gpu only.", commands))
+    changes = (Uninstall(("onnxruntime", "onnxruntime-gpu")), install("onnxruntime-gpu", f"=={version}"))
+    return Found(detail=detail, facts=facts, fix=Fix("Keep onnxruntime-gpu only.", changes=changes))
 
 
 def _about(built: Installed, heard: Heard | None, signals: Hearing, items: tuple[Installed, ...]) -> bool:

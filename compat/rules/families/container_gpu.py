@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
+from compat.changes import Command, Container, System
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def _with_gpu(host: Host, _: Matrix) -> Fix:
     """How this container is started with the GPUs that are known."""
-    return Fix("Start the container with the GPU.", remedies.run_with_gpu(host))
+    return Fix("Start the container with the GPU.", changes=(remedies.run_with_gpu(host),))
 
 
 class ContainerNoGpu(Rule):
@@ -40,11 +41,11 @@ class ContainerNoGpu(Rule):
     area = "docker"
     requires = ("container-visible-devices",)
     asks = ("container", "device_nodes", "gpu_runtime", "engine_flavour")
-    commands = (
-        "@container-toolkit",
-        "sudo nvidia-ctk runtime configure --runtime=docker",
-        "sudo systemctl restart docker",
-        "docker run --gpus all IMAGE",
+    changes = (
+        System("container-toolkit"),
+        Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
+        Command("sudo systemctl restart docker", "linux"),
+        Container("--gpus all"),
     )
 
     def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
@@ -133,7 +134,7 @@ class ContainerDriverCapabilities(Rule):
 
     area = "docker"
     vendors = ("nvidia",)
-    commands = ("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",)
+    changes = (Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"),)
 
     def check(self, env: Mapping[str, str]) -> Outcome:
         """The variable is set, and names neither ``all`` nor ``compute``."""
@@ -160,7 +161,7 @@ class ContainerVisibleDevices(Rule):
     area = "docker"
     vendors = ("nvidia",)
     asks = ("device_nodes",)
-    commands = ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
+    changes = (Container("--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),)
 
     def check(self, host: Host, env: Mapping[str, str], container: str, signals: Hearing) -> Outcome:
         """The variable is void, none or empty, and no GPU came into the container by other means.
@@ -196,7 +197,10 @@ class ContainerCgroupLost(Rule):
     vendors = ("nvidia",)
     platforms = ("linux", "wsl2")
     asks = ("cgroup", "device_nodes_denied")
-    commands = ("docker rm -f CONTAINER", "sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi")
+    changes = (
+        Command("docker rm -f CONTAINER"),
+        Command("sudo nvidia-ctk config --in-place --set nvidia-container-runtime.mode=cdi", "linux"),
+    )
 
     def check(self, host: Host, container: str, signals: Hearing) -> Outcome:
         """In a running container the device nodes exist but may not be opened.
@@ -240,7 +244,7 @@ class ContainerSelinux(Rule):
     severity = "warning"
     area = "docker"
     requires = ("device-permission",)
-    commands = ("podman run --security-opt=label=disable IMAGE",)
+    changes = (Container("--security-opt=label=disable", engine="podman"),)
 
     def check(self, host: Host, selinux: str, container: str, signals: Hearing) -> Outcome:
         """SELinux enforces, and the device nodes may not be opened in the container."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
+from compat.changes import Container, System
 from compat.errors import InputError
 from compat.findings import Fix
 from compat.reading.jetson_release import image_l4t
@@ -35,7 +36,7 @@ class ImageShipsDriver(Rule):
     area = "container"
     vendors = ("nvidia",)
     asks = ("libraries",)
-    commands = ("@driver-remove",)
+    changes = (System("driver-remove"),)
     _MARKS: Final = ("nvidia-driver", "libnvidia-compute", "cuda-drivers", "nvidia-utils", "nvidia-compute-utils")
 
     def check(self, container: str, driver_packages: tuple[str, ...]) -> Outcome:
@@ -66,7 +67,7 @@ class ContainerRequiresNewerDriver(Rule):
     area = "docker"
     vendors = ("nvidia",)
     asks = ("driver", "driver_cuda", "image")
-    commands = ("docker run --gpus all -e NVIDIA_DISABLE_REQUIRE=1 IMAGE",)
+    changes = (Container("--gpus all -e NVIDIA_DISABLE_REQUIRE=1"),)
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A condition in the image's NVIDIA_REQUIRE_CUDA is not met by the host's driver."""
@@ -141,7 +142,7 @@ class ContainerImageArch(Rule):
     """
 
     area = "container"
-    commands = ("docker pull --platform linux/$(uname -m) IMAGE",)
+    changes = (Container("--platform linux/$(uname -m)", command="pull", where="linux"),)
 
     def check(self, arch: str, image: str) -> Outcome:
         """An image for amd64 was started on arm64, or the reverse."""

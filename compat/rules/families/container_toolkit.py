@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.changes import Command, Container, System
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
 
 
-_DOCKER: Final = ("sudo nvidia-ctk runtime configure --runtime=docker", "sudo systemctl restart docker")
-_PODMAN: Final = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",)
+_DOCKER: Final = (
+    Command("sudo nvidia-ctk runtime configure --runtime=docker", "linux"),
+    Command("sudo systemctl restart docker", "linux"),
+)
+_PODMAN: Final = (Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux"),)
 
 
-def _configure(engine: str) -> tuple[str, ...]:
+def _configure(engine: str) -> tuple[Command, ...]:
     """How the engine that is here learns of GPUs: Docker has a runtime for it, Podman reads CDI specifications."""
     return _PODMAN if engine.startswith("podman") else _DOCKER
 
@@ -38,7 +42,7 @@ class DockerNoGpuRuntime(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu", "docker-snap", "no-driver")
     asks = ("gpu_runtime", "cdi_devices", "container_toolkit")
-    commands = ("@container-toolkit", *_DOCKER)
+    changes = (System("container-toolkit"), *_DOCKER)
 
     def check(self, host: Host, engine: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """An NVIDIA GPU and a running engine are there, and the engine cannot join them.
@@ -53,7 +57,7 @@ class DockerNoGpuRuntime(Rule):
         return Found(
             detail=f"{engine} knows no NVIDIA runtime and no CDI device.",
             facts=("engine", "gpu_runtime"),
-            fix=self.remedy("@container-toolkit", *_configure(engine)),
+            fix=self.remedy(System("container-toolkit"), *_configure(engine)),
         )
 
 
@@ -72,7 +76,7 @@ class CdiSpecStale(Rule):
     severity = "warning"
     vendors = ("nvidia",)
     asks = ("cdi_devices",)
-    commands = ("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",)
+    changes = (Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux"),)
 
     def check(self, cdi_driver: str, driver: str, signals: Hearing) -> Outcome:
         """The driver version in the specification is not the one that is loaded."""
@@ -100,7 +104,7 @@ class ContainerToolkitOld(Rule):
     area = "docker"
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
-    commands = ("@container-toolkit",)
+    changes = (System("container-toolkit"),)
     _CGROUP_V2: Final = (1, 8)  # libnvidia-container 1.8.0, release notes: support for cgroup v2
 
     def check(self, container_toolkit: str, cgroup: str) -> Outcome:
@@ -127,7 +131,7 @@ class ContainerMixedInjection(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("gpu_runtime",)
-    commands = ("docker run --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all IMAGE",)
+    changes = (Container("--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),)
 
     def check(self, host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """The container toolkit refuses --gpus because it runs in CDI or CSV mode, or a command is about to ask so."""
@@ -160,7 +164,10 @@ class ContainerCliLdcache(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu", "no-driver")
     asks = ("libraries", "toolkit_config")
-    commands = ("sudo ldconfig", "grep ldconfig /etc/nvidia-container-runtime/config.toml")
+    changes = (
+        Command("sudo ldconfig", "linux"),
+        Command("grep ldconfig /etc/nvidia-container-runtime/config.toml", "linux"),
+    )
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """The tool fails at ldconfig, or is configured to start an ldconfig of the host that is not there."""
@@ -192,7 +199,7 @@ class ContainerVisibleDevicesUnprivileged(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("gpu_runtime", "toolkit_config")
-    commands = ("docker run --gpus all IMAGE",)
+    changes = (Container("--gpus all"),)
     _SETTING: Final = "accept-nvidia-visible-devices-envvar-when-unprivileged"  # config.toml of the toolkit
 
     def check(self, host: Host, signals: Hearing) -> Outcome:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.joints.driver as joint
 import compat.rules.remedies as remedies
+from compat.changes import Command, System
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import cite, is_version
@@ -50,7 +51,7 @@ class DriverOpenModuleRequired(Rule):
     area = "kernel-module"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    commands = ("@driver-open",)
+    changes = (System("driver-open"),)
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU is of Blackwell or newer, and the proprietary flavour of the module is loaded."""
@@ -82,7 +83,7 @@ class DriverOpenModuleUnsupportedGpu(Rule):
     def mend(self, host: Host, matrix: Matrix) -> Fix:
         """The same branch, or the last one that serves the card."""
         branch = remedies.last_branch(host, matrix) or remedies.branch(host)
-        return self.remedy(f"@driver-proprietary branch={branch}")
+        return self.remedy(System("driver-proprietary", branch=branch))
 
     def check(self, driver_branch: str, gpus: tuple[Gpu, ...]) -> Outcome:
         """The open flavour is loaded and the GPU is older than Turing."""
@@ -145,7 +146,7 @@ class DriverDeviceCountMismatch(Rule):
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "driver-open-module-required", "driver-gsp-init-failed")
     asks = ("xids",)
-    commands = ("sudo dmesg | grep -iE 'nvrm|xid'",)
+    changes = (Command("sudo dmesg | grep -iE 'nvrm|xid'", "linux"),)
 
     def check(self, gpus: tuple[Gpu, ...], driver: str) -> Outcome:
         """A GPU on the bus has the NVIDIA driver bound, and NVML does not list it or reports it as lost."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from compat.changes import Command, Container, System
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class DockerMissing(Rule):
     severity = "info"
     area = "docker"
     asks = ("engine",)
-    commands = ("@engine",)
+    changes = (System("engine"),)
 
     def check(self, host: Host) -> Outcome:
         """Neither Docker nor Podman is installed."""
@@ -48,7 +49,7 @@ class DockerDaemonDown(Rule):
 
     severity = "warning"
     area = "docker"
-    commands = ("sudo systemctl enable --now docker", "docker context ls")
+    changes = (Command("sudo systemctl enable --now docker", "linux"), Command("docker context ls"))
 
     def check(self, engine_status: str, signals: Hearing) -> Outcome:
         """The client is installed, and nobody listens at the daemon's socket."""
@@ -71,7 +72,7 @@ class DockerPermission(Rule):
     severity = "warning"
     area = "docker"
     asks = ("groups",)
-    commands = ("sudo usermod -aG docker $USER",)
+    changes = (Command("sudo usermod -aG docker $USER", "host"),)
 
     def check(self, engine_status: str, signals: Hearing) -> Outcome:
         """The daemon's socket exists and refuses this user."""
@@ -98,7 +99,7 @@ class DockerSnap(Rule):
     severity = "warning"
     area = "docker"
     requires = ("container-no-gpu",)
-    commands = ("sudo snap remove docker",)
+    changes = (Command("sudo snap remove docker", "linux"),)
 
     def check(self, host: Host, engine_flavour: str) -> Outcome:
         """The engine is the snap package."""
@@ -123,9 +124,9 @@ class DockerRootless(Rule):
     vendors = ("nvidia",)
     requires = ("container-no-gpu",)
     asks = ("cdi_devices",)
-    commands = (
-        "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
-        "docker run --device nvidia.com/gpu=all IMAGE",
+    changes = (
+        Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml", "linux"),
+        Container("--device nvidia.com/gpu=all"),
     )
 
     def check(self, host: Host, engine_flavour: str) -> Outcome:
@@ -157,7 +158,7 @@ class K8sNoGpuResource(Rule):
     area = "kubernetes"
     severity = "warning"
     requires = ("container-no-gpu",)
-    commands = ("kubectl describe node | grep nvidia.com/gpu",)
+    changes = (Command("kubectl describe node | grep nvidia.com/gpu"),)
 
     def check(self, container: str, device_nodes: tuple[str, ...], signals: Hearing) -> Outcome:
         """The process runs in Kubernetes, and no GPU device node is there."""

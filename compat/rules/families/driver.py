@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat import versions
+from compat.changes import Command, System, Variable
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
@@ -33,7 +34,7 @@ class DriverLibraryFaulty(Rule):
     """
 
     area = "driver"
-    commands = ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'",)
+    changes = (Command("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", "linux"),)
 
     def check(self, driver_faults: Mapping[str, str]) -> Outcome:
         """NVML or libcuda crashed, or ended the process that asked it."""
@@ -59,7 +60,7 @@ class DriverHangs(Rule):
     area = "health"
     requires = ("gpu-xid-fatal", "gpu-reset-required", "fabric-manager-down")
     asks = ("xids",)
-    commands = ("envcheck doctor --timeout 60", "sudo dmesg | grep -i nvrm")
+    changes = (Command("envcheck doctor --timeout 60"), Command("sudo dmesg | grep -i nvrm", "linux"))
     _ASKED = ("nvml", "cuda_init")
 
     def check(self, hung: Mapping[str, str]) -> Outcome:
@@ -130,7 +131,7 @@ class DriverLibraryMismatch(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("image-ships-driver", "wsl-linux-driver-installed")
-    commands = ("sudo reboot", "@driver-hold")
+    changes = (Command("sudo reboot", "host"), System("driver-hold"))
 
     def check(self, host: Host, driver: str, driver_library: str) -> Outcome:
         """The version of the loaded kernel module differs from that of libcuda and libnvidia-ml."""
@@ -158,7 +159,7 @@ class DriverStubLoaded(Rule):
     """
 
     area = "driver"
-    commands = ("unset LD_LIBRARY_PATH", "sudo ldconfig")
+    changes = (Variable("LD_LIBRARY_PATH"), Command("sudo ldconfig", "linux"))
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """libcuda.so.1 resolves to a file in a folder named stubs."""
@@ -182,7 +183,7 @@ class DriverDuplicateLibraries(Rule):
 
     area = "driver"
     requires = ("driver-library-mismatch", "wsl-linux-driver-installed")
-    commands = ("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", "sudo ldconfig")
+    changes = (Command("ldconfig -p | grep -E 'libcuda|libnvidia-ml'", "linux"), Command("sudo ldconfig", "linux"))
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """Libcuda or libnvidia-ml of more than one driver version can be loaded."""

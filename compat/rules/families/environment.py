@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Variable
 from compat.findings import Fix
 from compat.lazy import pattern
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -56,7 +57,7 @@ class CudaEnvHarmful(Rule):
         return Found(
             detail=f"{', '.join(on)} is set.",
             facts=tuple(f"env.{name}" for name in on),
-            fix=Fix("Unset it outside debugging.", (f"unset {' '.join(on)}",)),
+            fix=Fix("Unset it outside debugging.", changes=tuple(map(Variable, on))),
         )
 
 
@@ -77,7 +78,7 @@ class XlaFlagsInvalid(Rule):
     """
 
     area = "env"
-    commands = ("unset XLA_FLAGS",)
+    changes = (Variable("XLA_FLAGS"),)
 
     def check(self, host: Host, env: Mapping[str, str], signals: Hearing) -> Outcome:
         """XLA reports a flag that it does not know; or a flag names a folder of CUDA where no toolkit is."""
@@ -114,7 +115,7 @@ class BnbCudaOverride(Rule):
     severity = "warning"
     area = "env"
     asks = ("builds",)
-    commands = ("unset BNB_CUDA_VERSION",)
+    changes = (Variable("BNB_CUDA_VERSION"),)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """The variable names another CUDA major than the framework's."""
@@ -142,7 +143,7 @@ class JaxPlatformsMismatch(Rule):
 
     severity = "warning"
     area = "env"
-    commands = ("unset JAX_PLATFORMS",)
+    changes = (Variable("JAX_PLATFORMS"),)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...]) -> Outcome:
         """The variable names a platform without plug-in or hardware.
@@ -185,7 +186,7 @@ class DevicesHidden(Rule):
 
     area = "env"
     asks = ("gpus",)
-    commands = ("unset CUDA_VISIBLE_DEVICES",)
+    changes = (Variable("CUDA_VISIBLE_DEVICES"),)
 
     def check(self, host: Host, env: Mapping[str, str], signals: Hearing) -> Outcome:
         """A mask such as CUDA_VISIBLE_DEVICES is empty, -1, or names a GPU that does not exist."""
@@ -195,7 +196,7 @@ class DevicesHidden(Rule):
             if name not in env:
                 continue
             value = env[name].strip()
-            fix = Fix(f"Unset {name}, or give a list of GPUs that exist.", (f"unset {name}",))
+            fix = Fix(f"Unset {name}, or give a list of GPUs that exist.", changes=(Variable(name),))
             why = self._hides(value, len(host.gpus) if host.gpus else None)
             if why and (host.gpus or signals.harmful):
                 return Found(detail=f"{name} is {value!r}, which {why}.", facts=(f"env.{name}",), fix=fix)
@@ -222,7 +223,7 @@ class DevicesHidden(Rule):
         return Found(
             detail=f"ROCR_VISIBLE_DEVICES leaves {left} and renumbers from 0; {inner} then asks for GPU {beyond}.",
             facts=("env.ROCR_VISIBLE_DEVICES", f"env.{inner}"),
-            fix=Fix("Set one of the masks only.", (f"unset {inner}",)),
+            fix=Fix("Set one of the masks only.", changes=(Variable(inner),)),
         )
 
     @staticmethod
@@ -270,7 +271,7 @@ class VisibleDevicesConflict(Rule):
     severity = "warning"
     area = "env"
     requires = ("devices-hidden",)
-    commands = ("unset HIP_VISIBLE_DEVICES",)
+    changes = (Variable("HIP_VISIBLE_DEVICES"),)
 
     def check(self, host: Host, env: Mapping[str, str]) -> Outcome:
         """ROCR_VISIBLE_DEVICES and HIP_VISIBLE_DEVICES are both set, and do not nest.

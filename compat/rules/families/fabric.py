@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from compat import versions
+from compat.changes import Command, System
 from compat.findings import Fix
 from compat.rules.knowledge import is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
@@ -31,7 +32,7 @@ class FabricManagerDown(Rule):
     vendors = ("nvidia",)
     requires = ("fabric-manager-version-mismatch", "gpu-xid-fatal")
     asks = ("fabric_manager", "nvswitch", "driver")
-    commands = ("@fabric-manager",)
+    changes = (System("fabric-manager"),)
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """NVSwitch devices are there, and the fabric manager is not installed or not running, or CUDA answers 802.
@@ -72,7 +73,10 @@ class FabricManagerDown(Rule):
     def _fix(fabric_manager: str | None) -> Fix:
         """One that is installed need only be started; else the package of the driver's version comes first."""
         if fabric_manager:
-            return Fix("Start the fabric manager.", ("sudo systemctl enable --now nvidia-fabricmanager",))
+            return Fix(
+                "Start the fabric manager.",
+                changes=(Command("sudo systemctl enable --now nvidia-fabricmanager", "linux"),),
+            )
         return FabricManagerDown.remedy()
 
 
@@ -89,7 +93,7 @@ class FabricManagerVersionMismatch(Rule):
 
     area = "fabric"
     vendors = ("nvidia",)
-    commands = ("@fabric-manager",)
+    changes = (System("fabric-manager"),)
 
     def check(self, fabric_manager: str, driver: str) -> Outcome:
         """The version of the fabric manager is not the kernel driver's."""
@@ -115,7 +119,7 @@ class ImexNotReady(Rule):
     vendors = ("nvidia",)
     platforms = ("linux",)
     asks = ("imex",)
-    commands = ("sudo systemctl enable --now nvidia-imex",)
+    changes = (Command("sudo systemctl enable --now nvidia-imex", "linux"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:
         """GPUs of a rack-scale system are there, and no IMEX channel node is, or its service does not run."""
@@ -145,7 +149,7 @@ class NvlinkDown(Rule):
     vendors = ("nvidia",)
     requires = ("fabric-manager-down", "gpu-reset-required")
     asks = ("xids", "gpus")
-    commands = ("nvidia-smi nvlink --status",)
+    changes = (Command("nvidia-smi nvlink --status"),)
     _XIDS = frozenset({"74", "144", "145", "146", "147", "148", "149", "150"})  # NVLINK_ERROR and its successors
 
     def check(self, host: Host) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compat import versions
+from compat.changes import Command, Example, Variable
 from compat.findings import Fix
 from compat.matrix.drivers import FORWARD_SEGMENTS
 from compat.matrix.products import find_gpu
@@ -57,7 +58,10 @@ class ForwardCompatConflict(Rule):
     area = "driver"
     vendors = ("nvidia",)
     asks = ("libraries", "gpus", "driver", "env", "image")
-    commands = ("unset LD_LIBRARY_PATH", "sudo rm -f /etc/ld.so.conf.d/*compat*.conf && sudo ldconfig")
+    changes = (
+        Variable("LD_LIBRARY_PATH"),
+        Command("sudo rm -f /etc/ld.so.conf.d/*compat*.conf && sudo ldconfig", "linux"),
+    )
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, distributions: Mapping[str, str]) -> Outcome:
         """The loader picks libcuda from a compat folder, where it may not.
@@ -103,7 +107,7 @@ class ForwardCompatAvailable(Rule):
     area = "driver"
     vendors = ("nvidia",)
     requires = ("driver-too-old-for-runtime",)
-    commands = ("apt-get install -y cuda-compat-<major>-<minor>",)
+    changes = (Example("apt-get install -y cuda-compat-<major>-<minor>"),)
 
     def check(
         self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...]
@@ -115,7 +119,7 @@ class ForwardCompatAvailable(Rule):
         for item in installed:
             if item.cuda and versions.major(item.cuda) > versions.major(have):
                 name = f"cuda-compat-{item.cuda.replace('.', '-')}"
-                fix = Fix(f"Add {name} to the image.", (f"apt-get install -y {name}",))
+                fix = Fix(f"Add {name} to the image.", changes=(Command(f"apt-get install -y {name}", "linux"),))
                 return Found(
                     detail=f"{gpus[0].name} may run {item.label} with {name}.",
                     facts=("driver", "gpus", item.fact),

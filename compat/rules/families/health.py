@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from compat.changes import Command, Example
 from compat.findings import Fix
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
 
 
-RESET: Final = ("sudo nvidia-smi --gpu-reset -i <index>", "sudo reboot")
+RESET: Final = (Example("sudo nvidia-smi --gpu-reset -i <index>"), Command("sudo reboot", "host"))
 
 
 class GpuXidFatal(Rule):
@@ -30,14 +31,14 @@ class GpuXidFatal(Rule):
     area = "health"
     vendors = ("nvidia",)
     asks = ("xids",)
-    commands = RESET
+    changes = RESET
     # Xids whose immediate action is a reset or restart (NVIDIA, "Xid Errors", catalogue).
     FATAL: Final = frozenset(
         {"46", "48", "61", "62", "64", "79", "95", "109", "110", "119", "120", "136", "140", "143", "155", "158", "167"}
     )
     _OFF_THE_BUS: ClassVar[Fix] = Fix(
         "Restart the machine: a GPU that fell off the bus cannot be reset. Then check power, cooling and contact.",
-        ("sudo reboot",),
+        changes=(Command("sudo reboot", "host"),),
     )
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
@@ -66,7 +67,7 @@ class GpuXidApplication(Rule):
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal",)
     asks = ("xids",)
-    commands = ("compute-sanitizer python <script>",)
+    changes = (Example("compute-sanitizer python <script>"),)
     MILD: Final = frozenset({"8", "13", "31", "32", "43", "45", "68", "69", "94"})
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
@@ -89,7 +90,7 @@ class GpuEccUncorrectable(Rule):
 
     area = "health"
     vendors = ("nvidia",)
-    commands = ("nvidia-smi -q -d ECC", *RESET)
+    changes = (Command("nvidia-smi -q -d ECC"), *RESET)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The count of uncorrected ECC errors since the last reset is not zero."""
@@ -114,7 +115,7 @@ class GpuRowRemapPending(Rule):
     area = "health"
     vendors = ("nvidia",)
     requires = ("gpu-ecc-uncorrectable",)
-    commands = RESET
+    changes = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPU has set aside faulty memory, and the change takes effect at the next reset."""
@@ -137,7 +138,7 @@ class GpuResetRequired(Rule):
     vendors = ("nvidia",)
     requires = ("gpu-xid-fatal", "gpu-ecc-uncorrectable", "driver-device-count-mismatch")
     asks = ("xids",)
-    commands = RESET
+    changes = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """NVML reports the device as lost or needing a reset."""

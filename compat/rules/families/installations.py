@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as told
 import compat.rules.remedies as remedies
+from compat.changes import Command, Example, Uninstall, Variable, install
 from compat.findings import Fix
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
@@ -67,13 +68,15 @@ def _wants_gpu(item: Installed) -> bool:
 
 def _with_gpu(host: Host) -> Fix:
     """The option that is missing where the container was started."""
-    return Fix("Start the container with the GPU, from the machine that has it.", remedies.run_with_gpu(host))
+    text = "Start the container with the GPU, from the machine that has it."
+    return Fix(text, changes=(remedies.run_with_gpu(host),))
 
 
 def _elsewhere(built: Installed | None) -> Fix:
     """The CPU build, for those who mean it."""
-    commands = (f"envcheck resolve {built.name}=={built.version.partition('+')[0]} --cpu",) if built else ()
-    return Fix("Run it on a machine with a GPU, or take the CPU build on purpose.", commands)
+    name = f"{built.name}=={built.version.partition('+')[0]}" if built else ""
+    changes = (Command(f"envcheck resolve {name} --cpu"),) if built else ()
+    return Fix("Run it on a machine with a GPU, or take the CPU build on purpose.", changes=changes)
 
 
 class FrameworkDuplicateInstall(Rule):
@@ -89,7 +92,7 @@ class FrameworkDuplicateInstall(Rule):
 
     area = "framework"
     requires = ("cpu-only-build",)
-    commands = ("pip uninstall -y <package>",)
+    changes = (Example("pip uninstall -y <package>"),)
     _WATCHED: Final = frozenset(
         {"torch", "torchvision", "torchaudio", "triton", "tensorflow", "jax", "jaxlib", "onnxruntime", "numpy"}
     )
@@ -101,8 +104,8 @@ class FrameworkDuplicateInstall(Rule):
         """The same distribution is importable from two places, or two distributions write the same module."""
         both = next((pair for pair in self._SHARED if set(pair) <= (host.packages or {}).keys()), ())
         if both:
-            pin = f"{both[1]}=={(host.packages or {})[both[1]]}"
-            fix = Fix(f"Keep {both[1]} only.", (f"pip uninstall -y {both[0]} {both[1]}", f"pip install {pin}"))
+            pin = install(both[1], f"=={(host.packages or {})[both[1]]}")
+            fix = Fix(f"Keep {both[1]} only.", changes=(Uninstall(both), pin))
             return Found(
                 detail=f"{both[0]} and {both[1]} write the same module; the last one installed wins.",
                 facts=tuple(f"packages.{name}" for name in both),
@@ -111,7 +114,7 @@ class FrameworkDuplicateInstall(Rule):
             )
         for name, found in (host.duplicate_packages or {}).items():
             if name in self._WATCHED and len(set(found)) > 1:
-                fix = Fix(f"Uninstall every copy of {name}, then install once.", (f"pip uninstall -y {name}",) * 2)
+                fix = Fix(f"Uninstall every copy of {name}, then install once.", changes=(Uninstall((name,)),) * 2)
                 return Found(
                     detail=f"{name} is there as {' and '.join(found)}.",
                     facts=(f"duplicate_packages.{name}",),
@@ -135,7 +138,7 @@ class JaxPluginInitFailed(Rule):
     area = "framework"
     requires = ("library-mismatch", "library-missing", "driver-too-old-for-runtime", "framework-pair-mismatch")
     asks = ("env", "libraries")
-    commands = ("unset LD_LIBRARY_PATH", 'pip install -U --force-reinstall "jax[cuda12]"')
+    changes = (Variable("LD_LIBRARY_PATH"), install("jax", extras=("cuda12",), again=True, upgrade=True))
 
     def check(
         self, host: Host, packages: Mapping[str, str], signals: Hearing, distributions: Mapping[str, str]
@@ -152,7 +155,10 @@ class JaxPluginInitFailed(Rule):
             return Found(
                 detail=f"{plugin} {packages[plugin]} is installed, and cuDNN is nowhere to be found.",
                 facts=(f"packages.{plugin}", "cudnn"),
-                fix=Fix("Install JAX with its extra, which brings cuDNN.", (f'pip install -U "jax[cuda{major}]"',)),
+                fix=Fix(
+                    "Install JAX with its extra, which brings cuDNN.",
+                    changes=(install("jax", extras=(f"cuda{major}",), upgrade=True),),
+                ),
                 confidence="likely",
                 severity="warning",
             )
@@ -278,7 +284,7 @@ class CudaMajorMixedInEnv(Rule):
     severity = "warning"
     area = "framework"
     requires = ("frameworks-conflict", "library-mismatch", "library-missing")
-    commands = ("pip list | grep -E -- '-cu[0-9]+'",)
+    changes = (Command("pip list | grep -E -- '-cu[0-9]+'"),)
 
     def check(self, packages: Mapping[str, str]) -> Outcome:
         """nvidia-* packages with the suffixes -cu11, -cu12 or -cu13 are installed side by side."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from compat.changes import Command, Example, System, Variable
 from compat.rules.families.forward import data_center
 from compat.rules.rule import Found, Outcome, Rule, family
 
@@ -28,7 +29,7 @@ class PcieLinkDegraded(Rule):
 
     severity = "warning"
     area = "interconnect"
-    commands = ("sudo lspci -vv -s <address> | grep -E 'LnkCap|LnkSta'",)
+    changes = (Example("sudo lspci -vv -s <address> | grep -E 'LnkCap|LnkSta'"),)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The current width is below the highest that card and slot have in common."""
@@ -54,7 +55,7 @@ class IommuMultiGpuHang(Rule):
     area = "interconnect"
     vendors = ("amd",)
     platforms = ("linux",)
-    commands = ("@kernel-option option=iommu=pt",)
+    changes = (System("kernel-option", option="iommu=pt"),)
 
     def check(self, gpus: tuple[Gpu, ...], iommu: str) -> Outcome:
         """More than one AMD GPU, and the kernel translates their accesses."""
@@ -79,7 +80,7 @@ class PcieAcsBlocksP2p(Rule):
     severity = "warning"
     area = "interconnect"
     platforms = ("linux",)
-    commands = ("export NCCL_P2P_DISABLE=1",)
+    changes = (Variable("NCCL_P2P_DISABLE", "1"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """A bridge above one of several GPUs validates sources or redirects requests.
@@ -112,7 +113,7 @@ class NcclTopologyHidden(Rule):
     severity = "info"
     area = "interconnect"
     asks = ("gpus",)
-    commands = ("export NCCL_TOPO_FILE=<topology.xml>",)
+    changes = (Example("export NCCL_TOPO_FILE=<topology.xml>"),)
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """NCCL finds no processor close to a GPU, or a virtual machine hides the node of each of several GPUs."""
@@ -141,7 +142,7 @@ class P2pUnsupported(Rule):
     severity = "info"
     area = "interconnect"
     asks = ("peer_access",)
-    commands = ("export NCCL_P2P_DISABLE=1",)
+    changes = (Variable("NCCL_P2P_DISABLE", "1"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """A program asked for peer access between two GPUs that do not have it, or the driver denies it."""
@@ -174,7 +175,7 @@ class PeermemMissing(Rule):
     area = "interconnect"
     vendors = ("nvidia",)
     asks = ("infiniband", "driver_branch")
-    commands = ("sudo modprobe nvidia-peermem",)
+    changes = (Command("sudo modprobe nvidia-peermem", "host"),)
 
     def check(self, host: Host, matrix: Matrix, modules: tuple[str, ...], signals: Hearing) -> Outcome:
         """NCCL reports that it cannot use GPUDirect RDMA, or there are adapters for it and no module.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import compat.reading.commands as told
 import compat.rules.remedies as remedies
+from compat.changes import Command, Container, Example, System
 from compat.findings import Fix
 from compat.rules.families.rocm import amd_cards
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -35,10 +36,10 @@ class DriverNouveauBound(Rule):
     area = "kernel-module"
     vendors = ("nvidia",)
     asks = ("modules",)
-    commands = (
-        'echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf',
-        "@boot-image",
-        "sudo reboot",
+    changes = (
+        Command('echo "blacklist nouveau" | sudo tee /etc/modprobe.d/blacklist-nouveau.conf', "linux"),
+        System("boot-image"),
+        Command("sudo reboot", "host"),
     )
 
     def check(self, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -67,7 +68,10 @@ class DriverVfioBound(Rule):
 
     severity = "warning"
     area = "kernel-module"
-    commands = ("lspci -nnk | grep -B2 vfio-pci", "echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind")
+    changes = (
+        Command("lspci -nnk | grep -B2 vfio-pci"),
+        Example("echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind"),
+    )
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """A GPU is bound to vfio-pci."""
@@ -94,7 +98,7 @@ class DriverModuleNotLoaded(Rule):
     platforms = ("linux",)
     requires = ("driver-nouveau-bound", "driver-secure-boot-unsigned", "container-no-gpu", "no-driver")
     asks = ("kernel",)
-    commands = ("sudo modprobe nvidia", "@module-rebuild")
+    changes = (Command("sudo modprobe nvidia", "host"), System("module-rebuild"))
 
     def check(self, host: Host, driver_library: str, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
         """Libcuda can be loaded, an NVIDIA GPU is on the bus, and the module nvidia is not in the kernel."""
@@ -114,10 +118,15 @@ class DriverModuleNotLoaded(Rule):
         if module_file:
             return Fix(
                 "Load the module; the kernel log tells why it is not loaded at start.",
-                ("sudo modprobe nvidia", "sudo dmesg | grep -iE 'nvidia|nvrm'"),
+                changes=(
+                    Command("sudo modprobe nvidia", "host"),
+                    Command("sudo dmesg | grep -iE 'nvidia|nvrm'", "linux"),
+                ),
             )
         if none:
-            return Fix("Install the headers of this kernel and build the module for it.", ("@module-rebuild",))
+            return Fix(
+                "Install the headers of this kernel and build the module for it.", changes=(System("module-rebuild"),)
+            )
         return DriverModuleNotLoaded.remedy()
 
 
@@ -138,7 +147,7 @@ class DriverSecureBootUnsigned(Rule):
     area = "kernel-module"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    commands = ("@module-sign",)
+    changes = (System("module-sign"),)
 
     def check(self, host: Host, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
         """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
@@ -177,7 +186,7 @@ class DriverGspInitFailed(Rule):
     vendors = ("nvidia",)
     requires = ("driver-open-module-required", "driver-gpu-unsupported-by-branch", "driver-open-module-unsupported-gpu")
     asks = ("gpus", "driver_branch")
-    commands = ("sudo dmesg | grep -i nvrm",)
+    changes = (Command("sudo dmesg | grep -i nvrm", "linux"),)
 
     def check(self, signals: Hearing) -> Outcome:
         """The kernel log holds a failure to initialise the adapter."""
@@ -203,7 +212,10 @@ class UvmNotReady(Rule):
     platforms = ("linux",)
     requires = ("container-cgroup-lost", "driver-library-mismatch", "no-driver")
     asks = ("modules",)
-    commands = ("sudo nvidia-modprobe -u -c=0", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm")
+    changes = (
+        Command("sudo nvidia-modprobe -u -c=0", "host"),
+        Command("sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", "host"),
+    )
 
     def check(self, host: Host, device_nodes: tuple[str, ...], signals: Hearing) -> Outcome:
         """The control node of the driver exists, and /dev/nvidia-uvm or its module does not."""
@@ -232,9 +244,11 @@ class DevicePermission(Rule):
     platforms = ("linux",)
     requires = ("container-cgroup-lost",)
     asks = ("device_nodes_denied", "groups", "device_groups")
-    commands = (
-        "sudo usermod -aG render,video $USER",
-        "docker run --group-add $(getent group render | cut -d: -f3) --device /dev/kfd --device /dev/dri IMAGE",
+    changes = (
+        Command("sudo usermod -aG render,video $USER", "host"),
+        Container(
+            "--group-add $(getent group render | cut -d: -f3) --device /dev/kfd --device /dev/dri", where="linux"
+        ),
     )
 
     def check(
@@ -252,11 +266,13 @@ class DevicePermission(Rule):
         if not denied:
             return Fits("the GPU device nodes may be opened") if host.device_nodes else None
         owner = (host.device_groups or {}).get(denied[0], "render")
-        fix = Fix(f"Join the group {owner} and log in again.", (f"sudo usermod -aG {owner} $USER",))
+        fix = Fix(
+            f"Join the group {owner} and log in again.", changes=(Command(f"sudo usermod -aG {owner} $USER", "host"),)
+        )
         if host.container:
             fix = Fix(
                 "Pass the group of the node into the container.",
-                (f"docker run --group-add $(stat -c %g {denied[0]}) {host.image or 'IMAGE'}",),
+                changes=(Container(f"--group-add $(stat -c %g {denied[0]})", where="linux"),),
             )
         return Found(
             detail=f"{', '.join(denied[:3])} may not be opened.",
@@ -276,7 +292,9 @@ class DevicePermission(Rule):
             severity="warning",
             fix=Fix(
                 "Pass the numeric id of the nodes' group into the container.",
-                ("docker run --device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd) IMAGE",),
+                changes=(
+                    Container("--device /dev/kfd --device /dev/dri --group-add $(stat -c %g /dev/kfd)", where="linux"),
+                ),
             ),
         )
 

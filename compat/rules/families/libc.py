@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import compat.joints.libc as joint
 from compat import versions
+from compat.changes import Container, System
 from compat.joints.verdict import Clash, any_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
@@ -40,7 +41,7 @@ class GlibcTooOld(Rule):
     platforms = ("linux", "wsl2", "wsl1")
     requires = ("musl-libc",)
     asks = ("glibc", "os", "packages")
-    commands = ("docker run --rm -it ubuntu:22.04",)
+    changes = (Container("--rm -it", image="ubuntu:22.04"),)
 
     def check(
         self, host: Host, matrix: Matrix, signals: Hearing, wanted: Mapping[str, str], here: tuple[Here, ...]
@@ -91,7 +92,7 @@ class LibstdcxxTooOld(Rule):
 
     area = "libraries"
     asks = ("libstdcxx",)
-    commands = ("@libstdcxx",)
+    changes = (System("libstdcxx"),)
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """The libstdc++ that is loaded does not define a GLIBCXX or CXXABI version that a library asks for."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
+from compat.changes import Command, Variable, install
 from compat.findings import Fix
 from compat.reading.message_facts import cudnn_version
 from compat.rules.families.rocm import amd_cards
@@ -135,7 +136,7 @@ class LibraryMismatch(Rule):
     area = "libraries"
     requires = ("frameworks-conflict",)
     asks = ("cudnn", "libraries", "env", "builds")
-    commands = ("unset LD_LIBRARY_PATH",)
+    changes = (Variable("LD_LIBRARY_PATH"),)
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """cuDNN, cuBLAS, NCCL or nvJitLink comes from elsewhere than the framework's own copy.
@@ -186,9 +187,9 @@ class LibraryMismatch(Rule):
             confidence="likely",
             fix=Fix(
                 "Take torch's own copy of the runtime away, so that the one of ROCm for WSL is loaded.",
-                (
-                    "pip show torch | grep Location",
-                    "rm SITE_PACKAGES/torch/lib/libhsa-runtime64.so*",
+                changes=(
+                    Command("pip show torch | grep Location"),
+                    Command("rm SITE_PACKAGES/torch/lib/libhsa-runtime64.so*"),
                 ),
             ),
             sources=("https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html",),
@@ -247,7 +248,7 @@ class LdLibraryPathShadow(Rule):
         "frameworks-conflict",
         "driver-stub-loaded",
     )
-    commands = ("unset LD_LIBRARY_PATH",)
+    changes = (Variable("LD_LIBRARY_PATH"),)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """The variable names a folder of a CUDA toolkit, and an installed framework brings its own CUDA libraries."""
@@ -279,7 +280,11 @@ class NcclVersionMixed(Rule):
     area = "libraries"
     requires = ("library-mismatch",)
     asks = ("packages",)
-    commands = ("pip list | grep nccl", "ldconfig -p | grep libnccl", "unset LD_LIBRARY_PATH")
+    changes = (
+        Command("pip list | grep nccl"),
+        Command("ldconfig -p | grep libnccl", "linux"),
+        Variable("LD_LIBRARY_PATH"),
+    )
 
     def check(self, libraries: tuple[Library, ...]) -> Outcome:
         """libnccl.so.2 of more than one version can be loaded in one environment."""
@@ -303,7 +308,7 @@ class LibraryKnownBad(Rule):
     severity = "warning"
     area = "libraries"
     vendors = ("nvidia",)
-    commands = ("pip install --upgrade nvidia-cudnn-cu12",)
+    changes = (install("nvidia-cudnn-cu12", upgrade=True),)
 
     def check(self, cudnn: str, matrix: Matrix) -> Outcome:
         """The installed cuDNN is one that its users start with a warning about."""

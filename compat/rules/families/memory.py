@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Command, Container, Variable
 from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class ShmTooSmall(Rule):
     severity = "warning"
     area = "container"
     asks = ("shm_mib", "container")
-    commands = ("docker run --shm-size=8g IMAGE", "docker run --ipc=host IMAGE")
+    changes = (Container("--shm-size=8g"), Container("--ipc=host"))
     _ENOUGH: Final = 512  # MiB; DeepSpeed's ds_report warns below this
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
@@ -61,7 +62,7 @@ class ContainerMemlockLimit(Rule):
 
     severity = "warning"
     area = "container"
-    commands = ("docker run --ulimit memlock=-1 IMAGE",)
+    changes = (Container("--ulimit memlock=-1"),)
 
     def check(self, host: Host, memlock_kib: int, signals: Hearing) -> Outcome:
         """The limit is not unlimited, and memory could not be pinned; or a container has InfiniBand devices."""
@@ -88,7 +89,7 @@ class ContainerNumaBlocked(Rule):
 
     severity = "info"
     area = "container"
-    commands = ("docker run --cap-add SYS_NICE IMAGE",)
+    changes = (Container("--cap-add SYS_NICE"),)
 
     def check(self, container: str, signals: Hearing) -> Outcome:
         """NCCL reports that host buffers through cuMem are not possible."""
@@ -111,10 +112,10 @@ class OutOfMemory(Rule):
     """
 
     area = "memory"
-    commands = (
-        "nvidia-smi",
-        "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
-        "export XLA_PYTHON_CLIENT_PREALLOCATE=false",
+    changes = (
+        Command("nvidia-smi"),
+        Variable("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True"),
+        Variable("XLA_PYTHON_CLIENT_PREALLOCATE", "false"),
     )
     _FULL: Final = 0.95  # of the memory in use: what is left holds no context of a framework
 
@@ -153,7 +154,7 @@ class GpuBusyOtherProcesses(Rule):
     severity = "info"
     area = "memory"
     requires = ("out-of-memory",)
-    commands = ("nvidia-smi",)
+    changes = (Command("nvidia-smi"),)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """Compute processes run on the device."""
@@ -176,7 +177,7 @@ class HostMemoryLow(Rule):
     severity = "warning"
     area = "memory"
     asks = ("memory_available_mib",)
-    commands = ("sudo dmesg | grep -i oom",)
+    changes = (Command("sudo dmesg | grep -i oom", "linux"),)
 
     def check(self, memory_mib: int, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The machine has less memory than its GPUs together, or the kernel ended a process for want of it."""
@@ -230,7 +231,7 @@ class DiskSpaceLow(Rule):
 
     severity = "warning"
     area = "resources"
-    commands = ("docker system prune", "pip cache purge")
+    changes = (Command("docker system prune"), Command("pip cache purge"))
     _SMALL: Final = 5 * 1024  # MiB: the smallest GPU images
 
     def check(self, disk_free_mib: int, signals: Hearing) -> Outcome:

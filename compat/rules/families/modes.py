@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Command, Example
 from compat.rules.families.forward import consumer, data_center
 from compat.rules.families.health import RESET
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
@@ -29,7 +30,7 @@ class GpuThermalThrottle(Rule):
     severity = "warning"
     area = "health"
     vendors = ("nvidia",)
-    commands = ("nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER",)
+    changes = (Command("nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"),)
     _BAD: Final = ("hw_slowdown", "hw_thermal", "hw_power_brake", "sw_thermal", "thermal", "power_brake")
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
@@ -58,7 +59,7 @@ class GpuPersistenceOff(Rule):
     area = "health"
     vendors = ("nvidia",)
     platforms = ("linux",)
-    commands = ("sudo systemctl enable --now nvidia-persistenced",)
+    changes = (Command("sudo systemctl enable --now nvidia-persistenced", "linux"),)
 
     def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """The mode is off on a machine with data-center GPUs."""
@@ -80,7 +81,7 @@ class GpuComputeModeExclusive(Rule):
     severity = "warning"
     area = "health"
     vendors = ("nvidia",)
-    commands = ("sudo nvidia-smi -c 0",)
+    changes = (Command("sudo nvidia-smi -c 0", "linux"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The mode is prohibited, or exclusive to one process that is not the MPS server."""
@@ -115,7 +116,7 @@ class MigEnabledNoInstance(Rule):
 
     area = "mig"
     vendors = ("nvidia",)
-    commands = ("sudo nvidia-smi mig -cgi <profile> -C", "sudo nvidia-smi -mig 0")
+    changes = (Example("sudo nvidia-smi mig -cgi <profile> -C"), Command("sudo nvidia-smi -mig 0", "linux"))
 
     def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
         """MIG mode is enabled on a GPU and it has no MIG device."""
@@ -142,7 +143,7 @@ class MigSingleVisible(Rule):
     severity = "warning"
     area = "mig"
     vendors = ("nvidia",)
-    commands = ("export CUDA_VISIBLE_DEVICES=MIG-<uuid>",)
+    changes = (Example("export CUDA_VISIBLE_DEVICES=MIG-<uuid>"),)
 
     def check(self, gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """Several MIG devices are visible."""
@@ -167,7 +168,7 @@ class MigPendingMode(Rule):
     severity = "warning"
     area = "mig"
     vendors = ("nvidia",)
-    commands = RESET
+    changes = RESET
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The pending MIG mode is not the current one."""
@@ -191,7 +192,7 @@ class MixedGpuArchitectures(Rule):
     severity = "info"
     area = "hardware"
     requires = ("arch-too-new-for-build", "arch-too-old-for-build", "rocm-gfx-unsupported", "rocm-igpu-interferes")
-    commands = ("export CUDA_VISIBLE_DEVICES=<index>",)
+    changes = (Example("export CUDA_VISIBLE_DEVICES=<index>"),)
 
     def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
         """The GPUs of one vendor have different targets."""
@@ -199,7 +200,7 @@ class MixedGpuArchitectures(Rule):
             targets = sorted({gpu.target for gpu in gpus if gpu.vendor == vendor and gpu.target})
             if len(targets) > 1:
                 mask = "CUDA_VISIBLE_DEVICES" if vendor == "nvidia" else "HIP_VISIBLE_DEVICES"
-                fix = self.remedy(f"export {mask}=<index>")
+                fix = self.remedy(Example(f"export {mask}=<index>"))
                 return Found(detail=f"The GPUs are {' and '.join(targets)}.", fix=fix)
         return None
 
@@ -218,7 +219,7 @@ class VgpuUnlicensed(Rule):
     area = "vgpu"
     vendors = ("nvidia",)
     asks = ("gpus",)
-    commands = ("sudo systemctl restart nvidia-gridd",)
+    changes = (Command("sudo systemctl restart nvidia-gridd", "linux"),)
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """CUDA reports that the device has no licence, or NVML says so of a guest's virtual GPU.
@@ -268,7 +269,7 @@ class MpsBroken(Rule):
     area = "mps"
     vendors = ("nvidia",)
     asks = ("env", "mps")
-    commands = ("echo quit | nvidia-cuda-mps-control", "nvidia-cuda-mps-control -d")
+    changes = (Command("echo quit | nvidia-cuda-mps-control"), Command("nvidia-cuda-mps-control -d"))
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """CUDA reports an error of MPS.

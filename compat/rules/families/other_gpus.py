@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.changes import Command, Example, System
 from compat.reading.jetson_release import image_l4t
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 from compat.rules.stack import named
@@ -28,7 +29,7 @@ class IntelNoComputeRuntime(Rule):
     area = "intel"
     vendors = ("intel",)
     asks = ("intel_runtime",)
-    commands = ("@intel-runtime",)
+    changes = (System("intel-runtime"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], signals: Hearing, installed: tuple[Installed, ...]) -> Outcome:
         """An Intel GPU is there, and Level Zero cannot be loaded."""
@@ -57,7 +58,7 @@ class IntelRenderPermission(Rule):
     area = "intel"
     vendors = ("intel",)
     requires = ("device-permission",)
-    commands = ("sudo usermod -aG render $USER",)
+    changes = (Command("sudo usermod -aG render $USER", "host"),)
 
     def check(self, device_nodes_denied: tuple[str, ...], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """An Intel GPU is there, and its render node may not be opened."""
@@ -85,7 +86,7 @@ class JetsonGenericWheel(Rule):
     area = "jetson"
     requires = ("cpu-only-build",)
     asks = ("jetpack", "builds")
-    commands = ("cat /etc/nv_tegra_release", "pip install --no-cache <address of the wheel>")
+    changes = (Command("cat /etc/nv_tegra_release"), Example("pip install --no-cache <address of the wheel>"))
 
     def check(self, host: Host, l4t: str, installed: tuple[Installed, ...]) -> Outcome:
         """The machine is a Jetson, and the framework's build is not one for it.
@@ -114,7 +115,7 @@ class JetsonJetpackMismatch(Rule):
 
     area = "jetson"
     requires = ("container-requires-newer-driver",)
-    commands = ("cat /etc/nv_tegra_release",)
+    changes = (Command("cat /etc/nv_tegra_release"),)
 
     def check(self, l4t: str, image: str) -> Outcome:
         """The L4T release in the image's tag is not of the host's series."""

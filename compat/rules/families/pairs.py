@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Example, install
 from compat.findings import SURENESS
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import cite, is_version
@@ -37,7 +38,7 @@ class FrameworkPairMismatch(Rule):
     area = "framework"
     requires = ("wrong-vendor-build",)
     asks = ("packages",)
-    commands = ("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>",)
+    changes = (Example("pip install --force-reinstall torch torchvision torchaudio --index-url <index of torch>"),)
 
     def check(
         self, host: Host, pairs: tuple[Pair, ...], cited: Mapping[str, str], matrix: Matrix, signals: Hearing
@@ -109,7 +110,7 @@ class NumpyAbiMismatch(Rule):
 
     area = "python"
     requires = ("framework-pair-mismatch",)
-    commands = ('pip install "numpy<2"',)
+    changes = (install("numpy", "<2"),)
 
     def check(
         self,
@@ -159,7 +160,7 @@ class AbiMismatch(Rule):
     area = "abi"
     requires = ("framework-pair-mismatch", "python-tag-mismatch")
     asks = ("packages",)
-    commands = ("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>",)
+    changes = (Example("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>"),)
     _EXTENSIONS: Final = (
         "flash-attn",
         "xformers",
@@ -210,7 +211,7 @@ class PythonTagMismatch(Rule):
     """
 
     area = "python"
-    commands = ("python -m pip install --force-reinstall <package>",)
+    changes = (Example("python -m pip install --force-reinstall <package>"),)
 
     def check(self, python: str, builds: Mapping[str, Build]) -> Outcome:
         """An installed build carries the tag of another interpreter."""

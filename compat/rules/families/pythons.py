@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.python as joint
 import compat.reading.commands as told
 from compat import versions
+from compat.changes import Python
 from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.rules.knowledge import cite, is_version
@@ -48,7 +49,7 @@ class PythonUnsupported(Rule):
 
     area = "python"
     asks = ("packages",)
-    commands = ("uv venv --python 3.12",)
+    changes = (Python("3.12"),)
 
     def check(
         self,
@@ -69,7 +70,7 @@ class PythonUnsupported(Rule):
             rows = [row for row in published if is_at(row, world.place or _USUAL)] or published
             offered = sorted({item for row in rows for item in row.python}, key=_python_key)
             if rows and offered and short(python) not in offered:
-                fix = Fix(f"Use Python {offered[-1]}.", (f"uv venv --python {offered[-1]}",))
+                fix = Fix(f"Use Python {offered[-1]}.", changes=(Python(offered[-1]),))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
                 return Found(detail=detail, fix=fix, sources=cite(matrix, rows[-1]))
         this = f"this is {short(python)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compat.changes import Command, Container, System
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class RocmNoDriver(Rule):
     platforms = ("linux",)
     requires = ("rocm-container-flags", "driver-vfio-bound")
     asks = ("device_nodes",)
-    commands = ("@amdgpu",)
+    changes = (System("amdgpu"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
         """The PCI bus shows an AMD GPU and the amdgpu kernel driver is not loaded."""
@@ -67,7 +68,7 @@ class RocmKfdMissing(Rule):
     vendors = ("amd",)
     platforms = ("linux",)
     requires = ("rocm-no-driver", "rocm-container-flags")
-    commands = ("grep HSA_AMD /boot/config-$(uname -r)",)
+    changes = (Command("grep HSA_AMD /boot/config-$(uname -r)", "linux"),)
 
     def check(
         self, host: Host, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], modules: tuple[str, ...]
@@ -94,8 +95,10 @@ class RocmContainerFlags(Rule):
     vendors = ("amd",)
     platforms = ("linux",)
     requires = ("container-no-gpu",)
-    commands = (
-        "docker run --device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3) IMAGE",
+    changes = (
+        Container(
+            "--device /dev/kfd --device /dev/dri --group-add $(getent group render | cut -d: -f3)", where="linux"
+        ),
     )
 
     def check(self, container: str, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...]) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from compat.changes import Variable
 from compat.matrix.products import find_gpu
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
@@ -47,7 +48,7 @@ class RocmGfxUnsupported(Rule):
     vendors = ("amd",)
     requires = ("wrong-vendor-build", "rocm-gfx-override")
     asks = ("builds", "rocm")
-    commands = ("export HIP_VISIBLE_DEVICES=0",)
+    changes = (Variable("HIP_VISIBLE_DEVICES", "0"),)
 
     def check(
         self, host: Host, installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
@@ -148,7 +149,7 @@ class RocmGfxOverride(Rule):
     severity = "warning"
     area = "rocm"
     vendors = ("amd",)
-    commands = ("unset HSA_OVERRIDE_GFX_VERSION",)
+    changes = (Variable("HSA_OVERRIDE_GFX_VERSION"),)
 
     def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
         """The runtime is told that the GPU is another target than it is."""
@@ -192,7 +193,7 @@ class RocmIgpuInterferes(Rule):
     vendors = ("amd",)
     requires = ("rocm-gfx-unsupported",)
     asks = ("env",)
-    commands = ("export HIP_VISIBLE_DEVICES=0",)
+    changes = (Variable("HIP_VISIBLE_DEVICES", "0"),)
 
     def check(self, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
         """More than one AMD GPU is visible, and one of them is integrated."""

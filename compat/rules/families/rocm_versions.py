@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
 from compat import versions
+from compat.changes import Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash, Unknown
 from compat.rules.knowledge import cite, is_version
@@ -147,7 +148,7 @@ class RocmLibsMixed(Rule):
     area = "rocm"
     vendors = ("amd",)
     asks = ("builds",)
-    commands = ("unset LD_LIBRARY_PATH",)
+    changes = (Variable("LD_LIBRARY_PATH"),)
 
     def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
         """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm."""

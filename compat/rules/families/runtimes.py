@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.driver as joint
 import compat.rules.remedies as remedies
 from compat import versions
+from compat.changes import Container, Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
@@ -256,10 +257,7 @@ class PtxJitDisabled(Rule):
     vendors = ("nvidia",)
     requires = ("container-driver-capabilities",)
     asks = ("libraries",)
-    commands = (
-        "unset CUDA_DISABLE_PTX_JIT",
-        "docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE",
-    )
+    changes = (Variable("CUDA_DISABLE_PTX_JIT"), Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"))
     _OFF: Final = ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT")
 
     def check(self, env: Mapping[str, str], signals: Hearing) -> Outcome:
@@ -270,7 +268,7 @@ class PtxJitDisabled(Rule):
         return Found(
             detail=f"{name}=1 stops the driver from compiling PTX.",
             facts=(f"env.{name}",),
-            fix=Fix(f"Unset {name}.", (f"unset {name}",)),
+            fix=Fix(f"Unset {name}.", changes=(Variable(name),)),
             severity="error" if signals.pointing("ptx-jit-disabled") else "warning",
         )
 

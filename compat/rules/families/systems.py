@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from compat.changes import Command, Example, System
 from compat.lazy import pattern
 from compat.rules.rule import Fits, Found, Outcome, Rule, family
 
@@ -27,7 +28,7 @@ class WslNoGpuDevice(Rule):
     area = "wsl"
     platforms = ("wsl2",)
     asks = ("driver_library",)
-    commands = ("wsl --update", "wsl --shutdown")
+    changes = (Command("wsl --update"), Command("wsl --shutdown"))
 
     def check(self, host: Host, device_nodes: tuple[str, ...], signals: Hearing) -> Outcome:
         """The system is WSL2, and /dev/dxg or the driver library of Windows is missing."""
@@ -49,7 +50,7 @@ class Wsl1(Rule):
 
     area = "wsl"
     platforms = ("wsl1",)
-    commands = ("wsl --set-version <distribution> 2",)
+    changes = (Example("wsl --set-version <distribution> 2"),)
 
     def check(self, platform: str) -> Outcome:
         """The system is WSL of version 1."""
@@ -70,7 +71,7 @@ class WslLinuxDriverInstalled(Rule):
     area = "wsl"
     platforms = ("wsl2",)
     asks = ("driver_packages", "libraries")
-    commands = ("@driver-remove",)
+    changes = (System("driver-remove"),)
 
     def check(self, host: Host, platform: str, signals: Hearing) -> Outcome:
         """The system is WSL2, and it has a Linux driver of its own.
@@ -120,7 +121,7 @@ class WindowsVcRuntimeMissing(Rule):
     area = "windows"
     platforms = ("windows",)
     asks = ("msvc",)
-    commands = ("winget install Microsoft.VCRedist.2015+.x64",)
+    changes = (Command("winget install Microsoft.VCRedist.2015+.x64"),)
 
     def check(self, host: Host, signals: Hearing) -> Outcome:
         """A framework's DLL does not load, and the runtime is not installed."""
@@ -147,7 +148,9 @@ class WindowsLongPaths(Rule):
     severity = "warning"
     area = "windows"
     platforms = ("windows",)
-    commands = (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1",)
+    changes = (
+        Command(r"reg add HKLM\SYSTEM\CurrentControlSet\Control\FileSystem /v LongPathsEnabled /t REG_DWORD /d 1"),
+    )
 
     def check(self, host: Host, platform: str, signals: Hearing) -> Outcome:
         """Pip reports a path that is too long; or the switch is off, as Windows sets it, which is told as advice."""
@@ -176,7 +179,9 @@ class WindowsTdrTimeout(Rule):
     severity = "warning"
     area = "windows"
     asks = ("tdr_delay",)
-    commands = (r"reg add HKLM\SYSTEM\CurrentControlSet\Control\GraphicsDrivers /v TdrDelay /t REG_DWORD /d 60",)
+    changes = (
+        Command(r"reg add HKLM\SYSTEM\CurrentControlSet\Control\GraphicsDrivers /v TdrDelay /t REG_DWORD /d 60"),
+    )
 
     _SHORT: Final = 2  # seconds; what Windows takes unless it is told otherwise (Microsoft, "TDR Registry Keys")
 
@@ -221,7 +226,7 @@ class MacosRosettaPython(Rule):
     severity = "error"
     area = "macos"
     platforms = ("darwin",)
-    commands = ("uv python install",)
+    changes = (Command("uv python install"),)
 
     def check(self, arch: str, python_arch: str) -> Outcome:
         """The machine is arm64 and the interpreter was built for x86_64."""

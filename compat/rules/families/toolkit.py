@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import compat.joints.toolkit as joint
 import compat.reading.commands as told
 from compat import versions
+from compat.changes import Example, System, Variable, install
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.families.arch_cover import dropped
@@ -41,7 +42,7 @@ class ToolkitMissing(Rule):
     severity = "error"
     requires = ("image-runtime-not-devel",)
     asks = ("cuda_toolkit", "env")
-    commands = ("@cuda-toolkit release=<major>-<minor>",)
+    changes = (System("cuda-toolkit"),)
 
     def check(
         self, host: Host, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
@@ -56,9 +57,9 @@ class ToolkitMissing(Rule):
 def _toolkit(torch: Installed | None) -> Fix:
     """The toolkit of torch's own CUDA release, whose package is named after it; any toolkit where that is unknown."""
     if torch is None or "." not in torch.cuda:
-        return Fix("Install a CUDA toolkit.", ("@cuda-toolkit-any",))
+        return Fix("Install a CUDA toolkit.", changes=(System("cuda-toolkit-any"),))
     release = torch.cuda.replace(".", "-")
-    return Fix(f"Install cuda-toolkit-{release}.", (f"@cuda-toolkit release={release}",))
+    return Fix(f"Install cuda-toolkit-{release}.", changes=(System("cuda-toolkit", release=release),))
 
 
 class CudaHomeBroken(Rule):
@@ -75,14 +76,14 @@ class CudaHomeBroken(Rule):
     severity = "warning"
     area = "env"
     requires = ("toolkit-missing", "toolkit-mismatch-extension")
-    commands = ("unset CUDA_HOME",)
+    changes = (Variable("CUDA_HOME"),)
 
     def check(self, env: Mapping[str, str], cuda_toolkits: Mapping[str, str]) -> Outcome:
         """The variable is set, and no toolkit was found in that folder."""
         for name in ("CUDA_HOME", "CUDA_PATH"):
             folder = _plain(env.get(name, ""))
             if folder and folder not in {_plain(known) for known in cuda_toolkits}:
-                fix = Fix(f"Correct or unset {name}.", (f"unset {name}",))
+                fix = Fix(f"Correct or unset {name}.", changes=(Variable(name),))
                 return Found(
                     detail=f"{name} is {folder}, where no toolkit was found.",
                     facts=(f"env.{name}", "cuda_toolkits"),
@@ -125,7 +126,7 @@ class ToolkitMismatchExtension(Rule):
     area = "toolkit"
     vendors = ("nvidia",)
     asks = ("builds",)
-    commands = ("export CUDA_HOME=/usr/local/cuda-<version>",)
+    changes = (Example("export CUDA_HOME=/usr/local/cuda-<version>"),)
 
     def check(
         self, cuda_toolkit: str, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
@@ -138,7 +139,7 @@ class ToolkitMismatchExtension(Rule):
             if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short"):
                 return Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major")
             return self._minor(cuda_toolkit, torch.cuda)
-        fix = Fix(f"Build with CUDA {torch.cuda}.", (f"export CUDA_HOME=/usr/local/cuda-{torch.cuda}",))
+        fix = Fix(f"Build with CUDA {torch.cuda}.", changes=(Variable("CUDA_HOME", f"/usr/local/cuda-{torch.cuda}"),))
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
         loading = "pair-undefined-torch" in signals and torch.inferred  # a ready-made extension that does not load
         told_so = (compiling(signals, commands) and not loading) or bool(signals.get("detected-mismatch-ext"))
@@ -168,7 +169,7 @@ class ToolkitTooOldForArch(Rule):
     area = "toolkit"
     vendors = ("nvidia",)
     asks = ("cuda_toolkit", "gpus")
-    commands = ('export TORCH_CUDA_ARCH_LIST="8.0+PTX"',)
+    changes = (Variable("TORCH_CUDA_ARCH_LIST", "8.0+PTX"),)
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """The toolkit is older than the device's architecture, or so new that it dropped it.
@@ -208,7 +209,7 @@ class HostCompilerUnsupported(Rule):
     area = "toolkit"
     vendors = ("nvidia",)
     asks = ("cuda_toolkit",)
-    commands = ("@host-compiler major=<major>",)
+    changes = (System("host-compiler"),)
 
     def check(self, host: Host, gcc: str, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """Gcc or clang is above the highest version that the toolkit's headers accept, or below the lowest."""
@@ -227,7 +228,7 @@ class HostCompilerUnsupported(Rule):
         return Found(
             detail=detail,
             facts=("gcc", *(("cuda_toolkit",) if host.cuda_toolkit else ())),
-            fix=Fix(f"Use g++ {best}.", (f"@host-compiler major={best}",)),
+            fix=Fix(f"Use g++ {best}.", changes=(System("host-compiler", major=str(best)),)),
             sources=cite(matrix, row),
             severity=_weight(signals, commands),
         )
@@ -254,7 +255,7 @@ class BuildToolsMissing(Rule):
     severity = "info"
     area = "toolkit"
     asks = ("gcc", "ninja")
-    commands = ("pip install ninja", "@build-tools")
+    changes = (install("ninja"), System("build-tools"))
 
     def check(self, host: Host, signals: Hearing, distributions: Mapping[str, str]) -> Outcome:
         """A build stopped for want of a tool, or nothing compiles for a package that does so at run time."""
