@@ -14,6 +14,7 @@ from test_variants import recording
 
 from compat import matrix
 from compat.app import doctor
+from compat.commands import Place, typed
 
 OS = {
     "fedora": 'ID=fedora\nVERSION_ID=42\nPRETTY_NAME="Fedora 42"\n',
@@ -164,7 +165,7 @@ def test_the_first_finding_is_the_one_to_mend_first(told, machine, change, codes
             grave = [each.code for each in finding.consequences if each.severity != "info"]
             said += [grave] if grave else []
     assert said == codes
-    assert list(report.findings[0].fix.commands) == commands
+    assert list(typed(report.findings[0].fix.changes, Place())) == commands
 
 
 def prescribed(base, change):

@@ -18,6 +18,7 @@ import replay
 
 from compat import facts, matrix, rules
 from compat.app.hosts import named
+from compat.commands import Place, typed
 from compat.detect import detect
 
 HERE = Path(__file__).parent
@@ -121,7 +122,7 @@ def test_full_facts_keep_what_the_others_hide():
 @pytest.mark.parametrize("name", [name for name, said in VARIANTS.items() if said.get("like", "").startswith("jetson")])
 def test_no_board_is_told_to_install_the_driver_of_a_desktop(name):
     """A Jetson's driver comes with its whole system; packages of the desktop's driver would break it."""
-    commands = [command for item in told(name)[1] for command in item.fix.commands]
+    commands = [command for item in told(name)[1] for command in typed(item.fix.changes, Place())]
     assert not [command for command in commands if "ubuntu-drivers" in command or "nvidia-driver" in command]
 
 
