@@ -6,7 +6,8 @@ code  meaning
 0     fine
 1     findings at or above ``--fail-on``, or no plan exists (:class:`NoPlanError` where a file was wanted)
 2     bad usage or bad input (:class:`InputError`)
-3     could not be checked: engine unreachable, device lost (:class:`CannotCheckError`)
+3     could not be checked: engine unreachable, device lost (:class:`CannotCheckError`), or not known whether a plan
+      exists (:class:`UnknownPlanError` where a file was wanted)
 130   interrupted (143 by SIGTERM, 129 by SIGHUP), with what was started cleaned up
 ====  ==========================================================================
 """
@@ -60,6 +61,12 @@ class NoPlanError(EnvcheckError):
     """No single plan exists where one was needed; the message is the explanation."""
 
     exit_code: ClassVar[int] = 1
+
+
+class UnknownPlanError(NoPlanError):
+    """Whether a plan exists is not known; the message says what is missing."""
+
+    exit_code: ClassVar[int] = 3
 
 
 class CannotCheckError(EnvcheckError):

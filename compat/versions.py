@@ -330,11 +330,15 @@ def environment(place: str, python: str) -> dict[str, str]:
     return known
 
 
-@lru_cache(maxsize=16384)
+_TRIED: Final = 1024  # combinations of unknown marker variables; one more quoted text multiplies them
+
+
+@lru_cache(maxsize=32768)
 def holds(marker: str, world: Environment) -> bool | None:
     """Whether a marker is true in an environment, the plain install or any of the extras asked for.
 
-    ``None`` where the marker cannot be read, or turns on something that the environment does not know.
+    ``None`` where the marker cannot be read, turns on something that the environment does not know, or quotes so many
+    texts that trying them takes more than :data:`_TRIED` steps.
     """
     if not marker:
         return True
@@ -358,7 +362,9 @@ def _variables(marker: str, known: Mapping[str, str]) -> Iterator[dict[str, str]
     A marker compares a variable with the texts that it quotes: to try those, and one below and above all, is enough.
     """
     unknown = [name for name in environment("linux_x86_64", "3") if name not in known and name in marker]
-    values = ("0", *(text[1:-1] for text in _QUOTED.findall(marker)), "999")
+    values = tuple(dict.fromkeys(("0", *(text[1:-1] for text in _QUOTED.findall(marker)), "999")))
+    if len(values) ** len(unknown) > _TRIED:
+        raise ValueError("too many combinations")
     absent = dict.fromkeys((name for name in environment("linux_x86_64", "3") if name not in known), "0")
     for given in product(values, repeat=len(unknown)):
         yield {**absent, **known, **dict(zip(unknown, given, strict=True))}

@@ -53,6 +53,7 @@ CASES: Final[dict[str, tuple[list[str], str, Any]]] = {
         lambda count: "".join(f"FROM ubuntu:22.04 AS s{number}\nRUN echo {number}\n" for number in range(count)),
     ),
     "steps": (["lint"], "Dockerfile", lambda count: "FROM ubuntu:22.04\n" + "RUN pip install x\n" * count),
+    "branches": (["lint"], "Dockerfile", lambda count: "FROM ubuntu:22.04\nRUN " + "if true; then " * count + "\n"),
     "here-document": (["lint"], "Dockerfile", lambda count: "FROM a\nRUN <<EOF\n" + "echo x\n" * count + "EOF\n"),
     "documents": (["lint"], "Dockerfile", lambda count: "FROM a\n" + "RUN <<EOF\npip install x\nEOF\n" * count),
     "script": (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.app.configuration import PROJECT, table_of
 from compat.app.plans import machines_of, replies
-from compat.errors import InputError, InputErrors, NoPlanError
+from compat.errors import InputError, InputErrors, NoPlanError, UnknownPlanError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,10 +35,17 @@ def planned(requirements: Sequence[str], target: Target, matrix: Matrix) -> Plan
     if len(given) != 1 or not plans:
         if not target.stored and any(host.platform in _ELSEWHERE for host in machines_of(target, matrix)):
             raise elsewhere  # whatever else clashes: no fix could end in a Dockerfile
-        raise NoPlanError(_explained(given))
+        raise refusal(given, _explained(given))
     if plans[0].base_image is None:
         raise elsewhere
     return plans[0]
+
+
+def refusal(given: Sequence[Answer], explained: str) -> NoPlanError:
+    """The error for answers without the one plan that is wanted; it tells what is not known from what cannot be."""
+    unknown = any(answer.status == "unknown" for answer in given)
+    refused = any(answer.status == "conflict" for answer in given)
+    return UnknownPlanError(explained) if unknown and not refused else NoPlanError(explained)
 
 
 def _explained(given: Sequence[Answer]) -> str:

@@ -62,7 +62,8 @@ def command(
         speech.say(told(given, speech.format, explain=explain, colored=speech.colored))
     else:
         speech.say(locked(given, speech.format))
-    return int(any(reply.answer.status != "plan" for reply in given))
+    statuses = {reply.answer.status for reply in given}
+    return 1 if "conflict" in statuses else 3 if "unknown" in statuses else 0
 
 
 def told(given: "tuple[Reply, ...]", format_: str, *, explain: bool = False, colored: bool = False) -> str:
@@ -104,11 +105,11 @@ def locked(given: "tuple[Reply, ...]", format_: str) -> str:
     Raises:
         NoPlanError: with the explanation, if there is none or more than one: such a file must never be half an answer.
     """
-    from compat.errors import NoPlanError
+    from compat.app.images import refusal
 
     plans = [reply.answer.plan for reply in given if reply.answer.plan and reply.answer.status == "plan"]
     if len(given) != 1 or not plans:
-        raise NoPlanError(told(given, "text"))
+        raise refusal([reply.answer for reply in given], told(given, "text"))
     if format_ == "pylock":
         from compat.registry.locking import pylock
 

@@ -61,6 +61,7 @@ _FAMILIES: Final = (
 )
 
 _MOST: Final = 500  # different versions of one package that a file may name; each is weighed against all of its builds
+_MARKERS: Final = 2000  # different environment markers of a file; each is judged in every environment that it may meet
 
 
 def lint(
@@ -76,7 +77,7 @@ def lint(
         ignore: codes to leave out, likewise.
 
     Raises:
-        InputError: for a file that names more versions of a package than a person asks for.
+        InputError: for a file that names more versions of a package, or more markers, than a person writes.
     """
     _bounded(ask, matrix)
     stages = tuple(scenes(ask, matrix, on))
@@ -87,9 +88,16 @@ def lint(
 
 
 def _bounded(ask: Ask, matrix: Matrix) -> None:
-    """Refuse a file with more than :data:`_MOST` different versions of one package that the matrix knows."""
-    installs = (step for stage in ask.stages for step in stage.installs)
-    asked = {(request.name, request.spec): request.line for step in installs for request in step.requests}
+    """Refuse more than :data:`_MOST` versions of a package that the matrix knows, and :data:`_MARKERS` markers."""
+    requests = [each for stage in ask.stages for step in stage.installs for each in step.requests]
+    markers = {request.marker for request in requests}
+    if len(markers) > _MARKERS:
+        raise InputError(
+            f"names {len(markers):,} different environment markers",
+            where=ask.file,
+            expected=f"at most {_MARKERS} in one file",
+        )
+    asked = {(request.name, request.spec): request.line for request in requests}
     for name, count in Counter(name for name, _ in asked).items():
         if count > _MOST and matrix.package(name) is not None:
             line = min(line for (one, _), line in asked.items() if one == name)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
 
-_BROUGHT: Final = re.compile(r"(?=.*(?:cuda|cudnn))(?:.*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv ))", re.IGNORECASE)
+_BROUGHT: Final = re.compile(
+    r"^(?=.*cud(?:a|nn)).*(?:dpkg|tar |wget|curl|\.run|\.deb|cp |mv )", re.IGNORECASE | re.MULTILINE
+)
 
 
 # The end of jaxlib 0.3.7+cuda11.cudnn805, 0.4.20+cuda12.cudnn89, 0.1.69+cuda111: majors of CUDA and cuDNN.

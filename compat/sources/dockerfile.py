@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import ChainMap
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -72,7 +73,7 @@ class _Draft:
 
     def values(self) -> Mapping[str, str]:
         """What a variable stands for now: ENV wins over ARG."""
-        return self.args | self.env
+        return ChainMap(self.env, self.args)
 
     def stage(self) -> Stage:
         """The finished stage."""
@@ -333,11 +334,13 @@ def _exec_form(text: str) -> list[str] | None:
 
 
 def _pairs(text: str, values: Mapping[str, str]) -> dict[str, str]:
-    """``NAME=VALUE`` pairs, each filled with those before it, as ENV and ARG do."""
-    known = dict(values)
-    for name, value in _PAIR.findall(text):
-        known[name] = shell.fill(re.sub(r"\\(.)", r"\1", value).strip("\"'"), known)
-    return {name: known[name] for name, _ in _PAIR.findall(text)}
+    """``NAME=VALUE`` pairs of an ENV or ARG, filled with what held before it.
+
+    A variable has one value throughout an instruction (Dockerfile reference, "Environment replacement").
+    """
+    return {
+        name: shell.fill(re.sub(r"\\(.)", r"\1", value).strip("\"'"), values) for name, value in _PAIR.findall(text)
+    }
 
 
 def _lines_of_pairs(item: Instruction) -> dict[str, int]:

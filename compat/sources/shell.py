@@ -103,9 +103,10 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
     exported: dict[str, str] = {}
     arms, chain = _Arms(), _Chain()
     pieces = _pieces(script)
+    thens = _thens(script, pieces)
     for number, (offset, piece) in enumerate(pieces):
         end = pieces[number + 1][0] if number + 1 < len(pieces) else len(script)
-        condition = arms.enter(piece, _condition(script, pieces, number), _patterns(script, offset))
+        condition = arms.enter(piece, _condition(script, offset, piece, thens[number]), _patterns(script, offset))
         words, own = _prefixed(_split(piece, line))
         line += _breaks(script, offset, end)
         runs = chain.enter(piece, script[offset + len(piece) : end].strip(), plain=not condition)
@@ -124,14 +125,19 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
     return tuple(found)
 
 
-def _condition(script: str, pieces: Sequence[tuple[int, str]], number: int) -> str:
-    """What an ``if`` or ``elif`` of a piece asks: the text up to the piece that begins with ``then``."""
-    offset, piece = pieces[number]
+def _thens(script: str, pieces: Sequence[tuple[int, str]]) -> list[int]:
+    """For each piece, where the next one that begins with ``then`` starts; the end of the script if there is none."""
+    found, following = [], len(script)
+    for offset, piece in reversed(pieces):
+        found.append(following)
+        following = offset if piece.split(maxsplit=1)[:1] == ["then"] else following
+    return found[::-1]
+
+
+def _condition(script: str, offset: int, piece: str, then: int) -> str:
+    """What an ``if`` or ``elif`` of a piece asks: the text up to its ``then``."""
     start = max((found.end() for found in _ASKS.finditer(piece)), default=-1)
-    if start < 0:
-        return ""
-    following = (place for place, text in pieces[number + 1 :] if text.split()[:1] == ["then"])
-    return script[offset + start : next(following, len(script))].strip().rstrip(";").strip()
+    return script[offset + start : then].strip().rstrip(";").strip() if start >= 0 else ""
 
 
 def _patterns(script: str, offset: int) -> str:
@@ -173,6 +179,8 @@ class _Arm:
     """The arm of an ``if`` or ``case`` that is being read: whether it runs, ``None`` where that is not known."""
 
     number: int
+    dead_around: bool = False  # an arm that this one stands in never runs
+    place_around: str = ""  # the innermost arm around it of which it is not known whether it runs
     place: int = -1
     runs: bool | None = None
     begun: bool = False
@@ -199,12 +207,15 @@ class _Arms:
     @property
     def place(self) -> str:
         """The innermost arm of which it is not known whether it runs, ``2.1``; empty if there is none."""
-        return next((f"{arm.number}.{arm.place}" for arm in reversed(self._open) if arm.runs is None), "")
+        if not self._open:
+            return ""
+        arm = self._open[-1]
+        return f"{arm.number}.{arm.place}" if arm.runs is None else arm.place_around
 
     @property
     def dead(self) -> bool:
         """Whether the defaults of the file never come here."""
-        return any(arm.runs is False for arm in self._open)
+        return bool(self._open) and (self._open[-1].runs is False or self._open[-1].dead_around)
 
     def enter(self, piece: str, condition: str, patterns: str) -> bool:
         """Take note of the words that a piece begins with (``then if``); whether it is a condition.
@@ -221,7 +232,7 @@ class _Arms:
             match word:
                 case "if" | "case":
                     self._count += 1
-                    self._open.append(_Arm(self._count))
+                    self._open.append(_Arm(self._count, self.dead, self.place))
                     if word == "if":
                         self._next(conditions.holds(condition))
                     else:  # it has the word that it matches before "in", and its first arm behind
@@ -232,7 +243,7 @@ class _Arms:
                 case "else":
                     self._next(True)
                 case "fi" | "esac":
-                    self._open = self._open[:-1]
+                    del self._open[-1:]
                 case _ if word.endswith(")") and "(" not in word:
                     self._next(conditions.matches(self._word, patterns + word.removesuffix(")")))
                 case _ if word not in _LEADS | _CONDITION:

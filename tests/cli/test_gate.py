@@ -132,3 +132,17 @@ def test_several_machines_are_refused_where_one_answer_is_one_document(envcheck,
     code, out, told = envcheck("doctor", "--host", first, "--host", first, *words)
     assert (code, out) == (2, "")
     assert "several" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("resolve", "package-without-rows", "--cpu"), 3),
+        (("resolve", "package-without-rows", "--cpu", "--format", "requirements"), 3),
+        (("dockerfile", "package-without-rows", "--cpu"), 3),
+        (("resolve", "torch==2.6.0", "--gpu", "RTX 5090"), 1),
+        (("resolve", "torch==2.7.0", "--gpu", "RTX 5090"), 0),
+    ],
+)
+def test_a_wish_of_which_nothing_is_known_is_neither_a_plan_nor_a_conflict(envcheck, words, code):
+    assert envcheck(*words)[0] == code

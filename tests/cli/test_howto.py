@@ -24,7 +24,7 @@ def test_a_page_shows_what_its_commands_print(envcheck, tmp_path, monkeypatch, p
         for session in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             typed, _, shown = session.partition("\n")
             code, out, err = envcheck(*shlex.split(typed)[1:])
-            assert code in {0, 1}, err
+            assert code in {0, 1, 3}, err  # 3: the page shows what is not known
             printed = [line.rstrip() for line in out.rstrip().splitlines()]
             assert printed == shown.rstrip().splitlines(), f"{typed}: scripts/generate_docs.py writes the page anew"
 

@@ -63,6 +63,25 @@ def test_more_versions_of_a_package_than_a_person_asks_for_are_refused(envcheck)
     assert (code, err.partition(";")[0]) == (2, "envcheck: requirements.txt:1: names 100,000 versions of torch")
 
 
+def test_more_environment_markers_than_a_person_writes_are_refused(envcheck):
+    lines = "".join(f'p{n}==1 ; python_version<"3.{n}"\n' for n in range(100_000))
+    (envcheck.folder / "requirements.txt").write_text(lines)
+    code, _, err = envcheck("lint", "requirements.txt", timeout=100)
+    assert (code, err.partition(";")[0]) == (
+        2,
+        "envcheck: requirements.txt: names 100,000 different environment markers",
+    )
+
+
+def test_a_marker_of_many_unknown_variables_is_unknown_and_not_tried_for_minutes():
+    from compat import versions
+
+    variables = ("python_version", "platform_machine", "sys_platform", "os_name", "platform_system")
+    marker = " or ".join(f"{name} == 'x{n}'" for n in range(5) for name in variables)
+    assert versions.holds(marker, versions.Environment("", "")) is None
+    assert versions.holds(marker, versions.Environment("linux_x86_64", "3.12")) is False
+
+
 def test_more_kinds_of_nodes_than_are_judged_are_refused(monkeypatch, tmp_path):
     from compat.app import fleet
     from compat.errors import InputError
