@@ -203,6 +203,12 @@ def default_index(tmp_path_factory, serving):
             fetched(folder / "files", ["--no-deps", *requirements])
             publish(folder)
 
+        @staticmethod
+        def bring(*requirements):
+            """Fetch them with all that they require."""
+            fetched(folder / "files", requirements)
+            publish(folder)
+
     Index.fetch("pip==26.3")  # the installer itself, which a mirror would have; the templates name its version
     return Index
 

@@ -3,16 +3,20 @@
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from shutil import which
 
 import pytest
 import yaml
+
+from compat import __version__, plan
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "scripts" / "deploy"
@@ -23,7 +27,6 @@ HEALTHY = {
     "gpus": [{"name": "NVIDIA H100 80GB HBM3", "vendor": "nvidia", "target": "sm_90"}],
 }
 BROKEN = {**HEALTHY, "driver": "470.82.01"}
-MANIFESTS = ["kubernetes/base/namespace.yaml", "kubernetes/base/daemonset.yaml", "kubernetes/preflight.yaml"]
 
 
 @pytest.fixture
@@ -41,36 +44,82 @@ def ran(*words, **more):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True, env=env, **more)
 
 
-@pytest.mark.parametrize("release", ["1.32", "1.33", "1.34"])
-@pytest.mark.parametrize("name", MANIFESTS)
-def test_a_manifest_is_what_the_schema_of_kubernetes_says(name, release):
+@pytest.fixture(params=["base", "amd", "preflight"])
+def manifests(request):
+    """The objects of one folder as kubectl would apply them."""
+    if not which("kubectl"):
+        pytest.skip("kubectl is not installed")
+    done = ran("kubectl", "kustomize", DEPLOY / "kubernetes" / request.param)
+    assert done.returncode == 0, done.stderr
+    return list(yaml.safe_load_all(done.stdout))
+
+
+def pods(documents):
+    """The specifications of their pods."""
+    specs = [one["spec"] for one in documents if "spec" in one]
+    return [spec["template"]["spec"] if "template" in spec else spec for spec in specs]
+
+
+@pytest.mark.parametrize("release", ["1.35", "1.36", "1.37"])
+def test_a_manifest_is_what_the_schema_of_kubernetes_says(manifests, release):
     checker = pytest.importorskip("kubernetes_validate")
-    checker.validate(yaml.safe_load((DEPLOY / name).read_text()), release, strict=True)
+    for document in manifests:
+        checker.validate(document, release, strict=True)
 
 
-def test_the_base_names_every_file_and_its_image_is_set_in_one_place():
-    base = DEPLOY / "kubernetes" / "base"
-    kustomization = yaml.safe_load((base / "kustomization.yaml").read_text())
-    assert {path.name for path in base.iterdir()} == {"kustomization.yaml", *kustomization["resources"]}
-    pod = yaml.safe_load((base / "daemonset.yaml").read_text())["spec"]["template"]["spec"]
-    assert [one["image"] for one in pod["containers"]] == [image["name"] for image in kustomization["images"]]
+def test_the_image_is_named_in_one_place_with_the_release_that_its_plan_installs(manifests):
+    ours = [one["image"] for pod in pods(manifests) for one in (*pod.get("initContainers", ()), *pod["containers"])]
+    assert [name for name in ours if name != "your/image"] == [f"envcheck:{__version__}"]
+    answer = plan.load(json.loads((DEPLOY / "image" / "plan.json").read_text()), "plan.json")
+    assert answer.plan.versions() == {"envcheck-gpu": __version__}
 
 
-@pytest.mark.parametrize("name", MANIFESTS[1:])
-def test_containers_hold_no_token_no_capability_and_write_only_what_is_mounted(name):
-    document = yaml.safe_load((DEPLOY / name).read_text())
-    pod = document["spec"]["template"]["spec"] if document["kind"] == "DaemonSet" else document["spec"]
-    assert pod["automountServiceAccountToken"] is False
-    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
-    for one in (*pod.get("initContainers", ()), *pod["containers"]):
-        context = one["securityContext"]
-        assert context["capabilities"] == {"drop": ["ALL"]}
-        assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
-        assert "privileged" not in context
+@pytest.mark.skipif(not which("kubectl"), reason="kubectl is not installed")
+def test_a_release_writes_the_digest_into_every_manifest(tmp_path):
+    """The step of the workflow, run as it stands."""
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    (step,) = [one for one in jobs["manifests"]["steps"] if "kustomize" in one.get("run", "")]
+    shutil.copytree(DEPLOY, tmp_path / "scripts" / "deploy")
+    env = {**os.environ, "NAME": "ghcr.io/team/envcheck", "DIGEST": f"sha256:{'a' * 64}"}
+    subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=env, check=True, stdout=subprocess.DEVNULL)
+    made = {path.name: path.read_text() for path in tmp_path.rglob("envcheck-*.yaml")}
+    assert set(made) == {"envcheck-base.yaml", "envcheck-amd.yaml", "envcheck-preflight.yaml"}
+    for text in made.values():
+        assert f"image: ghcr.io/team/envcheck@sha256:{'a' * 64}\n" in text
+        assert "envcheck:0" not in text
+
+
+def test_the_image_is_planned_for_both_processors():
+    words = ("--plan", DEPLOY / "image" / "plan.json", "--config", DEPLOY / "image" / "image.toml")
+    text = ran(*ENVCHECK, "dockerfile", *words).stdout
+    assert "docker buildx build --platform linux/amd64,linux/arm64" in text
+    assert "\nUSER 65532:65532\n" in text
+    for arch in ("amd64", "arm64"):
+        assert f"linux/{arch}" in ran(*ENVCHECK, "dockerfile", *words, "--platform", f"linux/{arch}").stdout
+
+
+def test_containers_hold_no_token_no_capability_and_write_only_what_is_mounted(manifests):
+    for pod in pods(manifests):
+        assert pod["automountServiceAccountToken"] is False
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & set(pod)
+        for one in (*pod.get("initContainers", ()), *pod["containers"]):
+            context = one["securityContext"]
+            assert context["capabilities"] == {"drop": ["ALL"]}
+            assert (context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, True)
+            assert "privileged" not in context
+
+
+def test_the_daemon_set_for_amd_has_its_nodes_and_devices_and_nothing_of_nvidia(manifests, request):
+    (pod,) = pods(manifests)
+    (one,) = pod["containers"]
+    paths = {mount["mountPath"] for mount in one.get("volumeMounts", ()) if mount.get("readOnly")}
+    mine = request.node.callspec.params["manifests"]
+    assert paths == ({"/dev/kfd", "/dev/dri"} if mine == "amd" else set())
+    assert ("nvidia" in json.dumps(manifests).lower()) is (mine != "amd")
 
 
 def test_the_preflight_blocks_with_the_reason_in_the_termination_message(host_file, tmp_path):
-    pod = yaml.safe_load((DEPLOY / "kubernetes" / "preflight.yaml").read_text())["spec"]
+    pod = yaml.safe_load((DEPLOY / "kubernetes" / "preflight" / "pod.yaml").read_text())["spec"]
     log = tmp_path / "termination-log"
     log.touch()
     words = [word.replace("/dev/termination-log", str(log)) for word in pod["initContainers"][0]["command"][1:]]
@@ -189,27 +238,72 @@ def test_a_parallel_shell_feeds_the_fleet(host_file, tmp_path, shell):
 EXPORTER = which("prometheus-node-exporter") or which("node_exporter")
 
 
-@pytest.mark.skipif(not EXPORTER, reason="node_exporter is not installed (Debian: prometheus-node-exporter)")
-def test_a_scrape_of_node_exporter_has_our_series(host_file, tmp_path):
+@pytest.fixture
+def service(tmp_path):
+    """Start a daemon with ``{address}`` in its words filled in; returns that address. All end with the test."""
+    started = []
+
+    def start(*words):
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{one.getsockname()[1]}"
+        filled = [str(word).format(address=address) for word in words]
+        with (tmp_path / f"{len(started)}.log").open("w") as log:
+            started.append(subprocess.Popen(filled, stdout=log, stderr=log))
+        return f"http://{address}"
+
+    yield start
+    for one in started:
+        one.terminate()
+        one.wait(20)
+
+
+@pytest.fixture
+def exporter(host_file, tmp_path, service):
+    """node_exporter with what the doctor said of a broken node."""
+    if not EXPORTER:
+        pytest.skip("node_exporter is not installed (Debian: prometheus-node-exporter)")
     target = tmp_path / "envcheck.prom"
     words = ("--node", "n1", "--format", "prometheus", "--output", target, "--host", host_file(BROKEN))
     assert ran(*ENVCHECK, "doctor", *words).returncode == 1
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{one.getsockname()[1]}"
     options = ["--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={tmp_path}"]
-    exporter = subprocess.Popen([EXPORTER, *options, f"--web.listen-address={address}"], stderr=subprocess.DEVNULL)
-    try:
-        text = scraped(f"http://{address}/metrics")
-    finally:
-        exporter.terminate()
-        exporter.wait(20)
+    return service(EXPORTER, *options, "--web.listen-address={address}")
+
+
+def test_a_scrape_of_node_exporter_has_our_series(exporter):
+    text = scraped(f"{exporter}/metrics")
     assert re.search(r'envcheck_finding\{code="driver-gpu-unsupported-by-branch",.*severity="error"\} 1', text)
     assert "node_textfile_scrape_error 0" in text
 
 
+@pytest.mark.skipif(not which("prometheus"), reason="Prometheus is not installed (Debian: prometheus)")
+def test_a_prometheus_that_scrapes_answers_each_panel_of_the_dashboard_and_raises_the_alert(
+    exporter, service, tmp_path
+):
+    jobs = [{"job_name": "node", "static_configs": [{"targets": [exporter.removeprefix("http://")]}]}]
+    rules = (DEPLOY / "prometheus" / "alerts.yml").read_text().replace("for: 15m", "for: 0s")
+    (tmp_path / "alerts.yml").write_text(rules)
+    every = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config = {"global": every, "rule_files": ["alerts.yml"], "scrape_configs": jobs}
+    (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
+    options = [f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"]
+    server = service("prometheus", *options, "--web.listen-address={address}")
+
+    def asked(expression):
+        text = scraped(f"{server}/api/v1/query?{urllib.parse.urlencode({'query': expression})}")
+        return json.loads(text)["data"]["result"]
+
+    end = time.monotonic() + 60
+    while not asked('ALERTS{alertname="EnvcheckFinding",alertstate="firing"}'):
+        assert time.monotonic() < end, [path.read_text()[-900:] for path in tmp_path.glob("*.log")]
+        time.sleep(0.2)
+    answers = {expression: asked(expression) for expression in ASKED}
+    assert not [expression for expression, answer in answers.items() if not answer]
+    assert {one["metric"]["code"] for one in asked("envcheck_finding")} >= {"driver-gpu-unsupported-by-branch"}
+
+
 def scraped(address):
-    """What an exporter answers, once it does."""
+    """What a server answers, once it does."""
     end = time.monotonic() + 60
     while True:
         try:
