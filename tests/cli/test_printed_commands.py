@@ -76,6 +76,7 @@ def _kubernetes():
 
 # A folder that the node exporter's package makes.
 COLLECTOR = "/var/lib/node_exporter/textfile_collector/"
+_IMAGE = [f"scripts/deploy/image/{name}" for name in ("plan.json", "image.toml")]
 # Files that commands name, as a person would have them; those behind --output are ours to write.
 FILES = {
     "Dockerfile": "FROM python:3.11-slim\nRUN pip install torch==2.9.1\n",
@@ -86,6 +87,7 @@ FILES = {
     "my-rows.toml": 'schema = "envcheck.matrix/1"\n',
     "docs/example-host.toml": (ROOT / "docs" / "example-host.toml").read_text("utf-8"),
     **{path.name: path.read_text("utf-8") for path in (ROOT / "docs/howto/files").iterdir()},
+    **{name: (ROOT / name).read_text("utf-8") for name in _IMAGE},
     "node7.json": '{"os": "ubuntu22.04", "gpus": [{"name": "A100"}], "driver": "550.54.14"}',
 }
 
@@ -110,7 +112,7 @@ def test_a_printed_command_runs(command, place, capsys, monkeypatch):
     words = shlex.split(command.partition(" && ")[0].partition(" | ")[0].replace(COLLECTOR, ""))[1:]
     for before, word in zip(("", *words), words, strict=False):
         if word in FILES and before != "--output":
-            (place / word).parent.mkdir(exist_ok=True)
+            (place / word).parent.mkdir(parents=True, exist_ok=True)
             (place / word).write_text(FILES[word])
     if words[0] == "fleet" and not set(words) & set(
         FILES
