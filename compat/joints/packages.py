@@ -145,6 +145,22 @@ def is_twin(matrix: Matrix, companion: Part, leader: Part, *, kin: bool = False)
     return kin or companion.has_minors or _shares_index(matrix, companion.package, leader.package)
 
 
+def one_variant(matrix: Matrix, companion: str, leader: str, runtime: str, theirs: str) -> Verdict:
+    """Whether two packages are of one variant, where both come as variants of one index; others need not be.
+
+    Args:
+        matrix: what is true.
+        companion: a package that is compiled against another one, ``torchvision``.
+        leader: that other one, ``torch``.
+        runtime: what the companion is built for, ``cuda12.6``; ``theirs`` what the leader is.
+        theirs: see ``runtime``.
+    """
+    row = matrix.packages.get(companion)
+    if row is None or row.follows != leader or runtime == theirs or not _shares_index(matrix, companion, leader):
+        return FITS
+    return Clash(f"{companion} is built for {runtime} and {leader} for {theirs}", (), theirs)
+
+
 def loads(compiled: str, there: str) -> Verdict:
     """Whether an extension compiled against one release of a framework loads with another.
 

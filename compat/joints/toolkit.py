@@ -38,15 +38,17 @@ def verdict(matrix: Matrix, cuda: str, target: str) -> Verdict:
     return FITS
 
 
-def extends(build: Build, cuda: str) -> Verdict:
+def extends(label: str, runtime: str, cuda: str, *rows: Build) -> Verdict:
     """Whether a toolkit compiles extensions for a framework's build; any does for one that is not for CUDA.
 
     Args:
-        build: the framework's build.
+        label: the framework's release, ``torch 2.7.0+cu128``.
+        runtime: what its build is for, ``cuda12.8``.
         cuda: CUDA of the toolkit, ``12.8``; empty if not known.
+        rows: the build's row, where there is one.
     """
-    kind, number = split_runtime(build.runtime)
+    kind, number = split_runtime(runtime)
     if kind != "cuda" or (cuda and versions.major(cuda) == versions.major(number)):
         return FITS
-    why = f"{build.package} {build.full_version} is of CUDA {number}, nvcc of {cuda or 'a release that is not known'}"
-    return Clash(why, (build,), number) if cuda else Unknown(why, (build,))
+    why = f"{label} is of CUDA {number}, nvcc of {cuda or 'a release that is not known'}"
+    return Clash(why, rows, number) if cuda else Unknown(why, rows)

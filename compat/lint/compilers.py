@@ -64,7 +64,7 @@ def toolkit(scene: Scene) -> Iterator[Finding]:
     if scene.base is None or torch is None or torch.build is None or not nvcc:
         return
     compiled = next((command for command in scene.commands if _compiles_extension(command.text)), None)
-    found = joint.extends(torch.build, nvcc)
+    found = joint.extends(f"torch {torch.build.full_version}", torch.build.runtime, nvcc, torch.build)
     if compiled and isinstance(found, Clash):
         yield finding(
             "toolkit-mismatch-extension",

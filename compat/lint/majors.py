@@ -1,7 +1,7 @@
 """Lint of shared packages that nothing bounds: the installer takes a release that older frameworks do not load with.
 
-Of what the matrix says that a build requires, its metadata is one line and what it was compiled for another: an
-installer knows the first alone.
+Of the bounds that a build has, an installer knows those alone that its metadata declares; the rows name the others
+(``undeclared``).
 """
 
 from __future__ import annotations
@@ -85,10 +85,9 @@ def _newest(parts: tuple[Part, ...]) -> str:
 
 
 def _excluding(row: Major, parts: tuple[Part, ...]) -> str:
-    """What keeps the release away from every build; empty if one of them works with it."""
-    found = [
-        next((line.spec for line in part.lines.get(row.name, ()) if _ends_before(line.spec, row)), "") for part in parts
-    ]
+    """The bound that keeps the release away from every build and that none declares; empty if one works with it."""
+    hidden = [part.lines.get(row.name, ()) if row.name in part.build.undeclared else () for part in parts]
+    found = [next((line.spec for line in lines if _ends_before(line.spec, row)), "") for lines in hidden]
     return found[0] if found and all(found) else ""
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as told
 import compat.rules.remedies as remedies
 from compat.changes import Command, Example, Uninstall, Variable, install
 from compat.findings import Fix
+from compat.joints.packages import apart
 from compat.rules.knowledge import cite
 from compat.rules.rule import Found, Outcome, Rule, family
 from compat.rules.stack import has_no_device, installed, named
@@ -288,8 +290,9 @@ class CudaMajorMixedInEnv(Rule):
 
     def check(self, packages: Mapping[str, str]) -> Outcome:
         """nvidia-* packages with the suffixes -cu11, -cu12 or -cu13 are installed side by side."""
-        majors = {found[1]: name for name in packages if (found := re.fullmatch(r"nvidia-[\w-]+-cu(\d\d)", name))}
-        if len(majors) < 2:
+        found = {name: re.fullmatch(r"nvidia-[\w-]+-cu(\d\d)", name) for name in packages}
+        majors = {f"cuda{number[1]}": name for name, number in found.items() if number}
+        if not any(apart(*two) for two in combinations(majors, 2)):
             return None
         names = sorted(majors.values())
         return Found(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import compat.joints.packages as joint
 from compat.changes import Example, install
 from compat.findings import SURENESS
+from compat.joints.verdict import Clash
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
@@ -87,9 +89,10 @@ class FrameworkBuildTagMismatch(Rule):
     def check(self, packages: Mapping[str, str], pairs: tuple[Pair, ...], matrix: Matrix) -> Outcome:
         """The local version tags of torch and its companions differ, as +cu126 and +cpu."""
         own = packages.get("torch", "").partition("+")[2]
-        for name in ("torchvision", "torchaudio"):
-            tag = packages.get(name, "").partition("+")[2]
-            if own and runtime_of(tag) and tag != own:  # the commit of a build from the sources is no runtime
+        for name, version in packages.items():
+            tag = version.partition("+")[2]
+            runtime, theirs = runtime_of(tag), runtime_of(own) or own  # the commit of a build from the sources is none
+            if own and runtime and isinstance(joint.one_variant(matrix, name, "torch", runtime, theirs), Clash):
                 detail = f"torch is +{own}, {name} is +{tag}."
                 beside = [pair.clash for pair in pairs if {pair.left.name, pair.right.name} == {"torch", name}]
                 sources = tuple(source for one in beside if one for source in cite(matrix, *one.rows))

@@ -129,13 +129,19 @@ class ToolkitMismatchExtension(Rule):
     changes = (Example("export CUDA_HOME=/usr/local/cuda-<version>"),)
 
     def check(
-        self, cuda_toolkit: str, signals: Hearing, commands: tuple[str, ...], installed: tuple[Installed, ...]
+        self,
+        cuda_toolkit: str,
+        matrix: Matrix,
+        signals: Hearing,
+        commands: tuple[str, ...],
+        installed: tuple[Installed, ...],
     ) -> Outcome:
         """An extension is compiled with a toolkit whose CUDA major is not that of the installed torch."""
         torch = named(installed, "torch")
         if not torch or not is_version(torch.cuda) or not is_version(cuda_toolkit):
             return None
-        if versions.major(cuda_toolkit) == versions.major(torch.cuda):
+        judged = joint.extends(torch.label, f"cuda{torch.cuda}", cuda_toolkit, *([torch.row] if torch.row else []))
+        if not isinstance(judged, Clash):
             if not signals.get("detected-cuda-mismatch", "detected-cuda-mismatch-short"):
                 return Fits(f"CUDA toolkit {cuda_toolkit} is of torch's CUDA major")
             return self._minor(cuda_toolkit, torch.cuda)
@@ -143,7 +149,13 @@ class ToolkitMismatchExtension(Rule):
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
         loading = "pair-undefined-torch" in signals and torch.inferred  # a ready-made extension that does not load
         told_so = (compiling(signals, commands) and not loading) or bool(signals.get("detected-mismatch-ext"))
-        return Found(detail=detail, facts=("cuda_toolkit", torch.fact), fix=fix, severity=None if told_so else "info")
+        return Found(
+            detail=detail,
+            facts=("cuda_toolkit", torch.fact),
+            fix=fix,
+            sources=cite(matrix, *judged.rows),
+            severity=None if told_so else "info",
+        )
 
     @staticmethod
     def _minor(toolkit: str, cuda: str) -> Outcome:
