@@ -38,14 +38,21 @@ def repaired(ask: Ask, matrix: Matrix, judge: Callable[[Ask], Report], again: Ca
         return report
     text = read_text(ask.file, limit=LIMIT)
     edits = {(one.code, one.at): edit for one in repairs(ask, matrix) if (edit := exact(text, one, ask.file))}
-    after = {edit: judge(again(edited(text, [edit]))) for edit in dict.fromkeys(edits.values())}
-    told = [
-        _tried(finding, edit, report, after[edit])
-        if (edit := edits.get((finding.code, finding.place.line if finding.place else 0)))
-        else finding
-        for finding in report.findings
-    ]
-    return replace(report, findings=tuple(told))
+    asked = [edits.get((one.code, one.place.line if one.place else 0)) for one in report.findings]
+    told, made = list(report.findings), list[Edit]()
+    before = report
+    while True:  # an edit that brings an error by itself may bring none behind another one
+        open_ = {edit for edit, one in zip(asked, told, strict=True) if edit and not one.fix.checked} - {*made}
+        after = {edit: judge(again(edited(text, [*made, edit]))) for edit in open_}
+        told = [
+            _tried(one, edit, before, after[edit]) if edit in after else one
+            for edit, one in zip(asked, told, strict=True)
+        ]
+        mending = [edit for edit, one in zip(asked, told, strict=True) if edit in open_ and one.fix.checked and edit]
+        made += dict.fromkeys(mending)
+        if not mending or len(made) == len({*asked} - {None}):
+            return replace(report, findings=tuple(told))
+        before = judge(again(edited(text, made)))
 
 
 def _tried(finding: Finding, edit: Edit, before: Report, after: Report) -> Finding:

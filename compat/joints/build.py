@@ -181,7 +181,8 @@ def release(matrix: Matrix, name: str, version: str) -> tuple[Part, ...]:
     runtimes: dict[tuple[str, str, str], set[str]] = {}
     for one in builds:
         runtimes.setdefault(series(one), set()).add(one.runtime)
-    builds = [one for one in builds if one.install_name == name] or builds
+    if any(one.install_name == name for one in matrix.builds(row.name)):
+        builds = [one for one in builds if one.install_name == name]
     builds = [one for one in builds if local and one.local == local] or builds
     return tuple(part(matrix, one, row.name, has_minors=len(runtimes[series(one)]) > 1) for one in builds)
 

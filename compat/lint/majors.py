@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from compat.lint.scene import Scene
     from compat.lint.walk import Taken
     from compat.matrix.rows import Major
-    from compat.sources.values import Request
 
 _BOUND: Final = re.compile(r"[<~]|==")
 # Conda packages that bring none of the shared ones.
@@ -115,17 +114,29 @@ def _admits(spec: str, row: Major) -> bool:
 
 def _is_bounded(row: Major, parts: tuple[Part, ...], scene: Scene) -> bool:
     """Whether something else keeps the release away: an older release of a package that did, or one of the system."""
-    asked: list[Request] = [*(one.request for one in scene.taken), *scene.conda]
+    asked = [*(one.request for one in scene.taken), *scene.conda]
     if any(request.name.endswith(row.name) for request in scene.apt):
         return True
-    for text in row.bounded_by:
-        name, _, version = text.partition("==")
-        lines = [line for part in parts for line in part.lines.get(name, ())]
-        if version and any(versions.admits(line.spec, version) for line in lines):
-            return True
-        if any(one.name == name and _BOUND.search(one.spec) for one in asked):
-            return True
-    return False
+    given: dict[str, list[str]] = {}
+    for name, spec in (
+        *((name, line.spec) for part in parts for name, lines in part.lines.items() for line in lines),
+        *((one.name, "" if one.url else one.spec) for one in asked),
+    ):
+        given.setdefault(name, []).append(spec)
+    bounds = filter(None, map(versions.requirement, row.bounded_by))
+    return any(_falls_in(spec, line.spec) for line in bounds for spec in given.get(line.name, ()))
+
+
+def _falls_in(spec: str, releases: str) -> bool:
+    """Whether the release that an installer takes for a specifier is one of ``releases``: the newest, or an older one.
+
+    Of a range that reaches beyond these releases it takes a later one.
+    """
+    _, ends, last = releases.partition("<=")
+    numbers = versions.release(last) if ends else ()
+    later = f"{numbers[0]}.{numbers[1] + 1}" if len(numbers) > 1 else ""
+    beyond = bool(later) and (not spec or versions.admits(spec, later) is not False)
+    return not beyond and not versions.clashes(spec, releases)
 
 
 RULES: Final = (unbounded,)

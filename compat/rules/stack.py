@@ -206,7 +206,9 @@ def row_of(matrix: Matrix, name: str, version: str, runtime: str, host: Host) ->
     if runtime:
         return next((row for row in here if _same_runtime(row.runtime, runtime)), None)
     named = packages_of(host)  # tensorflow 2.0.0 is a CPU build: that release's GPU build is a distribution of its own
-    own = [row for row in here if not row.index and (not row.distribution or row.distribution in named)]
+    others = {row.distribution for row in matrix.builds(name)} & {*named}
+    plain = name in named or not others  # of a distribution of its own its own rows count alone
+    own = [row for row in here if not row.index and (row.distribution in named or (plain and not row.distribution))]
     return next((row for row in own if row.runtime != "cpu"), own[0] if own else None)
 
 

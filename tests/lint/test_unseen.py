@@ -56,10 +56,16 @@ PAIRS = {
             "FROM python:3.8\nRUN pip install protobuf==3.20.3\nRUN pip install tensorflow==2.4.1\n",
             "FROM python:3.8\nRUN pip install tensorflow==2.4.1 onnx==1.12.0\n",
             "FROM python:3.8\nRUN pip install --no-deps tensorflow==2.4.1\n",
+            "FROM python:3.8\nRUN pip install tensorflow==2.4.3 'ray[rllib]==2.0.0'\n",  # protobuf<4
+            "FROM python:3.8\nRUN pip install tensorflow==2.4.3 'streamlit<1.22'\n",
             "FROM python:3.6\nRUN pip install tensorflow==1.15.5\n",
             "FROM python:3.9\nRUN pip install tensorflow==2.9.1\n",
             "FROM jupyter/scipy-notebook:python-3.8\nRUN pip install tensorflow==2.4.1\n",
         ],
+    ),
+    "protobuf, beside a release that bounds it no more": (
+        "framework-pair-mismatch", True, "FROM python:3.8\nRUN pip install tensorflow==2.4.3 wandb==0.8.36 streamlit\n",
+        ["FROM python:3.8\nRUN pip install tensorflow==2.4.3 wandb==0.13.0 streamlit\n"],
     ),
     "protobuf beside the first TensorFlow": (
         "framework-pair-mismatch", True, "FROM python:3.7\nRUN pip install tensorflow-gpu==1.15.4\n",

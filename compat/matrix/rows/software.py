@@ -83,7 +83,8 @@ class Major(Row):
         name: distribution name in normalised spelling, ``numpy``.
         version: that release, ``2.0.0``.
         python: oldest Python that has it.
-        bounded_by: packages of which older releases keep it away; with a version that one release does.
+        bounded_by: releases of other packages whose metadata keeps it away, ``ray>=1.13.0,<=2.0.1``; a range without an
+            end reaches to the newest one.
     """
 
     name: str
