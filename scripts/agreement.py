@@ -29,12 +29,13 @@ from compat import sources
 from compat.errors import InputError, InputErrors
 from compat.joints import kernels
 from compat.joints.build import part
-from compat.joints.packages import objections
+from compat.joints.packages import disputes
 from compat.joints.platform import is_at
 from compat.joints.verdict import Clash
 from compat.lint import lint
 from compat.resolve import resolve
 from compat.rules import judge
+from compat.versions import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,9 +115,10 @@ def _disputed(question: Question) -> dict[str, str]:
     """Third packages that two builds require in other versions: a machine has them in one, that of the first."""
     found = {}
     parts = [part(MATRIX, build, build.package) for build in question.builds]
+    world = Environment(question.place, dict(question.machine).get("python", ""))
     for left, right in combinations(parts, 2):
-        for one in objections(left, right):
-            pins = SpecifierSet(one.left) if one.kind == "shared" else ()
+        for one in (each.objection for each in disputes(MATRIX, left, right, world) if each.objection.kind == "shared"):
+            pins = SpecifierSet(one.left)
             found[one.name] = next((pin.version for pin in pins if pin.version in pins), "")
     return found
 
