@@ -20,7 +20,8 @@ from collections import Counter, defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
+from operator import ne
 from typing import TYPE_CHECKING, Final
 
 from packaging.specifiers import SpecifierSet
@@ -247,12 +248,17 @@ def _said_with(one: Question, word: str) -> bool:
 
 
 def _other_extras(one: Question) -> Iterator[Question]:
-    """The question with other extras of one of its releases."""
-    for place, build in enumerate(one.builds):
-        for other in MATRIX.builds(build.package):
-            same = (other.version, other.local) == (build.version, build.local)
-            if same and other.extras != build.extras:
-                yield replace(one, builds=(*one.builds[:place], other, *one.builds[place + 1 :]))
+    """The question with other extras of its releases, of one before of several."""
+    choices = [_by_extras(build) for build in one.builds]
+    changed = [tuple(builds) for builds in product(*choices) if list(builds) != [first for first, *_ in choices]]
+    for builds in sorted(changed, key=lambda builds: sum(map(ne, builds, one.builds))):
+        yield replace(one, builds=builds)
+
+
+def _by_extras(build: Build) -> list[Build]:
+    """A build, then one for each other choice of extras of its release."""
+    same = [each for each in MATRIX.builds(build.package) if each.full_version == build.full_version]
+    return list({build.extras: build, **{each.extras: each for each in same if each.extras != build.extras}}.values())
 
 
 def _is_about_gpus(one: Question) -> bool:
