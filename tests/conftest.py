@@ -1,5 +1,6 @@
 """Settings for all tests: no wall-clock deadline for properties, since clocks of shared machines lie; who runs what."""
 
+import os
 import signal
 
 import pytest
@@ -10,7 +11,8 @@ settings.load_profile("steady")
 
 
 def pytest_configure():
-    """Programs that a test interrupts would inherit that whoever started the tests in the background ignores Ctrl-C."""
+    """The same terminal everywhere. Programs that a test interrupts would inherit that whoever started the tests in the background ignores Ctrl-C."""
+    os.environ["TERM"] = "xterm"  # a dumb terminal would be answered in plain words
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

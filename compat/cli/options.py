@@ -75,7 +75,9 @@ class Speech:
         str, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to FILE, whole or not at all.")
     ] = ""
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but the answer.")] = False
-    no_color: Annotated[bool, typer.Option("--no-color", help="Plain text (NO_COLOR works too).")] = False
+    no_color: Annotated[
+        bool, typer.Option("--no-color", help="No colours (NO_COLOR works too); TERM=dumb: words for marks.")
+    ] = False
 
     @property
     def colored(self) -> bool:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from os import environ
 from typing import Final
 
 PATIENCE: Final = 1.0  # seconds before anything is said
@@ -15,7 +16,7 @@ def waiting(what: str, *, quiet: bool = False, patience: float = PATIENCE) -> It
     Gives a function that says how far it is, in the same line; any thread may call it. The line is taken away again at
     the end, so that nothing of it stands in the answer.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty() or environ.get("TERM") == "dumb":
         yield lambda _far: None
         return
     from threading import Lock, Timer

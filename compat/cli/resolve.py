@@ -96,7 +96,7 @@ def _install(answer: "Answer", pen: "Ink") -> str:
         return ""
     lines = typed(installs(answer.plan.builds, (*answer.plan.constraints, *answer.plan.unjudged)), Place())
     head = pen("bold", f"Install it with Python {answer.plan.python}")
-    return "\n".join(["", "", head, *(pen("cyan", f"  $ {text}") for text in lines)])
+    return "\n".join(["", "", head, *(pen("cyan", f"  {pen.mark('command')} {text}") for text in lines)])
 
 
 def locked(given: "tuple[Reply, ...]", format_: str) -> str:

@@ -85,7 +85,7 @@ def _typed(blocks: tuple[Typed, ...], pen: Ink) -> list[str]:
     lines: list[str] = []
     for block in blocks:
         lines += [f"  {block.where}:"] if block.where else []
-        lines += [f"    {pen('bold', '$ ' + command)}" for command in block.commands]
+        lines += [f"    {pen('bold', pen.mark('command') + ' ' + command)}" for command in block.commands]
     return lines
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compat.render.monitoring import Sample
     from compat.survey import Fleet
 
-_STYLES: Final = {"fits": ("green", "✓"), "clashes": ("red bold", "✗"), "unknown": ("yellow", "?")}
+_STYLES: Final = {"fits": ("green", "fits"), "clashes": ("red bold", "error"), "unknown": ("yellow", "unknown")}
 _CLASSES: Final = {"fits": "mark info", "clashes": "mark error", "unknown": "mark warning"}
 _SAID: Final = {"fits": "can run it", "clashes": "cannot run it", "unknown": "not known"}
 _STATE: Final = {"fits": "in order", "clashes": "in error", "unknown": "not checked"}
@@ -63,9 +63,11 @@ def _page(found: Fleet, sections: list[tuple[str, list[Line]]], said: Mapping[st
 
 def _drawn(style: str, text: str, pen: Ink) -> list[str]:
     """A line of a section behind its mark, folded to the paper."""
-    color, mark = _STYLES.get(style, ("", " "))
     first, *rest = pen.wrap(one_line(text), "  ", "      ")
-    return [f"{pen(color, mark)} {first.lstrip()}", *rest]
+    if style not in _STYLES:
+        return [first, *rest]
+    color, kind = _STYLES[style]
+    return [f"{pen(color, pen.mark(kind))} {first.lstrip()}", *rest]
 
 
 Line = tuple[str, str]  # style, text

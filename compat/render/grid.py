@@ -37,7 +37,10 @@ def text(cells: Sequence[Cell], excluded: Sequence[Excluded], *, pen: Ink | None
     pen = pen or Ink()
     lines: list[str] = []
     for cell in cells:
-        lines += [pen("green", "✓ ") + one_line(f"{cell.name}: {cell.plan.runtime}, Python {cell.plan.python}")]
+        lines += [
+            pen("green", f"{pen.mark('fits')} ")
+            + one_line(f"{cell.name}: {cell.plan.runtime}, Python {cell.plan.python}")
+        ]
     for item in excluded:
         lines += pen.wrap(one_line(f"{item.name}: left out: {item.why}"), "- ", "    ")
     count = f"{len(cells)} cell{'' if len(cells) == 1 else 's'}, {len(excluded)} left out"

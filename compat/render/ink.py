@@ -1,7 +1,12 @@
-"""Colour and line layout for terminals; plain when told so. No dependency: importing one costs more than drawing."""
+"""Colour and line layout for terminals; plain when told so. No dependency: importing one costs more than drawing.
+
+A terminal that says it is dumb (``TERM=dumb``) gets what a screen reader or a braille line reads well: a word in place
+of each mark, a paragraph a line, and rows of a table as sentences.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import sys
@@ -15,6 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _CODES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
+
+# What stands before a line, drawn and in words.
+_MARKS: Final = {
+    "error": ("✗", "Error:"),
+    "warning": ("!", "Warning:"),
+    "info": ("i", "Note:"),
+    "fits": ("✓", "OK:"),
+    "unknown": ("?", "Not known:"),
+    "skipped": ("-", "Skipped:"),
+    "command": ("$", "Run:"),
+}
+_ENDLESS: Final = 1 << 20  # columns of a paper on which no line is folded
 
 
 def printable(text: str) -> str:
@@ -64,11 +81,17 @@ class Ink:
         width: of the paper for running text, in columns.
         columns: of the terminal, to which tables are folded; 0 where no terminal reads, for then a row stays one line
             that ``grep`` finds whole.
+        plain: whether words stand for marks, and rows of tables are sentences.
     """
 
     colored: bool = False
     width: int = 100
     columns: int = 0
+    plain: bool = False
+
+    def mark(self, kind: str) -> str:
+        """What stands before a line: error, warning, info, fits, unknown, skipped, or a command to type."""
+        return _MARKS[kind][self.plain]
 
     def __call__(self, style: str, text: str) -> str:
         """The text in a style of words from bold, dim, red, green, yellow, blue, cyan."""
@@ -105,6 +128,8 @@ class Ink:
 
 def ink(*, colored: bool = False) -> Ink:
     """Ink for the terminal at hand: its width, held between 60 and 110 columns for a comfortable line."""
+    if os.environ.get("TERM") == "dumb":
+        return Ink(colored, _ENDLESS, plain=True)
     room = shutil.get_terminal_size((100, 24)).columns
     return Ink(colored, max(60, min(110, room)), room if sys.stdout.isatty() else 0)
 
@@ -117,6 +142,8 @@ def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = 
     everything = [head, *rows] if head else list(rows)
     if not everything:
         return []
+    if pen.plain:
+        return [indent + "; ".join(_cells(row, head)) for row in rows]
     room = pen.columns - len(indent) if pen.columns else 0
     for gap in ("  ", " "):
         if widths := _widths(everything, room, gap):
@@ -127,6 +154,12 @@ def table(rows: Sequence[tuple[str, ...]], pen: Ink, *, head: tuple[str, ...] = 
     if head:
         drawn[0] = [pen("bold", line) for line in drawn[0]]
     return [line for lines in drawn for line in lines]
+
+
+def _cells(row: tuple[str, ...], head: tuple[str, ...]) -> list[str]:
+    """The cells that say something, each behind the name of its column if that has one."""
+    names = [f"{name}: " for name in head] or [""] * len(row)
+    return [name + cell for name, cell in zip(names, row, strict=True) if cell]
 
 
 def _widths(rows: Sequence[tuple[str, ...]], room: int, gap: str) -> list[int]:

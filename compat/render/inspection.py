@@ -26,7 +26,11 @@ def text(document: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]] = ()
     if len(rows) > 1:
         lines += ["", pen("bold", "all together: ") + _targets(document["targets"])]
     lines += [line for item in verdicts for line in _verdict(item, pen)]
-    lines += [pen("yellow", line) for why in document.get("unread", ()) for line in pen.wrap(why, "? ", "  ")]
+    lines += [
+        pen("yellow", line)
+        for why in document.get("unread", ())
+        for line in pen.wrap(why, f"{pen.mark('unknown')} ", "  ")
+    ]
     return "\n".join(lines)
 
 

@@ -34,14 +34,14 @@ def answer(given: Answer, *, pen: Ink | None = None, explain: bool = False) -> s
     pen = pen or Ink()
     lines: list[str] = []
     if given.status == "unknown":
-        lines += [pen("yellow bold", "? No answer: what decides is not known."), ""]
+        lines += [pen("yellow bold", f"{pen.mark('unknown')} No answer: what decides is not known."), ""]
     if given.plan:
         lines += plan(given.plan, pen=pen, explain=explain, settled=given.status == "plan")
     if given.status == "conflict":
         lines += _conflicts(given.conflicts, pen, explain=explain)
     told = _told(given.plan) if given.plan else frozenset()
     for condition in given.conditions or (given.plan.conditions if given.plan else ()):
-        lines += pen.wrap(condition, "  ? ", "    ") if condition not in told else []
+        lines += pen.wrap(condition, f"  {pen.mark('unknown')} ", "    ") if condition not in told else []
     if given.fixes:
         lines += ["", pen("bold", "Each of these works (checked):")]
         for number, fix in enumerate(given.fixes, 1):
@@ -77,7 +77,9 @@ def plan(chosen: Plan, *, pen: Ink, explain: bool = False, settled: bool = True)
         for build in chosen.builds
     ]
     lines = [
-        pen("green bold", f"✓ {head}") if settled else pen("yellow bold", f"? nearest: {head}"),
+        pen("green bold", f"{pen.mark('fits')} {head}")
+        if settled
+        else pen("yellow bold", f"{pen.mark('unknown')} nearest: {head}"),
         "",
         *table(rows, pen, indent="  "),
         "",
@@ -141,7 +143,7 @@ def _conflicts(conflicts: Sequence[Conflict], pen: Ink, *, explain: bool) -> lis
     numbers = _numbered(conflicts) if explain else {}
     proven = any(not conflict.likely for conflict in conflicts)
     unsure = "" if proven else " This is likely and not proven: a row that decides is only inferred."
-    lines = pen.headed("red bold", f"✗ These do not fit together.{unsure}")
+    lines = pen.headed("red bold", f"{pen.mark('error')} These do not fit together.{unsure}")
     told = _alike(conflicts)
     for number, (conflict, others) in enumerate(told, 1):
         lines += ["", pen("bold", f"Clash {number} of {len(told)}" if len(told) > 1 else "The clash")]
@@ -198,4 +200,7 @@ def _citations(conflicts: Sequence[Conflict], pen: Ink) -> list[str]:
 def _fix(number: int, fix: Remedy, pen: Ink) -> list[str]:
     """A change that was checked to work, with the command that asks for it; several where it leads to several plans."""
     commands = [one_line(command) for command in (fix.command, *fix.commands) if command]
-    return [*pen.wrap(fix.text, f"  {number}. ", "     "), *(pen("cyan", f"     $ {text}") for text in commands)]
+    return [
+        *pen.wrap(fix.text, f"  {number}. ", "     "),
+        *(pen("cyan", f"     {pen.mark('command')} {text}") for text in commands),
+    ]

@@ -24,7 +24,7 @@ _FRAMEWORKS: Final = (
 NOTHING: Final = "Nothing found that does not fit."
 _SAID: Final = 3  # entries of what was not checked that a short report writes out
 UNCHECKED: Final = "Nothing could be checked: too little is known."
-_MARKS: Final = {"error": ("red bold", "✗"), "warning": ("yellow bold", "!"), "info": ("blue", "i")}
+_STYLES: Final = {"error": "red bold", "warning": "yellow bold", "info": "blue"}
 
 
 def report(
@@ -51,12 +51,16 @@ def report(
     if quiet:
         return "\n".join(told[:-1])
     lines = [pen("bold", title), *machine(host, pen), "", *told]
-    lines += [pen("green", "✓ ") + one_line(text) for text in found.fine]
+    lines += [pen("green", f"{pen.mark('fits')} ") + one_line(text) for text in found.fine]
     if found.fine:
         lines.append("")
     if found.questions:
         lines.append("To decide, run and add the output:")
-        lines += [line for one in found.questions for line in (f"  $ {one.run}", *pen.wrap(one.decides, "      "))]
+        lines += [
+            line
+            for one in found.questions
+            for line in (f"  {pen.mark('command')} {one.run}", *pen.wrap(one.decides, "      "))
+        ]
         lines.append("")
     if found.unchecked:
         lines += [*(pen("dim", line) for line in _unchecked(found, pen, verbose=verbose)), ""]
@@ -88,7 +92,7 @@ def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
 
     In short, what was seen is one line; ``verbose`` tells all of it with its places, and where the knowledge is from.
     """
-    style, mark = _MARKS[finding.severity]
+    style, mark = _STYLES[finding.severity], pen.mark(finding.severity)
     sure = "" if finding.confidence == "certain" else f" ({finding.confidence})"
     where = f"{finding.place.file}:{finding.place.line}: " if finding.place else ""
     lines = pen.headed(style, f"{mark} {where}{finding.title}", f"{finding.code}{sure}")
@@ -96,7 +100,7 @@ def advice(finding: Finding, pen: Ink, *, verbose: bool = False) -> list[str]:
     lines += _evidence(finding, pen) if verbose else _glimpse(finding, pen)
     if finding.fix.text:
         lines += _labelled("do", finding.fix.text, pen)
-    lines += [" " * 10 + pen("cyan", one_line(f"$ {command}")) for command in finding.fix.commands]
+    lines += [" " * 10 + pen("cyan", one_line(f"{pen.mark('command')} {command}")) for command in finding.fix.commands]
     if finding.fix.unchecked:
         lines += _labelled("", f"not checked: {finding.fix.unchecked}", pen)
     for consequence in finding.consequences:
@@ -132,7 +136,7 @@ def unchecked_of(found: Report, *, verbose: bool = True) -> list[str]:
 def _unchecked(found: Report, pen: Ink, *, verbose: bool) -> list[str]:
     """The same under a heading, on the terminal's paper."""
     entries = unchecked_of(found, verbose=verbose)
-    return ["Not checked:", *(line for said in entries for line in pen.wrap(said, "  ? ", "    "))]
+    return ["Not checked:", *(line for said in entries for line in pen.wrap(said, f"  {pen.mark('unknown')} ", "    "))]
 
 
 def machine(host: Host, pen: Ink) -> list[str]:

@@ -12,7 +12,7 @@ from compat.render.ink import Ink, printable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_MARKS: Final = {"pass": ("green", "✓"), "fail": ("red bold", "✗"), "skip": ("yellow", "-")}
+_STYLES: Final = {"pass": ("green", "fits"), "fail": ("red bold", "error"), "skip": ("yellow", "skipped")}
 NOWHERE: Final = Host()
 
 
@@ -49,13 +49,14 @@ def text(
         "",
     ]
     for item in document["probes"]:
-        style, mark = _MARKS[item["status"]]
+        style, kind = _STYLES[item["status"]]
+        mark = pen.mark(kind)
         why = f": {item['why']}" if item["why"] else ""
         first, *rest = pen.wrap(f"{mark} {item['name']}{why}{_figures(item)}", "", "    ")
         lines += [pen(style, mark) + first.removeprefix(mark), *rest]  # coloured last: wrapping takes colours for noise
     for finding in findings:
         lines += ["", *reports.advice(finding, pen)]
-    counts = {status: sum(item["status"] == status for item in document["probes"]) for status in _MARKS}
+    counts = {status: sum(item["status"] == status for item in document["probes"]) for status in _STYLES}
     words = {"pass": "passed", "fail": "failed", "skip": "skipped"}
     said = ", ".join(f"{count} {words[status]}" for status, count in counts.items() if count)
     return "\n".join([*lines, "", pen("bold", said or "nothing was probed")])

@@ -49,6 +49,37 @@ def test_an_answer_fits_the_terminal(capsys, monkeypatch, words):
         assert not [line for line in told if too_wide(line, width)], width
 
 
+MARKS = {"✗", "✓", "!", "?", "i", "$", "-"}
+
+
+@pytest.mark.parametrize("words", ASKED.values(), ids=ASKED)
+def test_a_dumb_terminal_gets_words_for_marks_and_every_word_of_the_drawn_answer(capsys, monkeypatch, words):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(FILES)
+    cli.run(words)
+    drawn = capsys.readouterr().out
+    monkeypatch.setenv("TERM", "dumb")
+    cli.run(words)
+    plain = capsys.readouterr().out
+    assert not set(plain) & set("✗✓·│─═┌→\x1b\r")
+    assert not [line for line in plain.splitlines() if line.split()[:1] and line.split()[0] in MARKS - {"-"}]
+    said = set(plain.replace(";", " ").replace(":", " ").split())
+    told = {word.rstrip(":;") for word in drawn.replace(";", " ").replace(":", " ").split() if not word.endswith("…")}
+    assert told - MARKS <= said or words == ASKED["tables"]  # a column of nothing is not named
+
+
+def test_a_dumb_terminal_has_the_verdict_as_the_first_word_and_a_paragraph_on_one_line(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.chdir(FILES)
+    cli.run(ASKED["conflict"])
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith("Error: These do not fit together.")
+    assert [line for line in rest if len(line) > 110]
+    assert [line.split()[0] for line in rest if "envcheck resolve" in line] == ["Run:"] * 3
+
+
 WIDE = st.text(st.sampled_from("ab 显卡驱动，版本 太旧"), max_size=60)
 
 
