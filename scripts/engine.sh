@@ -2,12 +2,13 @@
 # A container engine for the engine tests: `engine.sh start` uses the one that answers, or starts a private dockerd
 # (as root), makes the stand-in base images and prints the variables to export; `engine.sh stop` ends what it started.
 # Nothing outside its own folder is touched; images are kept there, so that a second start is quick.
+# ENVCHECK_ENGINE=podman starts Podman's service instead, with images by vfs, so that it needs nothing but root.
 # ENVCHECK_ENGINE_STORE=containerd keeps images in containerd's store, where the installed dockerd has it (24 or later):
 # attestations and cache export need it, with the buildx plugin.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-folder=${ENVCHECK_ENGINE_DIR:-/tmp/envcheck-engine}
+folder=${ENVCHECK_ENGINE_DIR:-/tmp/envcheck-${ENVCHECK_ENGINE:-engine}}
 socket=$folder/docker.sock
 
 say() { echo "engine: $*" >&2; }
@@ -40,6 +41,27 @@ start_daemon() {
   exit 3
 }
 
+# No limit above this machine's own, which only a service manager may raise; runc, for crun refuses a machine that has
+# both versions of cgroups; Docker's registry for names without one, as tests write them.
+start_podman() {
+  command -v podman >/dev/null || { say "no podman is installed"; exit 3; }
+  mkdir -p "$folder"
+  printf '[containers]\ndefault_ulimits = ["nofile=%s:%s"]\n[engine]\nruntime = "runc"\n' \
+    "$(ulimit -Sn)" "$(ulimit -Hn)" >"$folder/containers.conf"
+  printf 'unqualified-search-registries = ["docker.io"]\n' >"$folder/registries.conf"
+  CONTAINERS_CONF=$folder/containers.conf CONTAINERS_REGISTRIES_CONF=$folder/registries.conf setsid podman \
+    --root "$folder/data" --runroot "$folder/exec" --storage-driver vfs --events-backend file \
+    --cgroup-manager cgroupfs system service --time 0 "unix://$socket" >"$folder/podman.log" 2>&1 &
+  echo $! >"$folder/pid"
+  for _ in $(seq 60); do
+    answers && { say "podman with vfs on $socket"; return 0; }
+    sleep 0.5
+  done
+  tail -n 5 "$folder/podman.log" >&2
+  say "podman did not come up"
+  exit 3
+}
+
 end_daemon() {
   [ -s "$folder/pid" ] || return 0
   pid=$(cat "$folder/pid")
@@ -56,7 +78,7 @@ case ${1:-} in
     if ! answers; then
       DOCKER_HOST=unix://$socket
       export DOCKER_HOST
-      answers || start_daemon
+      answers || case ${ENVCHECK_ENGINE:-} in podman) start_podman ;; *) start_daemon ;; esac
     fi
     "$here/standin_images.sh" "$folder" >&2 || say "no stand-in images: the tests that need them will say so"
     [ -z "${DOCKER_HOST:-}" ] || echo "DOCKER_HOST=$DOCKER_HOST"

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from packaging.tags import Tag, compatible_tags, cpython_tags  # noqa: E402 - found through the line above
-from packaging.utils import canonicalize_name, parse_wheel_filename  # noqa: E402
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename  # noqa: E402
 from polite import Client  # noqa: E402
 from simple_index import Index, configured_index, write_whole  # noqa: E402
 from wheel_facts import is_wheel  # noqa: E402
@@ -50,7 +50,7 @@ TABLE = ROOT / "tests" / "images" / "needed.json"
 SCHEMA = "envcheck.needed/1"
 _GLIBC = 39
 """Minor of the newest glibc 2 that uv knows by name; no base of a default plan has an older one."""
-_CORE = re.compile(r"(?:ld-linux[\w-]*|lib(?:c|m|dl|rt|pthread|util|resolv|gcc_s|stdc\+\+))\.so[.\d]*")
+_CORE = re.compile(r"(?:ld-linux[\w-]*|lib(?:c|m|mvec|dl|rt|pthread|util|resolv|gcc_s|stdc\+\+))\.so[.\d]*")
 """The C library, and the compiler's two libraries that each base has beside it."""
 
 
@@ -126,6 +126,7 @@ def _links(index: Index, pin: str, plans: dict[str, Any], before: dict[str, Any]
     if file is None:
         return dict(before.get(pin, {"needs": {}, "has": [], "unread": "no wheel fits"}))
     found: dict[str, Any] = json.loads(index.derived(file, "linkage.json", lambda: _read(index, file)))
+    found["needs"] = {name: paths for name, paths in found["needs"].items() if not _CORE.fullmatch(name)}
     print(f"{pin}: {len(found['needs'])}", file=sys.stderr, flush=True)
     return found
 
@@ -139,7 +140,10 @@ def _wheel(index: Index, name: str, version: str, python: str) -> File | None:
     ranks = {tag: rank for rank, tag in enumerate(order)}
     fitting: list[tuple[int, File]] = []
     for file in filter(is_wheel, index.files(canonicalize_name(name))):
-        _, release, _, tags = parse_wheel_filename(file.name)
+        try:
+            _, release, _, tags = parse_wheel_filename(file.name)
+        except InvalidWheelFilename:  # an old release, which no installer takes any more
+            continue
         if str(release) == version and (found := [ranks[tag] for tag in tags if tag in ranks]):
             fitting.append((min(found), file))
     return min(fitting, key=lambda one: one[0])[1] if fitting else None
@@ -163,7 +167,7 @@ def _read(index: Index, file: File) -> bytes:
     for code in packed.members(Window(Stream(index.open(file))), file.name, "zip", read):
         for name in code.linkage.needed:
             lacks.setdefault(name, set()).add(code.path)
-    needs = {name: sorted(paths) for name, paths in sorted(lacks.items()) if name not in has and not _CORE.match(name)}
+    needs = {name: sorted(paths) for name, paths in sorted(lacks.items()) if name not in has}
     return json.dumps({"needs": needs, "has": sorted(name for name in has if ".so" in name)}).encode()
 
 

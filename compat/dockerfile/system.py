@@ -27,10 +27,14 @@ _MANAGERS: Final[Mapping[str, str]] = {
 # Names of systems, without their release, whose package manager we can write for.
 SYSTEMS: Final = tuple(_MANAGERS)
 
+_OPENMP: Final = {"apt": "libgomp1", "dnf": "libgomp"}
 _LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
-    # paddle's core links OpenMP's runtime and does not carry it; the slim images have none.
-    "paddlepaddle": {"apt": "libgomp1", "dnf": "libgomp"},
-    "paddlepaddle-gpu": {"apt": "libgomp1", "dnf": "libgomp"},
+    # What wheels name as needed, do not carry, and slim images lack: measured by scripts/image_libraries.py.
+    "lightgbm": _OPENMP,
+    "paddlepaddle": _OPENMP,
+    "paddlepaddle-gpu": _OPENMP,
+    # RHEL and its like have no FFmpeg of their own
+    "torchcodec": {"apt": "ffmpeg"},
 }
 # Where the key of Intel's repository lies in the image.
 INTEL_KEY: Final = "/etc/apt/keyrings/intel-graphics.asc"
@@ -74,7 +78,8 @@ def venv(plan: Plan, base: BaseImage) -> list[str]:
 def loose(plan: Plan, base: BaseImage, settings: Settings) -> list[str]:
     """Packages that carry no version: libraries the wheels need, a compiler where asked, the person's own."""
     tool = manager(base)
-    found = [_LIBRARIES[build.name][tool] for build in plan.builds if tool and build.name in _LIBRARIES]
+    lacks = [_LIBRARIES.get(build.name, {}).get(tool, "") for build in plan.builds]
+    found = [name for name in lacks if name]
     if plan.runtime.startswith("xpu"):
         found += _INTEL
     if settings.compiler:
