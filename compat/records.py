@@ -59,6 +59,7 @@ class Gpu:
         fabric: registration with the NVSwitch fabric: ``completed``, ``in_progress``, ``not_started``.
         clock_mhz: clock of the processors now, in MHz; ``clock_max_mhz`` the highest it may take.
         memory_clock_mhz: clock of the memory now, in MHz; ``memory_clock_max_mhz`` the highest it may take.
+        power_limit_w: power that the driver holds it to, in W; ``power_default_w`` what it comes with.
         throttle: active reasons for lowered clocks.
         processes: number of compute processes.
         virtual: ``passthrough``, ``vgpu`` (in a guest), ``host_vgpu``, ``host_vsga``; ``none`` on bare metal.
@@ -92,6 +93,8 @@ class Gpu:
     clock_max_mhz: int | None = None
     memory_clock_mhz: int | None = None
     memory_clock_max_mhz: int | None = None
+    power_limit_w: int | None = None
+    power_default_w: int | None = None
     throttle: tuple[str, ...] = ()
     processes: int | None = None
     virtual: str = ""

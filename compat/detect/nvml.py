@@ -97,6 +97,7 @@ def _gpu(said: dict[str, Any]) -> Gpu:
     up, down = (count(each, 64) for each in _pair(said.get("nvlinks")))
     clock, most = (count(each, 100_000) for each in _pair(said.get("clocks")))
     memory_clock, memory_most = (count(each, 100_000) for each in _pair(said.get("memory_clocks")))
+    limit, default = (count(each, 10_000_000) for each in _pair(said.get("power")))
     mig, pending = (_MODES.get(each, "") if type(each) is int else "" for each in _pair(said.get("mig")))
     return Gpu(
         name=text(said.get("name"), 120),
@@ -123,6 +124,8 @@ def _gpu(said: dict[str, Any]) -> Gpu:
         clock_max_mhz=most,
         memory_clock_mhz=memory_clock,
         memory_clock_max_mhz=memory_most,
+        power_limit_w=None if limit is None else limit // 1000,
+        power_default_w=None if default is None else default // 1000,
         virtual=text(said.get("virtual"), 20),
         licensed=_flag(said.get("licensed")),
         throttle=tuple(text(each, 40) for each in items(said.get("throttle")) if isinstance(each, str)),

@@ -60,6 +60,8 @@ def _width(lines: Sequence[Line]) -> int:
     for (_, text), (_, following) in pairwise(lines):
         if len(text) < NARROWEST or text.lstrip().startswith(_FRAMES) or _STARTS.match(following):
             continue
+        if "   : " in text:
+            continue  # a column of labels, above the heading of the next group
         commas = text.count(",")
         if commas < 2 or following.count(",") != commas:  # else rows of a table with commas, of like cards
             full[len(text)] += 1

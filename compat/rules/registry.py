@@ -29,6 +29,7 @@ from compat.rules.families import (
     other_gpus,
     pairs,
     platforms,
+    products,
     pythons,
     rocm,
     rocm_targets,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 # The families, from the hardware up.
 _FAMILIES: Final = (
-    health, kernel_module, device_support, modes, fabric, interconnect, driver, forward, runtimes, rocm,
+    health, kernel_module, device_support, modes, products, fabric, interconnect, driver, forward, runtimes, rocm,
     rocm_targets, rocm_versions, other_gpus, container_gpu, container_image, docker, container_toolkit,
     platforms, libc, pythons, systems, arch_age, arch_targets, arch_libraries, builds, installations, libraries,
     pairs, toolkit, environment, memory,

@@ -229,6 +229,8 @@ _QUESTIONS: dict[str, Any] = {
     "link": lambda n, h: [n.nvmlDeviceGetCurrPcieLinkGeneration(h), n.nvmlDeviceGetCurrPcieLinkWidth(h)],
     "link_max": lambda n, h: [n.nvmlDeviceGetMaxPcieLinkGeneration(h), n.nvmlDeviceGetMaxPcieLinkWidth(h)],
     "throttle": _throttle,
+    # [held to, comes with], in mW
+    "power": lambda n, h: [n.nvmlDeviceGetEnforcedPowerLimit(h), n.nvmlDeviceGetPowerManagementDefaultLimit(h)],
     "clocks": lambda n, h: _clocks(n, h, n.NVML_CLOCK_SM),
     "memory_clocks": lambda n, h: _clocks(n, h, n.NVML_CLOCK_MEM),
     "nvlinks": _links,

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import compat.reading.devices as devices
 import compat.reading.values as values
+from compat.facts import Gpu
 from compat.reading.claims import Claim, Weight
 from compat.reading.page import ends
 from compat.reading.program import Program, said
@@ -28,7 +29,6 @@ from compat.reading.program import Program, said
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from compat.facts import Gpu
     from compat.reading.page import Page, Pair, View
 
 _DRIVER: Final = said("driver", r"(?:Driver|KMD) Version\s*:\s*(\d{3}(?:\.\d+)+)")
@@ -44,6 +44,20 @@ _SIDE = re.compile(r"\W*Driver Version\s*:\s*\d{3}\.[\d.]{1,9}[\s,|]{1,20}CUDA V
 _FIELD = re.compile(r"\W*(?:Driver Version\s*:\s*\d{3}\.|CUDA Version\s*:\s*\d+\.)")
 _LIST = re.compile(r"\bGPU (\d{1,3}): (.+?) \(UUID")
 _UNIT = re.compile(r"(?:GPU )?([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$")
+# What ``-q`` says of one device: the group, then lines within it.
+_PARTS: Final = {
+    "memory_mib": re.compile(r"FB Memory Usage\s+Total\s*:\s*(\d{1,9}) MiB"),
+    "generation": re.compile(r"PCIe Generation\s+Max\s*:\s*(\d)\b"),
+    "width": re.compile(r"Link Width\s+Max\s*:\s*(\d{1,2})x"),
+    "power_limit_w": re.compile(r"(?:Enforced|Current) Power Limit\s*:\s*(\d{1,5})(?:\.\d{1,3})? W"),
+    "power_default_w": re.compile(r"Default Power Limit\s*:\s*(\d{1,5})(?:\.\d{1,3})? W"),
+    "clock_max_mhz": re.compile(r"Max Clocks\s+Graphics\s*:\s*\d{1,5} MHz\s+SM\s*:\s*(\d{1,5}) MHz"),
+}
+_VIRTUAL: Final = {"Pass-Through": "passthrough", "VGPU": "vgpu", "Host VGPU": "host_vgpu", "None": "none"}
+_VIRTUALIZATION = re.compile(r"Virtualization Mode\s*:\s*(Pass-Through|VGPU|Host VGPU|None)\s")
+_BLOCK: Final = 400  # lines that -q prints of one device at most
+_CELL = re.compile(r"GPU(\d{1,3})\s+((?:(?:X|SYS|NODE|PHB|PXB|PIX|NV\d{1,2}|N/A)\s+){2,})")
+_LANES: Final = 18  # NVLinks of one device at most, up to Blackwell
 _FAILURES: Final = {
     "couldn't communicate with the NVIDIA driver": "driver not reachable",
     "Driver/library version mismatch": "Driver/library version mismatch",
@@ -59,7 +73,18 @@ def _query_name(pair: Pair) -> Iterator[Claim]:
     if gpu := devices.device(pair.value, vendor="nvidia"):
         above = pair.page.lines[max(0, pair.index - 3) : pair.index]
         bus = next((found.group(1) for line in reversed(above) if (found := _UNIT.search(line.text))), "")
-        yield Claim("gpus", replace(gpu, bus=bus), key=bus)
+        yield Claim("gpus", replace(gpu, bus=bus, **_block(pair.below(_BLOCK))), key=bus)
+
+
+def _block(lines: list[str]) -> dict[str, Any]:
+    """What ``-q`` says of a device below its name, up to the next one."""
+    end = next((index for index, line in enumerate(lines) if _UNIT.match(line.strip())), len(lines))
+    text = "\n".join(lines[:end])
+    found = {name: int(match[1]) for name, wanted in _PARTS.items() if (match := wanted.search(text))}
+    generation, width = found.pop("generation", 0), found.pop("width", 0)
+    virtual = _VIRTUALIZATION.search(text)
+    link = {"pcie_max": f"gen{generation} x{width}"} if generation and width else {}
+    return {**found, **link, **({"virtual": _VIRTUAL[virtual[1]]} if virtual else {})}
 
 
 def _driver(pair: Pair) -> Iterator[Claim]:
@@ -97,6 +122,18 @@ def _tables(view: View) -> Iterator[Claim]:
     yield from _rows(view)
     yield from _queries(view)
     yield from _failures(view)
+    yield from _topology(view)
+
+
+def _topology(view: View) -> Iterator[Claim]:
+    """``topo -m``: how many NVLinks each device has to the others; behind a switch all of them lead to each one."""
+    for start, head in view.lines("CPU Affinity"):
+        others = len(re.findall(r"\bGPU\d{1,3}\b", head))
+        for index, line in view.span(start + 1, start + 1 + others):
+            if found := _CELL.match(line.strip()):
+                lanes = [int(cell[2:]) if cell.startswith("NV") else 0 for cell in found[2].split()[:others]]
+                total = sum(lanes) if sum(lanes) <= _LANES else max(lanes)
+                yield from view.stamp(index, [Claim("gpus", Gpu(vendor="nvidia", nvlinks=total), key=found[1])])
 
 
 def _heads(view: View) -> Iterator[Claim]:

@@ -157,4 +157,34 @@ class PrecisionUnsupported(Rule):
         return Found(detail=heard.signal.meaning, facts=("gpus",) if gpus else (), confidence="likely")
 
 
-RULES = family(CudnnDropsGpu, TritonGpuTooOld, KernelsUnlikeMatrix, PrecisionUnsupported)
+class EngineFileForeign(Rule):
+    """A TensorRT engine file was built elsewhere.
+
+    Why:
+        An engine runs with the TensorRT release, on the compute capability and on the platform that it was built with,
+        unless it was built with the modes for version or hardware compatibility.
+    Fix:
+        Build the engine again from its model, on this machine and with this TensorRT. Or build it with
+        --versionCompatible or --hardwareCompatibilityLevel; no mode carries it to another operating system.
+    Sources:
+        - https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html
+        - https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/advanced.html
+    """
+
+    area = "arch"
+    vendors = ("nvidia",)
+    commands = ("trtexec --onnx=<model>.onnx --saveEngine=<model>.engine",)
+    _SAID = ("engine-other-platform", "engine-other-gpu", "engine-other-release", "engine-other-model")
+
+    def check(self, signals: Hearing) -> Outcome:
+        """TensorRT refuses an engine file for its release, its GPU or its platform, or warns of its GPU."""
+        heard = next((one for name in self._SAID if (one := signals.get(name))), None)
+        if heard is None:
+            return None
+        made, here = heard.values.get("engine_made"), heard.values.get("engine_here")
+        where = f" It was built for {made}, and this GPU has {here}." if made and here else ""
+        runs = heard.signal.signal == "engine-other-model"
+        return Found(detail=f"{heard.signal.meaning}{where}", severity="warning" if runs else None)
+
+
+RULES = family(EngineFileForeign, CudnnDropsGpu, TritonGpuTooOld, KernelsUnlikeMatrix, PrecisionUnsupported)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def consumer(gpu: Gpu, matrix: Matrix) -> bool:
     """Whether a GPU is of the consumer line, for which NVIDIA grants no forward compatibility."""
-    return _lines(gpu, matrix) == {False} and any(row.brand in {"geforce", "titan"} for row in _products(gpu, matrix))
+    return _lines(gpu, matrix) == {False} and any(row.brand in {"geforce", "titan"} for row in products_of(gpu, matrix))
 
 
 def data_center(gpu: Gpu, matrix: Matrix) -> bool:
@@ -34,10 +34,11 @@ def data_center(gpu: Gpu, matrix: Matrix) -> bool:
 
 def _lines(gpu: Gpu, matrix: Matrix) -> set[bool]:
     """Whether the products of a GPU's name or id are of the data-center line; several answers where they differ."""
-    return {row.segment in FORWARD_SEGMENTS for row in _products(gpu, matrix)}
+    return {row.segment in FORWARD_SEGMENTS for row in products_of(gpu, matrix)}
 
 
-def _products(gpu: Gpu, matrix: Matrix) -> tuple[Product, ...]:
+def products_of(gpu: Gpu, matrix: Matrix) -> tuple[Product, ...]:
+    """The products that a GPU may be by its name, else by its id."""
     return next((tuple(found) for text in (gpu.name, gpu.pci) if text and (found := find_gpu(matrix, text))), ())
 
 
