@@ -53,6 +53,8 @@ class PlannedBuild:
         links: whether ``index`` is a page of links (``pip --find-links``) rather than a simple index.
         compile: whether it is published as source only, so that installing it compiles GPU code with the toolkit's
             compilers, which no base or runtime image has.
+        evidence: what a measured row was read from: the files of the wheel (``metadata``), or more that was done with
+            the build, ``installed``, ``imported``, ``run on a device``; empty for a row that was not measured.
     """
 
     name: str
@@ -68,6 +70,7 @@ class PlannedBuild:
     how: How = "measured"
     links: bool = False
     compile: bool = False
+    evidence: str = ""
 
     @property
     def origin(self) -> tuple[str, bool, bool]:

@@ -317,6 +317,9 @@ class ProbeOptions:
     seconds: Annotated[
         float, typer.Option(metavar="SECONDS", min=1, callback=finite, help="Length of the stress level.")
     ] = 60.0
+    contribute: Annotated[
+        str, typer.Option(metavar="FILE", help="Write what the run proved of its builds, as matrix rows to review.")
+    ] = ""
 
     def modules(self) -> "tuple[str, ...]":
         """The modules to test; empty for those installed.

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from compat.cli.options import ProbeOptions, Speech
-from compat.cli.verify import FORMATS, outcome, told
+from compat.cli.verify import FORMATS, contribute, outcome, told
 
 
 def command(
@@ -29,4 +29,5 @@ def command(
         seconds=probing.seconds,
     )
     speech.say(told(done, speech.format, colored=speech.colored, title="envcheck probe"))
+    contribute(done, probing.contribute, speech)
     return outcome(done)

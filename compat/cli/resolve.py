@@ -28,6 +28,9 @@ def command(
     dtype: Annotated[
         str, typer.Option("--dtype", metavar="FORMAT", help="Number format to compute in: bf16, fp8, int8, awq, gptq.")
     ] = "",
+    online: Annotated[
+        bool, typer.Option("--online", help="Judge packages without rows by what the index publishes of them.")
+    ] = False,
     wishing: WishOptions,
     target: TargetOptions,
     speech: Annotated[Speech, Formats("text", "json", *FORMATS, "pylock")],
@@ -43,8 +46,21 @@ def command(
     from compat.app.plans import outdated, replies
 
     matrix = load(knowledge.matrix)
-    rest = (*(("--explain",) if explain else ()), *(("--dtype", dtype) if dtype else ()))
+    rest = (
+        *(("--online",) if online else ()),
+        *(("--explain",) if explain else ()),
+        *(("--dtype", dtype) if dtype else ()),
+    )
     wishes = wishing.wanted(requirements, matrix)
+    if online:
+        from compat.app.online import laid_over
+        from compat.cli.progress import waiting
+
+        with waiting("reading the index", quiet=speech.quiet):
+            matrix, failed = laid_over((*wishes.known, *wishes.beside), matrix)
+        wishes = wishing.wanted(requirements, matrix)
+        for text in failed:
+            speech.note(f"note: {text}")
     if wishes.beside:
         speech.note(f"note: not weighed, for nothing is known of them: {', '.join(wishes.beside)}")
     given = replies(wishes.known, target.target("resolve", rest, speech, knowledge), matrix)

@@ -60,7 +60,22 @@ def command(
         seconds=probing.seconds,
     )
     speech.say(told(done, speech.format, colored=speech.colored))
+    contribute(done, probing.contribute, speech)
     return outcome(done)
+
+
+def contribute(done: "Verification", file: str, speech: Speech) -> None:
+    """Write the rows that a run proved, where a file is named for them; say so if it proved none."""
+    if not file:
+        return
+    from compat.app import contribution
+    from compat.app.files import write_atomically
+    from compat.matrix import matrix
+
+    if found := contribution.text(done, matrix()):
+        write_atomically(file, found)
+    else:
+        speech.note(f"nothing was written to {file}: no framework was imported without a failed probe")
 
 
 def outcome(done: "Verification") -> int:

@@ -42,6 +42,10 @@ class Matrix:
         self._installable: dict[str, tuple[rows.Build, ...]] = {}
         self._releases: dict[tuple[str, str], tuple[rows.Build, ...]] = {}
 
+    def beneath(self, *overlays: Store) -> Matrix:
+        """This matrix with more rows laid over it."""
+        return Matrix(*self._stores, *overlays)
+
     def table(self, name: str) -> tuple[Any, ...]:
         """All rows of a table, overlays merged in by key."""
         if name not in self._cache:

@@ -100,6 +100,7 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "macos": DOTTED,
         "date": DATE,
         "abi": _word("0", "1"),
+        "evidence": _word("installed", "imported", "run on a device"),
     },
     rows.CudaRelease: {
         "cuda": _pattern(r"\d{1,2}\.\d{1,2}\.\d{1,3}", "a full release such as 12.8.1"),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from compat.matrix.rows import Row
+
 Raw = dict[str, Any]
 _LIMIT: Final = 16 * 1024 * 1024  # bytes; the largest shipped file has one of them
 
@@ -160,6 +162,46 @@ class Compiled:
     def digest(self) -> str:
         """The digest of the files that were compiled, as :func:`digest` gives it."""
         return str(json.loads((self._folder / "digest.json").read_bytes()))
+
+
+def stated(row: Row) -> Raw:
+    """A build's row as a file states it: lists of words in one text."""
+    from dataclasses import fields
+
+    from compat.matrix.rows import LISTS
+
+    told = {item.name: getattr(row, item.name) for item in fields(row) if item.name not in {"package", "origin"}}
+    return {
+        name: (list(value) if name in LISTS else " ".join(value)) if isinstance(value, tuple) else value
+        for name, value in told.items()
+    }
+
+
+class Held:
+    """Tables that lie in memory.
+
+    Args:
+        tables: rows by table. ``cited``: source id -> citation.
+    """
+
+    def __init__(self, tables: Mapping[str, list[Raw]], cited: Mapping[str, str]) -> None:
+        self._tables, self._cited = dict(tables), dict(cited)
+
+    def names(self) -> tuple[str, ...]:
+        """All table names."""
+        return tuple(sorted(self._tables))
+
+    def rows(self, table: str) -> list[Raw]:
+        """Raw rows of a table; none if the table does not exist."""
+        return self._tables.get(table, [])
+
+    def sources(self) -> dict[str, str]:
+        """Source id -> citation."""
+        return self._cited
+
+    def digest(self) -> str:
+        """The digest of the rows."""
+        return digest((name, json.dumps(self._tables[name], sort_keys=True)) for name in self.names())
 
 
 class Live:

@@ -1,5 +1,7 @@
 """The numerical checks of the frameworks that speak NumPy: TensorFlow, JAX and Paddle, each through an adapter."""
 
+import sys
+import sysconfig
 from typing import Any, Dict, List
 
 import numerics
@@ -91,7 +93,7 @@ def run(report: Report, expect: str, adapter: Adapter) -> None:
 
 def _import(adapter: Adapter) -> Dict[str, Any]:
     adapter.module = __import__(adapter.name)
-    return {"version": adapter.version()}
+    return {"version": adapter.version(), "python": sys.version.split()[0], "platform": sysconfig.get_platform()}
 
 
 def _build(adapter: Adapter, expect: str) -> Dict[str, Any]:

@@ -35,7 +35,7 @@ def _import(state: Dict[str, Any]) -> Dict[str, Any]:
     import torch
 
     state["torch"] = torch
-    return {"version": torch.__version__, "python": sys.version.split()[0]}
+    return {"version": torch.__version__, "python": sys.version.split()[0], "platform": sysconfig.get_platform()}
 
 
 def runtime(torch: Any) -> str:

@@ -18,7 +18,7 @@ from compat.errors import CannotCheckError, InputError
 from compat.names import normalise
 
 _ACCEPT: Final = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
-_LINK: Final = re.compile(r"<a\s[^>]{0,2000}?href=[\"']([^\"']{1,2000})[\"']", re.IGNORECASE)
+_LINK: Final = re.compile(r"<a\s[^>]{0,2000}?href=[\"']([^\"']{1,2000})[\"']([^>]{0,2000})", re.IGNORECASE)
 _LARGEST: Final = 64 << 20  # bytes of one page; the largest have some ten
 _PART: Final = 1 << 20
 _PIP_DEFAULT: Final = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
@@ -39,11 +39,42 @@ def wheel(name: str, version: str, *, index: str = "", tag: str = "manylinux", a
         InputError: if the index has no such wheel.
         CannotCheckError: if the index cannot be reached, or none is configured.
     """
-    page = _joined((index or configured()).rstrip("/") + "/", normalise(name) + "/")
-    found = [url for url in _links(page) if _fits(url, version, tag, arch)]
+    page = _page(name, index)
+    found = [url for url, _ in _links(page) if _fits(url, version, tag, arch)]
     if not found:
         raise InputError(f"no wheel of {name} {version} for {arch}", where=page, hint="its versions are on the page")
     return found[-1]
+
+
+def files(name: str, *, index: str = "") -> tuple[str, ...]:
+    """Addresses of all files of a distribution that were not withdrawn, in the order of the page.
+
+    Raises:
+        InputError: if the index does not have it.
+        CannotCheckError: if the index cannot be reached, or none is configured.
+    """
+    return tuple(url for url, yanked in _links(_page(name, index)) if not yanked)
+
+
+def metadata(url: str) -> str:
+    """The core metadata of a wheel: the file that an index serves beside it (PEP 658), else its member in the wheel.
+
+    Raises:
+        InputError: if there is neither.
+        CannotCheckError: if the index cannot be reached.
+    """
+    plain = urlsplit(url)._replace(fragment="").geturl()
+    try:
+        return _get(plain + ".metadata")[1].decode("utf-8", "replace")
+    except InputError:
+        from compat.registry import ranges
+
+        return ranges.member(plain, ".dist-info/METADATA").decode("utf-8", "replace")
+
+
+def _page(name: str, index: str) -> str:
+    """The page of a distribution."""
+    return _joined((index or configured()).rstrip("/") + "/", normalise(name) + "/")
 
 
 def configured(runner: run.Runner = run.run) -> str:
@@ -72,14 +103,15 @@ def _joined(page: str, link: str) -> str:
         return ""
 
 
-def _links(page: str) -> list[str]:
-    """Addresses of the files on a page, in either of its forms."""
+def _links(page: str) -> list[tuple[str, bool]]:
+    """Addresses of the files on a page, in either of its forms, and whether each was withdrawn (PEP 592)."""
     kind, body = _get(page)
-    links = _listed(body) if "json" in kind else map(unescape, _LINK.findall(body.decode("utf-8", "replace")))
-    return [_joined(page, link) for link in links]
+    html = "" if "json" in kind else body.decode("utf-8", "replace")
+    found = [(unescape(link), "data-yanked" in rest) for link, rest in _LINK.findall(html)] if html else _listed(body)
+    return [(_joined(page, link), yanked) for link, yanked in found]
 
 
-def _listed(body: bytes) -> list[str]:
+def _listed(body: bytes) -> list[tuple[str, bool]]:
     """The links of a page in JSON (PEP 691); none where it is something else."""
     try:
         document = json.loads(body)
@@ -87,7 +119,7 @@ def _listed(body: bytes) -> list[str]:
         return []
     files = document.get("files") if isinstance(document, dict) else None
     rows = files if isinstance(files, list) else []
-    return [str(row.get("url", "")) for row in rows if isinstance(row, dict)]
+    return [(str(row.get("url", "")), bool(row.get("yanked"))) for row in rows if isinstance(row, dict)]
 
 
 def _get(page: str) -> tuple[str, bytes]:

@@ -205,3 +205,31 @@ def inspect(url: str, tell: Tell | None = None) -> Inspection:
         raise CannotCheckError(f"the temporary folder does not take what was read: {error.strerror}") from None
     finally:
         remote.close()
+
+
+def member(url: str, suffix: str) -> bytes:
+    """A small member of a remote wheel, the first whose name ends so.
+
+    Raises:
+        InputError: if it has no such member of at most a megabyte, or is no wheel.
+        CannotCheckError: if the server cannot be reached.
+    """
+    import io
+    import zipfile
+    import zlib
+
+    from compat.kernels.packed import Reader
+    from compat.kernels.window import CutShortError, Window
+
+    remote = Remote(url)
+    try:
+        with zipfile.ZipFile(io.BufferedReader(Reader(Window(remote)), 1 << 16)) as archive:
+            named = (item for item in archive.infolist() if item.filename.endswith(suffix))
+            found = next((item for item in named if item.file_size <= _BLOCK), None)
+            if found:
+                return archive.read(found)
+    except (zipfile.BadZipFile, zlib.error, CutShortError, RuntimeError, NotImplementedError, OSError) as error:
+        raise InputError(f"not a wheel that can be read: {error}", where=url) from None
+    finally:
+        remote.close()
+    raise InputError(f"no member *{suffix} in it", where=url)

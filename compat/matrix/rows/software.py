@@ -163,6 +163,8 @@ class Build(Row):
             pins that nothing meets. No plan takes such a row; lint says the reason.
         compiled: whether it has no wheel and installing it compiles GPU code, for which an image needs the toolkit's
             compilers.
+        evidence: what was done with the build beyond reading its files: ``installed``, ``imported``,
+            ``run on a device``; empty for nothing.
     """
 
     versions: tuple[str, ...]
@@ -193,6 +195,7 @@ class Build(Row):
     published: str = ""
     fails: str = ""
     compiled: bool = False
+    evidence: str = ""
     package: str = ""
 
     @property
