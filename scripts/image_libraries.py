@@ -126,7 +126,9 @@ def _links(index: Index, pin: str, plans: dict[str, Any], before: dict[str, Any]
     if file is None:
         return dict(before.get(pin, {"needs": {}, "has": [], "unread": "no wheel fits"}))
     found: dict[str, Any] = json.loads(index.derived(file, "linkage.json", lambda: _read(index, file)))
-    found["needs"] = {name: paths for name, paths in found["needs"].items() if not _CORE.fullmatch(name)}
+    own = {name.rpartition("/")[2] for name in index.names(file)}
+    left = {name: paths for name, paths in found["needs"].items() if name not in own and not _CORE.fullmatch(name)}
+    found["needs"] = left
     print(f"{pin}: {len(found['needs'])}", file=sys.stderr, flush=True)
     return found
 

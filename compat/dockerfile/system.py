@@ -27,14 +27,18 @@ _MANAGERS: Final[Mapping[str, str]] = {
 # Names of systems, without their release, whose package manager we can write for.
 SYSTEMS: Final = tuple(_MANAGERS)
 
-_OPENMP: Final = {"apt": "libgomp1", "dnf": "libgomp"}
-_LIBRARIES: Final[Mapping[str, Mapping[str, str]]] = {
+_OPENMP: Final = {"apt": ("libgomp1",), "dnf": ("libgomp",)}
+# RHEL and its like have no FFmpeg of their own.
+_FFMPEG: Final = {"apt": ("ffmpeg",)}
+_LIBRARIES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     # What wheels name as needed, do not carry, and slim images lack: measured by scripts/image_libraries.py.
     "lightgbm": _OPENMP,
     "paddlepaddle": _OPENMP,
     "paddlepaddle-gpu": _OPENMP,
-    # RHEL and its like have no FFmpeg of their own
-    "torchcodec": {"apt": "ffmpeg"},
+    "sglang": _FFMPEG,  # which requires torchcodec
+    "torchcodec": _FFMPEG,
+    # which requires opencv-python, whose module is linked with Qt
+    "ultralytics": {"apt": ("libgl1", "libglib2.0-0"), "dnf": ("mesa-libGL", "glib2")},
 }
 # Where the key of Intel's repository lies in the image.
 INTEL_KEY: Final = "/etc/apt/keyrings/intel-graphics.asc"
@@ -78,8 +82,7 @@ def venv(plan: Plan, base: BaseImage) -> list[str]:
 def loose(plan: Plan, base: BaseImage, settings: Settings) -> list[str]:
     """Packages that carry no version: libraries the wheels need, a compiler where asked, the person's own."""
     tool = manager(base)
-    lacks = [_LIBRARIES.get(build.name, {}).get(tool, "") for build in plan.builds]
-    found = [name for name in lacks if name]
+    found = [name for build in plan.builds for name in _LIBRARIES.get(build.name, {}).get(tool, ())]
     if plan.runtime.startswith("xpu"):
         found += _INTEL
     if settings.compiler:

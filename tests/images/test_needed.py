@@ -27,6 +27,9 @@ DISTRIBUTION = {"libz.so.1"}
 
 PACKAGES = {
     "libgomp1": r"libgomp\.so\.1",
+    # depends on libglx0, and that on libx11-6 and libxcb1
+    "libgl1": r"libGL\.so\.1|libX11\.so\.6|libxcb\.so\.1",
+    "libglib2.0-0": r"lib(glib|gthread)-2\.0\.so\.0",
     # Ubuntu 24.04 has FFmpeg 6, Debian 13 has FFmpeg 7, Ubuntu 22.04 FFmpeg 4: of torchcodec's libraries one set serves
     "ffmpeg": r"lib(av(codec|device|filter|format|util)|sw(resample|scale))\.so\.\d+",
 }
@@ -48,6 +51,8 @@ OPTIONAL = {
     r"bitsandbytes:bitsandbytes/libbitsandbytes_(cuda1[12]\d|rocm\d+|xpu\d+)\.so": "one for each runtime: torch's is taken",
     r"onnxruntime-gpu:.*/libonnxruntime_providers_tensorrt\.so": "opened where that provider is asked for",
     r"cupy-cuda1\dx:cupy_backends/cuda/libs/cutensor\..*": "an accelerator that is used where it is installed",
+    r"opencv-python:.*/lib(qxcb|Qt5XcbQpa.*)\.so.*": "opened where a window is shown",
+    r"torch-memory-saver:torch_memory_saver_hook_mode_.*": "one for each CUDA: torch's is taken",
     r"torchcodec:torchcodec/libtorchcodec_heic\.so": "opened where a HEIC picture is decoded",
 }
 """Objects that a program runs without, and why: their own libraries are no fault of the image."""
@@ -92,7 +97,11 @@ def test_an_image_has_every_library_that_its_wheels_name(matrix, name):
 
 @pytest.mark.parametrize(
     ("name", "package", "soname"),
-    [("lightgbm@cpu", "libgomp1", "libgomp.so.1"), ("torchcodec@sm_90", "ffmpeg", "libavcodec.so.60")],
+    [
+        ("lightgbm@cpu", "libgomp1", "libgomp.so.1"),
+        ("torchcodec@sm_90", "ffmpeg", "libavcodec.so.60"),
+        ("ultralytics@sm_90", "libgl1", "libGL.so.1"),
+    ],
 )
 def test_without_its_package_the_library_is_missed(matrix, name, package, soname):
     base, text = dockerfile(name, READ[name], matrix)
