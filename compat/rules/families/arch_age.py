@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
 from compat.findings import Evidence
+from compat.joints import kernels
 from compat.joints.verdict import Clash
 from compat.rules.families.arch_cover import (
     as_sure_as,
@@ -87,8 +88,11 @@ class ArchTooNewForBuild(Rule):
     def _found(gpu: Gpu, device: Sm, item: Installed, matrix: Matrix) -> Found:
         first = matrix.capability(device.capability)
         need = f" CUDA {first.first_cuda} is the first that compiles for {device}." if first else ""
+        carries = f"{item.label} carries {span(item.kernels)}.{need}"
+        if item.row and kernels.runs(matrix, gpu.target, item.kernels) == "ptx":
+            carries = f"{kernels.why_not(matrix, gpu.target, item.row)}."
         return Found(
-            detail=f"{gpu.name or 'The GPU'} is {device}; {item.label} carries {span(item.kernels)}.{need}",
+            detail=f"{gpu.name or 'The GPU'} is {device}; {carries}",
             facts=("gpus", item.fact),
             sources=cite(matrix, item.row, first),
         )

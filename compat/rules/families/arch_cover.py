@@ -39,11 +39,11 @@ def uncovered_by(
         for item in installed
         if item.kernels and not item.rocm
         for gpu, device in nvidia_cards(gpus)
-        if _how(item, gpu, matrix) == "none"
+        if served(item, gpu, matrix) == "none"
     ]
 
 
-def _how(item: Installed, gpu: Gpu, matrix: Matrix) -> str:
+def served(item: Installed, gpu: Gpu, matrix: Matrix) -> str:
     """How a GPU runs a build's code: its own where that was read, with what its row says of cuDNN."""
     if item.row is None:
         return kernels_for(gpu.target, item.kernels, matrix.families)
@@ -69,8 +69,9 @@ def span(code: tuple[str, ...]) -> str:
 
 def may_be_another(item: Installed, gpu: Gpu, matrix: Matrix) -> bool:
     """Whether a build is only assumed, and another of the same release carries code for the GPU."""
-    others = matrix.builds_of(item.name, item.version)
-    return item.inferred and any(kernels_for(gpu.target, row.kernels, matrix.families) != "none" for row in others)
+    others = (row for row in matrix.builds_of(item.name, item.version) if row.kernels)
+    codes = (row.kernels for row in others if kernels.how(matrix, gpu.target, row) != "none")
+    return item.inferred and any(kernels_for(gpu.target, code, matrix.families) != "none" for code in codes)
 
 
 def as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found:

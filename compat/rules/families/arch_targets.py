@@ -10,11 +10,11 @@ from compat.findings import Fix
 from compat.joints import kernels
 from compat.joints.build import vendor_of
 from compat.joints.verdict import Unknown, any_of, clash_of, sure
-from compat.rules.families.arch_cover import may_be_another, nvidia_cards, span, uncovered_by
+from compat.rules.families.arch_cover import may_be_another, nvidia_cards, served, span, uncovered_by
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
 from compat.rules.rule import Found, Outcome, Rule, Unsure, family, told
 from compat.rules.stack import canonical
-from compat.targets import kernels_for, sm
+from compat.targets import sm
 from compat.versions import minor, release
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class PtxJitTooNewForDriver(Rule):
                 if not item.cuda or not is_version(item.cuda) or not is_version(have) or not item.kernels:
                     continue
                 newer = release(minor(item.cuda)) > release(have)
-                if newer and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
+                if newer and served(item, gpu, matrix) == "ptx":
                     detail = f"{item.label} has only PTX for {device}; the driver knows that of CUDA {have} at most."
                     facts = (*told(driver=host.driver, driver_cuda=host.driver_cuda), "gpus", item.fact)
                     return Found(detail=detail, facts=facts, sources=cite(matrix, item.row))
@@ -155,7 +155,7 @@ class ArchPtxOnly(Rule):
         beside = bool(signals.telling) and signals.pointing("arch-ptx-only") is None
         for item in installed:
             for gpu, device in nvidia_cards(gpus):
-                if item.kernels and not item.rocm and kernels_for(gpu.target, item.kernels, matrix.families) == "ptx":
+                if item.kernels and not item.rocm and served(item, gpu, matrix) == "ptx":
                     detail = f"{item.label} has only PTX for {device}."
                     return Found(detail=detail, facts=("gpus", item.fact), severity="info" if beside else None)
         return None
