@@ -81,16 +81,19 @@ def _runs(row: Format, target: str) -> bool:
     """Whether a row says that a GPU runs its kernels."""
     device = sm(target)
     if device is not None:
-        return bool(row.first_cc) and (device.major, device.minor) >= versions.release(f"{row.first_cc}.1")[:2]
+        own = (device.major, device.minor)
+        ended = row.last_cc and own > versions.release(f"{row.last_cc}.1")[:2]
+        return bool(row.first_cc) and not ended and own >= versions.release(f"{row.first_cc}.1")[:2]
     return is_gfx(target) and target.partition(":")[0] in row.gfx
 
 
 def _clashes(
     matrix: Matrix, plan: Plan, build: PlannedBuild, gpu: GpuVerdict, rows: Sequence[Format]
 ) -> Iterator[tuple[Conflict, Remedy | None]]:
-    """That an NVIDIA GPU is older than the oldest that a package computes in the format on, and what it can instead."""
+    """That a package does not compute in the format on an NVIDIA GPU of that age, and what it can instead."""
     for row in [row for row in rows if not row.weights or all(one.weights for one in rows)][:1]:
-        said = f"{build.name} {build.version} has {row.format} kernels from compute capability {row.first_cc} on"
+        until = f"to {row.last_cc}" if row.last_cc else "on"
+        said = f"{build.name} {build.version} has {row.format} kernels from compute capability {row.first_cc} {until}"
         members = (
             Member("option", f"--dtype {row.format}"),
             Member("option", f"{gpu.name} ({gpu.target})"),

@@ -146,9 +146,11 @@ SPELLINGS: Final[Mapping[type[rows.Row], Mapping[str, Spelling]]] = {
         "part": _pattern(r"1/[2-9]\d?", "a fraction such as 1/6"),
     },
     rows.Format: {
-        "format": _word("bf16", "fp8", "int8", "awq", "gptq"),
+        "format": _word(
+            *("bf16", "tf32", "fp8", "int8", "nvfp4", "mxfp4", "awq", "gptq", "marlin", "fa2", "fa3", "fa4")
+        ),
         "package": NAME,
-        "first_cc": MINOR,
+        **dict.fromkeys(("first_cc", "last_cc"), MINOR),
         "gfx": DEVICE,
     },
     rows.Image: {

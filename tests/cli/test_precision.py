@@ -23,6 +23,17 @@ CASES = {
     ("vllm==0.11.0", "V100", "awq"): ("conflict", ["capability 7.5 on"]),
     ("vllm==0.11.0", "V100", "gptq"): ("plan", []),
     ("vllm==0.11.0", "T4", "int8"): ("plan", []),
+    ("vllm==0.32.0", "B200", "nvfp4"): ("plan", []),
+    ("vllm==0.32.0", "H100", "nvfp4"): ("conflict", ["capability 10.0 on", "W4A16"]),
+    ("vllm==0.32.0", "RTX 3090", "mxfp4"): ("plan", []),
+    ("vllm==0.32.0", "T4", "mxfp4"): ("conflict", ["capability 8.0 on"]),
+    ("vllm==0.32.0", "H100", "fa3"): ("plan", []),
+    ("vllm==0.32.0", "B200", "fa3"): ("conflict", ["9.0 to 9.0"]),
+    ("vllm==0.32.0", "A100", "fa3"): ("conflict", ["9.0 to 9.0"]),
+    ("vllm==0.32.0", "A100", "fa4"): ("conflict", ["10.0 on"]),
+    ("vllm==0.32.0", "T4", "marlin"): ("conflict", ["capability 8.0 on"]),
+    ("torch==2.9.1", "A100", "tf32"): ("plan", []),
+    ("torch==2.9.1", "T4", "tf32"): ("conflict", ["capability 8.0 on"]),
     ("torch==2.9.1", "MI300X", "fp8"): ("plan", []),
     ("torch==2.9.1", "RX 7900 XTX", "fp8"): ("unknown", ["is not known"]),
     ("torch==2.9.1", "RTX 3090", "fp8"): ("conflict", [FP8]),
@@ -70,7 +81,7 @@ def test_no_lock_is_written_where_the_format_does_not_run(envcheck):
 def test_a_format_of_which_nothing_is_known_is_refused(envcheck):
     code, out, err = envcheck("resolve", "vllm", "--gpu", "RTX 3090", "--dtype", "fp7")
     assert (code, out) == (2, "")
-    assert "expected awq, bf16, fp8, gptq, int8" in err
+    assert "expected awq, bf16, fa2, fa3, fa4, fp8, gptq, int8, marlin, mxfp4, nvfp4, tf32" in err
 
 
 def test_an_answer_without_a_plan_stays_as_it_is():

@@ -198,10 +198,10 @@ class Format(Row):
     """Which GPUs a package uses a number format on (table ``formats``).
 
     Attributes:
-        format: ``fp8``, ``bf16``, ``int8``, ``awq``, ``gptq``.
+        format: ``fp8``, ``bf16``, ``int8``, ``awq``, ``gptq``; ``fa3`` for kernels of FlashAttention 3.
         package: whose kernels these are, ``vllm``.
         versions: its releases that the row is of; empty for all.
-        first_cc: the oldest compute capability of NVIDIA's that they run on.
+        first_cc: the oldest compute capability of NVIDIA's that they run on; ``last_cc`` the newest, empty for all.
         gfx: AMD's targets that they run on; others are not known.
         weights: whether only weights are in the format, and arithmetic is in another one.
         options: how it is asked for: ``--quantization fp8``.
@@ -212,6 +212,7 @@ class Format(Row):
     package: str
     versions: str = ""
     first_cc: str = ""
+    last_cc: str = ""
     gfx: tuple[str, ...] = ()
     weights: bool = False
     options: str = ""
