@@ -1,8 +1,12 @@
 """How fast the device copies and multiplies. Figures only: what is slow is judged by whoever knows the device's peak."""
 
 import importlib
+import json
 import os
 import re
+import subprocess
+import sys
+import tempfile
 import time
 from typing import Any, Callable, Dict, List, Optional
 
@@ -13,6 +17,9 @@ from reporting import Failed, Report, Skipped
 
 # Bytes of one copy; less where the device is nearly full. Far beyond any cache, or the cache would be measured.
 BLOCK = 512 * 1024 * 1024
+
+# Numbers of four bytes that each GPU adds in a sum over all of them.
+WORDS = BLOCK // 8
 
 # Where the kernel tells the links of devices.
 _BUS = "/sys/bus/pci/devices"
@@ -102,11 +109,11 @@ def _products(report: Report) -> None:
     if not torch.cuda.is_available():
         report.skip("matmul", "torch sees no GPU")
         return
+    report.check("all_reduce", _all_reduce, torch)  # first: where a GPU serves one process only, this one has none yet
     state.update(device="cuda", capability=torch.cuda.get_device_capability(0), count=1)
     for format, size in FORMATS:
         report.check("matmul_" + format, _product, torch_checks, state, format, size)
     report.check("peer_copies", _peer_copies, torch)
-    report.check("all_reduce", _all_reduce, torch)
 
 
 def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict[str, Any]:
@@ -155,24 +162,56 @@ def _peer_copies(torch: Any) -> Dict[str, Any]:
 
 
 def _all_reduce(torch: Any) -> Dict[str, Any]:
-    """The sum over all GPUs, from one process; each link carries 2 (n-1)/n of the bytes (nccl-tests, PERFORMANCE.md)."""
+    """The sum over all GPUs, by a process for each; a link carries 2 (n-1)/n of the bytes (nccl-tests, PERFORMANCE.md)."""
     count = _devices(torch)
-    free = min(torch.cuda.mem_get_info(number)[0] for number in range(count))
-    words = max(2**18, min(BLOCK // 2, free // 8) // 4)
-    parts = [torch.zeros(words, device="cuda:%d" % number) for number in range(count)]
-
-    def work() -> None:
-        torch.cuda.nccl.all_reduce(parts)
-        for number in range(count):
-            torch.cuda.synchronize(number)
-
-    taken = []
-    for _ in range(REPEATS + 3):
-        begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
-    rate = 4 * words / median(taken[3:]) / 1e9
+    found = summed(count, WORDS)
+    rate = 4 * WORDS / max(item["seconds"] for item in found) / 1e9
+    if not all(item["right"] for item in found):
+        raise Failed("probe-kernel-wrong-result", "a sum over %d GPUs is wrong" % count)
     return {"gb_per_s": round(rate, 1), "bus_gb_per_s": round(rate * 2 * (count - 1) / count, 1), "devices": count}
+
+
+def summed(count: int, words: int) -> List[Dict[str, Any]]:
+    """What each of so many processes of ``all_reduce.py`` says; they belong to this group and end with it.
+
+    Raises:
+        Failed: if one of them ended without an answer, with its last words.
+    """
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "all_reduce.py")
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, script, os.path.join(folder, "meeting")]
+        said = [open(os.path.join(folder, str(rank)), "w+b") for rank in range(count)]
+        noise = [open(os.path.join(folder, "noise%d" % rank), "w+b") for rank in range(count)]
+        started = [
+            subprocess.Popen(command + [str(rank), str(count), str(words)], stdout=said[rank], stderr=noise[rank])
+            for rank in range(count)
+        ]
+        lost = _ended(started)
+        lines = [_last_line(text) for text in (noise if lost is not None else said)]
+    if lost is not None:
+        raise Failed("probe-failed", "process %d of %d failed: %s" % (lost, count, lines[lost][:300]))
+    return [json.loads(line) for line in lines]
+
+
+def _ended(started: List[Any]) -> Optional[int]:
+    """Wait for all processes; the number of one that failed, the others ended with it, for they would wait for ever."""
+    while any(one.poll() is None for one in started):
+        if any(one.poll() for one in started):
+            break
+        time.sleep(0.05)
+    lost = next((rank for rank, one in enumerate(started) if one.poll()), None)
+    for one in started:
+        if one.poll() is None:
+            one.kill()
+        one.wait()
+    return lost
+
+
+def _last_line(text: Any) -> str:
+    """The last line that a process wrote to its file, which is closed."""
+    with text:
+        text.seek(0)
+        return str(text.read().decode("utf-8", "replace")).strip().split("\n")[-1]
 
 
 def monitor_of(torch: Any, ordinal: int) -> Any:

@@ -35,7 +35,7 @@ class Machine:
     uint8 = "uint8"
 
     def __init__(self, speed, count=2, free=1 << 40):
-        self.speed, self.count, self.milliseconds, self.torn, self.reduced = speed, count, 0.0, None, []
+        self.speed, self.count, self.milliseconds, self.torn = speed, count, 0.0, None
 
         def event(**_):
             return SimpleNamespace(record=self.stamp, synchronize=lambda: None, elapsed_time=lambda _: self.took)
@@ -46,7 +46,6 @@ class Machine:
             mem_get_info=lambda _: (free, free),
             Event=event,
             synchronize=lambda _: None,
-            nccl=SimpleNamespace(all_reduce=self.reduced.append),
         )
 
     def stamp(self):
@@ -76,13 +75,32 @@ def test_a_copy_that_differs_is_a_wrong_result():
 
 @pytest.mark.parametrize(("count", "factor"), [(2, 1.0), (4, 1.5), (8, 1.75)])
 def test_a_link_carries_its_share_of_the_sum(monkeypatch, count, factor):
-    machine = Machine({}, count)
-    clock = iter(range(1000))
-    monkeypatch.setattr(bench, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 1000))
-    found = bench._all_reduce(machine)
-    rate = bench.BLOCK // 2 / 1e-3 / 1e9
+    """The slowest process counts: a sum is there when all have it."""
+    said = [{"seconds": 1e-3 / (1 + rank), "right": True} for rank in range(count)]
+    monkeypatch.setattr(bench, "summed", lambda number, _words: said[:number])
+    found = bench._all_reduce(Machine({}, count))
+    rate = 4 * bench.WORDS / 1e-3 / 1e9
     assert found == {"gb_per_s": round(rate, 1), "bus_gb_per_s": round(rate * factor, 1), "devices": count}
-    assert len(machine.reduced[0]) == count
+    said[1]["right"] = False
+    with pytest.raises(Failed, match="is wrong"):
+        bench._all_reduce(Machine({}, count))
+
+
+def test_processes_add_up_as_training_starts_them():
+    """Without a GPU torch adds on the processor, by the same calls."""
+    pytest.importorskip("torch")
+    found = bench.summed(3, 1000)
+    assert [item["right"] for item in found] == [True] * 3
+    assert all(item["seconds"] > 0 for item in found)
+
+
+def test_a_process_that_fails_ends_the_others_and_is_named(tmp_path, monkeypatch):
+    (tmp_path / "torch").mkdir()
+    text = "import sys, time\nif sys.argv[2] != '1':\n    time.sleep(600)\nraise RuntimeError('NCCL unhandled system error')\n"
+    (tmp_path / "torch" / "__init__.py").write_text(text)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(Failed, match="process 1 of 3 failed: RuntimeError: NCCL unhandled system error"):
+        bench.summed(3, 1000)
 
 
 def test_a_full_device_is_not_filled_over_its_brim(monkeypatch):
