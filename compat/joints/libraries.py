@@ -72,3 +72,19 @@ def cudnn(build: Build, have: str) -> Verdict:
     if not have:
         return Unknown(why, (build,))
     return FITS if str(versions.major(have)) == wanted else Clash(f"{why}, which has {have}", (build,), wanted)
+
+
+def rocm(label: str, brought: str, have: str, *rows: Build) -> Verdict:
+    """Whether the ROCm libraries that a build brings go with those of the system, one of which the loader takes.
+
+    Args:
+        label: the build, ``torch 2.3.0+rocm6.0``.
+        brought: the ROCm that it brings, ``6.0``.
+        have: ROCm of the system, ``6.1`` or ``6.1.2``; empty if not known.
+        rows: the build's row, where there is one.
+    """
+    if not have:
+        return Unknown(f"{label} brings ROCm {brought}, and that of the system is not known", rows)
+    if versions.same_series(brought, have):
+        return FITS
+    return Clash(f"{label} brings ROCm {brought}, and the system has {have}", rows, have)

@@ -8,6 +8,7 @@ from itertools import combinations, permutations
 from typing import TYPE_CHECKING, Final
 
 import compat.joints.build as builds
+import compat.joints.libraries as libraries
 import compat.joints.packages as joint
 import compat.joints.releases as releases
 from compat import versions
@@ -348,12 +349,14 @@ def rocm(scene: Scene) -> Iterator[Finding]:
     if base is None:
         return
     for item in scene.shipped:
-        if item.build is None or base.kind != "rocm" or not base.rocm or not item.build.runtime.startswith("rocm"):
+        kind, brought = builds.split_runtime(item.build.runtime if item.build else "")
+        if item.build is None or base.kind != "rocm" or kind != "rocm":
             continue
-        if not versions.same_series(item.build.runtime.removeprefix("rocm"), base.rocm):
-            brought = item.build.runtime.removeprefix("rocm")
+        judged = libraries.rocm(item.request.text, brought, base.rocm, item.build)
+        if isinstance(judged, Clash):
             detail = f"{item.request.text} brings ROCm {brought} beside the {base.rocm} of {base.reference}."
-            yield finding("rocm-libs-mixed", scene, item.request.line, detail, severity="warning")
+            sources = tuple(map(scene.matrix.cite, judged.rows))
+            yield finding("rocm-libs-mixed", scene, item.request.line, detail, severity="warning", sources=sources)
             return
 
 

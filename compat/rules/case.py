@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import compat.rules.stack as stack
 import compat.rules.together as together
@@ -14,24 +14,15 @@ from compat.rules.rule import Fits
 from compat.rules.wanted import wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.rule import Outcome, Rule
+    from compat.versions import Environment
 
-# Parameter of ``check`` -> how it is made.
-DERIVED: Final[Mapping[str, Callable[[Host, Matrix], Any]]] = {
-    "distributions": lambda host, _: stack.packages_of(host),
-    "cited": lambda host, _: stack.cited_of(host),
-    "installed": stack.installed,
-    "device_free": lambda host, _: stack.has_no_device(host),
-    "vendors": lambda host, _: stack.vendors_of(host),
-    "world": lambda host, _: stack.world(host),
-    "pairs": together.pairs,
-    "here": together.here,
-}
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +34,64 @@ class Case:
     signals: Hearing
     wishes: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
-    derived: dict[str, Any] = field(default_factory=dict)
+    derived: dict[Callable[..., Any], Any] = field(default_factory=dict)
+
+    @property
+    def distributions(self) -> dict[str, str]:
+        """See :func:`compat.rules.stack.packages_of`."""
+        return self._kept(stack.packages_of)
+
+    @property
+    def cited(self) -> dict[str, str]:
+        """See :func:`compat.rules.stack.cited_of`."""
+        return self._kept(stack.cited_of)
+
+    @property
+    def device_free(self) -> bool:
+        """See :func:`compat.rules.stack.has_no_device`."""
+        return self._kept(stack.has_no_device)
+
+    @property
+    def vendors(self) -> frozenset[str]:
+        """See :func:`compat.rules.stack.vendors_of`."""
+        return self._kept(stack.vendors_of)
+
+    @property
+    def world(self) -> Environment:
+        """See :func:`compat.rules.stack.world`."""
+        return self._kept(stack.world)
+
+    @property
+    def installed(self) -> tuple[stack.Installed, ...]:
+        """See :func:`compat.rules.stack.installed`."""
+        return self._kept(stack.installed, self.matrix)
+
+    @property
+    def pairs(self) -> tuple[together.Pair, ...]:
+        """See :func:`compat.rules.together.pairs`."""
+        return self._kept(together.pairs, self.matrix)
+
+    @property
+    def here(self) -> tuple[together.Here, ...]:
+        """See :func:`compat.rules.together.here`."""
+        return self._kept(together.here, self.matrix)
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """See :func:`compat.rules.wanted.wanted`."""
+        return wanted(self.host, self.matrix, self.signals, self.commands, self.wishes)
+
+    def _kept(self, make: Callable[..., _Made], *more: Matrix) -> _Made:
+        """What is derived from the host's facts, made once."""
+        if make not in self.derived:
+            self.derived[make] = make(self.host, *more)
+        return cast("_Made", self.derived[make])
 
     def given(self, name: str) -> Any:
-        """The value of a parameter of a rule's ``check``.
-
-        A fact by its name, something derived from facts (:data:`DERIVED`), or a field of this case. ``KeyError`` if
-        ``name`` is none of these.
-        """
+        """The value of a parameter of a rule's ``check``: a fact, this ``case``, or an attribute of it by its name."""
         if name in CATALOGUE:
             return self.host.value(name)
-        if name == "wanted":
-            return wanted(self.host, self.matrix, self.signals, self.commands, self.wishes)
-        if name in DERIVED:
-            if name not in self.derived:
-                self.derived[name] = DERIVED[name](self.host, self.matrix)
-            return self.derived[name]
-        return {
-            "host": self.host,
-            "matrix": self.matrix,
-            "signals": self.signals,
-            "wishes": self.wishes,
-            "commands": self.commands,
-        }[name]
+        return self if name == "case" else getattr(self, name)
 
 
 @dataclass(frozen=True, slots=True)

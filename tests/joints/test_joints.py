@@ -330,6 +330,24 @@ def test_a_toolkit_compiles_for_the_gpus_of_its_time(cuda, kind):
     assert isinstance(toolkit.verdict(MATRIX, cuda, "sm_120"), KINDS[kind])
 
 
+@pytest.mark.parametrize(("have", "kind"), [("6.0", "fits"), ("6.0.2", "fits"), ("6.1", "clash"), ("", "unknown")])
+def test_a_wheels_rocm_goes_with_that_of_the_system_where_both_are_of_one_release(have, kind):
+    assert isinstance(libraries.rocm("torch 2.3.0+rocm6.0", "6.0", have), KINDS[kind])
+
+
+@pytest.mark.parametrize(
+    ("companion", "runtime", "kind"),
+    [("torchvision", "cuda12.6", "fits"), ("torchvision", "cpu", "clash"), ("numpy", "cpu", "fits")],
+)
+def test_a_companion_of_one_index_is_of_its_frameworks_variant(companion, runtime, kind):
+    assert isinstance(packages.one_variant(MATRIX, companion, "torch", runtime, "cuda12.6"), KINDS[kind])
+
+
+@pytest.mark.parametrize(("cuda", "kind"), [("12.4", "fits"), ("11.8", "clash"), ("", "unknown")])
+def test_a_toolkit_compiles_extensions_for_its_own_major(cuda, kind):
+    assert isinstance(toolkit.extends("torch 2.7.0+cu128", "cuda12.8", cuda), KINDS[kind])
+
+
 def test_an_image_starts_where_its_condition_holds():
     assert base.starts(MATRIX, "cuda>=12.4", "570.124.06", "", "sm_80") == FITS
     assert isinstance(base.starts(MATRIX, "cuda>=12.8", "535.104.05", "geforce", "sm_86"), Clash)

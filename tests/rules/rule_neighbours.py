@@ -150,6 +150,10 @@ SOUND = [
     ("framework-pair-mismatch", {"packages": {"torch": "2.3.0", "numpy": "2.0.0"}, "python": "3.10"}),
     ("framework-build-tag-mismatch", {"packages": {"torch": "2.1.0+cu121", "torchvision": "0.16.0"}}),
     (
+        "rocm-libs-mixed",
+        {"env": {"LD_LIBRARY_PATH": "/opt/rocm/lib"}, "builds": {"torch": {"runtime": "rocm6.2"}}, "rocm": "6.2.4"},
+    ),
+    (
         "frameworks-conflict",
         {"packages": {"nvidia-cudnn-cu12": "9.1.0.70"}, "package_requires": {"torch": ["nvidia-cudnn-cu12==9.1.0.70"]}},
     ),

@@ -23,12 +23,11 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
 from compat.rules.stack import Installed, named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from compat.facts import Gpu, Host
     from compat.findings import Confidence
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
     from compat.targets import Sm
 
@@ -161,17 +160,10 @@ class ArchTooOldForBuild(Rule):
     requires = ("wrong-vendor-build", "arch-specific-target", "arch-integrated-vs-discrete")
     asks = ("builds", "packages")
 
-    def check(
-        self,
-        host: Host,
-        installed: tuple[Installed, ...],
-        distributions: Mapping[str, str],
-        matrix: Matrix,
-        signals: Hearing,
-        gpus: tuple[Gpu, ...],
-    ) -> Outcome:
+    def check(self, case: Case, gpus: tuple[Gpu, ...]) -> Outcome:
         """The device is below every target that the build carries, or the program asks for a newer generation."""
-        uncovered = uncovered_by(installed, matrix, gpus) or refused(installed, matrix, signals, gpus)
+        matrix, signals = case.matrix, case.signals
+        uncovered = uncovered_by(case.installed, matrix, gpus) or refused(case.installed, matrix, signals, gpus)
         for gpu, device, item in uncovered:
             if not is_newer(device, item.kernels, matrix):
                 found = self._found(gpu, device, item, matrix)
@@ -180,13 +172,13 @@ class ArchTooOldForBuild(Rule):
             return Fits("")
         if not nvidia_cards(gpus):
             return None
-        compiles = {"cupy", "numba", "pycuda"} & distributions.keys()  # packages that compile kernels at run time
+        compiles = {"cupy", "numba", "pycuda"} & case.distributions.keys()  # packages that compile kernels at run time
         return (
-            _dropped_by_build(installed, matrix, gpus)
-            or (_dropped_by_toolkit(host.cuda_toolkit or "", matrix, gpus) if compiles else None)
-            or _below_need(installed, host.platform in {"windows", "wsl2"}, matrix, gpus)
-            or _at_last_driver(host.driver, host.driver_cuda, matrix, signals, gpus)
-            or _as_said(named(installed, "torch"), matrix, signals, gpus)
+            _dropped_by_build(case.installed, matrix, gpus)
+            or (_dropped_by_toolkit(case.host.cuda_toolkit or "", matrix, gpus) if compiles else None)
+            or _below_need(case.installed, case.host.platform in {"windows", "wsl2"}, matrix, gpus)
+            or _at_last_driver(case.host.driver, case.host.driver_cuda, matrix, signals, gpus)
+            or _as_said(named(case.installed, "torch"), matrix, signals, gpus)
         )
 
     @staticmethod

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
     from compat.rules.together import Here
 
@@ -75,17 +76,10 @@ class ExtensionArchMissing(Rule):
     asks = ("builds",)
     changes = (Example('TORCH_CUDA_ARCH_LIST="<cc>" pip install --no-build-isolation --force-reinstall <package>'),)
 
-    def check(
-        self,
-        host: Host,
-        here: tuple[Here, ...],
-        installed: tuple[Installed, ...],
-        gpus: tuple[Gpu, ...],
-        matrix: Matrix,
-    ) -> Outcome:
+    def check(self, case: Case, gpus: tuple[Gpu, ...]) -> Outcome:
         """A package beside the framework holds machine code, and none of it runs on the device."""
-        settled = {item.name for item in installed if item.kernels}  # by the rules on frameworks
-        read = {name: one.kernels for name, one in (host.builds or {}).items() if one.kernels}
+        settled = {item.name for item in case.installed if item.kernels}  # by the rules on frameworks
+        read = {name: one.kernels for name, one in (case.host.builds or {}).items() if one.kernels}
         own = {name: code for name, code in read.items() if canonical(name) not in settled}
         cards = [gpu for gpu in gpus if gpu.target]
 
@@ -93,11 +87,11 @@ class ExtensionArchMissing(Rule):
             code = own.get(item.release.name)
             rows = [replace(part.build, kernels=code) if code else part.build for part in item.parts]
             pairs = ((gpu, row) for row in rows for gpu in cards if gpu.vendor == vendor_of(row.runtime))
-            found = any_of(kernels.verdict(matrix, gpu.vendor, gpu.target, row) for gpu, row in pairs)
+            found = any_of(kernels.verdict(case.matrix, gpu.vendor, gpu.target, row) for gpu, row in pairs)
             return found if code else sure(found, "kernels", "runtime")
 
         judged = {
-            item.release.name: (item, judge(item)) for item in here if canonical(item.release.name) not in settled
+            item.release.name: (item, judge(item)) for item in case.here if canonical(item.release.name) not in settled
         }
         for name, (item, found) in judged.items():
             if clash := clash_of(found):
@@ -105,18 +99,18 @@ class ExtensionArchMissing(Rule):
                 return Found(
                     detail=f"{clash.why}; the GPU is {targets}.",
                     facts=("gpus", f"builds.{name}" if name in own else item.fact),
-                    sources=cite(matrix, *clash.rows),
+                    sources=cite(case.matrix, *clash.rows),
                     confidence="certain" if clash is found else "likely",
                     severity=None if name in own else "warning",  # nobody says that it is in use
                     fix=_compiled(name, cards[0].target) if name in own else None,
                 )
         for name, code in own.items():
-            gpu = next((one for one in cards if kernels.runs(matrix, one.target, code) == "none"), None)
+            gpu = next((one for one in cards if kernels.runs(case.matrix, one.target, code) == "none"), None)
             if name not in judged and gpu:
                 detail = f"{name} carries {span(code)}, none of which runs on {gpu.target}."
                 return Found(detail=detail, facts=(f"builds.{name}", "gpus"), fix=_compiled(name, gpu.target))
         unknown = next((one.why for _, one in judged.values() if isinstance(one, Unknown) and one.rows), "")
-        telling = any(part.build.kernels not in {(), ("-",)} for item in here for part in item.parts)
+        telling = any(part.build.kernels not in {(), ("-",)} for item in case.here for part in item.parts)
         return Unsure(unknown) if unknown and not telling else None
 
 

@@ -19,14 +19,14 @@ from compat.rules.together import clashing
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu, Host
+    from compat.facts import Gpu
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.reading.messages import Heard, Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
     from compat.rules.together import Here
-    from compat.versions import Environment
 
 
 # Programs with GPU builds of their own, which say nothing about another one's build.
@@ -70,32 +70,24 @@ class CpuOnlyBuild(Rule):
     requires = ("wrong-vendor-build", "python-unsupported")
     asks = ("packages", "builds", "gpus")
 
-    def check(
-        self,
-        host: Host,
-        installed: tuple[Installed, ...],
-        distributions: Mapping[str, str],
-        matrix: Matrix,
-        signals: Hearing,
-        device_free: bool,
-        world: Environment,
-    ) -> Outcome:
+    def check(self, case: Case) -> Outcome:
         """A usable GPU is there and the installed build has no accelerator in it."""
-        if device_free:
+        host, signals = case.host, case.signals
+        if case.device_free:
             return Fits("")
         heard = signals.pointing("cpu-only-build")
         if host.platform == "darwin":
             return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
         if (
-            {"onnxruntime", "onnxruntime-gpu"} <= distributions.keys()
+            {"onnxruntime", "onnxruntime-gpu"} <= case.distributions.keys()
             and heard
             and heard.signal.program == "onnxruntime"
         ):
-            return _overwritten(distributions["onnxruntime-gpu"])
-        place, cards = world.place if host.platform else "", usable(host.gpus or ())
+            return _overwritten(case.distributions["onnxruntime-gpu"])
+        place, cards = case.world.place if host.platform else "", usable(host.gpus or ())
         listed = host.packages is not None
-        cpu = _without_gpu(installed, place, matrix, heard=bool(heard), listed=listed)
-        cpu = cpu or _bare_jax(installed, distributions, heard=bool(heard), listed=listed)
+        cpu = _without_gpu(case.installed, place, case.matrix, heard=bool(heard), listed=listed)
+        cpu = cpu or _bare_jax(case.installed, case.distributions, heard=bool(heard), listed=listed)
         if cpu and (cards or heard):
             gpu = f"{cards[0].name or 'a GPU'} is there, but " if cards else ""
             facts = (*(("gpus",) if cards else ()), *((cpu.fact,) if cpu.fact else ()))
@@ -105,8 +97,9 @@ class CpuOnlyBuild(Rule):
                 return Found(detail=detail, facts=(*facts, *told(platform=host.platform)), confidence="likely")
             return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
         is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
-        found = self._built(installed, heard, signals, is_open=is_open)
-        return Fits("") if isinstance(found, Fits) and host.gpus == () else found  # nothing to be glad of without a GPU
+        found = self._built(case.installed, heard, signals, is_open=is_open)
+        # without a GPU there is nothing to be glad of
+        return Fits("") if isinstance(found, Fits) and host.gpus == () else found
 
     @staticmethod
     def _built(installed: tuple[Installed, ...], heard: Heard | None, signals: Hearing, *, is_open: bool) -> Outcome:
@@ -188,27 +181,19 @@ class WrongVendorBuild(Rule):
     asks = ("gpus", "packages", "builds")
     _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
 
-    def check(
-        self,
-        host: Host,
-        installed: tuple[Installed, ...],
-        here: tuple[Here, ...],
-        matrix: Matrix,
-        vendors: frozenset[str],
-        signals: Hearing,
-        device_free: bool,
-    ) -> Outcome:
+    def check(self, case: Case) -> Outcome:
         """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
-        if device_free:
+        host, signals = case.host, case.signals
+        if case.device_free:
             return Fits("")
         cards = usable(host.gpus or ())
         makers = {gpu.vendor for gpu in cards}
-        for item in installed:
+        for item in case.installed:
             speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
             if speaks and makers and speaks not in makers and (not item.inferred or self._blind(signals)):
                 shown = cards[0].name or cards[0].vendor
                 detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
-                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(matrix, item.row))
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
             if (
                 speaks == "amd"
                 and not makers
@@ -218,8 +203,10 @@ class WrongVendorBuild(Rule):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
             if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and host.driver)):
-                return self._beside(here, cards, matrix) or Fits("")
-        return self._beside(here, cards, matrix) or self._by_message(cards, vendors, host.driver, signals)
+                return self._beside(case.here, cards, case.matrix) or Fits("")
+        return self._beside(case.here, cards, case.matrix) or self._by_message(
+            cards, case.vendors, host.driver, signals
+        )
 
     @staticmethod
     def _beside(here: tuple[Here, ...], cards: tuple[Gpu, ...], matrix: Matrix) -> Outcome:

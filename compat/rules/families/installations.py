@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
     from compat.rules.together import Pair
 
@@ -213,26 +214,19 @@ class FrameworksConflict(Rule):
     area = "framework"
     asks = ("packages", "package_requires")
 
-    def check(
-        self,
-        pairs: tuple[Pair, ...],
-        cited: Mapping[str, str],
-        installed: tuple[Installed, ...],
-        matrix: Matrix,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        wishes: tuple[str, ...],
-    ) -> Outcome:
+    def check(self, case: Case) -> Outcome:
         """Two frameworks ask for ranges of the same library that exclude each other.
 
         Or what is installed of NVIDIA's libraries is not what a framework asks for, or two builds need other runtimes.
         """
-        asked = told.requirements(commands).keys() | {line.name for wish in wishes if (line := requirement(wish))}
-        together = sorted((asked | cited.keys()) & _FRAMEWORKS)
+        asked = told.requirements(case.commands).keys() | {
+            line.name for wish in case.wishes if (line := requirement(wish))
+        }
+        together = sorted((asked | case.cited.keys()) & _FRAMEWORKS)
         return (
-            _installed(pairs, cited, matrix)
-            or self._pins(installed, matrix, signals, commands)
-            or self._by_message(together, cited, signals)
+            _installed(case.pairs, case.cited, case.matrix)
+            or self._pins(case.installed, case.matrix, case.signals, case.commands)
+            or self._by_message(together, case.cited, case.signals)
         )
 
     @staticmethod

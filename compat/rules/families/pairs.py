@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from compat.facts import Build, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
     from compat.rules.together import Pair
 
@@ -115,26 +116,19 @@ class NumpyAbiMismatch(Rule):
     requires = ("framework-pair-mismatch",)
     changes = (install("numpy", "<2"),)
 
-    def check(
-        self,
-        packages: Mapping[str, str],
-        signals: Hearing,
-        pairs: tuple[Pair, ...],
-        cited: Mapping[str, str],
-        matrix: Matrix,
-    ) -> Outcome:
+    def check(self, case: Case, packages: Mapping[str, str]) -> Outcome:
         """A compiled package was made against the other NumPy major: a message says so, or what is known of it.
 
         A framework that asks for the other major is told as framework-pair-mismatch, and this under it.
         """
-        asker = next((pair for pair in pairs if pair.right.name == "numpy" and pair.clash), None)
+        asker = next((pair for pair in case.pairs if pair.right.name == "numpy" and pair.clash), None)
         if asker and asker.clash:
             detail = f"{asker.clash.why}; numpy {asker.right.version} is installed."
-            facts = (cited[asker.left.name], cited["numpy"])
-            sources = cite(matrix, *asker.clash.rows)
+            facts = (case.cited[asker.left.name], case.cited["numpy"])
+            sources = cite(case.matrix, *asker.clash.rows)
             return Found(detail=detail, facts=facts, sources=sources, confidence=asker.confidence)
         version = packages.get("numpy", "")
-        if "numpy-abi" not in signals or not is_version(version) or release(version)[0] < 2:
+        if "numpy-abi" not in case.signals or not is_version(version) or release(version)[0] < 2:
             return None
         return Found(
             detail=f"numpy {version} is installed, and a module was compiled for NumPy 1.", facts=("packages.numpy",)

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
     from compat.rules.together import Here
-    from compat.versions import Environment
 
 
 # Processors that GPU packages are seldom published for.
@@ -57,50 +57,39 @@ class PlatformUnsupported(Rule):
     area = "platform"
     asks = ("os", "arch")
 
-    def check(
-        self,
-        host: Host,
-        platform: str,
-        matrix: Matrix,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        wanted: Mapping[str, str],
-        here: tuple[Here, ...],
-        installed: tuple[Installed, ...],
-        world: Environment,
-    ) -> Outcome:
+    def check(self, case: Case, platform: str) -> Outcome:
         """The release that is asked for, or is installed, was published for other systems only."""
-        cited = told(platform=platform, arch=host.arch)
-        gone = "no-version-of" in signals
-        for name, specifier in wanted.items():
-            rows = candidates(matrix, name, specifier)
+        cited = told(platform=platform, arch=case.host.arch)
+        gone = "no-version-of" in case.signals
+        for name, specifier in case.wanted.items():
+            rows = candidates(case.matrix, name, specifier)
             if not rows and gone and platform in {"windows", "darwin"}:
                 return Found(detail=f"There is no {name}{specifier} for {platform}.")
-            if rows and not any(is_at(row, world.place) for row in rows):
+            if rows and not any(is_at(row, case.world.place) for row in rows):
                 platforms = sorted({item for row in rows for item in row.platforms})
-                detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {world.place}."
-                return Found(detail=detail, facts=cited, sources=cite(matrix, rows[-1]))
-        if "no-nccl-built" in signals and platform in {"windows", "darwin"}:
+                detail = f"{name}{specifier} was published for {', '.join(platforms)}; this is {case.world.place}."
+                return Found(detail=detail, facts=cited, sources=cite(case.matrix, rows[-1]))
+        if "no-nccl-built" in case.signals and platform in {"windows", "darwin"}:
             return Found(detail=f"torch has no collective library for GPUs on {platform}.")
         found = clashing(
-            here,
-            lambda part: joint.verdict(part.build, world.place),
-            matrix,
-            this=f"this is {world.place.rstrip('_')}",
+            case.here,
+            lambda part: joint.verdict(part.build, case.world.place),
+            case.matrix,
+            this=f"this is {case.world.place.rstrip('_')}",
             facts=cited,
             among=lambda item: item.published,
         )
-        heard = signals.pointing("platform-unsupported")
+        heard = case.signals.pointing("platform-unsupported")
         if heard and heard.signal.candidates[0] != "platform-unsupported":
             found = None  # compiled here, perhaps: the message's first cause is likelier
         return (
-            self._macos(host.os, installed, signals)
-            or self._wheel(world.place, cited, signals)
-            or self._variant(world.place, matrix, commands)
-            or self._nvidia_only(platform, signals)
-            or self._wsl(platform, signals, wheel=any(item.rocm for item in installed))
+            self._macos(case.host.os, case.installed, case.signals)
+            or self._wheel(case.world.place, cited, case.signals)
+            or self._variant(case.world.place, case.matrix, case.commands)
+            or self._nvidia_only(platform, case.signals)
+            or self._wsl(platform, case.signals, wheel=any(item.rocm for item in case.installed))
             or (replace(found, severity="warning", confidence="likely") if found else None)  # compiled here, perhaps
-            or self._refused(platform, host.arch, host.python, matrix, signals, wanted)
+            or self._refused(platform, case.host.arch, case.host.python, case.matrix, case.signals, case.wanted)
         )
 
     @staticmethod

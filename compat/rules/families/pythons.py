@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
-    from compat.rules.together import Here
-    from compat.versions import Environment
+    from compat.rules.case import Case
 
 
 from compat.rules.wanted import candidates
@@ -51,45 +50,36 @@ class PythonUnsupported(Rule):
     asks = ("packages",)
     changes = (Python("3.12"),)
 
-    def check(
-        self,
-        python: str,
-        matrix: Matrix,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        wanted: Mapping[str, str],
-        here: tuple[Here, ...],
-        world: Environment,
-    ) -> Outcome:
+    def check(self, case: Case, python: str) -> Outcome:
         """None of the releases that are asked for was published for the interpreter's minor version."""
-        tag = re.search(r"-cp(\d)(\d{1,2})-", signals.value("wheel"))
+        tag = re.search(r"-cp(\d)(\d{1,2})-", case.signals.value("wheel"))
         if tag and f"{tag[1]}.{tag[2]}" == short(python):
             return None  # another system's wheel, or the pip of another Python
-        for name, specifier in wanted.items():
-            published = candidates(matrix, name, specifier)
-            rows = [row for row in published if is_at(row, world.place or _USUAL)] or published
+        for name, specifier in case.wanted.items():
+            published = candidates(case.matrix, name, specifier)
+            rows = [row for row in published if is_at(row, case.world.place or _USUAL)] or published
             offered = sorted({item for row in rows for item in row.python}, key=_python_key)
             if rows and offered and short(python) not in offered:
                 fix = Fix(f"Use Python {offered[-1]}.", changes=(Python(offered[-1]),))
                 detail = f"{name}{specifier} was published for Python {', '.join(offered)}; this is {short(python)}."
-                return Found(detail=detail, fix=fix, sources=cite(matrix, rows[-1]))
+                return Found(detail=detail, fix=fix, sources=cite(case.matrix, rows[-1]))
         this = f"this is {short(python)}"
         found = clashing(
-            here,
+            case.here,
             lambda part: joint.verdict(part.build, python),
-            matrix,
+            case.matrix,
             this=this,
             facts=("python",),
-            among=lambda item: [one for one in item.published if is_at(one.build, world.place)] or item.published,
+            among=lambda item: [one for one in item.published if is_at(one.build, case.world.place)] or item.published,
         )
         if found:  # it may have been compiled here
             return replace(found, severity="warning", confidence="likely")
-        if left_behind(python, matrix, signals) and standing(signals) == "newer":
+        if left_behind(python, case.matrix, case.signals) and standing(case.signals) == "newer":
             return Fits("")
-        refused = self._wheel(python, signals) or self._variant(python, matrix, commands)
-        if refused or ("pip-none-found" in signals and not all(wanted.values())):
+        refused = self._wheel(python, case.signals) or self._variant(python, case.matrix, case.commands)
+        if refused or ("pip-none-found" in case.signals and not all(case.wanted.values())):
             return refused  # the installer itself found nothing that fits among all releases of its day
-        return self._fits(python, wanted, matrix)
+        return self._fits(python, case.wanted, case.matrix)
 
     @staticmethod
     def _fits(python: str, asked: Mapping[str, str], matrix: Matrix) -> Outcome:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import compat.joints.driver as joint
+import compat.joints.libraries as libraries
 from compat import versions
 from compat.changes import Variable
 from compat.findings import Fix
@@ -150,12 +151,14 @@ class RocmLibsMixed(Rule):
     asks = ("builds",)
     changes = (Variable("LD_LIBRARY_PATH"),)
 
-    def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
-        """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm."""
+    def check(self, env: Mapping[str, str], host: Host, installed: tuple[Installed, ...]) -> Outcome:
+        """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm, of another release if known."""
         item = next((item for item in installed if item.rocm and item.name == "torch"), None)
         path = env.get("LD_LIBRARY_PATH", "")
         if item is None or "/rocm" not in path:
             return None
+        if libraries.rocm(item.label, item.rocm, host.rocm or "") == FITS:
+            return Fits(f"the system's ROCm {host.rocm} is that of {item.label}")
         return Found(
             detail=f"LD_LIBRARY_PATH puts the system's ROCm before that of {item.label}.",
             facts=("env.LD_LIBRARY_PATH", item.fact),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from compat.joints.verdict import Verdict
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
     from compat.rules.together import Here
 
@@ -92,22 +93,15 @@ class DriverTooOldForRuntime(Rule):
         """Driver packages of this distribution."""
         return remedies.install_driver(host, matrix, self.remedy().text)
 
-    def check(
-        self,
-        host: Host,
-        matrix: Matrix,
-        signals: Hearing,
-        installed: tuple[Installed, ...],
-        here: tuple[Here, ...],
-        distributions: Mapping[str, str],
-    ) -> Outcome:
+    def check(self, case: Case) -> Outcome:
         """The driver is below the lowest version on which programs of that CUDA release start.
 
         Or it must compile PTX that a newer toolkit wrote.
         """
+        host, matrix, signals = case.host, case.matrix, case.signals
         if host.absent("driver") or host.platform == "darwin" or _has_newer_libcuda(host.libraries or ()):
             return None
-        builds = [item for item in installed if item.cuda]
+        builds = [item for item in case.installed if item.cuda]
         windows = host.platform in {"windows", "wsl2"}
         cited = told(driver=host.driver, driver_cuda=host.driver_cuda)
         supports = host.driver_cuda or cuda_of_driver(matrix, host.driver or "")
@@ -120,8 +114,8 @@ class DriverTooOldForRuntime(Rule):
                 ),
                 None,
             )
-            or (_published(here, host.driver or "", windows, matrix) if is_version(host.driver) else None)
-            or self._jit(signals, host.driver, supports, host.cuda_toolkit, distributions)
+            or (_published(case.here, host.driver or "", windows, matrix) if is_version(host.driver) else None)
+            or self._jit(signals, host.driver, supports, host.cuda_toolkit, case.distributions)
             or self._lacks(signals, builds, supports)
             or (None if builds else self._toolkit(signals, host.driver, host.cuda_toolkit, windows, matrix))
             or self._enough(signals, builds, host.driver, host.driver_cuda)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from compat.findings import Severity
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.stack import Installed
 
 
@@ -128,16 +129,10 @@ class ToolkitMismatchExtension(Rule):
     asks = ("builds",)
     changes = (Example("export CUDA_HOME=/usr/local/cuda-<version>"),)
 
-    def check(
-        self,
-        cuda_toolkit: str,
-        matrix: Matrix,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        installed: tuple[Installed, ...],
-    ) -> Outcome:
+    def check(self, case: Case, cuda_toolkit: str) -> Outcome:
         """An extension is compiled with a toolkit whose CUDA major is not that of the installed torch."""
-        torch = named(installed, "torch")
+        signals = case.signals
+        torch = named(case.installed, "torch")
         if not torch or not is_version(torch.cuda) or not is_version(cuda_toolkit):
             return None
         judged = joint.extends(torch.label, f"cuda{torch.cuda}", cuda_toolkit, *([torch.row] if torch.row else []))
@@ -148,12 +143,12 @@ class ToolkitMismatchExtension(Rule):
         fix = Fix(f"Build with CUDA {torch.cuda}.", changes=(Variable("CUDA_HOME", f"/usr/local/cuda-{torch.cuda}"),))
         detail = f"nvcc is CUDA {cuda_toolkit}, torch is built with CUDA {torch.cuda}."
         loading = "pair-undefined-torch" in signals and torch.inferred  # a ready-made extension that does not load
-        told_so = (compiling(signals, commands) and not loading) or bool(signals.get("detected-mismatch-ext"))
+        told_so = (compiling(signals, case.commands) and not loading) or bool(signals.get("detected-mismatch-ext"))
         return Found(
             detail=detail,
             facts=("cuda_toolkit", torch.fact),
             fix=fix,
-            sources=cite(matrix, *judged.rows),
+            sources=cite(case.matrix, *judged.rows),
             severity=None if told_so else "info",
         )
 
