@@ -81,7 +81,7 @@ def survey(sources: Sequence[str], wishes: Sequence[str], matrix: Matrix, *, ima
     weighed = 0
     for node in last.values():
         asked = bool(image) or node.findings is None
-        kind = json.dumps([node.facts, asked], sort_keys=True, default=str)
+        kind = json.dumps([node.facts, node.instance, asked], sort_keys=True, default=str)
         if kind not in kinds:
             weighed += asked
             if weighed > KINDS:
@@ -126,9 +126,24 @@ def _files(source: str) -> list[str]:
 def _read(node: Node, matrix: Matrix) -> _Kind | str:
     """The facts of a node, or why they cannot be read; the node judged itself."""
     try:
-        return hosts.named(facts.load(node.facts, node.place), matrix), (), ("unknown", "")
+        machine = hosts.named(facts.load(node.facts, node.place), matrix)
+        return _with_instance(machine, node.instance, matrix), (), ("unknown", "")
     except (InputError, InputErrors) as error:
         return str(error)
+
+
+def _with_instance(machine: Host, instance: str, matrix: Matrix) -> Host:
+    """The machine with the GPUs of its cloud's instance type, where no label names them."""
+    from compat.matrix.instances import is_instance
+    from compat.resolve.named import named
+
+    if machine.known("gpus") or not is_instance(instance):
+        return machine
+    try:
+        gpus = named(matrix, instance).gpus
+    except InputError:
+        return machine
+    return Host({**machine.readings, "gpus": Fact(gpus, f"instance type {instance}")})
 
 
 def _judged(node: Node, matrix: Matrix, brought: Callable[[str], Host] | None) -> _Kind | str:

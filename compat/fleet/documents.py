@@ -43,7 +43,7 @@ def read(text: str, place: str) -> Iterator[Record]:
             yield from _document(item, stem, place)
     elif start[:1] == "{" or _PREFIXED.match(start):
         yield from _lines(text, stem, place)
-    elif metrics.betrayed(start):
+    elif metrics.is_exposition(start):
         yield from _whole(metrics.exposition(text, stem, place), place)
     else:
         yield from _text(text, stem, place)

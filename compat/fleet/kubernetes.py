@@ -1,7 +1,7 @@
 """``kubectl get nodes -o json``: labels of GPU feature discovery, of clouds and of AMD's node labeller; the system.
 
 Sources: NVIDIA/k8s-device-plugin, internal/lm (labels); ROCm/k8s-device-plugin, cmd/k8s-node-labeller; GKE, "Run GPUs
-in GKE Standard node pools"; Karpenter, "Well-known labels"; Kubernetes API, NodeSystemInfo.
+in GKE Standard node pools"; Karpenter, "Well-known labels"; Kubernetes, NodeSystemInfo, "Well-Known Labels".
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def node(document: Mapping[str, Any], name: str, place: str) -> Iterator[Record]
     info = status.get("nodeInfo", {})
     system = str(info.get("osImage", "")), str(info.get("kernelVersion", ""))
     found = _facts(tuple(sorted(told.items())), tuple(capacity.items()), *system)
-    yield Node(name=document["metadata"].get("name", name), place=place, facts=found)
+    kind = str(labels.get("node.kubernetes.io/instance-type", ""))
+    yield Node(name=document["metadata"].get("name", name), place=place, facts=found, instance=kind)
 
 
 @lru_cache(maxsize=1024)

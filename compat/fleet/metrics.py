@@ -25,7 +25,7 @@ _MACHINE: Final = ("os", "arch", "driver", "driver_cuda", "amdgpu", "python")  #
 _NAMES: Final = ("node", "Hostname", "exported_instance", "instance")
 
 
-def betrayed(start: str) -> bool:
+def is_exposition(start: str) -> bool:
     """Whether a text begins as the text format does."""
     return start.startswith(("# HELP ", "# TYPE ")) or bool(_SAMPLE.match(start.partition("\n")[0]))
 

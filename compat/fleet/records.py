@@ -31,6 +31,7 @@ class Node:
         facts: host document, as :func:`compat.facts.load` takes it.
         findings: what the doctor found on the node; ``None`` where it was not asked there.
         checked: whether the doctor could check anything there.
+        instance: the cloud's instance type, which tells the GPUs where nothing else does.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Node:
     facts: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Seen, ...] | None = None
     checked: bool = True
+    instance: str = ""
 
 
 Record = Node | Broken

@@ -207,6 +207,23 @@ def test_whether_an_image_runs_is_known_before_a_node_pulls_it(folder, envcheck,
     assert envcheck(source, "torch", "--image", image)[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("instance", "verdict", "said"),
+    [
+        ("Standard_NC6s_v3", "clashes", "sm_70"),
+        ("Standard_ND96isr_H100_v5", "unknown", "driver is unknown"),
+        ("Standard_D4s_v5", "unknown", ""),
+    ],
+)
+def test_an_instance_type_tells_the_gpus_of_a_node_whose_labels_do_not(tmp_path, instance, verdict, said):
+    labels = {"kubernetes.io/arch": "amd64", "node.kubernetes.io/instance-type": instance}
+    document = {"kind": "Node", "metadata": {"name": "aks-1", "labels": labels}, "status": {}}
+    (tmp_path / "nodes.json").write_text(json.dumps({"items": [document]}))
+    (node,) = fleet.survey([str(tmp_path / "nodes.json")], ("torch==2.9.1+cu130",), load()).nodes
+    assert node.verdict == verdict
+    assert said in node.why
+
+
 def test_of_two_records_of_a_node_the_last_counts(tmp_path):
     path = tmp_path / "all.jsonl"
     lines = [
