@@ -156,7 +156,7 @@ def _no_toolkit(scene: Scene) -> Iterator[Finding]:
     """A setting that names /usr/local/cuda where neither the base nor any step brings one."""
     base = scene.base
     brought = any("cuda" in request.name for request in scene.apt) or any(
-        re.search(r"cuda.*(\.run|install)|dpkg|--from", command.text) for command in scene.commands
+        re.search(r"cuda(?:(?!cuda).)*(\.run|install)|dpkg|--from", command.text) for command in scene.commands
     )
     if base is None or base.kind not in {"plain", "python"} or brought or any(part.copies for part in scene.chain):
         return

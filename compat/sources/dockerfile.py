@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Source: Moby, layer/layer_store.go, "maxLayerDepth represents the maximum number of layers which can be chained".
 _DEEPEST: Final = 125
-_FLAG: Final = re.compile(r"--([a-z-]+)=(\S+)\s*")
+_FLAG: Final = re.compile(r"(?<!\S)--([a-z-]+)=(\S+)\s*")
 _PAIR: Final = re.compile(r"([A-Za-z_]\w*)=((?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s\\\"'])*)")
 
 
