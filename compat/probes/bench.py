@@ -85,9 +85,11 @@ def link(address: str) -> Optional[float]:
     130 from 8 GT/s on (PCI Express base specification). Ask after a copy: an idle link is slower.
     """
     try:
-        with open(os.path.join(_BUS, address, "current_link_speed")) as speed:
-            with open(os.path.join(_BUS, address, "current_link_width")) as width:
-                found = re.match(r"([\d.]+) GT/s[^;]*; *(\d+)$", speed.read().strip() + ";" + width.read().strip())
+        with (
+            open(os.path.join(_BUS, address, "current_link_speed")) as file,
+            open(os.path.join(_BUS, address, "current_link_width")) as other,
+        ):
+            found = re.match(r"([\d.]+) GT/s[^;]*; *(\d+)$", file.read().strip() + ";" + other.read().strip())
     except OSError:
         return None
     if not found:

@@ -334,7 +334,7 @@ def _init(driver: Driver) -> Dict[str, Any]:
     return {"devices": count}
 
 
-def describe(driver: Driver, ordinal: int) -> Dict[str, Any]:
+def describe(driver: Interface, ordinal: int) -> Dict[str, Any]:
     """Name, capability and size of a device, as the driver states them."""
     handle, name, total = driver.number("cuDeviceGet", ordinal), ctypes.create_string_buffer(256), ctypes.c_size_t()
     driver.call("cuDeviceGetName", name, len(name), handle)
@@ -348,12 +348,12 @@ def describe(driver: Driver, ordinal: int) -> Dict[str, Any]:
     return figures
 
 
-def monitor(driver: Driver, ordinal: int) -> Monitor:
+def monitor(driver: Interface, ordinal: int) -> Monitor:
     """The sensors of a device."""
     return Monitor(ordinal, bus_id(driver, ordinal))
 
 
-def bus_id(driver: Driver, ordinal: int) -> str:
+def bus_id(driver: Interface, ordinal: int) -> str:
     """The PCI bus id of a device, ``0000:41:00.0``; empty where this driver does not tell it."""
     text = ctypes.create_string_buffer(32)
     try:
@@ -363,7 +363,7 @@ def bus_id(driver: Driver, ordinal: int) -> str:
     return text.value.decode("ascii", "replace")
 
 
-def _attribute(driver: Driver, item: int, handle: int) -> Optional[int]:
+def _attribute(driver: Interface, item: int, handle: int) -> Optional[int]:
     """One attribute; ``None`` where this driver does not tell it, for it only describes."""
     try:
         return driver.number("cuDeviceGetAttribute", item, handle)

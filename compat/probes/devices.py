@@ -194,7 +194,7 @@ def floats(device: Device) -> Dict[str, Any]:
 
 def worst(got: Any, want: List[float]) -> float:
     """Largest distance in units of the last place of float32 (2**-23 of the magnitude)."""
-    return max(abs(have - aim) / max(abs(aim) * 2.0**-23, 1e-38) for have, aim in zip(got, want))
+    return float(max(abs(have - aim) / max(abs(aim) * 2.0**-23, 1e-38) for have, aim in zip(got, want)))
 
 
 # Names of the checks that each device is put to, in order.

@@ -246,7 +246,7 @@ def _init(hip: Hip) -> Dict[str, Any]:
     return {"devices": count}
 
 
-def _describe(hip: Hip, ordinal: int) -> Dict[str, Any]:
+def _describe(hip: Interface, ordinal: int) -> Dict[str, Any]:
     hip.call("hipSetDevice", ordinal)
     name, total = ctypes.create_string_buffer(256), ctypes.c_size_t()
     hip.call("hipDeviceGetName", name, len(name), ordinal)
@@ -255,7 +255,7 @@ def _describe(hip: Hip, ordinal: int) -> Dict[str, Any]:
     return dict(figures, memory_mib=total.value // 2**20)
 
 
-def _compiler(hip: Hip) -> Any:
+def _compiler(hip: Interface) -> Any:
     """hipRTC: a library of its own, or in older releases a part of libamdhip64 (both export ``hiprtc.h``'s functions).
 
     Beside the runtime that is in use before anywhere else: two releases in one process share symbols, and crash.
@@ -272,7 +272,7 @@ def _compiler(hip: Hip) -> Any:
         raise Skipped("hipRTC is not in this image (%s): memory was checked, no kernel was run" % error)
 
 
-def _compile(hip: Hip, ordinal: int) -> ctypes.Array:
+def _compile(hip: Interface, ordinal: int) -> Any:
     """The kernel's code object for the device's effective target; without one, hipRTC takes the current device's.
 
     Raises:
@@ -318,7 +318,7 @@ def known_targets() -> List[str]:
     return []
 
 
-def target(hip: Hip, ordinal: int) -> str:
+def target(hip: Interface, ordinal: int) -> str:
     """The gfx target of one of HIP's devices; empty where it cannot be told apart from others.
 
     HIP numbers what ``HIP_VISIBLE_DEVICES`` and its like leave, the kernel driver all that there are: the PCI address
@@ -330,7 +330,7 @@ def target(hip: Hip, ordinal: int) -> str:
     return same[0] if same else names.pop() if len(names) == 1 else ""
 
 
-def address(hip: Hip, ordinal: int) -> str:
+def address(hip: Interface, ordinal: int) -> str:
     """The PCI address of one of HIP's devices, ``0000:c3:00.0``; empty where this release does not tell it."""
     text = ctypes.create_string_buffer(64)
     try:
@@ -340,7 +340,7 @@ def address(hip: Hip, ordinal: int) -> str:
     return text.value.decode("utf-8", "replace").lower()
 
 
-def monitor(hip: Hip, ordinal: int) -> Monitor:
+def monitor(hip: Interface, ordinal: int) -> Monitor:
     """The sensors of a device."""
     return Monitor(address(hip, ordinal))
 
