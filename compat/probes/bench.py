@@ -78,6 +78,12 @@ def _host_copy(device: Device, what: str) -> Dict[str, Any]:
     return dict(device.described(), gb_per_s=round(size / seconds / 1e9, 1), bytes=size, peak_gb_per_s=peak)
 
 
+def _line(address: str, name: str) -> str:
+    """What the kernel tells of a device in a file."""
+    with open(os.path.join(_BUS, address, name)) as text:
+        return text.read().strip()
+
+
 def link(address: str) -> Optional[float]:
     """What a device's PCIe link carries one way at its present speed and width, in GB/s; ``None`` if it is not told.
 
@@ -85,13 +91,10 @@ def link(address: str) -> Optional[float]:
     130 from 8 GT/s on (PCI Express base specification). Ask after a copy: an idle link is slower.
     """
     try:
-        with (
-            open(os.path.join(_BUS, address, "current_link_speed")) as file,
-            open(os.path.join(_BUS, address, "current_link_width")) as other,
-        ):
-            found = re.match(r"([\d.]+) GT/s[^;]*; *(\d+)$", file.read().strip() + ";" + other.read().strip())
+        text = ";".join(_line(address, name) for name in ("current_link_speed", "current_link_width"))
     except OSError:
         return None
+    found = re.match(r"([\d.]+) GT/s[^;]*;(\d+)$", text)
     if not found:
         return None
     rate, width = float(found.group(1)), int(found.group(2))
