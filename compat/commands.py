@@ -23,6 +23,7 @@ from compat.changes import (
     Uninstall,
     Variable,
 )
+from compat.installation import Installation, by_installation
 from compat.lazy import dataclass, pattern
 from compat.versions import requirement
 
@@ -112,8 +113,6 @@ def installs(builds: Sequence[PlannedBuild], constraints: Sequence[str] = ()) ->
         builds: what is to be installed.
         constraints: requirements that keep shared dependencies within all builds, from the default index.
     """
-    from compat.plan import Installation, by_installation
-
     more = {Installation(): tuple(map(_pinned, constraints))} if constraints else {}
     groups = by_installation(builds, lambda build: build.origin)
     found: list[Install] = []

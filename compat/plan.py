@@ -7,14 +7,14 @@ JSON and replayed byte for byte (:func:`dump`, :func:`load`).
 from __future__ import annotations
 
 from dataclasses import MISSING, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from compat.errors import InputError
 from compat.lazy import dataclass
 from compat.names import normalise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from dataclasses import Field
 
 SCHEMA: Final = "envcheck.resolve/1"
@@ -25,8 +25,6 @@ NO_CODE: Final = "none"
 
 # Architectures as builders of images call them (OCI image specification, image-index.md, ``platform``).
 _PLATFORMS: Final[Mapping[str, str]] = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
-
-_Published = TypeVar("_Published")
 
 How = Literal["measured", "documented", "inferred"]
 Status = Literal["plan", "conflict", "unknown"]
@@ -74,7 +72,7 @@ class PlannedBuild:
 
     @property
     def origin(self) -> tuple[str, bool, bool]:
-        """Its index, whether that is a page of links, and whether it is compiled; see :func:`by_installation`."""
+        """Its index, whether that is a page of links, and whether it is compiled; see :mod:`compat.installation`."""
         return self.index, self.links, self.compile
 
     @property
@@ -82,40 +80,6 @@ class PlannedBuild:
         """The exact PEP 508 requirement, ``jax[cuda12]==0.4.30``."""
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         return f"{self.name}{extras}=={self.version}"
-
-
-class Installation(NamedTuple):
-    """One command of a plan's installation, in the order of the commands.
-
-    Attributes:
-        compiled: whether it compiles sources; these come last, against what is installed by then.
-        shared: whether it asks the default index, with every page of links beside it.
-        only: the only index that it asks, where that is another one.
-    """
-
-    compiled: bool = False
-    shared: bool = True
-    only: str = ""
-
-
-def by_installation(
-    builds: Iterable[_Published], source: Callable[[_Published], tuple[str, bool, bool]]
-) -> dict[Installation, list[_Published]]:
-    """Builds by the command that installs them, in the order of the commands.
-
-    Each index has a command of its own, as two in one command mix their builds. The pages of links share one with the
-    default index, where each finds what its wheels require.
-
-    Args:
-        builds: what is to be installed.
-        source: a build's index (empty for the default one), whether that is a page of links, and whether the build is
-            compiled.
-    """
-    found: dict[Installation, list[_Published]] = {}
-    for build in builds:
-        index, links, compiled = source(build)
-        found.setdefault(Installation(compiled, links or not index, "" if links else index), []).append(build)
-    return dict(sorted(found.items(), key=lambda one: one[0][:2]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from compat import versions
+from compat.installation import by_installation
 from compat.lazy import dataclass
-from compat.plan import by_installation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

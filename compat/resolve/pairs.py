@@ -14,9 +14,9 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from compat.installation import by_installation
 from compat.joints import packages
 from compat.joints.packages import Objection
-from compat.plan import by_installation
 from compat.resolve.options import ANY_PYTHON
 from compat.versions import both, is_void
 
