@@ -57,6 +57,8 @@ def _measure(item: Probe, product: Product | None) -> tuple[str, float, float]:
     if ".device_copy" in item.name:
         stated = product.bandwidth_gbs if product else 0
         return "copy", _number(figures.get("gb_per_s")), stated or _number(figures.get("peak_gb_per_s"))
+    if ".to_device" in item.name or ".from_device" in item.name:  # its link's, as the kernel tells it
+        return "copy", _number(figures.get("gb_per_s")), _number(figures.get("peak_gb_per_s"))
     format_ = item.name.rpartition("matmul_")[2]
     if product and format_ in _RATES:
         return "product", _number(figures.get("tflops")), float(getattr(product, _RATES[format_]))

@@ -326,6 +326,8 @@ def test_the_parcel_unpacks_and_runs(tmp_path):
         ("bench-torch.matmul_float16", {"tflops": 60.0, "device": "D"}, "fail", 0.2),
         ("bench-torch.matmul_float8", {"tflops": 60.0, "device": "D"}, "pass", None),
         ("bench-cuda.to_device0", {"gb_per_s": 1.0, "device": "D"}, "pass", None),
+        ("bench-cuda.to_device0", {"gb_per_s": 25.2, "device": "D", "peak_gb_per_s": 31.5}, "pass", 0.8),
+        ("bench-hip.from_device1", {"gb_per_s": 6.3, "device": "E", "peak_gb_per_s": 31.5}, "fail", 0.2),
     ],
 )
 def test_a_figure_is_weighed_by_the_devices_peak(monkeypatch, name, figures, status, share):
