@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import field, fields, replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from compat import sources
-from compat.app.configuration import PROJECT, table_of
+from compat.app.configuration import PROJECT as CONFIGURATION
+from compat.app.configuration import table_of
 from compat.app.files import only_once, read_text, shown
 from compat.app.folders import expanded
 from compat.app.plans import Target, machines_of
@@ -19,6 +22,8 @@ from compat.findings import Report, Unchecked, ranked
 from compat.lazy import dataclass
 from compat.sources import environment, requirements
 from compat.sources.files import edited
+from compat.sources.installers import ADDING
+from compat.sources.values import PROJECT, PROJECT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -70,7 +75,7 @@ def settings_of(config: str = "") -> Settings:
         InputErrors: naming each key that is unknown or holds something else.
     """
     raw = table_of("lint", config)
-    where = f"{config or PROJECT}: [tool.envcheck.lint]"
+    where = f"{config or CONFIGURATION}: [tool.envcheck.lint]"
     if raw is None:
         return Settings()
     if not isinstance(raw, dict):
@@ -229,10 +234,39 @@ def ask_of(name: str, text: str | None = None) -> Ask:
     around = (own, *own.parents) if ask.kind == "dockerfile" and own.is_relative_to(here) else (own,)
     folders = tuple(folder for folder in around if folder == own or folder.is_relative_to(here))
     stages = tuple(
-        replace(stage, installs=tuple(_followed(step, folders, {Path(name).resolve()}) for step in stage.installs))
+        replace(
+            stage,
+            installs=tuple(
+                _followed(inner, folders, {Path(name).resolve()})
+                for step in stage.installs
+                for inner in _projected(step, folders)
+            ),
+        )
         for stage in ask.stages
     )
     return replace(ask, stages=stages)
+
+
+def _projected(step: Install, folders: tuple[Path, ...]) -> tuple[Install, ...]:
+    """A step that installs a project as what this takes from indexes that it names itself.
+
+    All else may be held by a lock, and comes from where any installer looks.
+    """
+    if step.home != PROJECT:
+        return (step,)
+    path = _named(PROJECT_FILE, folders)
+    if path is None:
+        return ()
+    words = [part for word in step.options for part in word.split("=", 1)]
+    asked = {one for last, word in pairwise(words) if last in ADDING for one in re.split(r"[\s,]+", word)}
+    return tuple(
+        replace(
+            one, line=step.line, branch=step.branch, home=PROJECT,
+            requests=tuple(replace(request, line=step.line) for request in one.requests if one.index or request.url),
+        )
+        for one in sources.read(read_text(str(path), limit=LIMIT), PROJECT_FILE).stages[0].installs
+        if not one.branch or one.branch.removeprefix("+") in asked or "--all-extras" in words
+    )  # fmt: skip
 
 
 def _followed(step: Install, folders: tuple[Path, ...], read: set[Path]) -> Install:
@@ -246,6 +280,7 @@ def _followed(step: Install, folders: tuple[Path, ...], read: set[Path]) -> Inst
         scripts = tuple(script for name, script in step.edits if name == file)
         found = _followed(_listed(inner, step, scripts), folders, read)
         requests += (replace(request, line=step.line) for request in found.requests)
+        step = replace(step, refused=(*step.refused, *((step.line, text) for _, text in found.refused)))
         extra_indexes += found.extra_indexes
         find_links += found.find_links
         step = replace(step, index=step.index or found.index)

@@ -9,6 +9,7 @@ import compat.lint.origins as origins
 from compat import versions
 from compat.lint.finding import finding
 from compat.lint.requests import seen
+from compat.sources.values import PROJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +88,10 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
     plugins |= {item.request.text for item in scene.taken if re.search(r"\+(cuda|rocm)", item.request.spec)}
     for item in scene.shipped:
         asked = any(_is_dropped(extra, item, scene) for extra in item.request.extras)
-        if item.build is None or item.build.runtime != "cpu" or _wanted_cpu(item, plugins) or item.step.branch:
+        if item.build is None or item.build.runtime != "cpu" or item.step.branch:
             continue  # an arm of an "if" is for one of several kinds of machine
+        if _wanted_cpu(item, plugins) and not _is_projects(item, scene):
+            continue
         if scene.gpu not in {"cuda", "rocm"} and not asked and scene.named != "gpu":
             continue
         package = scene.matrix.package(item.request.name)
@@ -112,6 +115,21 @@ def cpu_by_accident(scene: Scene) -> Iterator[Finding]:
             evidence=(seen(item, scene),),
             sources=(scene.matrix.cite(item.build),),
         )
+
+
+def _is_projects(item: Taken, scene: Scene) -> bool:
+    """Whether a project's own source says CPU, on a base with CUDA, and no other step may put another build there.
+
+    The one file serves all machines; who writes such a base means this one.
+    """
+    others = [one for one in scene.own if one.request.name == item.request.name and one.step.home != PROJECT]
+    replacing = any(one.replaces or one.request.spec or one.request.url for one in others)
+    removed = any(
+        step.action == "uninstall" and any(one.name == item.request.name for one in step.requests)
+        for step in scene.stage.installs
+    )
+    based = scene.base is not None and scene.base.kind == "cuda"
+    return item.step.home == PROJECT and based and scene.final and not replacing and not removed
 
 
 def _is_dropped(extra: str, item: Taken, scene: Scene) -> bool:

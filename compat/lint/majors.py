@@ -35,6 +35,7 @@ def unbounded(scene: Scene) -> Iterator[Finding]:
     for item in scene.env:
         package = scene.matrix.package(item.request.name)
         framework = package is not None and package.kind == "framework" and not item.base
+        framework = framework and item.outcome.why != "notice"
         own = item.build is None and "+" in item.request.exact  # a maker's own build is compiled as its maker chose
         parts = parts_of(item.request, item.build, scene.matrix) if framework and not own else ()
         for row in _reached(scene, item.python or _newest(parts)) if parts else ():

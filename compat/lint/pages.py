@@ -172,6 +172,19 @@ class VersionDoesNotExist(FileRule):
     """
 
 
+class RequirementUnreadable(FileRule):
+    """A line is no requirement.
+
+    Lines of requirements files that pip's own parser (packaging) refuses, and that are no option, path or address.
+
+    Why: pip reads the whole file before it installs anything, and stops at the first such line.
+    Fix: Write one requirement a line, with `==` for a version.
+    Sources:
+        - https://pip.pypa.io/en/stable/reference/requirements-file-format/
+        - https://packaging.python.org/en/latest/specifications/dependency-specifiers/
+    """
+
+
 class NightlyUnpinned(FileRule):
     """A moving nightly build is installed.
 
@@ -298,6 +311,6 @@ class WishUnsatisfiable(FileRule):
 RULES: Final[Mapping[str, type[Rule]]] = family(
     BaseTagGone, BaseTagEol, BaseAptKeyRotated, BaseRuntimeMismatch, BasePythonMissing, DoubleCuda,
     DevelInFinalStage, ExtraIndexShadowed, IndexMissing, AccidentalCpuWheel, VersionDoesNotExist, NightlyUnpinned,
-    PinMissing, GpuQueryAtBuild, DevicesHardcoded, AptKeyDeprecated, ContainerRuntimeInImage, RootUser,
-    RequiredMissing, WishUnsatisfiable,
+    RequirementUnreadable, PinMissing, GpuQueryAtBuild, DevicesHardcoded, AptKeyDeprecated, ContainerRuntimeInImage,
+    RootUser, RequiredMissing, WishUnsatisfiable,
 )  # fmt: skip

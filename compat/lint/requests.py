@@ -179,6 +179,36 @@ def _not_installable(item: Taken, scene: Scene) -> Finding:
     )
 
 
+def _notice(item: Taken, scene: Scene) -> Finding:
+    """A name under which the index has a notice alone."""
+    package = scene.matrix.package(item.request.name)
+    assert package is not None
+    return finding(
+        "version-does-not-exist",
+        scene,
+        item.request.line,
+        f"{item.request.text} is a notice on the default index that stops the install.",
+        severity="error",
+        fix=f"Ask for {package.name}{item.request.spec}.",
+        evidence=(seen(item, scene),),
+    )
+
+
+def refused(scene: Scene) -> Iterator[Finding]:
+    """requirement-unreadable: lines that pip's own parser refuses; a file of mostly other text is no such file."""
+    for step in scene.stage.installs:
+        prose = [text for _, text in step.refused if not re.match(r"[\w.\[\]-]+\s*[=<>~!]", text)]
+        if step.manager not in {"pip", "uv"} or len(step.requests) + len(step.refused) <= 3 * len(prose):
+            continue
+        if any(re.search(r"^[\w.-]+=[^=\s]+=[^=\s]+$", text) for _, text in step.refused):
+            continue  # what `conda list --export` writes
+        for line, text in step.refused:
+            yield finding(
+                "requirement-unreadable", scene, line, f"`{text[:80]}` is no requirement: the install stops.",
+                severity="warning" if step.branch else "error",
+            )  # fmt: skip
+
+
 def _no_python(item: Taken, scene: Scene) -> Finding:
     """A release that has no wheel for the stage's Python, with those that it has."""
     exact, here = item.request.exact, {"any", scene.platform}
@@ -273,6 +303,7 @@ _REASONS: Final[Mapping[str, Callable[[Taken, Scene], Finding]]] = {
     "python": _no_python,
     "fails": _not_installable,
     "glibc": _not_installable,
+    "notice": _notice,
 }
 
-RULES: Final = (unmet, shadowed, vendors.wrong_vendor)
+RULES: Final = (refused, unmet, shadowed, vendors.wrong_vendor)

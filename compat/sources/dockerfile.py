@@ -309,6 +309,7 @@ def _merged(step: Install, draft: _Draft) -> Install:
                 index=step.index or listed.index,
                 extra_indexes=(*step.extra_indexes, *listed.extra_indexes),
                 find_links=(*step.find_links, *listed.find_links),
+                refused=(*step.refused, *listed.refused),
                 files=tuple(item for item in step.files if item != name),
             )
     return step

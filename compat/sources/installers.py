@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.names import normalise
 from compat.sources import requirements, settings
-from compat.sources.values import Install, Request
+from compat.sources.values import PROJECT, PROJECT_FILE, Install, Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +23,9 @@ _UV: Final = re.compile(r"(?:.*/)?uv")
 _PROJECT: Final = re.compile(r"(?:.*/)?(?:pipenv|poetry|pdm)")
 # Those that run a command in an environment: ``conda run -n env python``.
 RUNNERS: Final = (_CONDA, _PROJECT, _UV)
+# Options that name extras and groups of a project; the first ones add these to what is installed.
+ADDING: Final = frozenset({"--extra", "--extras", "-E", "--with", "--only", "--group", "-G", "--only-group"})
+GROUPING: Final = ADDING | {"--without", "--no-group", "--directory", "-C", "-p", "--project", "--python"}
 _SYSTEM_FOLDERS: Final = frozenset({"/usr/bin", "/usr/local/bin", "/bin"})
 _ACTIONS: Final[Mapping[str, Action]] = {
     "install": "install",
@@ -90,10 +93,18 @@ def _pip(words: list[str], line: int, python: str) -> Install | None:
 
 def _project(words: list[str], line: int, _python: str) -> Install | None:
     """``pipenv install``, ``poetry add``, ``pdm add``: names with versions after ``==`` or ``@``."""
+    if words[:1] in (["install"], ["sync"]) and not _named(words[1:]):
+        return Install(manager="pip", files=(PROJECT_FILE,), options=tuple(words[1:]), line=line, home=PROJECT)
     if words[:1] not in (["install"], ["add"]):
         return None
     named = [re.sub(r"@(?=\d)", "==", word) for word in words[1:] if not re.search(r"@[\^~>]", word)]
     return requirements.from_words(named, line)
+
+
+def _named(words: Sequence[str]) -> bool:
+    """Whether a command names something to install, besides the groups and extras of a project."""
+    before = ("", *words)
+    return any(not word.startswith("-") and last not in GROUPING for last, word in zip(before, words, strict=False))
 
 
 def _uv(words: list[str], line: int, python: str) -> Install | None:
@@ -104,6 +115,8 @@ def _uv(words: list[str], line: int, python: str) -> Install | None:
             return replace(step, action="uninstall")
         case ["pip", "install", *rest] | ["add", *rest]:
             return requirements.from_words(rest, line, manager="uv", python=python)
+        case ["sync", *rest]:
+            return Install(manager="uv", files=(PROJECT_FILE,), options=tuple(rest), line=line, home=PROJECT)
         case ["pip", "sync", *rest]:
             files = [part for word in rest for part in ((word,) if word.startswith("-") else ("-r", word))]
             return requirements.from_words(files, line, manager="uv", python=python)

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from compat import versions
 from compat.names import normalise
 from compat.sources.values import Install, Manager, Request
 
@@ -19,6 +20,7 @@ _REQUIREMENT: Final = re.compile(
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9._-]{0,200})\s*(?:\[(?P<extras>[^\]]{0,300})\])?\s*"
     r"(?:@\s*(?P<url>[^\s;]+)|(?P<spec>\(?[~=!<>][^;#]{0,300})?)\s*(?:;\s*(?P<marker>.{0,500}))?$"
 )
+_ELSEWHERE: Final = re.compile(r"^\s*[./~]|^[\w+]+:|[$%{]|\.(?:whl|zip|tar\.gz)\b|^[\w.-]*[/\\\\]")
 _WHEEL: Final = re.compile(
     r"(?P<name>[A-Za-z0-9_.]{1,100})-(?P<version>[^-/]{1,100})-(?:[^-/]{1,100}-){2,3}[^-/]{1,200}\.whl"
 )
@@ -57,6 +59,7 @@ class _Gathered:
     constraint: list[str] = field(default_factory=list)
     python: list[str] = field(default_factory=list)
     options: list[str] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
 
     def install(self, manager: Manager, line: int, python: str = "") -> Install:
         """The finished step."""
@@ -69,6 +72,7 @@ class _Gathered:
             files=tuple(self.file),
             constraints=tuple(self.constraint),
             options=tuple(self.options),
+            refused=tuple(self.refused),
             python=(self.python or [python])[-1],
             line=line,
         )
@@ -143,11 +147,19 @@ def from_text(text: str, first_line: int = 1) -> tuple[Install, tuple[str, ...]]
         if content.startswith("-"):
             word, _, value = content.partition(" ")
             _option(word, value.split() if value else [], gathered, number)
+        elif _is_refused(_without_options(content)):
+            gathered.refused.append((number, content))
+            unread.append(f"line {number}: {content[:60]!r} is no requirement")
         elif found := request(_without_options(content), number):
             gathered.requests.append(found)
         elif not re.match(r"[./]|\w+\+|https?:|file:", content):
             unread.append(f"line {number}: {content[:60]!r} is no requirement")
     return gathered.install("pip", first_line), tuple(unread)
+
+
+def _is_refused(line: str) -> bool:
+    """Whether a line is no requirement by pip's own parser, and no path, address or template that it may be instead."""
+    return not _ELSEWHERE.search(line) and versions.requirement(line) is None
 
 
 def _without_options(line: str) -> str:

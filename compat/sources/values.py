@@ -23,6 +23,9 @@ BUILT: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer"})
 ORDERED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "job", "workflow"})
 IMAGED: Final[frozenset[Kind]] = frozenset({"dockerfile", "devcontainer", "kubernetes", "workflow"})
 Manager = Literal["pip", "uv", "conda", "apt"]
+# The environment that uv, Poetry and PDM keep for a project, and the file that says what goes into it.
+PROJECT: Final = "$project"
+PROJECT_FILE: Final = "pyproject.toml"
 # What a step does with its packages: ``wheel`` builds or fetches them and installs nothing.
 Action = Literal["install", "uninstall", "wheel"]
 
@@ -84,6 +87,7 @@ class Install:
         action: what is done with the packages.
         home: environment that it works in, as the command names it; empty for the one of the stage.
         edits: what earlier steps did to its files: the name of a file (``*`` for any) and a script of sed.
+        refused: lines of a requirements file that are no requirement, at which an installer stops.
     """
 
     manager: Manager
@@ -101,6 +105,7 @@ class Install:
     action: Action = "install"
     home: str = ""
     edits: tuple[tuple[str, str], ...] = ()
+    refused: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

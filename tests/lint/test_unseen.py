@@ -63,6 +63,13 @@ PAIRS = {
             "FROM jupyter/scipy-notebook:python-3.8\nRUN pip install tensorflow==2.4.1\n",
         ],
     ),
+    "a name that holds a notice alone": (
+        "version-does-not-exist", True, "FROM python:3.10\nRUN pip install pytorch==1.0.2\n",
+        [
+            "FROM python:3.10\nRUN pip install pytorch -i https://wheels.example.org/simple\n",
+            "FROM continuumio/miniconda3\nRUN conda install pytorch==2.1.0\n",
+        ],
+    ),
     "protobuf, beside a release that bounds it no more": (
         "framework-pair-mismatch", True, "FROM python:3.8\nRUN pip install tensorflow==2.4.3 wandb==0.8.36 streamlit\n",
         ["FROM python:3.8\nRUN pip install tensorflow==2.4.3 wandb==0.13.0 streamlit\n"],

@@ -28,6 +28,7 @@ class Package(Row):
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
         needs: frameworks of which one must be there for it to be of any use, although it requires none by its metadata
             (``torch`` for triton; any of three for keras).
+        notices: names on the default index that hold nothing but a notice that stops the install (``pytorch``).
     """
 
     name: str
@@ -39,6 +40,7 @@ class Package(Row):
     plugs: str = ""
     cpu_name: str = ""
     needs: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

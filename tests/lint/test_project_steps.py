@@ -1,0 +1,110 @@
+"""Steps that install what a project's own file says, and requirement lines that no installer reads."""
+
+import pytest
+
+from compat.app.lint import lint_files
+from compat.matrix import matrix
+
+MATRIX = matrix()
+CPU = "https://download.pytorch.org/whl/cpu"
+BASE = "FROM nvidia/cuda:12.4.1-cudnn-runtime-ubuntu22.04\nRUN apt-get install -y python3 python3-pip\n"
+POETRY = f"""[tool.poetry.dependencies]
+python = "^3.10"
+torch = {{ version = "^2.4.0", source = "cpu" }}
+[[tool.poetry.source]]
+name = "cpu"
+url = "{CPU}"
+priority = "explicit"
+"""
+UV = f"""[project]
+name = "x"
+version = "1"
+dependencies = ["torch>=2.4"]
+[project.optional-dependencies]
+notebook = ["torchvision>=0.19"]
+[tool.uv.sources]
+torch = {{ index = "cpu" }}
+torchvision = {{ index = "cpu" }}
+[[tool.uv.index]]
+name = "cpu"
+url = "{CPU}"
+explicit = true
+"""
+
+
+def told(folder, dockerfile, project):
+    (folder / "Dockerfile").write_text(dockerfile)
+    (folder / "pyproject.toml").write_text(project)
+    report = lint_files([str(folder / "Dockerfile")], MATRIX)
+    return {(one.code, one.severity, one.place.line) for one in report.findings if one.severity != "info"}
+
+
+@pytest.mark.parametrize(
+    ("step", "project"),
+    [
+        ("RUN poetry install --no-root --without dev", POETRY),
+        ("RUN pip install poetry && poetry install", POETRY),
+        ("RUN uv sync --frozen --no-dev", UV),
+        ("RUN uv sync --extra notebook", UV),
+        ("RUN pdm sync --prod", UV),
+    ],
+)
+def test_a_projects_cpu_index_on_a_base_with_cuda_is_an_error_at_the_step(tmp_path, monkeypatch, step, project):
+    monkeypatch.chdir(tmp_path)
+    assert ("accidental-cpu-wheel", "error", 3) in told(tmp_path, f"{BASE}{step}\n", project)
+
+
+@pytest.mark.parametrize(
+    ("dockerfile", "project"),
+    [
+        ("FROM python:3.10-slim\nRUN poetry install\n", POETRY),
+        (f"{BASE}RUN poetry install\n", POETRY.replace("/cpu", "/cu124")),
+        (f"{BASE}RUN uv sync\n", UV.replace("/cpu", "/cu124")),
+        (f"{BASE}RUN poetry install\nRUN poetry run pip install torch==2.6.0\n", POETRY),
+        (f"{BASE}RUN uv sync && uv pip uninstall torch\n", UV),
+        (f"{BASE}RUN poetry add torch==2.6.0\n", POETRY),
+        (f'{BASE}RUN if [ -n "$CPU" ]; then poetry install; fi\n', POETRY),
+    ],
+)
+def test_a_project_that_may_get_another_build_is_left_alone(tmp_path, monkeypatch, dockerfile, project):
+    monkeypatch.chdir(tmp_path)
+    assert not {code for code, *_ in told(tmp_path, dockerfile, project)} & {"accidental-cpu-wheel"}
+
+
+def test_without_the_projects_file_nothing_is_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Dockerfile").write_text(f"{BASE}RUN uv sync\n")
+    assert not [one for one in lint_files(["Dockerfile"], MATRIX).findings if one.severity != "info"]
+
+
+def refused(folder, text):
+    (folder / "requirements.txt").write_text(text)
+    found = lint_files([str(folder / "requirements.txt")], MATRIX).findings
+    return [one.place.line for one in found if one.code == "requirement-unreadable" and one.severity == "error"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("numpy=1.24\ntorch==2.6.0\n", [1]),
+        ("torch==2.6.0 torchvision==0.21.0\n", [1]),
+        ("pillow\nscipy\ntorch==2.6.*.1  # why\n", [3]),
+        ("a\nb\nc\nd\npip install torch\n", [5]),
+        ("-e .\n./here\ngit+https://example.org/a.git\nfoo @ https://example.org/foo-1.tar.gz\ntorch==2.6.0\n", []),
+        ("requests [security] >= 2.8.1, == 2.8.*\nfoo (>=1.0)\nbar==1 --hash=sha256:aa\n", []),
+        ("${NAME}\n{{ cookiecutter.framework }}\ntorch==2.6.0\n", []),
+        ("blas=1.0=mkl\nnumpy=1.24.3=py310\ntorch==2.6.0\n", []),  # what conda exports
+        ("Notes of the week\nwe went to the sea\nand it rained all day\ntorch\n", []),
+    ],
+)
+def test_a_line_that_pip_refuses_is_an_error_in_a_requirements_file(tmp_path, text, lines):
+    assert refused(tmp_path, text) == lines
+
+
+def test_the_same_line_in_a_file_that_a_dockerfile_installs_is_told_at_the_step(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "requirements.txt").write_text("torch=2.6.0\nnumpy\n")
+    text = "FROM python:3.10\nCOPY requirements.txt .\nRUN pip install -r requirements.txt\n"
+    (tmp_path / "Dockerfile").write_text(text)
+    found = lint_files(["Dockerfile"], MATRIX).findings
+    assert [(one.place.line, one.code) for one in found if one.severity == "error"] == [(3, "requirement-unreadable")]
