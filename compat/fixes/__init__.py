@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from compat.changes import Variable, applied
+from compat.changes import Container, Variable, applied
 from compat.commands import place_of, suited, typed
 from compat.findings import Fix
 from compat.fixes import containers, drivers, libraries, packages, toolkits
@@ -104,15 +104,19 @@ def _general(fix: Fix, case: Case) -> Fix:
 
 
 def _written(fix: Fix, case: Case) -> Fix:
-    """A fix with what is typed for its changes."""
-    commands = typed(fix.changes, place_of(case.host, case.commands))
-    return replace(fix, text=_shortened(fix.text, commands), commands=commands)
+    """A fix with what is typed for its changes; how to start a container whose image nobody names is told in words."""
+    changes = tuple(one for change in fix.changes for one in containers.in_use(change, case))
+    bare = [one for one in changes if isinstance(one, Container) and not one.image]
+    commands = typed([one for one in changes if one not in bare], place_of(case.host, case.commands))
+    how = next((f": {one.engine} {one.command} {one.options}" for one in bare if one.options not in fix.text), "")
+    text = f"{fix.text.rstrip('.')}{how}." if how and not commands else fix.text
+    return replace(fix, text=_shortened(text, commands), commands=commands, changes=changes)
 
 
 def _shortened(text: str, commands: tuple[str, ...]) -> str:
     """The text without its second half where the commands are long: nobody reads both."""
     half = f"{re.split(r'[,:;] ', text, maxsplit=1)[0].rstrip('.')}."
-    shorter = (text, half, "Install this release.")
+    shorter = (text, half, "Install this release." if "install" in "".join(commands) else half)
     return next((one for one in shorter if len("\n".join([one, *commands])) <= _LONGEST), half)
 
 

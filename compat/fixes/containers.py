@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Container, System
 from compat.facts import Host
 from compat.findings import Fix
 from compat.lazy import pattern
+from compat.reading.commands import asks_for_gpu, container_of
 from compat.rules.remedies import of_system
+from compat.sources.pasted import SERVICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from compat.changes import Change
     from compat.fixes.subject import Subject
+    from compat.rules.case import Case
 
-_RUN: Final = pattern(r"\b(?P<engine>docker|podman|nerdctl)(?P<middle>(?: container)? run)\b")
+_RUN: Final = pattern(
+    r"\b(?:(?P<engine>docker|podman|nerdctl)(?P<middle>(?: container)? run)|(?P<snug>singularity|apptainer) \w+)\b"
+)
 _NODES: Final = "--device /dev/kfd --device /dev/dri"
 _CDI: Final = pattern(r"select device driver \W{0,3}cdi\b")  # dockerd's name of the driver that was asked for
+_OLD_COMPOSE: Final = "properties are not allowed ('devices' was unexpected)"  # its schema's words before 1.28
+_RESERVED: Final = "deploy, resources, reservations, devices, with capabilities: [gpu]"
 _LONGEST: Final = 110  # characters of a command that is repeated whole
 
 
@@ -28,39 +37,74 @@ def no_gpu(subject: Subject) -> Fix | None:
     if signals.get("cdi-name-as-path") and _by_podman(subject):
         text = "Upgrade podman to 4.1 or newer, which knows CDI; then make the device list."
         return Fix(text, changes=(Command("sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"),))
+    if fix := old_compose(subject):
+        return fix
     if signals.get("cli-wsl"):
         text = "Update the NVIDIA driver of Windows, and WSL: to version 2, as WSL 1 has no GPU."
         return Fix(text, changes=(Command("wsl --update"), Command("wsl --shutdown")))
+    return _refused(subject) or _retyped(subject) or (_with_nodes(subject) if signals.get("kfd-no-file") else None)
+
+
+def old_compose(subject: Subject) -> Fix | None:
+    """A Compose that does not know how devices are asked for."""
+    if _OLD_COMPOSE not in subject.text:
+        return None
+    return Fix("Upgrade to Docker Compose 1.28 or newer; an older one takes runtime: nvidia, in format 2.3.")
+
+
+def _refused(subject: Subject) -> Fix | None:
+    """What the engine or the cluster lacks to give a GPU."""
+    signals = subject.case.signals
     if signals.get("cli-nvml-library") and not subject.host.driver:
         return _no_driver(subject)
     if subject.host.container == "kubernetes" or signals.get("kubernetes-insufficient", "kubernetes-no-gpus"):
         return _in_cluster(subject)
     if signals.get("select-driver", "unknown-runtime", "runtime-hook-missing", "cli-nvml-library"):
         return _toolkit(subject)
-    return _retyped(subject) or (_with_nodes(subject) if signals.get("kfd-no-file") else None)
+    return None
 
 
 def _by_podman(subject: Subject) -> bool:
-    return any("podman" in command for command in subject.case.commands)
+    return container_of(subject.case.commands) == "podman"
 
 
 def _retyped(subject: Subject) -> Fix | None:
     """The command that was typed, with the GPU; none where it is too long to be said again."""
-    typed = next((line for line in subject.case.commands if _RUN.search(line) and "--gpus" not in line), "")
-    if not typed or len(typed) > _LONGEST or "/dev/kfd" in typed:
-        return None
+    asking = (line for line in subject.case.commands if _RUN.search(line) and not asks_for_gpu(line))
+    typed = next(asking, "")
     amd = {gpu.vendor for gpu in subject.gpus} == {"amd"} or "kfd-no-file" in subject.case.signals
-    option = _NODES if amd else "--gpus all"
-    option = "--device nvidia.com/gpu=all" if _by_podman(subject) and not amd else option
-    mended = _RUN.sub(lambda found: f"{found['engine']}{found['middle']} {option}", typed, count=1)
+    if SERVICE in typed:
+        name = typed.partition(SERVICE)[2].split()[0]
+        way = "devices: /dev/kfd and /dev/dri" if amd else _RESERVED
+        return Fix(f"Give the service {name} the GPU in the compose file: {way}.")
+    if not typed or len(typed) > _LONGEST:
+        return None
+    options = {"podman": "--device nvidia.com/gpu=all"}.get(container_of([typed]), "--gpus all")
+    option, snug = (_NODES, "--rocm") if amd else (options, "--nv")
+    mended = _RUN.sub(lambda found: f"{found[0]} {snug if found['snug'] else option}", typed, count=1)
     return Fix("Start the container with the GPU.", changes=(Command(re.sub(r"^\$\s*", "", mended)),))
+
+
+def in_use(change: Change, case: Case) -> tuple[Change, ...]:
+    """A change; the start of a container by the engine that was typed, from the image in use. None by a cluster."""
+    if not isinstance(change, Container):
+        return (change,)
+    change = replace(change, image=change.image or case.host.image or "")
+    engine = container_of(case.commands) or change.engine
+    if change.command != "run" or engine == change.engine:
+        return (change,)
+    if engine in {"podman", "nerdctl"}:
+        option = "--device nvidia.com/gpu=all" if engine == "podman" else "--gpus all"
+        return (replace(change, engine=engine, options=change.options.replace("--gpus all", option)),)
+    snug = engine in {"singularity", "apptainer"} and change.options == "--gpus all"
+    return (replace(change, engine=engine, command="exec", options="--nv"),) if snug else ()
 
 
 def _with_nodes(subject: Subject) -> Fix | None:
     """AMD's device nodes, for an image that nothing names."""
     if not subject.host.container or any("/dev/kfd" in line for line in subject.case.commands):
         return None
-    start = Container(_NODES, image=subject.host.image or "")
+    start = Container(_NODES)
     return Fix("Start the container with AMD's device nodes.", changes=(start,))
 
 
@@ -123,4 +167,22 @@ def _outside(machine: Host) -> Host:
     return Host({name: one for name, one in machine.readings.items() if name != "container"})
 
 
-FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {"container-no-gpu": no_gpu}
+def permission(subject: Subject) -> Fix | None:
+    """Nodes that may not be opened, of NVIDIA's or by a member of their group: joining one changes nothing."""
+    signals, groups = subject.case.signals, subject.host.groups or ()
+    if signals.get("nvml-permission") and not subject.host.device_nodes_denied:
+        typed = next((line for line in subject.case.commands if _RUN.search(line)), "")
+        if typed and len(typed) <= _LONGEST:
+            mended = _RUN.sub(lambda found: f"{found[0]} --security-opt=label=disable", typed, count=1)
+            return Fix("Where SELinux enforces, let the container pass it.", changes=(Command(mended),))
+        return Fix("Let the user open /dev/nvidia*, whose modes this shows.", changes=(Command("ls -l /dev/nvidia*"),))
+    if "render" in groups and not subject.host.container:
+        return Fix("This user is in render: log in again, and restart services and containers, which keep old groups.")
+    return None
+
+
+FIXES: Final[Mapping[str, Callable[[Subject], Fix | None]]] = {
+    "container-no-gpu": no_gpu,
+    "docker-no-gpu-runtime": old_compose,
+    "device-permission": permission,
+}

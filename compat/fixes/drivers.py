@@ -102,7 +102,7 @@ def own_libraries(subject: Subject) -> Fix | None:
     host = subject.host
     if not _in_image(subject) or not host.driver or any("cli-" in one.signal.signal for one in subject.case.signals):
         return None
-    own = f"Take the driver's libraries, {host.driver_library}, out of the image"
+    own = f"Take the driver's libraries, {host.driver_library or 'of another driver'}, out of the image"
     return Fix(f"{own}: the container toolkit mounts the host's.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import compat.fixes.plans as plans
-from compat.changes import Command, Install, Package
+from compat.changes import Command, Install, Package, Variable
 from compat.findings import Fix
 from compat.lazy import pattern
 from compat.reading.commands import requirements
@@ -38,10 +38,28 @@ _NUMPY_FIRST: Final = {0xE: "1.20", 0xF: "1.22", 0x10: "1.23", 0x11: "1.25", 0x1
 _BUILT: Final = pattern(r"Failed to build [`'\"]?(?P<name>[A-Za-z][\w.-]*)(?:==(?P<version>[\w.+]+))?")
 
 
+# A frame in what pip installed with --user.
+_OF_USER: Final = pattern(r"File \"/[^\"\n]{1,80}/\.local/lib/python3\.\d{1,2}/site-packages/(\w+)/")
+
+
 def rebuilt(subject: Subject) -> Fix | None:
     """The compiled package that does not fit, of the release for the framework installed, or compiled again here."""
+    if (fix := shadowed(subject)) is not None:
+        return fix
     compiled = subject.compiled()
     return rebuild(compiled, subject) if compiled else None
+
+
+def shadowed(subject: Subject) -> Fix | None:
+    """A traceback that enters the user's own packages out of an environment's: Python without them.
+
+    Source: Python, Command line and environment, PYTHONNOUSERSITE.
+    """
+    found = _OF_USER.search(subject.text[:50_000])
+    if not found or subject.host.python_environment not in {"conda", "venv"}:
+        return None
+    text = f"{found[1]} of the user's own packages hides the environment's: leave those out."
+    return Fix(text, changes=(Variable("PYTHONNOUSERSITE", "1"),))
 
 
 def rebuild(name: str, subject: Subject) -> Fix:

@@ -38,6 +38,9 @@ def missing(subject: Subject) -> Fix | None:
         return fix
     if not names:
         return _unnamed(subject)
+    if subject.host.platform == "wsl2" and names[-1].startswith("libcuda.so"):
+        path = Variable("LD_LIBRARY_PATH", "/usr/lib/wsl/lib:$LD_LIBRARY_PATH")
+        return Fix("Put the folder of Windows' driver in WSL on the loader's path.", changes=(path,))
     name = next((one for one in reversed(names) if _rows(one, subject)), names[-1])
     if _AMD.match(name):
         return _amd(name, subject)
@@ -315,6 +318,9 @@ def mismatched(subject: Subject) -> Fix | None:
     signals = subject.case.signals
     if signals.get("ascend-symbol"):
         return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
+    if signals.get("mkl-symbol") and "iJIT_" in subject.text:
+        mkl = Command('conda install "mkl<2024.1"')
+        return Fix("Take an MKL before 2024.1, which still has what this torch of conda links to.", changes=(mkl,))
     want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or "")
     if want and not signals.value("torch_cudnn"):
         have = cudnn_version(signals.value("cudnn") or "") or subject.host.cudnn or ""

@@ -10,7 +10,7 @@ from compat import versions
 from compat.changes import Command, Install, Package, Python, Toolkit, Uninstall, Variable
 from compat.facts import Fact, Host
 from compat.findings import Fix
-from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, sourced, unisolated
+from compat.fixes.extensions import extended, numpy, outside, rebuild, rebuilt, shadowed, sourced, unisolated
 from compat.fixes.pythons import metal, python
 from compat.fixes.subject import is_dotted
 from compat.joints import driver
@@ -212,6 +212,8 @@ def amd_build(subject: Subject) -> Fix | None:
     if "flash-mi200" in subject.case.signals:
         text = "Run without this flash-attention, which is made for Instinct alone."
         return Fix(text, changes=(Variable("VLLM_USE_TRITON_FLASH_ATTN", "0"),))
+    if subject.case.signals.get("kfd-unsupported-gpu", "kfd-unsupported"):
+        return Fix("The kernel's compute driver does not serve this GPU: compute on the CPU, or on another GPU.")
     targets = [gpu.target.partition(":")[0] for gpu in subject.gpus if gpu.target.startswith("gfx")]
     name = subject.framework_name() or "torch"
     if not targets:
@@ -245,6 +247,8 @@ def _without_wheel(target: str, name: str, subject: Subject) -> Fix:
 
 def companions(subject: Subject) -> Fix | None:
     """The companions of the framework's release, in one command; of another framework where theirs is not known."""
+    if (fix := shadowed(subject)) is not None:
+        return fix
     if "numpy" in subject.cited():
         return numpy(subject)
     if (fix := _jax_parts(subject)) is not None:

@@ -14,6 +14,8 @@ from compat.reading.commands import index_variant, requirements
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import is_version
 from compat.rules.stack import plain, platform_tag
+from compat.rules.wanted import standing
+from compat.versions import requirement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +40,7 @@ def python(subject: Subject) -> Fix | None:
         return _last_listed(subject) or (_apple(name, have, subject) if served else None)
     if subject.host.arch == "i686":
         return _BITS
-    if fix := _other_index(name, have, rows, subject):
+    if fix := _other_index(name, have, rows, subject) or _default_index(subject):
         return fix
     if served:
         return Fix(f"{name} {have} is published for this Python: look at the index and the system that were asked.")
@@ -47,7 +49,25 @@ def python(subject: Subject) -> Fix | None:
         if plan := plans.with_ties(f"{name}=={have}", name, subject, plans.target(subject, python=minor)):
             text = f"{name} {have} has builds for Python up to {minors[-1]}: take {minor} beside yours."
             return Fix(text, changes=(Python(minor), *plans.changes_of(plan, subject, whole=True)))
-    return None
+    return _by_message(subject)
+
+
+def _by_message(subject: Subject) -> Fix | None:
+    """What pip's own words leave: the first release that it lists, or the default index where it asked another."""
+    wish = requirement(subject.case.signals.value("requirement"))
+    if wish is None or subject.finding.confidence != "possible":
+        return None
+    version, listed = wish.spec.removeprefix("=="), _LISTED.search(subject.text[:50_000])
+    if standing(subject.case.signals) == "older" and listed:
+        first = next(one for one in map(str.strip, listed[1].split(",")) if is_version(one))
+        text = f"pip has {wish.name} from {first} on for this Python: take that, or an older Python for {version}."
+        return Fix(text, changes=(Install(packages=(Package(name=wish.name, version=first),)),))
+    python = versions.minor(subject.host.python or "") if is_version(subject.host.python) else ""
+    served = [row.version for row in subject.matrix.builds(wish.name) if python in row.python]
+    if python and served and not version:
+        return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
+    asked = f"{wish.name} {version}".strip()
+    return Fix(f"Take a Python that {asked} has files for, or a release with files for this one.")
 
 
 def _asked_index(subject: Subject) -> str:
@@ -70,6 +90,17 @@ def _other_index(name: str, have: str, rows: Sequence[Build], subject: Subject) 
     items = (Package(name=name, version=have), *(Package(name=wish) for wish in beside))
     text = f"Take {name} {have} from {best.variant}: {_asked_index(subject)} does not have it."
     return Fix(text, changes=(Install(packages=items, index=subject.matrix.index_url(best)),))
+
+
+def _default_index(subject: Subject) -> Fix | None:
+    """A package that the index that was asked does not have in any release."""
+    wish, asked = requirement(subject.case.signals.value("requirement")), _asked_index(subject)
+    if wish is None or not asked or any(row.variant == asked for row in subject.matrix.builds(wish.name)):
+        return None
+    version = wish.spec.removeprefix("==")
+    item = Package(name=wish.name, version=version if is_version(version) else "")
+    text = f"The index {asked} has no {wish.name}: install it from the default one."
+    return Fix(text, changes=(Install(packages=(item,)),)) if subject.matrix.builds(wish.name) else None
 
 
 def _apple(name: str, have: str, subject: Subject) -> Fix | None:
@@ -127,6 +158,8 @@ def metal(subject: Subject) -> Fix | None:
         return _BITS
     if subject.host.platform != "darwin":
         return None
+    if "macho-architecture" in subject.case.signals:
+        return Fix("Install it in a Python of the Mac's own processor, arm64 on Apple silicon, not under Rosetta.")
     if "mps-macos" in subject.case.signals:
         return Fix("Update macOS to the newest release, or install an older torch.")
     if listed := _last_listed(subject):

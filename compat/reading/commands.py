@@ -23,7 +23,7 @@ _PROMPT: Final = pattern(
 )
 _CALLED: Final = pattern(
     r"\s{0,8}(?:(?:[-*+]|\d{1,2}[.)])\s{1,3}(?=`)|[\w./~-]{1,60}\s{1,2}\$ )?`{0,3}(?:sudo )?"
-    r"((?:docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
+    r"((?:(?:nvidia-)?docker|podman|nerdctl) (?:run|build|compose|exec)\b.{0,2000}"
     r"|(?:python3? -m )?pip3? install .{1,2000}"
     r"|uv (?:pip install|add) .{1,2000}|(?:conda|mamba|micromamba) (?:install|create) .{1,2000}"
     r"|(?:singularity|apptainer) (?:run|exec|shell) .{1,2000})"
@@ -31,7 +31,7 @@ _CALLED: Final = pattern(
 
 
 def typed(text: str) -> tuple[str, ...]:
-    r"""The command lines of a text, continued lines joined; the first :data:`MOST`.
+    r"""The command lines of a text, continued lines joined, the first :data:`MOST`; and those that its files stand for.
 
     >>> typed("$ docker run --rm \\\n  --gpus all IMAGE\\nit fails")
     ('docker run --rm --gpus all IMAGE',)
@@ -43,7 +43,9 @@ def typed(text: str) -> tuple[str, ...]:
             found.append(match[1].strip().strip("`"))
             if len(found) == MOST:
                 break
-    return tuple(dict.fromkeys(found))
+    from compat.sources.pasted import commands
+
+    return tuple(dict.fromkeys((*found, *commands(text))))
 
 
 # --- what a line says ---
@@ -62,7 +64,7 @@ _FLAG: Final = pattern(
 _REFERENCE: Final = pattern(
     r"[a-z0-9][a-z0-9._-]{0,80}(?::\d{2,5})?(?:/[a-z0-9._-]{1,80}){0,5}(?::[\w.-]{1,80})?(?:@sha256:[0-9a-f]{64})?"
 )
-_SHORTENED: Final = ("...", "\u2026", " [", "compose", "$ARGS", "$@")
+_SHORTENED: Final = ("...", "\u2026", " [", " compose", "-compose", "$ARGS", "$@")
 _AMD_NODES: Final = ("/dev/kfd", "/dev/dri")
 _JOINED: Final = pattern(
     r"--privileged|--group-add[ =](?!video\b)\S|keep-groups|--user[ =](?:0|root)\b|-u[ =](?:0|root)\b"
@@ -89,6 +91,7 @@ def container_of(commands: Sequence[str]) -> str:
 def asks_for_gpu(command: str) -> bool:
     """Whether a container command hands over a GPU."""
     marks = (
+        "nvidia-docker",
         "--gpus",
         "--runtime=nvidia",
         "--runtime nvidia",

@@ -159,10 +159,20 @@ def _releases(host: Host, matrix: Matrix) -> list[Release]:
     runtimes |= {normalise(name): build.runtime for name, build in (host.builds or {}).items() if build.runtime}
     versions = {**dict.fromkeys(stated, ""), **packages_of(host)}
     return [
-        Release(name, version, tuple(stated.get(name, ())), runtimes.get(name, ""))
+        Release(name, version, tuple(stated.get(name, ())), _published(name, version, runtimes.get(name, ""), matrix))
         for name, version in versions.items()
         if version or name in stated
     ]
+
+
+def _published(name: str, version: str, runtime: str, matrix: Matrix) -> str:
+    """A build's runtime; empty where every wheel for it has a local tag and this has none: conda made it, or its owner.
+
+    What such a build goes with is not known from the runtimes of wheels.
+    """
+    rows = () if "+" in version or not runtime else release(matrix, name, version)
+    made = [one for one in rows if f"{one.runtime}.".startswith(f"{runtime}.")]
+    return "" if made and all(one.build.local for one in made) else runtime
 
 
 def _required(left: Release, here: list[Release], matrix: Matrix) -> Iterator[Release]:

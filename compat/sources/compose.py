@@ -30,12 +30,14 @@ def _service(name: str, body: Located) -> Service:
     named += [found for device in short.items() for found in device.get("device_ids").items()]
     nodes = [item for item in body.get("devices").items() if item.text.startswith("/dev/nvidia")]
     named += [Located(item.text.partition(":")[0], item.line) for item in nodes]
+    nodes += [item for item in body.get("devices").items() if item.text.startswith(("/dev/kfd", "/dev/dri"))]
     env = _environment(body.get("environment"))
     fixed = next((item.line for key, item in env.items() if key.endswith("VISIBLE_DEVICES")), body.line)
     return Service(
         name=name,
         image=body.get("image").text,
         devices=tuple(item.text for item in named),
+        gpu=bool([*reserved.items(), *short.items(), *nodes] or short.text or body.get("privileged").text == "true"),
         runtime=body.get("runtime").text,
         env={key: item.text for key, item in env.items()},
         env_lines={key: item.line for key, item in env.items()},

@@ -176,11 +176,15 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One service of a compose file: its image, the devices it asks for, its environment, and their lines."""
+    """One service of a compose file: its image, the devices it asks for, its environment, and their lines.
+
+    ``gpu`` says whether it gets a GPU by any of Compose's ways but the runtime, of which ``devices`` are those fixed.
+    """
 
     name: str
     image: str = ""
     devices: tuple[str, ...] = ()
+    gpu: bool = False
     runtime: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     line: int = 0

@@ -230,6 +230,101 @@ PASTED = {
         "torch 2.7.1\nRuntimeError: PyTorch is not linked with support for xpu devices",
         ("cpu-only-build", "whl/xpu", "whl/cu"),
     ),
+    "the driver that nvidia-smi names is there": (
+        (
+            "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |\n"
+            "RuntimeError: Found no NVIDIA driver on your system.\n"
+            "Error 803: system has unsupported display driver / cuda driver combination\n"
+        ),
+        ("driver-library-mismatch", "reboot", "Install"),
+    ),
+    "a service of a compose file that asks for no GPU": (
+        (
+            "services:\n  worker:\n    image: pytorch/pytorch:2.4.0-cuda12.1-cudnn9-runtime\n\n"
+            "RuntimeError: Found no NVIDIA driver on your system.\nOn the host:\n"
+            "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |\n"
+        ),
+        ("container-no-gpu", "the service worker the GPU in the compose file", "docker run"),
+    ),
+    "a Compose that is too old for devices": (
+        "services.a.deploy.resources.reservations value Additional properties are not allowed ('devices' was unexpected)",
+        ("container-no-gpu", "Docker Compose 1.28", "IMAGE"),
+    ),
+    "singularity was typed": (
+        "$ singularity exec tf.sif python t.py\nRuntimeError: Found no NVIDIA driver on your system.\n",
+        ("container-no-gpu", "singularity exec --nv tf.sif python t.py", "docker"),
+    ),
+    "nerdctl was typed": (
+        "$ nerdctl run --rm my/app python t.py\nRuntimeError: Found no NVIDIA driver on your system.\n",
+        ("container-no-gpu", "nerdctl run --gpus all --rm my/app", "docker"),
+    ),
+    "podman on a machine with SELinux": (
+        "$ podman run --gpus all my/app nvidia-smi\nFailed to initialize NVML: Insufficient Permissions\n",
+        ("device-permission", "podman run --security-opt=label=disable --device nvidia.com/gpu=all my/app", "render"),
+    ),
+    "an image that nobody names": (
+        "root@0123456789ab:/# rocminfo\nUnable to open /dev/kfd read-write: No such file or directory\n",
+        ("container-no-gpu", "/dev/kfd", "IMAGE"),
+    ),
+    "a member of the group": (
+        (
+            "$ id\nuid=1000(me) gid=1000(me) groups=1000(me),27(sudo),44(video),109(render)\n"
+            "Unable to open /dev/kfd read-write: Permission denied\n"
+        ),
+        ("device-permission", "log in again", "usermod"),
+    ),
+    "the user's own packages in a conda environment": (
+        (
+            'File "/home/me/miniconda3/envs/lab/lib/python3.10/site-packages/torchvision/__init__.py", line 10\n'
+            'File "/home/me/.local/lib/python3.10/site-packages/torch/library.py", line 467, in inner\n'
+            "RuntimeError: operator torchvision::nms does not exist"
+        ),
+        ("framework-pair-mismatch", "export PYTHONNOUSERSITE=1", "pip install"),
+    ),
+    "a release older than all that pip lists": (
+        (
+            "Python 3.9.13\nERROR: Could not find a version that satisfies the requirement tensorflow-gpu==1.10.1 "
+            "(from versions: 2.5.0, 2.5.1, 2.6.0)\n"
+        ),
+        ("python-unsupported", "pip install tensorflow-gpu==2.5.0", "uv venv"),
+    ),
+    "a package that the asked index does not have": (
+        (
+            "Looking in indexes: https://download.pytorch.org/whl/rocm5.7\n"
+            "ERROR: Could not find a version that satisfies the requirement onnxruntime-gpu==1.18.0 (from versions: none)\n"
+        ),
+        ("python-unsupported", "pip install onnxruntime-gpu==1.18.0", "uv venv"),
+    ),
+    "a Python under Rosetta": (
+        "ImportError: dlopen(/Users/me/a.so, 6): mach-o, but wrong architecture",
+        ("platform-unsupported", "arm64", "Linux"),
+    ),
+    "a card that the kernel's driver does not serve": (
+        "[    3.548555] kfd kfd: amdgpu: PITCAIRN  not supported in kfd",
+        ("rocm-gfx-unsupported", "compute on the CPU", "rocminfo"),
+    ),
+    "MKL lost a symbol that conda's torch links to": (
+        "ImportError: /opt/conda/lib/python3.9/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
+        ("library-mismatch", 'conda install "mkl<2024.1"', "unset"),
+    ),
+    "cuda-python under WSL": (
+        "5.10.60.1-microsoft-standard-WSL2\nRuntimeError: Failed to dlopen libcuda.so",
+        ("library-missing", "/usr/lib/wsl/lib", "apt"),
+    ),
+    "the first WSL by its kernel": (
+        (
+            "Linux version 4.4.0-20150-Microsoft (Microsoft@Microsoft.com) (gcc version 5.4.0 (GCC) )\n"
+            "RuntimeError: Found no NVIDIA driver on your system."
+        ),
+        ("wsl1", "WSL", "Install"),
+    ),
+    "two names of one DLL": (
+        (
+            "C:\\Users\\me>python a.py\nPreconditionNotMetError: The third-party dynamic library "
+            "(cublas64_118.dll;cublas64_11.dll) that Paddle depends on is not configured correctly."
+        ),
+        ("library-missing", "CUDA 11", "LD_LIBRARY_PATH"),
+    ),
 }
 
 
@@ -248,6 +343,17 @@ def test_the_first_fix_of_a_pasted_text(tmp_path, text, told):
 
 # Printed by machines where all is well: nothing above a note.
 HEALTHY = {
+    "a toolkit of the same major on the loader's path": (
+        "PyTorch version: 2.4.0+cu121\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.2 LTS (x86_64)\n"
+        "Python version: 3.12.3 (64-bit runtime)\nIs CUDA available: True\n"
+        "GPU models and configuration: GPU 0: NVIDIA GeForce RTX 4070\nNvidia driver version: 551.88\n"
+        "LD_LIBRARY_PATH=/usr/local/cuda-12.4/lib64:\n"
+    ),
+    "conda's builds for a CUDA that only tagged wheels have": (
+        "PyTorch version: 1.10.2\nCUDA used to build PyTorch: 11.3\nOS: Ubuntu 20.04.3 LTS (x86_64)\n"
+        "Python version: 3.8.13 (64-bit runtime)\n[pip3] torch==1.10.2\n[pip3] torchaudio==0.10.2\n"
+        "[pip3] torchvision==0.11.3\n"
+    ),
     "a Mac's plain build, which names no CUDA": (
         "PyTorch version: 2.7.1\nCUDA used to build PyTorch: None\nOS: macOS 15.5 (arm64)\n"
         "Python version: 3.12.11 (64-bit runtime)\nIs CUDA available: False\n[pip3] torch==2.7.1\n"

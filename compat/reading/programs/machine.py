@@ -107,6 +107,18 @@ def _uname(line: str) -> Iterator[Claim]:
         yield Claim("arch", found.group(2))
 
 
+def _proc_version(line: str) -> Iterator[Claim]:
+    """The kernel in /proc/version."""
+    if found := re.match(r"\W*Linux version (\d+\.\d+\.\d+\S*) \(", line):
+        yield from values.kernel_claims(found.group(1))
+
+
+def _groups(line: str) -> Iterator[Claim]:
+    """The groups that ``id`` prints by number and name."""
+    if found := re.search(r"\buid=\d+\(.{1,80}? groups=(\d+\(\S+)", line):
+        yield Claim("groups", tuple(re.findall(r"\(([\w.-]+)\)", found.group(1))))
+
+
 def _ldd(line: str) -> Iterator[Claim]:
     """The C library by ``ldd --version``."""
     if found := re.search(r"\bldd \(.{0,60}\) (\d+\.\d+)", line):
@@ -166,6 +178,8 @@ PROGRAM: Final = Program(
     marked=_marked,
     lines={
         "Linux ": _uname,
+        "Linux version ": _proc_version,
+        "groups=": _groups,
         "ldd (": _ldd,
         # What Jetson boards print of their release: /etc/nv_tegra_release and jtop.
         "WSL version: ": _wsl,

@@ -92,12 +92,13 @@ class ContainerNoGpu(Rule):
                 fix=_with_gpu,
             )
         vague = blind is not None and "no-gpu-vague" in blind.signal.says
-        bare = vague and commanded.starts_blind(commands)
+        alone = commanded.starts_blind(commands)
+        bare = vague and alone
         if (
             blind
             and (bare or not vague)
             and device_nodes is None
-            and (not driver or "no-gpu-node" in blind.signal.says)
+            and (not driver or alone or "no-gpu-node" in blind.signal.says)
         ):
             return Found(
                 detail="The program in the container sees no GPU.",

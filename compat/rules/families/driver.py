@@ -100,14 +100,12 @@ class NoDriver(Rule):
         cards = [gpu for gpu in host.gpus or () if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
         if host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
+        if (host.driver and not host.l4t and "smi-failed" not in signals) or signals.saying("driver-there"):
+            return Fits(f"NVIDIA driver {host.driver} is loaded" if host.driver and not host.container else "")
         if not cards or host.container or host.l4t:
-            answers = host.container or ("insufficient-35" in signals and "smi-failed" not in signals)
-            jetson = host.l4t and not host.container  # its driver is no module of that name
-            return Fits("") if answers and host.driver and not jetson else None
+            return Fits("") if host.container and host.driver else None
         if "smi-failed" in signals:
             return Found(detail=f"{cards[0].name or 'The GPU'}: nvidia-smi cannot reach a driver.", facts=("gpus",))
-        if host.driver:
-            return Fits(f"NVIDIA driver {host.driver} is loaded")
         if host.absent("driver"):
             name = cards[0].name or f"an NVIDIA GPU ({cards[0].pci or cards[0].target or 'PCI'})"
             return Found(detail=f"{name} is there, but no NVIDIA driver is.", facts=("gpus", "driver"))

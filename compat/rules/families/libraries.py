@@ -250,8 +250,11 @@ class LdLibraryPathShadow(Rule):
     )
     changes = (Variable("LD_LIBRARY_PATH"),)
 
-    def check(self, env: Mapping[str, str], installed: tuple[Installed, ...]) -> Outcome:
-        """The variable names a folder of a CUDA toolkit, and an installed framework brings its own CUDA libraries."""
+    def check(self, env: Mapping[str, str], installed: tuple[Installed, ...], signals: Hearing) -> Outcome:
+        """The variable names a folder of a CUDA toolkit, and an installed framework brings its own CUDA libraries.
+
+        A toolkit of the same major serves as well: without a fault it is advice.
+        """
         path = env.get("LD_LIBRARY_PATH", "")
         folders = [
             part for part in path.split(":") if re.search(r"/cuda(?:[-/]|$)|cudnn|nccl", part) and "compat" not in part
@@ -259,9 +262,12 @@ class LdLibraryPathShadow(Rule):
         bundled = [item for item in installed if item.cuda and item.row and item.row.cuda_from in {"wheel", "packages"}]
         if not folders or not bundled:
             return None
+        other = re.search(r"/cuda-(\d+)", folders[0])
+        same = not other or bundled[0].cuda.startswith(f"{other[1]}.")
         return Found(
             detail=f"{folders[0]} stands before the libraries of {bundled[0].label}.",
             facts=("env.LD_LIBRARY_PATH", bundled[0].fact),
+            severity=None if signals.harmful or not same else "info",
         )
 
 

@@ -43,7 +43,7 @@ class Wsl1(Rule):
     Why:
         WSL1 translates system calls and hands over no devices.
     Fix:
-        Convert the distribution to version 2.
+        Convert the distribution to version 2 of WSL.
     Sources:
         - https://learn.microsoft.com/windows/wsl/compare-versions
     """
