@@ -67,7 +67,6 @@ class ContainerRequiresNewerDriver(Rule):
     area = "docker"
     vendors = ("nvidia",)
     asks = ("driver", "driver_cuda", "image")
-    changes = (Container("--gpus all -e NVIDIA_DISABLE_REQUIRE=1"),)
 
     def check(self, host: Host, matrix: Matrix, signals: Hearing) -> Outcome:
         """A condition in the image's NVIDIA_REQUIRE_CUDA is not met by the host's driver."""
