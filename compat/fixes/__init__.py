@@ -108,7 +108,9 @@ def _written(fix: Fix, case: Case) -> Fix:
     changes = tuple(one for change in fix.changes for one in containers.in_use(change, case))
     bare = [one for one in changes if isinstance(one, Container) and not one.image]
     commands = typed([one for one in changes if one not in bare], place_of(case.host, case.commands))
-    how = next((f": {one.engine} {one.command} {one.options}" for one in bare if one.options not in fix.text), "")
+    how = next(
+        (f": {one.engine} {one.command} {one.options}" for one in bare if one.options.split()[-1] not in fix.text), ""
+    )
     text = f"{fix.text.rstrip('.')}{how}." if how and not commands else fix.text
     return replace(fix, text=_shortened(text, commands), commands=commands, changes=changes)
 
