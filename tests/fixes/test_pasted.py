@@ -260,7 +260,7 @@ PASTED = {
     ),
     "podman on a machine with SELinux": (
         "$ podman run --gpus all my/app nvidia-smi\nFailed to initialize NVML: Insufficient Permissions\n",
-        ("device-permission", "podman run --security-opt=label=disable --device nvidia.com/gpu=all my/app", "render"),
+        ("device-permission", "podman run --security-opt=label=disable --gpus all my/app", "render"),
     ),
     "an image that nobody names": (
         "root@0123456789ab:/# rocminfo\nUnable to open /dev/kfd read-write: No such file or directory\n",
