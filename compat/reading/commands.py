@@ -91,7 +91,6 @@ def container_of(commands: Sequence[str]) -> str:
 def asks_for_gpu(command: str) -> bool:
     """Whether a container command hands over a GPU."""
     marks = (
-        "nvidia-docker",
         "--gpus",
         "--runtime=nvidia",
         "--runtime nvidia",

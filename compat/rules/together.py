@@ -7,6 +7,7 @@ other; no list says which packages belong together.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,7 @@ def clashing(
 
 def pairs(host: Host, matrix: Matrix) -> tuple[Pair, ...]:
     """Every pair of installed packages that can be judged, those that require each other first."""
-    all_, ours = _releases(host, matrix), world(host)
+    all_, ours = [_of_wheels(one, matrix) for one in _releases(host, matrix)], world(host)
     known = [one for one in all_ if release(matrix, one.name, one.version)]
     tied = [(left, right) for left in all_ for right in _required(left, all_, matrix)]
     both = [each for each in combinations(known, 2) if not {each, each[::-1]} & {*tied}]
@@ -159,20 +160,20 @@ def _releases(host: Host, matrix: Matrix) -> list[Release]:
     runtimes |= {normalise(name): build.runtime for name, build in (host.builds or {}).items() if build.runtime}
     versions = {**dict.fromkeys(stated, ""), **packages_of(host)}
     return [
-        Release(name, version, tuple(stated.get(name, ())), _published(name, version, runtimes.get(name, ""), matrix))
+        Release(name, version, tuple(stated.get(name, ())), runtimes.get(name, ""))
         for name, version in versions.items()
         if version or name in stated
     ]
 
 
-def _published(name: str, version: str, runtime: str, matrix: Matrix) -> str:
-    """A build's runtime; empty where every wheel for it has a local tag and this has none: conda made it, or its owner.
+def _of_wheels(one: Release, matrix: Matrix) -> Release:
+    """A release without its runtime where every wheel for that has a local tag and this has none: conda's, or an own.
 
     What such a build goes with is not known from the runtimes of wheels.
     """
-    rows = () if "+" in version or not runtime else release(matrix, name, version)
-    made = [one for one in rows if f"{one.runtime}.".startswith(f"{runtime}.")]
-    return "" if made and all(one.build.local for one in made) else runtime
+    rows = () if "+" in one.version or not one.runtime else release(matrix, one.name, one.version)
+    made = [row for row in rows if f"{row.runtime}.".startswith(f"{one.runtime}.")]
+    return replace(one, runtime="") if made and all(row.build.local for row in made) else one
 
 
 def _required(left: Release, here: list[Release], matrix: Matrix) -> Iterator[Release]:

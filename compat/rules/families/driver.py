@@ -100,7 +100,9 @@ class NoDriver(Rule):
         cards = [gpu for gpu in host.gpus or () if gpu.vendor == "nvidia" and gpu.driver not in {"vfio-pci", "nouveau"}]
         if host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
-        if (host.driver and not host.l4t and "smi-failed" not in signals) or signals.saying("driver-there"):
+        named = host.driver_cuda and signals.get("found-no-driver", "insufficient-35")
+        answers = host.driver and (cards or named) and not host.l4t and "smi-failed" not in signals
+        if answers or signals.saying("driver-there"):
             return Fits(f"NVIDIA driver {host.driver} is loaded" if host.driver and not host.container else "")
         if not cards or host.container or host.l4t:
             return Fits("") if host.container and host.driver else None
