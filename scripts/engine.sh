@@ -46,7 +46,7 @@ start_daemon() {
 start_podman() {
   command -v podman >/dev/null || { say "no podman is installed"; exit 3; }
   mkdir -p "$folder"
-  printf '[containers]\ndefault_ulimits = ["nofile=%s:%s"]\n[engine]\nruntime = "runc"\n' \
+  printf '[containers]\ndefault_ulimits = ["nofile=%s:%s", "nproc=4096:4096"]\n[engine]\nruntime = "runc"\n' \
     "$(ulimit -Sn)" "$(ulimit -Hn)" >"$folder/containers.conf"
   printf 'unqualified-search-registries = ["docker.io"]\n' >"$folder/registries.conf"
   CONTAINERS_CONF=$folder/containers.conf CONTAINERS_REGISTRIES_CONF=$folder/registries.conf setsid podman \
