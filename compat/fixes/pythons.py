@@ -63,7 +63,8 @@ def _by_message(subject: Subject) -> Fix | None:
         text = f"pip has {wish.name} from {first} on for this Python: take that, or an older Python for {version}."
         return Fix(text, changes=(Install(packages=(Package(name=wish.name, version=first),)),))
     python = versions.minor(subject.host.python or "") if is_version(subject.host.python) else ""
-    served = [row.version for row in subject.matrix.builds(wish.name) if python in row.python]
+    here = platform_tag(subject.host) or _PLACES[0]
+    served = [row.version for row in subject.matrix.builds(wish.name) if python in row.python and here in row.platforms]
     if python and served and not version:
         return Fix(f"Ask for {wish.name} {served[0]} or newer, the first with files for Python {python}, by a new pip.")
     asked = f"{wish.name} {version}".strip()
