@@ -45,6 +45,7 @@ class PlannedBuild:
         cuda_from: where its CUDA libraries come from: inside the ``wheel``, nvidia-* ``packages`` that it requires, the
             ``system`` (the base image), or nowhere.
         module: name to import when checking it.
+        preload: call without which it finds its CUDA ``packages`` on the loader's path alone; empty if it needs none.
         asked: whether the person named it, or it was added to fit.
         source: matrix row and its source.
         how: how that row is known.
@@ -63,6 +64,7 @@ class PlannedBuild:
     pins: tuple[str, ...] = ()
     cuda_from: CudaFrom = ""
     module: str = ""
+    preload: str = ""
     asked: bool = True
     source: str = ""
     how: How = "measured"

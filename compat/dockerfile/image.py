@@ -252,8 +252,9 @@ def _forgets_vendor(base: BaseImage, loose: list[str]) -> bool:
 
 def _environment(plan: Plan, settings: Settings) -> dict[str, str]:
     """Variables of the final image; the plan's win over ours and the person's over both."""
+    path = system.loader_path(plan, "/opt/venv")
     driver = _DRIVER_ENV if family(plan) in {"cuda", "jetson"} else {}
-    return {"PYTHONUNBUFFERED": "1", **driver, **dict(sorted((plan.env or {}).items())), **settings.env}
+    return {"PYTHONUNBUFFERED": "1", **driver, **dict(sorted((plan.env or {}).items())), **path, **settings.env}
 
 
 def family(plan: Plan) -> str:

@@ -108,7 +108,7 @@ def plain(plan: Plan, base: BaseImage, settings: Settings, known: dict[str, Any]
 def _environment(plan: Plan, base: BaseImage, settings: Settings, *, apart: bool, uses_uv: bool) -> dict[str, str]:
     """Variables of the image, with those that tell uv where to install; NVIDIA's bases set the driver's themselves."""
     own = {} if not uses_uv else {"VIRTUAL_ENV": "/opt/venv"} if apart else {"UV_SYSTEM_PYTHON": "1"}
-    wanted = dict(sorted((plan.env or {}).items()))
+    wanted = dict(sorted((plan.env or {}).items())) | system.loader_path(plan, "/opt/venv" if apart else "/usr/local")
     if base.image.startswith("nvidia/cuda"):
         wanted = {key: text for key, text in wanted.items() if not key.startswith("NVIDIA_")}
     return {**own, "PYTHONUNBUFFERED": "1", **wanted, **settings.env}

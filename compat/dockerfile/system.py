@@ -53,6 +53,31 @@ _INTEL_OWN: Final = ("ubuntu26.04",)
 _VENDOR: Final = re.compile(r"(cuda|libcu|libnv|libnccl|libnpp|tensorrt|nsight).*")
 
 
+# Folders below site-packages in which NVIDIA's packages lay the libraries, by CUDA major (ONNX Runtime's
+# ``preload_dlls``): one each up to CUDA 12, one for all but cuDNN since.
+_CUDA_FOLDERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "12": ("cublas", "cuda_nvrtc", "cuda_runtime", "cudnn", "cufft", "curand", "nvjitlink"),
+    "13": ("cu13", "cudnn"),
+}
+# What NVIDIA's own images put on the loader's path: where a cluster lays the host's driver.
+_DRIVER_PATH: Final = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
+
+
+def loader_path(plan: Plan, prefix: str) -> dict[str, str]:
+    """``LD_LIBRARY_PATH`` for builds that do not find CUDA's packages by themselves; nothing for any other plan.
+
+    Args:
+        plan: what is installed.
+        prefix: root of the environment that it goes into, ``/opt/venv``.
+    """
+    majors = {build.runtime.removeprefix("cuda").partition(".")[0] for build in plan.builds if build.preload}
+    names = [name for major in sorted(majors) for name in _CUDA_FOLDERS.get(major, ())]
+    if not names:
+        return {}
+    own = [f"{prefix}/lib/python{plan.python}/site-packages/nvidia/{name}/lib" for name in names]
+    return {"LD_LIBRARY_PATH": ":".join([*own, (plan.env or {}).get("LD_LIBRARY_PATH", _DRIVER_PATH)])}
+
+
 def manager(base: BaseImage) -> str:
     """``apt`` or ``dnf`` by the system's name; empty if unknown."""
     return next((tool for name, tool in _MANAGERS.items() if base.os.startswith(name)), "")

@@ -165,6 +165,7 @@ def conditions(
         if verdict.why and (verdict.kernels != "none" or verdict.why.endswith("stays idle")):
             yield f"{verdict.name}: {verdict.why}"
     yield from _unread_pins(chosen)
+    yield from _preloads(search, chosen)
     for weighed in chosen:
         if weighed.option.build.compiled:
             name = f"{weighed.option.package} {weighed.option.full}"
@@ -178,6 +179,15 @@ def conditions(
     if image is not None and image.python_from == "uv":
         lacks = f"{image.os} packages no final release of it"
         yield f"Python {found.footing.python} comes as a standalone build, since {lacks}"
+
+
+def _preloads(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
+    """That a build finds the CUDA packages that it brings only with help, and computes on the CPU without."""
+    for weighed in chosen:
+        call = search.known.matrix.packages[weighed.option.package].preload
+        if call and weighed.option.build.cuda_from == "packages":
+            ways = f"by {call} in the program or by LD_LIBRARY_PATH, which our images set"
+            yield f"{weighed.option.package} finds CUDA's packages {ways}; else it computes on the CPU"
 
 
 def _strange_extras(search: Search) -> Iterator[str]:

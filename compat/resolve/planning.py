@@ -278,6 +278,7 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
         pins=build.pins,
         cuda_from=build.cuda_from,
         module=row.module,
+        preload=row.preload if build.cuda_from == "packages" else "",
         asked=bool(variable.wishes),
         source=f"builds.{option.package} {option.full} {option.runtime}".strip() + f" ({matrix.cite(build)})",
         how=build.how,

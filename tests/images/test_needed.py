@@ -12,6 +12,7 @@ import pytest
 
 from compat.app.knowledge import load
 from compat.dockerfile import write
+from compat.dockerfile.settings import Settings
 from compat.resolve import resolve
 from compat.resolve.target import from_options
 
@@ -130,3 +131,25 @@ def test_the_frameworks_of_the_default_index_were_read():
     }
     for name, told in RECORD["plans"].items():
         assert name in READ or told["unread"], name
+
+
+@pytest.mark.parametrize("form", ["plain", "factory"])
+@pytest.mark.parametrize(
+    ("asked", "folders"),
+    [
+        ("onnxruntime-gpu==1.31.1", "cu13 cudnn"),
+        ("onnxruntime-gpu==1.22.0", "cublas cuda_nvrtc cuda_runtime cudnn cufft curand nvjitlink"),
+        ("torch==2.9.1", ""),  # its objects have run paths to the packages
+    ],
+)
+def test_packages_that_a_build_does_not_find_by_itself_are_on_the_loaders_path(asked, folders, form):
+    """``libonnxruntime_providers_cuda.so`` has no run path: without this ONNX Runtime computes on the CPU."""
+    matrix = load()
+    plan = resolve([asked], from_options(matrix, gpus=["A100"], python="3.12"), matrix).plan
+    text = write(plan, Settings(form=form))
+    path = re.search(r'LD_LIBRARY_PATH="([^"]*)"', text)
+    place = "/opt/venv/lib/python3.12/site-packages/nvidia"
+    wanted = [f"{place}/{name}/lib" for name in folders.split()]
+    driver = ["/usr/local/nvidia/lib", "/usr/local/nvidia/lib64"]
+    assert (path[1].split(":") if path else []) == (wanted + driver if wanted else [])
+    assert any("else it computes on the CPU" in said for said in plan.conditions) is bool(wanted)

@@ -28,6 +28,8 @@ class Package(Row):
         cpu_name: distribution to take where a CPU build is asked and it has another name (``tensorflow-cpu``).
         needs: frameworks of which one must be there for it to be of any use, although it requires none by its metadata
             (``torch`` for triton; any of three for keras).
+        preload: call that lets it find CUDA's packages where no path of the loader names them, since its objects have
+            no run path to them (``onnxruntime.preload_dlls()``); empty where it finds them itself.
         notices: names on the default index that hold nothing but a notice that stops the install (``pytorch``).
     """
 
@@ -40,6 +42,7 @@ class Package(Row):
     plugs: str = ""
     cpu_name: str = ""
     needs: tuple[str, ...] = ()
+    preload: str = ""
     notices: tuple[str, ...] = ()
 
 
