@@ -70,14 +70,15 @@ def _with_code(name: str, subject: Subject) -> Fix | None:
     if subject.host.l4t or any(gpu.target in subject.matrix.families.integrated for gpu in subject.gpus):
         return _jetson(name, subject)
     found = plans.moved(name, subject)
-    if found is None or found[0].runtime in {"cpu", "none"}:
+    if found is None or found.runtime in {"cpu", "none"}:
         return _elsewhere(name, subject)
-    changes = plans.changes_of(found[0], subject) or _bare(name, found[0], subject)
+    changes = plans.changes_of(found, subject) or _bare(name, found, subject)
     if not changes:
         return None
-    past = any(_dropped(gpu.target, subject) for gpu in subject.gpus)
-    step = "an older release, " if past or plans.is_older(found[1], subject.packages.get(name, "")) else ""
-    return Fix(f"Install {step}{plans.told(found[0], name)}.", changes=(*_replaced(name, subject), *changes))
+    past = not subject.release(name) and any(_dropped(gpu.target, subject) for gpu in subject.gpus)
+    step = "an older release, " if past or plans.is_older(found, name, subject) else ""
+    code = ", through PTX" if any(gpu.kernels == "ptx" for gpu in found.gpus) else ""
+    return Fix(f"Install {step}{plans.told(found, name)}{code}.", changes=(*_replaced(name, subject), *changes))
 
 
 def _llama(subject: Subject) -> Fix:
@@ -116,7 +117,7 @@ def _jetson(name: str, subject: Subject) -> Fix | None:
     rows = _for_board(name, subject)
     if not rows:
         return Fix(f"Install NVIDIA's {name} for this JetPack: wheels of the usual indexes have no code for a Jetson.")
-    same = [row for row in rows if row.version == plain(subject.packages.get(name, ""))]
+    same = [row for row in rows if row.version == subject.release(name)]
     best, have = (same or rows)[-1], subject.host.python or ""
     item = Package(name=best.install_name, version=best.full_version, runtime=best.runtime)
     links = any(index.links for index in subject.matrix.table("indexes") if index.name == best.index)
@@ -142,7 +143,7 @@ def _for_board(name: str, subject: Subject) -> list[Build]:
 def _elsewhere(name: str, subject: Subject) -> Fix | None:
     """No build here: the platform that has one, or a Python."""
     machine = plans.target(subject)
-    have = plain(subject.packages.get(name, ""))
+    have = subject.release(name)
     wish = f"{name}=={have}" if is_version(have) else name
     if machine.platform == "windows":
         linux = Host({**machine.readings, "platform": Fact("linux", "machine")})
@@ -150,7 +151,7 @@ def _elsewhere(name: str, subject: Subject) -> Fix | None:
             text = f"{name} {have} has no GPU build for Windows: use WSL2.".replace("  ", " ")
             return Fix(text, changes=(Command("wsl --install"),))
     free = Host({key: one for key, one in machine.readings.items() if key != "python"})
-    plan = plans.planned([wish], free, subject.matrix) or plans.planned([name], free, subject.matrix)
+    plan = plans.planned([wish], free, subject.matrix) or plans.nearest_plan([wish], (), free, subject.matrix)
     if plan is None or not machine.python or plan.runtime in {"cpu", "none"}:
         return None
     changes = (Python(plan.python), *plans.changes_of(plan, subject))
@@ -218,11 +219,10 @@ def amd_build(subject: Subject) -> Fix | None:
     name = subject.framework_name() or "torch"
     if not targets:
         return _unknown_card(subject)
-    for keep in (False, True):
-        found = plans.moved(name, subject, keep=keep)
-        changes = plans.changes_of(found[0], subject) if found and found[0].runtime.startswith("rocm") else ()
-        if found and changes:
-            return Fix(f"Install {plans.told(found[0], name)}.", changes=changes)
+    found = plans.moved(name, subject, keep=False)
+    changes = plans.changes_of(found, subject) if found and found.runtime.startswith("rocm") else ()
+    if found and changes:
+        return Fix(f"Install {plans.told(found, name)}.", changes=changes)
     return _without_wheel(targets[0], name, subject)
 
 
@@ -281,8 +281,8 @@ def _beside(name: str, subject: Subject) -> Fix | None:
     if not known or "dev" in version:
         return _of_companion(name, beside, subject)
     found = plans.moved(name, subject, extra=tuple(beside))
-    changes = plans.changes_of(found[0], subject) if found else ()
-    return Fix(f"Install what belongs to {plans.told(found[0], name)}.", changes=changes) if found and changes else None
+    changes = plans.changes_of(found, subject) if found else ()
+    return Fix(f"Install what belongs to {plans.told(found, name)}.", changes=changes) if found and changes else None
 
 
 def _told(subject: Subject) -> tuple[str, ...]:

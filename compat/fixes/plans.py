@@ -7,7 +7,6 @@ installed and the requirement tables tie to it move along in the same command.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from compat import versions
@@ -21,14 +20,13 @@ from compat.rules.knowledge import is_version
 from compat.rules.stack import FRAMEWORKS, installed, named, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from compat.changes import Change, Install
     from compat.fixes.subject import Subject
     from compat.matrix import Matrix
     from compat.plan import Plan, PlannedBuild
 
-_TRIED: Final = 10  # releases that are put to the resolver, the nearest first
 _NAME: Final = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -91,8 +89,8 @@ def _requires(other: str, version: str, name: str, matrix: Matrix) -> bool:
     return any(normalise(found[0]) == name for row in rows for line in row.requires if (found := _NAME.match(line)))
 
 
-def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str] = ()) -> tuple[Plan, str] | None:
-    """The nearest plan for a framework and what is installed beside it, and the release that it takes.
+def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str] = ()) -> Plan | None:
+    """The nearest plan for a framework and what is installed beside it.
 
     Args:
         name: the framework.
@@ -100,13 +98,56 @@ def moved(name: str, subject: Subject, *, keep: bool = True, extra: Sequence[str
         keep: whether the release that is installed is tried first, for the same CUDA or ROCm before another.
         extra: further packages to bring along.
     """
-    machine, have = target(subject), plain(subject.packages.get(name, ""))
+    machine, have = target(subject), subject.release(name)
     same = [_exact(name, subject)] if extra and keep else []
-    for version in (*filter(None, same), *_nearest(name, have, subject.matrix, keep=keep)):
-        wish = f"{name}=={version}" if version else name
-        if plan := with_ties(wish, name, subject, machine, extra=extra):
-            return plan, version
+    same += [have] if keep and is_version(have) else []
+    for version in filter(None, same):
+        if plan := with_ties(f"{name}=={version}", name, subject, machine, extra=extra):
+            return plan
+    first = _anchor(name, have, subject.matrix)
+    return (
+        _nearest(f"{name}=={first}", name, subject, machine, extra)
+        if first
+        else with_ties(name, name, subject, machine, extra=extra)
+    )
+
+
+def _nearest(wish: str, name: str, subject: Subject, machine: Host, extra: Sequence[str]) -> Plan | None:
+    """The nearest plan for a pinned framework: with what is installed beside it as it is, moved along, or left out."""
+    beside = tuple(dict.fromkeys((*ties(name, subject), *extra)))
+    pins = {other: _pinned(other, subject) for other in beside}
+    for moving, kept in (([name], beside), ([name, *beside], ()), ([name, *extra], ())):
+        asked, stay = ([pins.get(one, wish) for one in each] for each in (moving, kept))
+        if plan := nearest_plan(asked, stay, machine, subject.matrix):
+            return plan
     return None
+
+
+def nearest_plan(moving: Sequence[str], kept: Sequence[str], machine: Host, matrix: Matrix) -> Plan | None:
+    """The plan that :func:`compat.resolve.nearest` gives; ``None`` where the matrix does not know what is asked."""
+    from compat.resolve import nearest
+
+    try:
+        return nearest(moving, kept, machine, matrix)
+    except (InputError, InputErrors):
+        return None
+
+
+def _pinned(name: str, subject: Subject) -> str:
+    """An installed package with its release, where the matrix has that; else by its name alone."""
+    have = subject.release(name)
+    return f"{name}=={have}" if is_version(have) and subject.matrix.builds_of(name, have) else name
+
+
+def _anchor(name: str, have: str, matrix: Matrix) -> str:
+    """The release that is installed, or the one nearest to it that the matrix has; empty where it is not known."""
+    if not is_version(have):
+        return ""
+    package = matrix.package(name)
+    rows = matrix.builds(package.name) if package else ()
+    known = sorted({row.version for row in rows if is_version(row.version)}, key=versions.release)
+    newer = [version for version in known if versions.release(version) >= versions.release(have)]
+    return next(iter((*newer, *known[-1:])), "")
 
 
 def with_ties(wish: str, name: str, subject: Subject, machine: Host, *, extra: Sequence[str] = ()) -> Plan | None:
@@ -143,23 +184,6 @@ def _exact(name: str, subject: Subject) -> str:
     return have if "+" in have and any(row.runtime != "cpu" for row in rows) else ""
 
 
-def _nearest(name: str, have: str, matrix: Matrix, *, keep: bool) -> Iterator[str]:
-    """Releases to try: the one installed, the next newer ones of each minor in order, the newest, then older ones."""
-    if not is_version(have):
-        yield ""
-        return
-    if keep:
-        yield have
-    known = sorted({row.version for row in matrix.builds(name) if is_version(row.version)}, key=versions.release)
-    newer = [version for version in known if versions.release(version) > versions.release(have)]
-    older = [version for version in known if versions.release(version) < versions.release(have)]
-    firsts = {versions.minor(version): version for version in reversed(newer)}
-    lasts = {versions.minor(version): version for version in older}
-    yield from islice(reversed(list(firsts.values())), _TRIED)
-    yield ""
-    yield from islice(reversed(list(lasts.values())), _TRIED)
-
-
 def changes_of(plan: Plan, subject: Subject, *, whole: bool = False) -> tuple[Change, ...]:
     """A plan as changes: one command per index, the framework first.
 
@@ -192,15 +216,19 @@ def _stays(build: PlannedBuild, have: dict[str, str], subject: Subject, *, moves
     return not build.runtime or runtime == build.runtime
 
 
-def is_older(version: str, have: str) -> bool:
-    """Whether a release comes before the one installed."""
-    have = plain(have)
+def is_older(plan: Plan, name: str, subject: Subject) -> bool:
+    """Whether a plan's release of a framework comes before the one installed."""
+    version, have = plain(_of(plan, name).version), subject.release(name)
     return is_version(version) and is_version(have) and versions.release(version) < versions.release(have)
+
+
+def _of(plan: Plan, name: str) -> PlannedBuild:
+    return next((build for build in plan.builds if build.name == name), plan.builds[0])
 
 
 def told(plan: Plan, name: str) -> str:
     """A framework of a plan in words: ``torch 2.7.0 for CUDA 12.8``."""
-    build = next((build for build in plan.builds if build.name == name), plan.builds[0])
+    build = _of(plan, name)
     kind = build.runtime.rstrip("0123456789.")
     made = f" for {_KINDS[kind]}{build.runtime[len(kind) :]}" if kind in _KINDS else ""
     return f"{build.name} {plain(build.version)}{made}"

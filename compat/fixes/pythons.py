@@ -33,7 +33,7 @@ _BITS: Final = Fix("Install the 64-bit Python: nothing is published for one of 3
 def python(subject: Subject) -> Fix | None:
     """A Python that has a build of the release, beside the present one."""
     name = subject.framework_name() or _wished_name(subject)
-    have = plain(subject.packages.get(name, "")) or _wished(name, subject)
+    have = subject.release(name) or _wished(name, subject)
     rows = subject.matrix.builds_of(name, have) if name and is_version(have) else ()
     served = is_version(subject.host.python) and versions.minor(subject.host.python or "") in _pythons(rows, "")
     if subject.host.platform == "darwin" and rows:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.lazy import dataclass, pattern
 from compat.names import normalise
-from compat.rules.stack import FRAMEWORKS, canonical, installed, packages_of
+from compat.rules.stack import FRAMEWORKS, canonical, installed, named, packages_of, plain
 from compat.versions import is_release
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class Subject:
         """The framework in question, where it is known to be installed."""
         items = {item.name: item for item in installed(self.host, self.matrix)}
         cited = [canonical(name) for name in self.cited()]
-        named = [*cited, self.program, *items]
-        return next((items[name] for name in named if name in items), None)
+        every = [*cited, self.program, *items]
+        return next((items[name] for name in every if name in items), None)
 
     def framework_name(self) -> str:
         """The framework in question by name, by what is installed, by its message or the commands; empty if unknown."""
@@ -87,6 +87,11 @@ class Subject:
         spoken = [item.signal.program for item in self.case.signals]
         called = [found[1] for found in _CALLED.finditer(self.text[:50_000])]
         return next((name for name in (self.program, *asked, *spoken, *called) if name in FRAMEWORKS), "")
+
+    def release(self, name: str) -> str:
+        """The release of a package that is installed, of a framework under any of its names; empty if unknown."""
+        item = named(installed(self.host, self.matrix), name)
+        return plain(self.packages.get(name, "")) or (item.version if item else "")
 
     def cited(self) -> tuple[str, ...]:
         """Packages that the finding's facts name."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from compat.facts import Host
     from compat.matrix import Matrix
-    from compat.plan import Answer
+    from compat.plan import Answer, Plan
 
 
 def resolve(
@@ -50,6 +50,23 @@ def resolve(
     from compat.resolve.answering import answer
 
     return answer(requirements, [host], matrix, cpu=cpu, prefer=prefer)
+
+
+def nearest(moving: Sequence[str], kept: Sequence[str], host: Host, matrix: Matrix) -> Plan | None:
+    """The plan that remedies propose: machine code for the GPUs first, then the smallest step, then the newest release.
+
+    Args:
+        moving: requirements that pin a release, most important first, whose releases may move.
+        kept: requirements that stay as they are.
+        host: facts of the target; none of them moves, so that its Python stays.
+        matrix: what is true of builds, drivers, devices and images.
+
+    Raises:
+        InputError: as :func:`resolve`.
+    """
+    from compat.resolve import remedies
+
+    return remedies.nearest(moving, kept, host, matrix)
 
 
 def resolve_many(

@@ -19,14 +19,19 @@ from compat.joints.build import split_runtime
 from compat.plan import Remedy
 from compat.resolve import loosen
 from compat.resolve.asks import for_cpu, for_gpus, mended, without
+from compat.resolve.knowledge import knowledge
 from compat.resolve.planning import plan_of
+from compat.resolve.read_situation import situation
 from compat.resolve.remedy_changes import branch_ended, changes_of, subject
+from compat.resolve.request import read
 from compat.resolve.search import Search
 from compat.versions import meets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from compat.facts import Host
+    from compat.matrix import Matrix
     from compat.plan import Plan
     from compat.resolve.situation import Situation, Soft
 
@@ -83,6 +88,15 @@ def solve(
     return None
 
 
+def nearest(moving: Sequence[str], kept: Sequence[str], host: Host, matrix: Matrix) -> Plan | None:
+    """See :func:`compat.resolve.nearest`."""
+    known = knowledge(matrix)
+    target = situation(read([*moving, *kept], known), [host], known, cpu=False)
+    search = Search(target, known)
+    bits = sum(bit for _, bit in target.wishes[: len(moving)])
+    return None if target.unknowns else _moved(search, softs_of(search, bits), bits)
+
+
 def softs_of(search: Search, bits: int) -> tuple[Soft, ...]:
     """The constraints of a bit set."""
     return tuple(soft for soft in search.target.softs if soft.bit & bits)
@@ -102,6 +116,15 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
     softs = softs_of(search, bits)
     if any(soft.subject == "no-gpu" for soft in softs):
         return
+    plan = _moved(search, softs, bits)
+    if plan is not None and (remedy := _told(search, softs, plan)):
+        yield remedy
+    if len(softs) == 1 and subject(softs[0]) == "gpu":
+        yield from _override(search, softs[0])
+
+
+def _moved(search: Search, softs: Sequence[Soft], bits: int) -> Plan | None:
+    """The plan without some constraints whose releases are the nearest to those asked for."""
     anchors = {
         wish.package: search.known.anchor(wish) for wish, bit in search.target.wishes if bit & bits and not wish.shared
     }
@@ -118,10 +141,7 @@ def _mend(search: Search, bits: int) -> Iterator[Remedy]:
         plan = solve(plain, search, prefer, anchors)
     if plan is None and len(search.target.devices) == 1 and search.target.devices[0].bit & bits:
         plan = solve(loosen.relaxed(loosened, search.target.devices[0].bit), search, prefer, anchors)
-    if plan is not None and (remedy := _told(search, softs, plan)):
-        yield remedy
-    if len(softs) == 1 and subject(softs[0]) == "gpu":
-        yield from _override(search, softs[0])
+    return plan
 
 
 def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:

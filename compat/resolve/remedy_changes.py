@@ -92,6 +92,9 @@ def _wish(case: Case) -> NewValue:
     for build in case.plan.builds:
         if package_of(case.search, build.name) == name:
             kind = build.runtime or ("compiled at installation" if build.compile else "no GPU code")
+            kind += ", through PTX" * any(
+                gpu.kernels == "ptx" and f"{name} {build.version} " in gpu.why for gpu in case.plan.gpus
+            )
             return NewValue(f"ask for {build.requirement} ({kind})", name, build.version)
     return NewValue(f"leave {case.soft.text} out", name, "left out")
 

@@ -5,40 +5,135 @@ from __future__ import annotations
 import pytest
 
 from compat.app.doctor import judged
-from compat.changes import Install
+from compat.changes import Driver, Install, Python
 from compat.facts import host
 from compat.matrix import matrix
 from compat.resolve import resolve
 
 MATRIX = matrix()
-BLACKWELL = {"name": "NVIDIA GeForce RTX 5090", "vendor": "nvidia", "target": "sm_120"}
-HOPPER = {"name": "NVIDIA H100 80GB HBM3", "vendor": "nvidia", "target": "sm_90"}
-ADA = {"name": "NVIDIA GeForce RTX 4090", "vendor": "nvidia", "target": "sm_89"}
+TARGETS = {
+    "NVIDIA GeForce RTX 5090": "sm_120",
+    "NVIDIA B200": "sm_100",
+    "NVIDIA H100 80GB HBM3": "sm_90",
+    "NVIDIA GeForce RTX 4090": "sm_89",
+    "Tesla V100-SXM2-16GB": "sm_70",
+    "NVIDIA GeForce GTX 1080 Ti": "sm_61",
+    "Tesla K80": "sm_37",
+    "AMD Radeon RX 9070 XT": "gfx1201",
+    "AMD Instinct MI355X": "gfx950",
+}
+BLACKWELL, B200, HOPPER, ADA, VOLTA, PASCAL, KEPLER, RDNA4, MI355 = TARGETS
 
-# GPU, driver, Python, the release installed, and the nearest one that has code for the GPU.
+# GPU, driver, Python, what is installed, and the releases of the nearest step that both name.
 STEPS = [
-    (BLACKWELL, "570.26", "3.11", "torch", "2.6.0", "2.7.0"),
-    (BLACKWELL, "580.65.06", "3.11", "torch", "2.0.1", "2.7.0"),
-    (BLACKWELL, "570.26", "3.12", "torch", "2.5.1", "2.7.0"),
+    # a GPU that is too new: machine code for it, and PTX where no release for this Python has any
+    (BLACKWELL, "570.26", "3.11", ["torch==2.6.0"], ["torch==2.7.0+cu128"]),
+    (BLACKWELL, "580.65.06", "3.11", ["torch==2.0.1"], ["torch==2.7.0+cu128"]),
+    (BLACKWELL, "570.26", "3.12", ["torch==2.5.1"], ["torch==2.7.0+cu128"]),
+    (BLACKWELL, "580.65.06", "3.10", ["tensorflow==2.15.0"], ["tensorflow==2.18.0"]),
+    (BLACKWELL, "580.65.06", "3.11", ["tensorflow==2.17.0"], ["tensorflow==2.18.0"]),
+    (BLACKWELL, "570.26", "3.11", ["paddlepaddle-gpu==2.6.1"], ["paddlepaddle-gpu==3.2.0"]),
+    (BLACKWELL, "580.65.06", "3.10", ["onnxruntime-gpu==1.17.0"], ["onnxruntime-gpu==1.19.0"]),
+    (B200, "570.26", "3.11", ["torch==2.5.1"], ["torch==2.7.0+cu128"]),
+    (HOPPER, "535.104.05", "3.11", ["torch==1.13.1"], ["torch==2.0.0+cu118"]),
+    (RDNA4, "", "3.11", ["torch==2.5.1+rocm6.2"], ["torch==2.7.0+rocm6.3"]),
+    (MI355, "", "3.11", ["torch==2.6.0+rocm6.2.4"], ["torch==2.10.0+rocm7.1"]),
+    # with companions, of which only those move that must
+    (
+        BLACKWELL, "570.26", "3.11", ["torch==2.6.0", "torchvision==0.21.0"],
+        ["torch==2.7.0+cu128", "torchvision==0.22.0+cu128"],
+    ),
+    (
+        BLACKWELL, "570.26", "3.11", ["torch==2.5.1", "xformers==0.0.28.post3"],
+        ["torch==2.7.0+cu128", "xformers==0.0.30"],
+    ),
+    (BLACKWELL, "570.26", "3.11", ["torch==2.5.1", "flash-attn==2.7.2.post1"], ["torch==2.7.0+cu128"]),
+    (BLACKWELL, "570.26", "3.11", ["torch==2.5.1", "vllm==0.7.3"], ["torch==2.7.0+cu128", "vllm==0.9.2"]),
+    # a GPU that is too old
+    (PASCAL, "580.65.06", "3.12", ["torch==2.11.0+cu130"], ["torch==2.11.0+cu126"]),
+    (PASCAL, "580.65.06", "3.11", ["torch==2.9.0"], ["torch==2.9.0+cu126"]),
+    (
+        VOLTA, "580.65.06", "3.12", ["torch==2.11.0+cu130", "torchvision==0.26.0+cu130"],
+        ["torch==2.11.0+cu126", "torchvision==0.26.0+cu126"],
+    ),
+    (KEPLER, "470.82.01", "3.10", ["jax==0.4.30"], ["jax==0.4.3"]),
+    (KEPLER, "470.82.01", "3.10", ["tensorflow==2.15.0"], ["tensorflow==2.14.1"]),
+    # a driver that is too old
+    (ADA, "525.60.13", "3.11", ["torch==2.9.0+cu130"], ["torch==2.9.0"]),
+    (VOLTA, "450.80.02", "3.10", ["torch==2.4.0"], ["torch==2.4.0+cu118"]),
+    (VOLTA, "450.80.02", "3.10", ["jax==0.8.0"], ["jax==0.4.25"]),
+    (
+        ADA, "525.60.13", "3.12", ["torch==2.9.0+cu130", "xformers==0.0.33"],
+        ["torch==2.9.0", "xformers==0.0.33.post1"],
+    ),
+]  # fmt: skip
+
+
+def of_machine(gpu, driver, python):
+    """A machine with one GPU."""
+    vendor = "nvidia" if TARGETS[gpu].startswith("sm_") else "amd"
+    gpus = [{"name": gpu, "vendor": vendor, "target": TARGETS[gpu]}]
+    known = {"driver": driver} if driver else {}
+    return {"platform": "linux", "arch": "x86_64", "python": python, "gpus": gpus, **known}
+
+
+def first_fix(machine, installed):
+    """The doctor's first fix, what it installs, and whether it takes another Python or driver."""
+    packages = dict(one.split("==") for one in installed)
+    fix = judged(host("test", **machine, packages=packages), MATRIX).findings[0].fix
+    items = [one for change in fix.changes if isinstance(change, Install) for one in change.packages]
+    kinds = {type(change) for change in fix.changes} & {Python, Driver}
+    return fix, {f"{one.name}=={one.version}" for one in items}, kinds
+
+
+def proposed(machine, installed, kinds):
+    """The builds of the resolver's plan, or of its first remedy that changes the same kinds of things."""
+    answer = resolve(installed, host("test", **machine), MATRIX)
+    plans = [one.plans[0] for one in answer.fixes if {"python", "driver", "gpu", "cpu"} & one.changes.keys() == kinds]
+    return {f"{one.name}=={one.version}" for one in (answer.plan or plans[0]).builds}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "driver", "python", "installed", "near"), STEPS, ids=lambda value: " ".join(value)[-40:] if value else "-"
+)
+def test_doctor_and_resolver_name_the_nearest_release_that_fits(gpu, driver, python, installed, near):
+    machine = of_machine(gpu, driver, python)
+    fix, told, kinds = first_fix(machine, installed)
+    assert told == set(near)
+    assert not kinds  # neither Python nor driver moves where a release serves them
+    assert told <= proposed(machine, installed, set())
+    assert fix.checked
+
+
+# Python, what is installed that has no files for it, and the build that both keep beside another Python. The number
+# of that Python may differ: the doctor takes the one next to yours, the resolver the one that its base image has.
+PYTHONS = [
+    ("3.13", "torch==2.4.0", "torch==2.4.0+cu124"),
+    ("3.13", "tensorflow==2.15.0", "tensorflow==2.15.0"),
+    ("3.14", "jax==0.4.30", "jax==0.4.30"),
+    ("3.13", "paddlepaddle-gpu==2.6.1", "paddlepaddle-gpu==2.6.1"),
 ]
 
 
-@pytest.mark.parametrize(("gpu", "driver", "python", "name", "have", "near"), STEPS, ids=lambda value: str(value)[-12:])
-def test_doctor_and_resolver_name_the_nearest_release_that_fits(gpu, driver, python, name, have, near):
-    machine = {"platform": "linux", "arch": "x86_64", "python": python, "driver": driver, "gpus": [gpu]}
-    first = judged(host("test", **machine, packages={name: have}), MATRIX).findings[0]
-    told = {
-        one.name: one.version for change in first.fix.changes if isinstance(change, Install) for one in change.packages
-    }
-    asked = resolve([f"{name}=={have}"], host("test", **machine), MATRIX).fixes[0].changes
-    assert told[name].partition("+")[0] == asked[name].partition("+")[0] == near
-    assert first.fix.checked
+@pytest.mark.parametrize(("python", "installed", "kept"), PYTHONS, ids=lambda value: value)
+def test_a_release_that_is_kept_for_another_python_is_the_same_build(python, installed, kept):
+    machine = of_machine(ADA, "550.54.14", python)
+    _, told, kinds = first_fix(machine, [installed])
+    assert (told, kinds) == ({kept}, {Python})
+    assert kept in proposed(machine, [installed], {"python"})
+
+
+def test_a_release_that_runs_through_ptx_is_told_as_such():
+    machine = of_machine(BLACKWELL, "580.65.06", "3.10")
+    fix, _, _ = first_fix(machine, ["tensorflow==2.15.0"])
+    remedy = resolve(["tensorflow==2.15.0"], host("test", **machine), MATRIX).fixes[0]
+    assert "through PTX" in fix.text
+    assert "through PTX" in remedy.text
 
 
 @pytest.mark.parametrize("gpu", [HOPPER, ADA])
 def test_a_release_that_fits_is_not_moved(gpu):
-    machine = {"platform": "linux", "arch": "x86_64", "python": "3.11", "driver": "570.26", "gpus": [gpu]}
-    assert not [
-        one for one in judged(host("test", **machine, packages={"torch": "2.6.0"}), MATRIX).findings if one.fix.changes
-    ]
+    machine = of_machine(gpu, "570.26", "3.11")
+    found = judged(host("test", **machine, packages={"torch": "2.6.0"}), MATRIX).findings
+    assert not [one for one in found if one.fix.changes]
     assert resolve(["torch==2.6.0"], host("test", **machine), MATRIX).status == "plan"
