@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 from compat import versions
 from compat.errors import InputError
+from compat.joints import formats
+from compat.joints.verdict import Clash, Unknown, clash_of
+from compat.matrix.rows import Format
 from compat.plan import Answer, Conflict, Member, Remedy
-from compat.targets import is_gfx, sm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from compat.matrix import Matrix
-    from compat.matrix.rows import Format
-    from compat.plan import GpuVerdict, Plan, PlannedBuild
-
-_ALIASES = {"bfloat16": "bf16", "float8": "fp8", "fp8_e4m3": "fp8", "float8_e4m3fn": "fp8"}
+    from compat.plan import GpuVerdict, Plan
 
 
 def format_of(matrix: Matrix, text: str) -> str:
@@ -25,7 +24,7 @@ def format_of(matrix: Matrix, text: str) -> str:
     Raises:
         InputError: if no row names it.
     """
-    name = _ALIASES.get(text.lower(), text.lower())
+    name = formats.named(text)
     known = sorted({row.format for row in matrix.table("formats")})
     if name not in known:
         raise InputError(f"nothing is known of the format {text[:40]!r}", where="--dtype", expected=", ".join(known))
@@ -54,14 +53,14 @@ def weighed(answer: Answer, requirements: Sequence[str], name: str, matrix: Matr
     unknown: list[str] = []
     kinds = {gpu.target: gpu for gpu in plan.gpus if gpu.kernels != "none"}
     for build in told:
-        own = [row for row in rows if row.package == build.name and versions.meets(row.versions, build.version)]
+        own = [row for row in formats.of_release(matrix, build.name, build.version) if row.format == name]
         for gpu in kinds.values():
-            if any(_runs(row, gpu.target) for row in own if not row.weights) or _by_weights(own, gpu):
-                continue
-            if sm(gpu.target) is None:
+            found = formats.verdict(formats.computing(own), f"{build.name} {build.version}", gpu.target)
+            clash = clash_of(found)
+            if clash is not None:
+                clashes.append((_conflict(matrix, gpu, clash), _instead(plan, clash, own, gpu)))
+            elif isinstance(found, Unknown):
                 unknown.append(f"whether {build.name} {build.version} computes in {name} on {gpu.name} is not known")
-            else:
-                clashes += _clashes(matrix, plan, build, gpu, own)
     if clashes:
         fixes = tuple(dict.fromkeys(remedy.text for _, remedy in clashes if remedy))
         remedies = tuple(next(one for _, one in clashes if one and one.text == text) for text in fixes)
@@ -72,40 +71,22 @@ def weighed(answer: Answer, requirements: Sequence[str], name: str, matrix: Matr
     return answer
 
 
-def _by_weights(rows: Sequence[Format], gpu: GpuVerdict) -> bool:
-    """Whether a format that is one of weights alone runs on a GPU."""
-    return all(row.weights for row in rows) and any(_runs(row, gpu.target) for row in rows)
+def _conflict(matrix: Matrix, gpu: GpuVerdict, clash: Clash) -> Conflict:
+    """That a package does not compute in the format on an NVIDIA GPU of that age."""
+    row = clash.rows[0]
+    assert isinstance(row, Format)
+    members = (
+        Member("option", f"--dtype {row.format}"),
+        Member("option", f"{gpu.name} ({gpu.target})"),
+        Member("matrix", clash.why, matrix.cite(row), likely=row.how == "inferred"),
+    )
+    return Conflict(members, f"{gpu.name} does not compute in {row.format}: {clash.why}")
 
 
-def _runs(row: Format, target: str) -> bool:
-    """Whether a row says that a GPU runs its kernels."""
-    device = sm(target)
-    if device is not None:
-        own = (device.major, device.minor)
-        ended = row.last_cc and own > versions.release(f"{row.last_cc}.1")[:2]
-        return bool(row.first_cc) and not ended and own >= versions.release(f"{row.first_cc}.1")[:2]
-    return is_gfx(target) and target.partition(":")[0] in row.gfx
-
-
-def _clashes(
-    matrix: Matrix, plan: Plan, build: PlannedBuild, gpu: GpuVerdict, rows: Sequence[Format]
-) -> Iterator[tuple[Conflict, Remedy | None]]:
-    """That a package does not compute in the format on an NVIDIA GPU of that age, and what it can instead."""
-    for row in [row for row in rows if not row.weights or all(one.weights for one in rows)][:1]:
-        until = f"to {row.last_cc}" if row.last_cc else "on"
-        said = f"{build.name} {build.version} has {row.format} kernels from compute capability {row.first_cc} {until}"
-        members = (
-            Member("option", f"--dtype {row.format}"),
-            Member("option", f"{gpu.name} ({gpu.target})"),
-            Member("matrix", said, matrix.cite(row), likely=row.how == "inferred"),
-        )
-        other = next((one for one in rows if one.weights and _runs(one, gpu.target)), None)
-        yield Conflict(members, f"{gpu.name} does not compute in {row.format}: {said}"), _instead(plan, row, other)
-
-
-def _instead(plan: Plan, row: Format, weights: Format | None) -> Remedy | None:
+def _instead(plan: Plan, clash: Clash, rows: Sequence[Format], gpu: GpuVerdict) -> Remedy | None:
     """To have only the weights in the format, or what the row names."""
-    if weights is not None:
-        text = f"keep the weights alone in {row.format}: {row.package} does so with {weights.options} ({weights.note})"
+    row = clash.rows[0]
+    assert isinstance(row, Format)
+    if text := formats.weights_alone(rows, row.format, gpu.target):
         return Remedy(text=text, changes={"quantization": row.format}, plans=(plan,))
     return Remedy(text=row.instead, changes={"dtype": ""}, plans=(plan,)) if row.instead else None

@@ -24,6 +24,7 @@ from compat.lint import (
     majors,
     pixi,
     requests,
+    serving,
     steps,
     systems,
 )
@@ -58,6 +59,7 @@ _FAMILIES: Final = (
     steps,
     systems,
     machine,
+    serving,
 )
 
 _MOST: Final = 500  # different versions of one package that a file may name; each is weighed against all of its builds
@@ -81,7 +83,7 @@ def lint(
     """
     _bounded(ask, matrix)
     stages = tuple(scenes(ask, matrix, on))
-    found = [finding for finding in _findings(ask, stages, matrix) if _chosen(finding.code, select, ignore)]
+    found = [finding for finding in _findings(ask, stages, matrix, on) if _chosen(finding.code, select, ignore)]
     kept = [finding for finding in found if not _silenced(finding, ask)]
     unread = [Unchecked(ask.file, why) for why in ask.unread]
     return Report(_folded(kept), (), (*unread, *(item for each in stages for item in machine.not_judged(each))))
@@ -108,7 +110,7 @@ def _bounded(ask: Ask, matrix: Matrix) -> None:
             )
 
 
-def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix) -> Iterator[Finding]:
+def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix, on: Host | None) -> Iterator[Finding]:
     """Every family of rules over every stage; services of a compose file have no stage and are asked by themselves."""
     for scene in stages:
         for family in _FAMILIES:
@@ -117,6 +119,7 @@ def _findings(ask: Ask, stages: Sequence[Scene], matrix: Matrix) -> Iterator[Fin
             for rule in family.RULES:
                 yield from rule(scene)
     yield from steps.services(ask, matrix)
+    yield from serving.services(ask, matrix, on)
 
 
 def _folded(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -5,6 +5,7 @@ Source: Compose specification (``deploy.resources.reservations.devices``, ``gpus
 
 from __future__ import annotations
 
+from compat.sources import shell
 from compat.sources.documents import Located, read_yaml
 from compat.sources.values import Ask, Service
 
@@ -44,7 +45,15 @@ def _service(name: str, body: Located) -> Service:
         line=body.line,
         image_line=body.get("image").line,
         device_line=named[0].line if named else fixed,
+        starts=shell.started(_words(body.get("entrypoint")), _words(body.get("command"))),
     )
+
+
+def _words(section: Located) -> list[str]:
+    """The words of a command, each with its line; written as a list, or as a text that Compose divides."""
+    if section.text:
+        return shell.split(section.text, section.line)
+    return [shell.Word.placed(item.text, item.line) for item in section.items()]
 
 
 def _environment(section: Located) -> dict[str, Located]:

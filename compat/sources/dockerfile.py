@@ -70,6 +70,8 @@ class _Draft:
     settings: dict[str, str] = field(default_factory=dict)
     written_files: dict[str, list[Written]] = field(default_factory=dict)
     user: str = ""
+    starts: dict[str, list[str]] = field(default_factory=dict)
+    inherited: dict[str, list[str]] = field(default_factory=dict)
 
     def values(self) -> Mapping[str, str]:
         """What a variable stands for now: ENV wins over ARG."""
@@ -91,7 +93,13 @@ class _Draft:
             env_lines=self.env_lines,
             carried=tuple(self.carried),
             user=self.user,
+            starts=shell.started(*self.started().values()),
         )
+
+    def started(self) -> dict[str, list[str]]:
+        """The words of ENTRYPOINT and of CMD; an ENTRYPOINT of its own drops the CMD that a stage inherits."""
+        above = {} if "ENTRYPOINT" in self.starts else self.inherited
+        return {name: self.starts.get(name, above.get(name, [])) for name in ("ENTRYPOINT", "CMD")}
 
 
 def read(text: str, file: str) -> Ask:
@@ -187,6 +195,7 @@ def _from(
         draft.env = dict(drafts[parent].env)
         draft.settings = dict(drafts[parent].settings)
         draft.env_lines = dict(drafts[parent].env_lines)
+        draft.inherited = drafts[parent].started()
         draft.placed, draft.edits = dict(drafts[parent].placed), list(drafts[parent].edits)
         draft.clones, draft.away = set(drafts[parent].clones), drafts[parent].away
     return draft
@@ -218,6 +227,7 @@ def _apply(item: Instruction, draft: _Draft, outer: dict[str, str]) -> None:
             _run(item, draft)
         case "CMD" | "ENTRYPOINT":
             draft.commands += _later(item)
+            draft.starts[item.keyword] = _words(item)
         case "COPY" | "ADD":
             _keep(draft, heredocs.copied(item.rest.partition("\n")[0], item.documents))
             _copy(item, draft)
@@ -321,6 +331,15 @@ def _later(item: Instruction) -> list[Command]:
     if listed:
         return [Command(tuple(listed), item.line, build=False)]
     return list(shell.commands(item.rest, item.line, build=False))
+
+
+def _words(item: Instruction) -> list[str]:
+    """The words of CMD and ENTRYPOINT; those in shell form are a script of a shell."""
+    listed = _exec_form(item.rest)
+    if listed is not None:
+        return [shell.Word.placed(word, item.line) for word in listed]
+    script = item.rest.replace("\n", shell.CONTINUED)
+    return ["/bin/sh", "-c", shell.Word.placed(script, item.begins)]
 
 
 def _exec_form(text: str) -> list[str] | None:

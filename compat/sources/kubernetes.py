@@ -95,7 +95,13 @@ def _stage(container: Located) -> Stage:
         env={key: item.text for key, item in env.items()},
         env_lines={key: item.line for key, item in env.items()},
         vendor=_vendor(container),
+        starts=shell.started(_words(container.get("command")), _words(container.get("args"))),
     )
+
+
+def _words(section: Located) -> list[str]:
+    """The words of a list, each with its line."""
+    return [shell.Word.placed(item.text, item.line) for item in section.items()]
 
 
 def _environment(container: Located) -> dict[str, Located]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from compat.sources import conditions, installers
-from compat.sources.values import Command
+from compat.sources.values import ENTRYPOINT, Command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,7 +107,7 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
     for number, (offset, piece) in enumerate(pieces):
         end = pieces[number + 1][0] if number + 1 < len(pieces) else len(script)
         condition = arms.enter(piece, _condition(script, offset, piece, thens[number]), _patterns(script, offset))
-        words, own = _prefixed(_split(piece, line))
+        words, own = _prefixed(split(piece, line))
         line += _breaks(script, offset, end)
         runs = chain.enter(piece, script[offset + len(piece) : end].strip(), plain=not condition)
         if words[:1] == ["export"]:
@@ -123,6 +123,19 @@ def commands(script: str, line: int, *, build: bool = True) -> tuple[Command, ..
             settled, branch = (*variables, *inner.settings), place or inner.branch
             found.append(Command(inner.words, inner.line, build, settled, guarded or inner.guarded, branch, inner.home))
     return tuple(found)
+
+
+def started(entry: Sequence[str], arguments: Sequence[str]) -> tuple[Command, ...]:
+    """What a container starts.
+
+    Args:
+        entry: words that replace the program of its image; empty where that stays.
+        arguments: words that follow.
+    """
+    if entry:
+        return tuple(_unwrapped([*entry, *arguments]))
+    own = _unwrapped([*arguments]) if arguments else ()
+    return tuple(replace(one, words=(ENTRYPOINT, *one.words)) for one in own)
 
 
 def _thens(script: str, pieces: Sequence[tuple[int, str]]) -> list[int]:
@@ -260,7 +273,7 @@ class _Arms:
             self._open[-1].next(verdict)
 
 
-def _split(piece: str, line: int) -> list[str]:
+def split(piece: str, line: int) -> list[str]:
     """Words of a command, each with its line; where quotes do not close, whatever blanks divide."""
     try:
         words = shlex.split(piece)

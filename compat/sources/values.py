@@ -26,6 +26,8 @@ Manager = Literal["pip", "uv", "conda", "apt"]
 # The environment that uv, Poetry and PDM keep for a project, and the file that says what goes into it.
 PROJECT: Final = "$project"
 PROJECT_FILE: Final = "pyproject.toml"
+# Stands before the words that a container starts with where these are arguments of the image's own program.
+ENTRYPOINT: Final = "$entrypoint"
 # What a step does with its packages: ``wheel`` builds or fetches them and installs nothing.
 Action = Literal["install", "uninstall", "wheel"]
 
@@ -150,6 +152,7 @@ class Stage:
         user: last USER, empty if none.
         vendor: whose GPUs a container of a cluster asks for, ``nvidia`` or ``amd``; empty if none.
         modules: environment modules that a batch script loads, ``cuda/12.1``.
+        starts: what its container starts; :data:`ENTRYPOINT` stands for the image's own program.
     """
 
     name: str = ""
@@ -167,6 +170,7 @@ class Stage:
     user: str = ""
     vendor: str = ""
     modules: tuple[str, ...] = ()
+    starts: tuple[Command, ...] = ()
 
     @property
     def copies(self) -> tuple[str, ...]:
@@ -179,6 +183,7 @@ class Service:
     """One service of a compose file: its image, the devices it asks for, its environment, and their lines.
 
     ``gpu`` says whether it gets a GPU by any of Compose's ways but the runtime, of which ``devices`` are those fixed.
+    ``starts`` is what its container starts, as a stage has it.
     """
 
     name: str
@@ -191,6 +196,7 @@ class Service:
     image_line: int = 0
     device_line: int = 0
     env_lines: Mapping[str, int] = field(default_factory=dict)
+    starts: tuple[Command, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

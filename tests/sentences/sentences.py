@@ -19,6 +19,7 @@ from rule_neighbours import SOUND
 
 from compat import sources
 from compat.app.doctor import Question, examine, judged
+from compat.app.plans import Target, machines_of
 from compat.commands import written
 from compat.facts import host, plain
 from compat.lint import RULES as LINT
@@ -39,8 +40,8 @@ def pages() -> dict[str, str]:
         _doctor(blocks, code, facts)
     for title, facts in own_cases.DOCTOR:
         _whole(blocks, title, facts)
-    for code, file, text in lint_cases():
-        _lint(blocks, code, file, text)
+    for case in lint_cases():
+        _lint(blocks, *case)
     found = {f"{code}.txt": "\n".join(dict.fromkeys(each)) for code, each in blocks.items()}
     return {**found, "fits.txt": _fits(), **dict(_conflicts())}
 
@@ -96,18 +97,21 @@ def _examined_host(facts, question):
 
 
 def lint_cases():
-    """Code, file name and text of each faulty file in the tables of the tests of lint."""
+    """Code, file name, text and GPU of each faulty file in the tables of the tests of lint."""
     for code, text, *rest in _table("lint/test_codes.py", "BAD"):
-        yield code, rest[0] if rest else "Dockerfile", text
+        yield code, rest[0] if rest else "Dockerfile", text, ""
     for text, code, *_ in _table("lint/test_order.py", "FAULTS"):
-        yield code, "Dockerfile", text
+        yield code, "Dockerfile", text, ""
     for code, text, *_ in _table("lint/test_neighbours.py", "PAIRS"):
-        yield code, "Dockerfile", text
+        yield code, "Dockerfile", text, ""
+    for file, text, gpu, *_ in _table("lint/test_serving.py", "FAULTS"):
+        yield "precision-unsupported", file, text, gpu
 
 
-def _lint(blocks, code, file, text):
+def _lint(blocks, code, file, text, gpu):
     """A case of lint: the findings of its code."""
-    report = lint(sources.read(text, file), MATRIX)
+    machine = machines_of(Target(gpus=(gpu,)), MATRIX)[0] if gpu else None
+    report = lint(sources.read(text, file), MATRIX, on=machine)
     for found in report.findings:
         if found.code == code:
             place = f"{found.place.file}:{found.place.line}" if found.place else file

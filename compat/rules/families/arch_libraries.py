@@ -139,7 +139,11 @@ class PrecisionUnsupported(Rule):
     _TOLD: Final = {"bf16": "bf16", "fp8": "fp8"}
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
-        """A program or a command asks for bfloat16, FP8 or another format that the device has no units for."""
+        """A program or a command asks for bfloat16, FP8 or another format that the device has no units for.
+
+        In files it is a command that starts a server of models, on the GPU that `--gpu`, the project's settings or a
+        node selector names.
+        """
         heard = signals.get("bf16", "fp8", "half-not-implemented")
         typed = next((found[1] for line in commands if (found := _ASKED.search(line))), "")
         wanted = self._TOLD.get(heard.signal.signal, "") if heard else _FORMATS.get(typed[:2].lower(), "")

@@ -1,0 +1,159 @@
+"""Commands that serve a model: number formats and quantisations that the GPU which was named has no kernels for.
+
+Sources: vLLM documentation, "vllm serve" and "Using Docker" (an image whose program is the server); SGLang
+documentation, "Server Arguments"; Text Generation Inference documentation, "text-generation-launcher arguments".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import compat.lint.bases as bases
+from compat.findings import Evidence, Finding, Fix, Place
+from compat.joints import formats
+from compat.joints.verdict import Clash
+from compat.lint.finding import page
+from compat.matrix.rows import Format
+from compat.sources.shell import line_of
+from compat.sources.values import ENTRYPOINT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from compat.facts import Host
+    from compat.lint.scene import Scene
+    from compat.matrix import Matrix
+    from compat.sources.values import Ask, Command
+
+CODE: Final = "precision-unsupported"
+# The beginning of a command -> the package whose server it starts.
+_PROGRAMS: Final = (
+    (re.compile(r"(?:\S*/)?vllm serve(?= )"), "vllm"),
+    (re.compile(r"(?:\S*/)?python[\d.]* (?:-[A-Za-z] )*?-m vllm\.entrypoints\.(?:openai\.)?api_server(?= )"), "vllm"),
+    (re.compile(r"(?:\S*/)?sglang serve(?= )"), "sglang"),
+    (re.compile(r"(?:\S*/)?python[\d.]* (?:-[A-Za-z] )*?-m sglang\.launch_server(?= )"), "sglang"),
+    (re.compile(r"(?:\S*/)?text-generation-launcher(?= )"), "text-generation-inference"),
+)
+# The end of an image's name -> the package that it holds, and whether its own program is the server.
+_IMAGES: Final = {
+    "vllm/vllm-openai": ("vllm", True),
+    "lmsysorg/sglang": ("sglang", False),
+    "huggingface/text-generation-inference": ("text-generation-inference", True),
+}
+_RELEASE: Final = re.compile(r"v?(\d+\.\d+\.\d+(?:\.post\d+)?)(?:-.*)?")
+_SHORT: Final = {"-q": "--quantization"}
+
+
+def unsupported(scene: Scene) -> Iterator[Finding]:
+    """precision-unsupported: of the steps, and of what the container starts."""
+    if scene.machine is None or not (scene.final or scene.ask.kind == "kubernetes"):
+        return
+    steps = [one for one in scene.commands if one.build]
+    known = {item.request.name: item.request.exact for item in scene.env}
+    image = scene.base.reference if scene.base else ""
+    for command in (*steps, *scene.stage.starts):
+        yield from _judged(command, image, known, scene.ask, scene.matrix, scene.machine)
+
+
+def services(ask: Ask, matrix: Matrix, machine: Host | None) -> Iterator[Finding]:
+    """precision-unsupported: of what the services of a compose file start."""
+    for service in ask.services if machine else ():
+        for command in service.starts:
+            if machine is not None:
+                yield from _judged(command, service.image, {}, ask, matrix, machine)
+
+
+def _judged(
+    command: Command, image: str, known: dict[str, str], ask: Ask, matrix: Matrix, machine: Host
+) -> Iterator[Finding]:
+    """The options of a server that a GPU of the machine has no kernels for.
+
+    Args:
+        command: what runs.
+        image: that it runs in; empty if not known.
+        known: packages that are there -> their versions.
+        ask: the file.
+        matrix: what is true.
+        machine: that the file is meant for.
+    """
+    base = bases.read(image, matrix)
+    name, is_server = next((_IMAGES[end] for end in _IMAGES if base.repository.endswith(end)), ("", False))
+    package = _package(command, name if is_server else "")
+    if not package:
+        return
+    tag = _RELEASE.fullmatch(base.tag)
+    version = known.get(package, "").partition("+")[0] or (tag[1] if tag and name == package else "")
+    rows = formats.of_release(matrix, package, version)
+    build = f"{package} {version}".rstrip()
+    given = _options(command.words)
+    for option, (value, line) in given.items() if given.get("--device", ("", 0))[0] != "cpu" else ():
+        asked = _asked(rows, option, value)
+        for gpu in machine.gpus or () if _is_whole(asked, matrix, package, option, value) else ():
+            found = formats.verdict(asked, build, gpu.target or "")
+            if isinstance(found, Clash):
+                shown = gpu.name or gpu.target or ""
+                yield Finding(
+                    code=CODE,
+                    severity="error",
+                    title=page(CODE).title,
+                    detail=f"{shown} ({gpu.target}) does not run {option} {value}: {found.why}.",
+                    evidence=(Evidence("gpus", shown, machine.source("gpus")),),
+                    fix=Fix(_nearest(rows, found, option, gpu.target or "") or page(CODE).fix),
+                    sources=tuple(map(matrix.cite, found.rows)),
+                    place=Place(ask.file, line or command.line),
+                )
+
+
+def _package(command: Command, server: str) -> str:
+    """The package whose server a command surely starts; ``server`` is that of the image's own program."""
+    if command.branch:
+        return ""
+    own = command.words[:1] == (ENTRYPOINT,)
+    words = command.words[1:] if own else command.words
+    text = " ".join(words) + " "
+    return next((package for program, package in _PROGRAMS if program.match(text)), server if own else "")
+
+
+def _options(words: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """Option -> its value and line; of one given twice the last counts."""
+    found = {}
+    for number, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        name = _SHORT.get(name, name if "." in name else name.replace("_", "-"))
+        if name.startswith("--"):
+            following = words[number + 1] if number + 1 < len(words) else ""
+            found[name] = (value if equals else following, line_of(word, 0))
+    return found
+
+
+def _asked(rows: Sequence[Format], option: str, value: str) -> tuple[Format, ...]:
+    """The kernels that an option asks for; ``--dtype`` asks for arithmetic in a format."""
+    if option == "--dtype":
+        return formats.computing(row for row in rows if row.format == formats.named(value))
+    return tuple(row for row in rows if value in _values(row, option))
+
+
+def _values(row: Format, option: str) -> tuple[str, ...]:
+    """The values of an option that ask for a row's kernels: ``--quantization awq_marlin, gptq_marlin`` has two."""
+    name, _, values = row.options.replace("=", " ").partition(" ")
+    return tuple(values.split(", ")) if name == option else ()
+
+
+def _is_whole(asked: Sequence[Format], matrix: Matrix, package: str, option: str, value: str) -> bool:
+    """Whether the rows of a release tell of weights alone too, where those of other releases do."""
+    every = _asked(formats.of_release(matrix, package, ""), option, value)
+    return any(row.weights for row in asked) or not any(row.weights for row in every)
+
+
+def _nearest(rows: Sequence[Format], clash: Clash, option: str, target: str) -> str:
+    """What the GPU runs instead: weights alone in the format, what the row names, or other values of the option."""
+    row = next(one for one in clash.rows if isinstance(one, Format))
+    others = [f"{option} {value}" for one in rows if formats.runs(one, target) for value in _values(one, option)]
+    text = formats.weights_alone(rows, row.format, target) or row.instead
+    if not text and others:
+        text = f"take a model whose weights are in a format that runs there: {', '.join(dict.fromkeys(others))}"
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+RULES: Final = (unsupported,)

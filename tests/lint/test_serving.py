@@ -1,0 +1,146 @@
+"""Serving commands on the GPU that was named: an error only where the rows prove that the format does not run there."""
+
+import pytest
+
+from compat import sources
+from compat.app.lint import lint_files
+from compat.app.plans import Target, machines_of
+from compat.lint import lint
+from compat.matrix import matrix
+
+MATRIX = matrix()
+SLIM = "FROM python:3.12-slim-trixie\nUSER 1000\n"
+OLD = SLIM + "RUN pip install vllm==0.11.0\n"
+SERVER = "FROM vllm/vllm-openai:v0.11.0\nUSER 1000\n"
+SERVE = "vllm serve m --dtype bfloat16"
+LISTED = '["vllm", "serve", "m", "--dtype", "bfloat16"]'
+
+
+def exec_form(*words):
+    """A CMD with these words."""
+    return "CMD [" + ", ".join(f'"{word}"' for word in words) + "]\n"
+
+
+def quantised(kind):
+    """vLLM 0.11.0 with a quantisation."""
+    return OLD + f"CMD vllm serve m --quantization {kind}\n"
+
+
+def compose(*lines, image="vllm/vllm-openai:v0.11.0"):
+    """A compose file with one service; its lines begin on line 4."""
+    return f"services:\n  llm:\n    image: {image}\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def pod(*lines, product="", image="vllm/vllm-openai:v0.11.0"):
+    """A manifest with one container; its lines begin on line 9."""
+    selector = f"{{nvidia.com/gpu.product: {product}}}" if product else "{disk: fast}"
+    head = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: llm}}\nspec:\n  nodeSelector: {selector}\n  containers:\n"
+    return head + f"    - name: llm\n      image: {image}\n" + "".join(f"      {line}\n" for line in lines)
+
+
+def batch(line):
+    """A batch script."""
+    return f"#!/bin/bash\n#SBATCH --gres=gpu:1\npip install vllm==0.11.0\n{line}\n"
+
+
+# file, its text, a GPU that lacks the kernels, line of the finding, words of the answer; a GPU that has them
+FAULTS = [
+    ("Dockerfile", OLD + f"CMD {SERVE}\n", "T4", 4, ["capability 8.0 on", "--dtype half"], "A100"),
+    ("Dockerfile", OLD + f"CMD {LISTED}\n", "V100", 4, ["vllm 0.11.0 has bf16"], "L4"),
+    ("Dockerfile", OLD + "ENTRYPOINT exec vllm serve m \\\n    --dtype=bfloat16\n", "T4", 5, ["--dtype half"], "A100"),
+    ("Dockerfile", OLD + exec_form("python3", "-m", "vllm.entrypoints.openai.api_server", "--dtype", "bfloat16"), "T4",
+     4, ["--dtype half"], "A100"),
+    ("Dockerfile", OLD + 'ENTRYPOINT ["vllm", "serve", "m"]\n' + exec_form("--dtype", "bfloat16"), "T4", 5,
+     ["--dtype half"], "A100"),
+    ("Dockerfile", SERVER + exec_form("--model", "m", "--dtype", "bfloat16"), "T4", 3, ["vllm 0.11.0"], "A100"),
+    ("Dockerfile", OLD.replace("==0.11.0", "") + f"CMD {SERVE}\n", "T4", 4, ["vllm has bf16"], "A100"),
+    ("Dockerfile", quantised("fp8"), "T4", 4, ["fp8 kernels from compute capability 8.0 on", "awq"], "A100"),
+    ("Dockerfile", quantised("awq"), "V100", 4, ["capability 7.5 on", "--quantization gptq"], "T4"),
+    ("Dockerfile", quantised("gptq"), "P100", 4, ["capability 7.0 on"], "V100"),
+    ("Dockerfile", quantised("awq_marlin"), "T4", 4, ["capability 8.0 on", "--quantization gptq"], "A100"),
+    ("Dockerfile", quantised("modelopt_fp4"), "T4", 4, ["capability 8.0 on"], "B200"),
+    ("Dockerfile", OLD + "CMD vllm serve m -q awq\n", "V100", 4, ["--quantization awq"], "T4"),
+    ("Dockerfile", OLD + "CMD vllm serve m --dtype fp8\n", "A100", 4,
+     ["capability 8.9 on", "Keep the weights alone in fp8"], "H100"),
+    ("Dockerfile", SLIM + "RUN pip install vllm==0.32.0\nCMD vllm serve m --attention-config.flash_attn_version 3\n",
+     "B200", 4, ["9.0 to 9.0", "flash_attn_version 4"], "H100"),
+    ("Dockerfile", "FROM ghcr.io/huggingface/text-generation-inference:3.3.4\nUSER 1000\n"
+     + exec_form("--model-id", "m", "--quantize", "marlin"), "T4", 3, ["text-generation-inference 3.3.4"], "A10"),
+    ("compose.yaml", compose("command: --model m --dtype bfloat16"), "T4", 4, ["--dtype half"], "A100"),
+    ("compose.yaml", compose("entrypoint: vllm serve", "command:", "  - m", "  - --dtype", "  - bfloat16"), "T4", 7,
+     ["--dtype half"], "A100"),
+    ("pod.yaml", pod('command: ["vllm", "serve"]', "args:", "  - m", "  - --dtype=bfloat16"), "T4", 12,
+     ["--dtype half"], "A100"),
+    ("pod.yaml", pod('args: ["--model", "m", "--dtype", "bfloat16"]'), "T4", 9, ["--dtype half"], "A100"),
+    ("pod.yaml", pod('command: ["/bin/sh", "-c"]', "args:", f'  - "ulimit -l; exec {SERVE}"'), "T4", 11,
+     ["--dtype half"], "A100"),
+    ("serve.sbatch", batch(f"{SERVE} 2>&1 | tee log"), "T4", 4, ["vllm 0.11.0"], "A100"),
+]  # fmt: skip
+# file, its text, GPU: nothing is proven
+QUIET = [
+    ("Dockerfile", OLD + "CMD vllm serve m --dtype half\n", "T4"),
+    ("Dockerfile", OLD + "CMD vllm serve m --dtype auto\n", "T4"),
+    ("Dockerfile", OLD + "CMD vllm serve m --dtype $DTYPE\n", "T4"),
+    ("Dockerfile", OLD + "ENV DTYPE=bfloat16\nCMD vllm serve m --dtype ${DTYPE}\n", "T4"),
+    ("Dockerfile", quantised("quip"), "T4"),  # a format without rows
+    ("Dockerfile", OLD + "CMD vllm serve m --kv-cache-dtype fp8\n", "T4"),  # no row tells on which GPUs
+    ("Dockerfile", OLD + "CMD vllm serve m --dtype fp8\n", "MI300X"),  # gfx942 has it
+    ("Dockerfile", OLD + f"CMD {SERVE}\n", "MI300X"),  # of AMD's nothing is known
+    ("Dockerfile", OLD + f"CMD {SERVE} --device cpu\n", "T4"),
+    ("Dockerfile", OLD + f"CMD {SERVE} --dtype half\n", "T4"),  # the last one counts
+    ("Dockerfile", OLD + "CMD python train.py --dtype bfloat16\n", "T4"),
+    ("Dockerfile", OLD + f"CMD {SERVE}\nCMD vllm serve m\n", "T4"),  # the last CMD counts
+    ("Dockerfile", OLD.replace("FROM python:3.12-slim-trixie", "FROM python:3.12-slim-trixie AS old")
+     + f'CMD {SERVE}\nFROM old\nENTRYPOINT ["vllm", "serve", "m"]\n', "T4"),  # drops the CMD above
+    ("Dockerfile", OLD.replace("0.11.0", "0.14.0") + "CMD vllm serve m --quantization fp8\n", "T4"),
+    ("Dockerfile", OLD.replace("0.11.0", "0.13.0") + "CMD vllm serve m --quantization fp8\n", "T4"),  # not known
+    ("Dockerfile", OLD.replace("==0.11.0", "") + "CMD vllm serve m --quantization fp8\n", "T4"),
+    ("Dockerfile", OLD + 'CMD ["sh", "-c", "if [ -f bf16 ]; then ' + SERVE + '; else vllm serve m; fi"]\n', "T4"),
+    # SGLang takes float16 by itself on a GPU without bfloat16
+    ("Dockerfile", SLIM + "RUN pip install sglang\nCMD python -m sglang.launch_server --dtype bfloat16\n", "T4"),
+    ("compose.yaml", compose("command: --dtype ${DTYPE:-bfloat16}"), "T4"),
+    ("compose.yaml", compose("entrypoint: /start.sh", "command: --dtype bfloat16"), "T4"),
+    ("compose.yaml", compose("command: --dtype bfloat16", image="example.com/own:1"), "T4"),
+    ("pod.yaml", pod('args: ["--dtype", "$(DTYPE)"]'), "T4"),
+]  # fmt: skip
+
+
+def told(folder, file, text, **machine):
+    """The findings about number formats, each with its consequences."""
+    (folder / file).write_text(text)
+    report = lint_files([str(folder / file)], MATRIX, target=Target(**machine))
+    return [found for found in report.findings if found.code == "precision-unsupported"]
+
+
+def on(gpu):
+    """A machine with a GPU."""
+    return machines_of(Target(gpus=(gpu,)), MATRIX)[0]
+
+
+@pytest.mark.parametrize(("file", "text", "gpu", "line", "words", "able"), FAULTS)
+def test_a_format_without_kernels_on_the_gpu_is_an_error(tmp_path, file, text, gpu, line, words, able):
+    (found,) = told(tmp_path, file, text, gpus=(gpu,))
+    assert (found.severity, found.confidence, found.place.line) == ("error", "certain", line)
+    said = f"{found.detail} {found.fix.text}"
+    assert [word for word in words if word not in said] == []
+    assert found.sources
+    assert told(tmp_path, file, text, gpus=(able,)) == []
+    assert told(tmp_path, file, text) == []  # no GPU is named
+
+
+@pytest.mark.parametrize(("file", "text", "gpu"), QUIET)
+def test_what_is_not_proven_is_not_said(file, text, gpu):
+    report = lint(sources.read(text, file), MATRIX, on=on(gpu))
+    assert [found.detail for found in report.findings if found.code == "precision-unsupported"] == []
+
+
+def test_a_node_selector_names_the_gpu(tmp_path):
+    args = 'args: ["--model", "m", "--dtype", "bfloat16"]'
+    assert len(told(tmp_path, "pod.yaml", pod(args, product="Tesla-T4"))) == 1
+    assert told(tmp_path, "pod.yaml", pod(args, product="NVIDIA-A100-SXM4-80GB")) == []
+
+
+def test_one_of_two_gpus_is_enough(tmp_path):
+    (found,) = told(tmp_path, "Dockerfile", OLD + f"CMD {SERVE}\n", gpus=("A100", "T4"))
+    assert "T4" in found.detail
+    assert not found.consequences
