@@ -319,6 +319,7 @@ def mismatched(subject: Subject) -> Fix | None:
     if signals.get("ascend-symbol"):
         return Fix("Install the torch-npu release that belongs to your CANN, or upgrade CANN to the one it names.")
     if signals.get("mkl-symbol") and "iJIT_" in subject.text:
+        # MKL 2024.1 dropped the symbol (https://github.com/pytorch/pytorch/issues/123097)
         mkl = Command('conda install "mkl<2024.1"')
         return Fix("Take an MKL before 2024.1, which still has what this torch of conda links to.", changes=(mkl,))
     want = cudnn_version(signals.value("cudnn_want") or signals.value("jax_cudnn") or "")
