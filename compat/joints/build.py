@@ -197,8 +197,8 @@ def from_system(builds: Iterable[Build]) -> tuple[str, ...]:
 def is_unseen(matrix: Matrix, build: Build, *fields: str) -> bool:
     """Whether nobody saw what some fields of a build say: neither of it nor, the same, of another build of its release.
 
-    Variants of one release are made from one source, so that what one of them was seen to say of its Pythons or its C
-    library is no guess for the others that say so too.
+    Variants of one release are made from one source, so that what one of them was seen to say of Pythons, the C
+    library or the processor is no guess for the others that say so too.
     """
     if not is_inferred(build, *fields):
         return False

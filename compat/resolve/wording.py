@@ -190,7 +190,10 @@ def _imageless(search: Search, variable: Variable) -> Member | None:
         reason = f"no image can be made with a Python that {name} has wheels for ({minors})"
         if any(wish.marker for wish, _ in variable.wishes):
             reason = f"{name} has wheels for Python {minors}, and the marker is true on none of these"
-        return Member("matrix", reason, matrix.cite(one.build))
+        weak = any(
+            other.option.build.how == "inferred" for name in search.variables for other in search.domain(name, place)
+        )
+        return Member("matrix", f"{reason}; this is only inferred" if weak else reason, matrix.cite(one.build), weak)
     held = " and ".join(one.build.system)
     gone = next((row for row in matrix.table("images") if row.runtime == one.runtime and row.status == "gone"), None)
     cites = "; ".join(matrix.cite(row) for row in (one.build, gone) if row)

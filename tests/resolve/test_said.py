@@ -99,14 +99,24 @@ def test_a_refusal_is_called_likely_exactly_where_a_row_that_decides_is_only_inf
 
 
 def as_kind_as_may_be(question: Question) -> Question:
-    """The question with every row that is only inferred as one that fits as much as it can, and is seen to."""
+    """The question with every row that is only inferred as one that fits as much as it can, and is seen to.
+
+    What a build of the same release was seen to say of Pythons, C library, processor or packages stays: that is no guess.
+    """
     better = deepcopy(question)
-    for row in (row for table, rows in better.tables.items() if table.startswith("builds.") for row in rows):
-        if row["how"] != "inferred":
-            continue
-        row.update(python=" ".join(PYTHONS), glibc="", cpu="", requires=[], how="measured")
-        kind = {"cuda": "sm_", "rocm": "gfx"}.get(row["runtime"].rstrip(".0123456789"))
-        row["kernels"] = " ".join(sorted({one for one in DEVICES if kind and one.startswith(kind)}))
+    for rows in (rows for table, rows in better.tables.items() if table.startswith("builds.")):
+        seen = [dict(row) for row in rows if row["how"] != "inferred"]
+        for row in (row for row in rows if row["how"] == "inferred"):
+            kind = {"cuda": "sm_", "rocm": "gfx"}.get(row["runtime"].rstrip(".0123456789"))
+            own = " ".join(sorted({one for one in DEVICES if kind and one.startswith(kind)}))
+            alike = [one for one in seen if one["versions"] == row["versions"]]
+            asked = {line for one in alike for line in one.get("requires") or ()}
+            kept = [line for line in row.get("requires") or () if line in asked]
+            best = {"python": " ".join(PYTHONS), "glibc": "", "cpu": "", "requires": kept, "kernels": own}
+            for name in ("python", "glibc", "cpu"):
+                if any(one.get(name) == row.get(name) for one in alike):
+                    del best[name]
+            row.update(best, how="measured")
     return better
 
 
