@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from compat import sources
 from compat.app.doctor import judged
 from compat.changes import Driver, Install, Python
 from compat.facts import host
+from compat.lint import lint
 from compat.matrix import matrix
 from compat.resolve import resolve
 
@@ -94,7 +96,9 @@ def proposed(machine, installed, kinds):
 
 
 @pytest.mark.parametrize(
-    ("gpu", "driver", "python", "installed", "near"), STEPS, ids=lambda value: " ".join(value)[-40:] if value else "-"
+    ("gpu", "driver", "python", "installed", "near"),
+    STEPS,
+    ids=lambda value: (value if isinstance(value, str) else " ".join(value)) if value else "-",
 )
 def test_doctor_and_resolver_name_the_nearest_release_that_fits(gpu, driver, python, installed, near):
     machine = of_machine(gpu, driver, python)
@@ -103,6 +107,21 @@ def test_doctor_and_resolver_name_the_nearest_release_that_fits(gpu, driver, pyt
     assert not kinds  # neither Python nor driver moves where a release serves them
     assert told <= proposed(machine, installed, set())
     assert fix.checked
+
+
+# Lint tells something else of an old driver, an AMD card, a release with another build for the GPU, and a plain jax,
+# which is for the CPU.
+_OTHER = {"525.60.13", "450.80.02", ""}
+AGED = [row for row in STEPS if row[1] not in _OTHER and row[3][0] not in {"torch==2.9.0", "jax==0.4.30"}]
+
+
+@pytest.mark.parametrize(("gpu", "driver", "python", "installed", "near"), AGED, ids=lambda value: "".join(value)[-40:])
+def test_lint_names_the_release_that_the_doctor_installs(gpu, driver, python, installed, near):
+    ask = sources.read("\n".join(installed), "requirements.txt")
+    report = lint(ask, MATRIX, on=host("test", **of_machine(gpu, driver, python)))
+    aged = [one for one in report.findings if one.code in {"arch-too-new-for-build", "arch-too-old-for-build"}]
+    told = {word.replace("[and-cuda]", "") for one in aged for word in one.fix.text.split() if "==" in word}
+    assert told == set(near)
 
 
 # Python, what is installed that has no files for it, and the build that both keep beside another Python. The number
