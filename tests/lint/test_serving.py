@@ -98,6 +98,8 @@ QUIET = [
     ("Dockerfile", OLD + 'CMD ["sh", "-c", "if [ -f bf16 ]; then ' + SERVE + '; else vllm serve m; fi"]\n', "T4"),
     # SGLang takes float16 by itself on a GPU without bfloat16
     ("Dockerfile", SLIM + "RUN pip install sglang\nCMD python -m sglang.launch_server --dtype bfloat16\n", "T4"),
+    # the tag is of SGLang's release, and says nothing of vLLM's
+    ("Dockerfile", "FROM lmsysorg/sglang:v0.5.3\nCMD vllm serve m --quantization fp8\n", "T4"),
     ("compose.yaml", compose("command: --dtype ${DTYPE:-bfloat16}"), "T4"),
     ("compose.yaml", compose("entrypoint: /start.sh", "command: --dtype bfloat16"), "T4"),
     ("compose.yaml", compose("command: --dtype bfloat16", image="example.com/own:1"), "T4"),
