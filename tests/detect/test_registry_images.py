@@ -38,7 +38,7 @@ def described(data, **more):
 
 
 CONFIGURATION = json.dumps(CONFIG).encode()
-LAYERS = [gzip.compress(layer(BASE)), gzip.compress(layer(UPPER))]
+LAYERS = [gzip.compress(layer(BASE), mtime=0), gzip.compress(layer(UPPER), mtime=0)]
 MANIFEST = json.dumps(
     {
         "schemaVersion": 2,
