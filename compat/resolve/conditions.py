@@ -181,11 +181,16 @@ def conditions(
         yield f"Python {found.footing.python} comes as a standalone build, since {lacks}"
 
 
+def preload(search: Search, weighed: Weighed) -> str:
+    """The call without which a build finds its CUDA packages on the loader's path alone; empty if it needs none."""
+    row = search.known.matrix.packages[weighed.option.package]
+    return row.preload if weighed.option.build.cuda_from == "packages" else ""
+
+
 def _preloads(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
     """That a build finds the CUDA packages that it brings only with help, and computes on the CPU without."""
     for weighed in chosen:
-        call = search.known.matrix.packages[weighed.option.package].preload
-        if call and weighed.option.build.cuda_from == "packages":
+        if call := preload(search, weighed):
             ways = f"by {call} in the program or by LD_LIBRARY_PATH, which our images set"
             yield f"{weighed.option.package} finds CUDA's packages {ways}; else it computes on the CPU"
 

@@ -17,7 +17,7 @@ from compat.joints.driver import floor as cuda_floor
 from compat.matrix.drivers import branch_number
 from compat.plan import NO_CODE, BaseImage, DriverNeed, GpuVerdict, Plan, PlannedBuild
 from compat.resolve.build_fit import FORWARD, PTX, UNKNOWN, level_of
-from compat.resolve.conditions import conditions, is_bare
+from compat.resolve.conditions import conditions, is_bare, preload
 from compat.resolve.options import is_unread
 from compat.resolve.pairs import asked, constraints
 from compat.resolve.search import forward_package, runtime_of
@@ -278,7 +278,7 @@ def planned(search: Search, variable: Variable, weighed: Weighed) -> PlannedBuil
         pins=build.pins,
         cuda_from=build.cuda_from,
         module=row.module,
-        preload=row.preload if build.cuda_from == "packages" else "",
+        preload=preload(search, weighed),
         asked=bool(variable.wishes),
         source=f"builds.{option.package} {option.full} {option.runtime}".strip() + f" ({matrix.cite(build)})",
         how=build.how,
