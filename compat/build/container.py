@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +13,7 @@ from compat.errors import CannotCheckError
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 # POSIX shell, "Exit Status for Commands": found but not executable, and not found.
 MISSING: Final = (126, 127)
@@ -39,8 +38,6 @@ _MAKING: Final = 2.0
 # Seconds within which an engine that works has made a container that was asked for.
 # Seconds within which an engine that works has killed or removed a container.
 _GRACE: Final = 30
-# Bytes of a line that is not ended yet.
-_LONGEST: Final = 65536
 # An image may print without end. This is far more than the scripts say, and fills neither the engine's disk nor our
 # memory; nor may the driver be the engine's own choice, for not all of them can be read back ("docker logs").
 _LOG: Final = {"Type": "json-file", "Config": {"max-size": "16m", "max-file": "1"}}
@@ -67,7 +64,6 @@ def run(
     command: Sequence[str],
     limits: Mapping[str, Any],
     timeout: float,
-    hear: Callable[[str], None] = lambda _line: None,
 ) -> Ended | None:
     """Start a container, wait, read and remove it; ``None`` if it has not the program that was asked for.
 
@@ -77,7 +73,6 @@ def run(
         command: the program and its words.
         limits: what the container may have, as the SDK calls it.
         timeout: deadline in seconds.
-        hear: called with each line while the container runs, from a thread of its own.
 
     Raises:
         CannotCheckError: if the engine refuses, or stops answering on the way.
@@ -85,7 +80,7 @@ def run(
     name, container = f"envcheck-probe-{os.urandom(6).hex()}", None
     try:
         container = _created(client, image, command, {**limits, "name": name, "labels": _labels(timeout)})
-        return _ended(container, timeout, hear)
+        return _ended(container, timeout)
     except (stopping.Stopped, KeyboardInterrupt):
         if container is None:
             _forget(client, name)
@@ -118,14 +113,13 @@ def _created(client: Any, image: Any, command: Sequence[str], limits: Mapping[st
         raise _silent(error) from None
 
 
-def _ended(container: Any, timeout: float, hear: Callable[[str], None]) -> Ended | None:
+def _ended(container: Any, timeout: float) -> Ended | None:
     """The end of a container, told with the container's name where the engine is lost."""
     from docker.errors import APIError
 
     try:
         if (refused := _refused(container)) is not None:
             return refused[0]
-        threading.Thread(target=_listen, args=(container, hear), daemon=True).start()
         return _read(container, _waited(container, timeout))
     except (APIError, OSError) as error:
         if getattr(error, "status_code", 0) in _GONE:
@@ -170,16 +164,6 @@ def _waited(container: Any, timeout: float) -> int:
     with suppress(APIError):  # it may have come to its end just now
         container.kill()
     return LATE
-
-
-def _listen(container: Any, hear: Callable[[str], None]) -> None:
-    """Hear lines as they come. Whatever ends this ends nothing else: what counts is read again in the end."""
-    rest = b""
-    with suppress(Exception):
-        for chunk in container.logs(stream=True, follow=True, stderr=False):
-            *lines, rest = (rest[-_LONGEST:] + chunk).split(b"\n")
-            for line in lines:
-                hear(line.decode("utf-8", "replace"))
 
 
 def _read(container: Any, status: int) -> Ended | None:

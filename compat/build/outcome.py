@@ -11,14 +11,13 @@ from compat.findings import Evidence, Finding, Fix, ranked
 from compat.lazy import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 SCHEMA: Final = "envcheck.verify/1"
 
 Status = Literal["pass", "fail", "skip"]
-# Characters of a line that are still read, and of a note; ours stay far below, with all figures.
+# Characters of a line that are still read; ours stay far below, with all figures.
 _LINE: Final = 200_000
-_NOTE: Final = 400
 # Results that are still read: ours are far fewer, and an image may print them without end.
 _MOST: Final = 1000
 _MILD: Final = {"probe-bandwidth-low", "gpu-thermal-throttle"}
@@ -90,19 +89,6 @@ def read(lines: Iterable[str]) -> tuple[tuple[Probe, ...], str]:
         elif event.get("event") == "end":
             begun = ""
     return tuple(probes), begun
-
-
-def noted(hear: Callable[[str], None]) -> Callable[[str], None]:
-    """A listener to lines that passes on the first note among them, cut to what a person reads."""
-    told: list[str] = []
-
-    def listen(line: str) -> None:
-        text = _event(line).get("text") if not told and '"note"' in line[:100] else None
-        if isinstance(text, str):
-            told.append(text)
-            hear(text[:_NOTE])
-
-    return listen
 
 
 def is_begun(lines: Iterable[str]) -> bool:

@@ -15,13 +15,13 @@ import compat.build.engine as engine
 import compat.build.parcel as parcel
 from compat import run as runner
 from compat.build.heard import explained
-from compat.build.outcome import Probe, Verification, findings, is_begun, is_complete, noted, read
+from compat.build.outcome import Probe, Verification, findings, is_begun, is_complete, read
 from compat.build.peaks import weighed
 from compat.errors import CannotCheckError, InputError
 from compat.plan import NO_CODE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from compat.plan import Plan
 
@@ -55,7 +55,6 @@ def verify(
     frameworks: Sequence[str] = (),
     plan: Plan | None = None,
     platform: str = "",
-    hear: Callable[[str], None] = lambda _text: None,
 ) -> Verification:
     """Run the probes in a fresh container of an image, and leave nothing of it behind.
 
@@ -73,7 +72,6 @@ def verify(
         frameworks: modules to test; those installed if empty.
         plan: what it was built from, where that is known otherwise than by its label.
         platform: which image of a name that has several, ``linux/arm64``; the engine's own if empty.
-        hear: called once with what the scripts note while they run: that memory keeps them from making way.
 
     Raises:
         InputError: if the level is unknown, or the devices or the memory can be no engine's.
@@ -91,7 +89,7 @@ def verify(
         limits = {**engine.confinement(memory), **engine.devices(client, runtime, gpus)}
         limits |= {"platform": platform} if platform else {}
         limit = timeout + seconds * (level == "stress")
-        ended = _in_container(client, found, words, limits, limit, noted(hear))
+        ended = _in_container(client, found, words, limits, limit)
         probes = _concluded(ended.lines, ended.status, timeout, ended.said)
         return _verification(image, level, probes, f"container of {image}")
     finally:
@@ -246,11 +244,10 @@ def _in_container(
     words: Sequence[str],
     limits: Mapping[str, Any],
     timeout: float,
-    hear: Callable[[str], None],
 ) -> container.Ended:
     """Run the scripts under the first of :data:`_PYTHONS` that the image has."""
     for python in _PYTHONS:
-        ended = container.run(client, image, [python, *words], limits, timeout, hear)
+        ended = container.run(client, image, [python, *words], limits, timeout)
         if ended is not None:
             return ended
     return container.Ended(container.MISSING[1])

@@ -38,7 +38,6 @@ def command(
     from compat import build
     from compat.app.platforms import demanded
     from compat.app.stored import stored
-    from compat.render.ink import printable
 
     if clean:
         removed = build.clean()
@@ -55,7 +54,6 @@ def command(
         frameworks=probing.modules(),
         plan=stored([plan])[0].plan if plan else None,
         platform=demanded(platform) if platform else "",
-        hear=lambda text: speech.note(f"note: {printable(text)}; --memory gives it more"),
         timeout=probing.timeout,
         seconds=probing.seconds,
     )

@@ -11,7 +11,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 import amdgpu
-from devices import REPEATS, Device
+from devices import REPEATS, Device, opened
 from nvml import Sampler
 from reporting import Failed, Report, Skipped
 
@@ -40,8 +40,8 @@ def median(values: List[float]) -> float:
 
 def _copies(report: Report, vendor: Any) -> None:
     """Copies of each device, by the interface of its vendor's module."""
-    api = vendor.opened()
-    for ordinal in range(api.number(vendor.COUNT)):
+    api = opened(vendor)
+    for ordinal in range(api.count()):
         device = vendor.Device(api, ordinal)
         report.check("device_copy%d" % ordinal, _device_copy, device)
         report.check("to_device%d" % ordinal, _host_copy, device, "upload")
@@ -58,7 +58,7 @@ def _device_copy(device: Device) -> Dict[str, Any]:
     """Copies inside the device count twice: each byte is read and written."""
     size = _size(device, 2)
     first, second = device.allocate(size), device.allocate(size)
-    with Sampler(device.monitor()) as sampler:
+    with Sampler(device.api.monitor(device.ordinal)) as sampler:
         seconds = device.seconds(lambda: device.copy("copy", second, first, size))
     device.call("free", first)
     device.call("free", second)
@@ -72,7 +72,7 @@ def _host_copy(device: Device, what: str) -> Dict[str, Any]:
     pointer, host = device.allocate(size), device.pin(size)
     pair = (pointer, host) if what == "upload" else (host, pointer)
     seconds = device.seconds(lambda: device.copy(what, pair[0], pair[1], size))
-    peak = link(device.bus())
+    peak = link(device.api.bus(device.ordinal))
     device.call("unpin", host)
     device.call("free", pointer)
     return dict(device.described(), gb_per_s=round(size / seconds / 1e9, 1), bytes=size, peak_gb_per_s=peak)
@@ -223,7 +223,7 @@ def monitor_of(torch: Any, ordinal: int) -> Any:
     """Sensors of one of torch's GPUs, found through its vendor's interface; without one there are no readings."""
     vendor = importlib.import_module("hip_driver" if getattr(torch.version, "hip", None) else "cuda_driver")
     try:
-        return vendor.monitor(vendor.opened(), ordinal)
+        return opened(vendor).monitor(ordinal)
     except (Failed, Skipped):
         return amdgpu.Monitor("")
 

@@ -12,21 +12,10 @@ import devices
 from devices import Interface
 from libraries import loaded, open_first
 from nvml import Monitor
-from reporting import Failed, Report, Skipped
+from reporting import Failed, Skipped
 
-# Three kernels as PTX 3.2 for sm_30, the form of CUDA 5.5: every driver that has a primary context compiles it, and the
-# assemblers of CUDA 11.8 to 13.5 do for every device that they know.
-PTX = r"""
-.version 3.2
-.target sm_30
-.address_size 64
-
-.visible .entry mix(.param .u64 out, .param .u32 count, .param .u32 seed, .param .u32 flip)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<16>;
-  .reg .b64 %d<5>;
-  ld.param.u64 %d1, [out];
+# What both integer kernels begin with: the place of an item in %d4, and the number that belongs there in %r15.
+_MIXED = r"""  ld.param.u64 %d1, [data];
   ld.param.u32 %r1, [count];
   ld.param.u32 %r2, [seed];
   ld.param.u32 %r14, [flip];
@@ -46,7 +35,21 @@ PTX = r"""
   xor.b32 %r15, %r13, %r14;
   cvta.to.global.u64 %d2, %d1;
   mul.wide.u32 %d3, %r6, 4;
-  add.u64 %d4, %d2, %d3;
+  add.u64 %d4, %d2, %d3;"""
+
+# Three kernels as PTX 3.2 for sm_30, the form of CUDA 5.5: every driver that has a primary context compiles it, and the
+# assemblers of CUDA 11.8 to 13.5 do for every device that they know.
+PTX = r"""
+.version 3.2
+.target sm_30
+.address_size 64
+
+.visible .entry mix(.param .u64 data, .param .u32 count, .param .u32 seed, .param .u32 flip)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<16>;
+  .reg .b64 %d<5>;
+MIXED
   st.global.u32 [%d4], %r15;
 done:
   ret;
@@ -55,36 +58,16 @@ done:
 .visible .entry differ(.param .u64 data, .param .u32 count, .param .u32 seed, .param .u32 flip, .param .u64 wrong)
 {
   .reg .pred %p<3>;
-  .reg .b32 %r<18>;
+  .reg .b32 %r<17>;
   .reg .b64 %d<7>;
-  ld.param.u64 %d1, [data];
-  ld.param.u32 %r1, [count];
-  ld.param.u32 %r2, [seed];
-  ld.param.u32 %r14, [flip];
   ld.param.u64 %d5, [wrong];
-  mov.u32 %r3, %ctaid.x;
-  mov.u32 %r4, %ntid.x;
-  mov.u32 %r5, %tid.x;
-  mad.lo.u32 %r6, %r3, %r4, %r5;
-  setp.ge.u32 %p1, %r6, %r1;
-  @%p1 bra same;
-  xor.b32 %r7, %r6, %r2;
-  mul.lo.u32 %r8, %r7, 0x9E3779B1;
-  shr.u32 %r9, %r8, 15;
-  xor.b32 %r10, %r8, %r9;
-  mul.lo.u32 %r11, %r10, 0x85EBCA77;
-  shr.u32 %r12, %r11, 13;
-  xor.b32 %r13, %r11, %r12;
-  xor.b32 %r15, %r13, %r14;
-  cvta.to.global.u64 %d2, %d1;
-  mul.wide.u32 %d3, %r6, 4;
-  add.u64 %d4, %d2, %d3;
+MIXED
   ld.global.u32 %r16, [%d4];
   setp.eq.u32 %p2, %r16, %r15;
-  @%p2 bra same;
+  @%p2 bra done;
   cvta.to.global.u64 %d6, %d5;
   red.global.add.u32 [%d6], 1;
-same:
+done:
   ret;
 }
 
@@ -112,53 +95,40 @@ same:
 over:
   ret;
 }
-"""
+""".replace("MIXED", _MIXED)
 
+# The result codes of the CUDA driver API reference by their likeliest finding; facts of the host decide further.
 _FINDINGS = {
-    1: "probe-failed",
-    2: "out-of-memory",
-    3: "driver-library-mismatch",
-    34: "driver-stub-loaded",
-    35: "driver-too-old-for-runtime",
-    36: "driver-minor-version-limited",
-    46: "gpu-compute-mode-exclusive",
-    98: "arch-too-new-for-build",
-    100: "container-no-gpu",
-    101: "devices-hidden",
-    102: "vgpu-unlicensed",
-    200: "library-mismatch",
-    209: "arch-too-new-for-build",
-    214: "gpu-ecc-uncorrectable",
-    217: "p2p-unsupported",
-    218: "ptx-jit-too-new-for-driver",
-    220: "nvlink-down",
-    221: "ptx-jit-disabled",
-    222: "ptx-jit-too-new-for-driver",
-    223: "ptx-jit-disabled",
-    226: "gpu-xid-fatal",
-    302: "driver-duplicate-libraries",
-    303: "driver-duplicate-libraries",
-    304: "device-permission",
-    700: "probe-kernel-wrong-result",
-    714: "probe-kernel-wrong-result",
-    715: "probe-kernel-wrong-result",
-    716: "probe-kernel-wrong-result",
-    717: "probe-kernel-wrong-result",
-    718: "probe-kernel-wrong-result",
-    719: "probe-kernel-wrong-result",
-    802: "fabric-manager-down",
-    803: "driver-library-mismatch",
-    804: "forward-compat-conflict",
-    805: "mps-broken",
-    806: "mps-broken",
-    807: "mps-broken",
-    808: "mps-broken",
-    809: "mps-broken",
-    810: "mps-broken",
-    919: "fabric-manager-down",
-    999: "uvm-not-ready",
+    code: finding
+    for finding, codes in {
+        "probe-failed": [1],
+        "out-of-memory": [2],
+        "driver-library-mismatch": [3, 803],
+        "driver-stub-loaded": [34],
+        "driver-too-old-for-runtime": [35],
+        "driver-minor-version-limited": [36],
+        "gpu-compute-mode-exclusive": [46],
+        "arch-too-new-for-build": [98, 209],
+        "container-no-gpu": [100],
+        "devices-hidden": [101],
+        "vgpu-unlicensed": [102],
+        "library-mismatch": [200],
+        "gpu-ecc-uncorrectable": [214],
+        "p2p-unsupported": [217],
+        "ptx-jit-too-new-for-driver": [218, 222],
+        "nvlink-down": [220],
+        "ptx-jit-disabled": [221, 223],
+        "gpu-xid-fatal": [226],
+        "driver-duplicate-libraries": [302, 303],
+        "device-permission": [304],
+        "probe-kernel-wrong-result": [700, 714, 715, 716, 717, 718, 719],
+        "fabric-manager-down": [802, 919],
+        "forward-compat-conflict": [804],
+        "mps-broken": [805, 806, 807, 808, 809, 810],
+        "uvm-not-ready": [999],
+    }.items()
+    for code in codes
 }  # type: Dict[int, str]
-# The result codes of the CUDA driver API reference, each with the likeliest finding; facts of the host decide further.
 
 _ATTRIBUTES = {
     "multiprocessors": 16,
@@ -177,32 +147,12 @@ class Driver(Interface):
     """libcuda with return codes turned into :class:`Failed`."""
 
     FINDINGS = _FINDINGS
-
-    def __init__(self) -> None:
-        try:
-            self.lib = open_first(["libcuda.so.1", "libcuda.so"])
-        except OSError as error:
-            nodes = [name for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu") if os.path.exists(name)]
-            code = "container-driver-capabilities" if nodes else "container-no-gpu"
-            if not str(error).startswith("libcuda.so"):  # it is there, and what it needs itself is not
-                code = "library-missing"
-            raise Failed(code, "libcuda cannot be loaded: %s" % error, nodes=nodes)
-
-    def text(self, result: int) -> str:
-        """The driver's name and sentence for a result."""
-        found = []
-        for name in ("cuGetErrorName", "cuGetErrorString"):
-            out = ctypes.c_char_p()
-            if getattr(self.lib, name)(result, ctypes.byref(out)) == 0 and out.value:
-                found.append(out.value.decode("utf-8", "replace"))
-        return ": ".join(found) or "no text"
-
-
-class Device(devices.Device):
-    """One GPU with its primary context current in this thread."""
-
-    KERNELS = "ptx"
     NAMES = {
+        "init": "cuInit",
+        "count": "cuDeviceGetCount",
+        "name": "cuDeviceGetName",
+        "total": "cuDeviceTotalMem_v2",
+        "bus": "cuDeviceGetPCIBusId",
         "allocate": "cuMemAlloc_v2",
         "free": "cuMemFree_v2",
         "upload": "cuMemcpyHtoD_v2",
@@ -223,9 +173,73 @@ class Device(devices.Device):
         "unload": "cuModuleUnload",
     }
 
+    def __init__(self) -> None:
+        try:
+            self.lib = open_first(["libcuda.so.1", "libcuda.so"])
+        except OSError as error:
+            nodes = [name for name in ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-gpu") if os.path.exists(name)]
+            code = "container-driver-capabilities" if nodes else "container-no-gpu"
+            if not str(error).startswith("libcuda.so"):  # it is there, and what it needs itself is not
+                code = "library-missing"
+            raise Failed(code, "libcuda cannot be loaded: %s" % error, nodes=nodes)
+
+    def text(self, result: int) -> str:
+        """The driver's name and sentence for a result."""
+        found = []
+        for name in ("cuGetErrorName", "cuGetErrorString"):
+            out = ctypes.c_char_p()
+            if getattr(self.lib, name)(result, ctypes.byref(out)) == 0 and out.value:
+                found.append(out.value.decode("utf-8", "replace"))
+        return ": ".join(found) or "no text"
+
+    def handle(self, ordinal: int) -> int:
+        """CUdevice."""
+        return self.number("cuDeviceGet", ordinal)
+
+    def loaded(self) -> Dict[str, Any]:
+        """The CUDA version that libcuda serves, and its files.
+
+        The toolkit ships a stub of it under ``stubs/`` to link against; loaded in earnest, it only ever fails.
+
+        Raises:
+            Failed: if it is the stub.
+        """
+        version = self.number("cuDriverGetVersion")
+        found = {"cuda": "%d.%d" % (version // 1000, version % 1000 // 10), "libcuda": loaded().get("libcuda", [])}
+        if any("/stubs/" in path for path in found["libcuda"]):
+            raise Failed("driver-stub-loaded", "the loader picked the toolkit's stub of libcuda", **found)
+        return found
+
+    def target(self, ordinal: int) -> str:
+        """``sm_89``, by the capability."""
+        # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+        return "sm_%d%d" % tuple(self.number("cuDeviceGetAttribute", item, self.handle(ordinal)) for item in (75, 76))
+
+    def describe(self, ordinal: int) -> Dict[str, Any]:
+        """With :data:`_ATTRIBUTES`."""
+        figures, handle = super().describe(ordinal), self.handle(ordinal)
+        return dict(figures, **{key: self._attribute(item, handle) for key, item in _ATTRIBUTES.items()})
+
+    def monitor(self, ordinal: int) -> Monitor:
+        """By NVML."""
+        return Monitor(ordinal, self.bus(ordinal))
+
+    def _attribute(self, item: int, handle: int) -> Optional[int]:
+        """One attribute; ``None`` where this driver does not tell it, for it only describes."""
+        try:
+            return self.number("cuDeviceGetAttribute", item, handle)
+        except (Failed, Skipped):
+            return None
+
+
+class Device(devices.Device):
+    """One GPU with its primary context current in this thread."""
+
+    KERNELS = "ptx"
+
     def __init__(self, driver: Driver, ordinal: int) -> None:
         super().__init__(driver, ordinal)
-        self.handle = driver.number("cuDeviceGet", ordinal)
+        self.handle = driver.handle(ordinal)
         self.context = ctypes.c_void_p()
         driver.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), self.handle)
         driver.call("cuCtxSetCurrent", self.context)
@@ -259,120 +273,12 @@ class Device(devices.Device):
         return module
 
     def described(self) -> Dict[str, Any]:
-        """Name and target, and the peak of its memory where the driver still tells its clock and width.
+        """With the peak of its memory, where the driver still tells its clock and width.
 
         Double data rate memory transfers twice a clock (CUDA driver API reference,
         ``CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE``: kHz; the width is in bits).
         """
-        found = describe(self.api, self.ordinal)
+        found = self.api.describe(self.ordinal)
         clock, bits = found.get("memory_clock_khz"), found.get("bus_bits")
         peak = round(2.0 * clock * 1e3 * bits / 8 / 1e9, 1) if clock and bits else None
         return {"device": found["name"], "target": found["target"], "peak_gb_per_s": peak}
-
-    def monitor(self) -> Monitor:
-        """Its sensors."""
-        return monitor(self.api, self.ordinal)
-
-    def bus(self) -> str:
-        """Its PCI address."""
-        return bus_id(self.api, self.ordinal)
-
-
-# What tells how many devices there are.
-COUNT = "cuDeviceGetCount"
-
-
-def opened() -> Driver:
-    """The driver, initialised."""
-    driver = Driver()
-    driver.call("cuInit", 0)
-    return driver
-
-
-def run(report: Report) -> None:
-    """All checks of the driver level, for every device."""
-    state = {}  # type: Dict[str, Any]
-    if not report.check("load", _load, state):
-        return
-    if not report.check("init", _init, state["driver"]):
-        return
-    for ordinal in range(state["driver"].number("cuDeviceGetCount")):
-        _device(report, state["driver"], ordinal)
-
-
-def _device(report: Report, driver: Driver, ordinal: int) -> None:
-    """One device's probes; without a context none of the others could even begin, and one failure says it all."""
-    report.check("device%d" % ordinal, describe, driver, ordinal)
-    held = {}  # type: Dict[str, Device]
-    if not report.check("context%d" % ordinal, _context, driver, ordinal, held):
-        return
-    device = held["device"]
-    for name, check in devices.CHECKS:
-        report.check("%s%d" % (name, ordinal), check, device)
-    device.close()
-
-
-def _load(state: Dict[str, Any]) -> Dict[str, Any]:
-    """libcuda and the CUDA version that it serves, which it tells before any device is touched.
-
-    The toolkit ships a stub of it under ``stubs/`` to link against; loaded in earnest, it only ever fails.
-    """
-    driver = state["driver"] = Driver()
-    version = driver.number("cuDriverGetVersion")
-    found = {"cuda": "%d.%d" % (version // 1000, version % 1000 // 10), "libcuda": loaded().get("libcuda", [])}
-    if any("/stubs/" in path for path in found["libcuda"]):
-        raise Failed("driver-stub-loaded", "the loader picked the toolkit's stub of libcuda", **found)
-    return found
-
-
-def _init(driver: Driver) -> Dict[str, Any]:
-    """The first call that reaches the kernel module: version mismatches, permissions and lost devices show here."""
-    driver.call("cuInit", 0)
-    count = driver.number("cuDeviceGetCount")
-    if count == 0:
-        raise Failed("devices-hidden", "the driver works but shows no device")
-    return {"devices": count}
-
-
-def describe(driver: Interface, ordinal: int) -> Dict[str, Any]:
-    """Name, capability and size of a device, as the driver states them."""
-    handle, name, total = driver.number("cuDeviceGet", ordinal), ctypes.create_string_buffer(256), ctypes.c_size_t()
-    driver.call("cuDeviceGetName", name, len(name), handle)
-    driver.call("cuDeviceTotalMem_v2", ctypes.byref(total), handle)
-    # 75 and 76: CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
-    major, minor = (driver.number("cuDeviceGetAttribute", item, handle) for item in (75, 76))
-    figures = {"name": name.value.decode("utf-8", "replace"), "target": "sm_%d%d" % (major, minor)}  # type: Dict[str, Any]
-    figures["memory_mib"] = total.value // 2**20
-    for key, item in sorted(_ATTRIBUTES.items()):
-        figures[key] = _attribute(driver, item, handle)
-    return figures
-
-
-def monitor(driver: Interface, ordinal: int) -> Monitor:
-    """The sensors of a device."""
-    return Monitor(ordinal, bus_id(driver, ordinal))
-
-
-def bus_id(driver: Interface, ordinal: int) -> str:
-    """The PCI bus id of a device, ``0000:41:00.0``; empty where this driver does not tell it."""
-    text = ctypes.create_string_buffer(32)
-    try:
-        driver.call("cuDeviceGetPCIBusId", text, len(text), driver.number("cuDeviceGet", ordinal))
-    except (Failed, Skipped):
-        return ""
-    return text.value.decode("ascii", "replace")
-
-
-def _attribute(driver: Interface, item: int, handle: int) -> Optional[int]:
-    """One attribute; ``None`` where this driver does not tell it, for it only describes."""
-    try:
-        return driver.number("cuDeviceGetAttribute", item, handle)
-    except (Failed, Skipped):
-        return None
-
-
-def _context(driver: Driver, ordinal: int, held: Dict[str, Device]) -> Dict[str, Any]:
-    """What every program needs first; exclusive mode, a full device and a broken MPS refuse it."""
-    device = held["device"] = Device(driver, ordinal)
-    free, total = device.room()
-    return {"free_mib": free // 2**20, "total_mib": total // 2**20}

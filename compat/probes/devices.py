@@ -9,7 +9,7 @@ import struct
 from typing import Any, Callable, Dict, List, Tuple
 
 from numerics import mixed, uniform
-from reporting import Failed, Skipped
+from reporting import Failed, Report, Skipped
 
 # Bytes that are copied to the device and back.
 BLOCK = 64 * 1024 * 1024
@@ -19,9 +19,15 @@ REPEATS = 10
 
 
 class Interface:
-    """A vendor's library; its return codes become :class:`Failed`."""
+    """A vendor's library; its return codes become :class:`Failed`.
+
+    Attributes:
+        FINDINGS: return code -> the finding that it points to.
+        NAMES: what is done -> the function that does it.
+    """
 
     FINDINGS = {}  # type: Dict[int, str]
+    NAMES = {}  # type: Dict[str, str]
     lib = None  # type: Any
 
     def call(self, name: str, *args: Any) -> None:
@@ -49,24 +55,66 @@ class Interface:
         self.call(name, ctypes.byref(out), *args)
         return out.value
 
+    def count(self) -> int:
+        """How many devices there are."""
+        return self.number(self.NAMES["count"])
+
+    def handle(self, ordinal: int) -> int:
+        """What the library's functions take for a device."""
+        return ordinal
+
+    def loaded(self) -> Dict[str, Any]:
+        """Release and files of the library, told before any device is touched."""
+        raise NotImplementedError
+
+    def target(self, ordinal: int) -> str:
+        """What kernels for a device are compiled for; empty where that is not told."""
+        raise NotImplementedError
+
+    def monitor(self, ordinal: int) -> Any:
+        """The sensors of a device."""
+        raise NotImplementedError
+
+    def describe(self, ordinal: int) -> Dict[str, Any]:
+        """Name, target and size of a device, as its driver states them."""
+        handle, name, total = self.handle(ordinal), ctypes.create_string_buffer(256), ctypes.c_size_t()
+        self.call(self.NAMES["name"], name, len(name), handle)
+        self.call(self.NAMES["total"], ctypes.byref(total), handle)
+        figures = {"name": name.value.decode("utf-8", "replace"), "target": self.target(ordinal)}  # type: Dict[str, Any]
+        return dict(figures, memory_mib=total.value // 2**20)
+
+    def bus(self, ordinal: int) -> str:
+        """The PCI address of a device, ``0000:41:00.0``; empty where this release does not tell it."""
+        text = ctypes.create_string_buffer(64)
+        try:
+            self.call(self.NAMES["bus"], text, len(text), self.handle(ordinal))
+        except (Failed, Skipped):
+            return ""
+        return text.value.decode("ascii", "replace").lower()
+
+
+def opened(vendor: Any) -> Any:
+    """The library of a vendor's module, initialised."""
+    driver = vendor.Driver()
+    driver.call(driver.NAMES["init"], 0)
+    return driver
+
 
 class Device:
     """One GPU, current in the thread that made this object; addresses on it are 64-bit numbers.
 
     Attributes:
         KERNELS: what the kernels are compiled from, or by.
-        NAMES: what is done -> the function of the vendor's interface that does it.
     """
 
     KERNELS = ""
-    NAMES = {}  # type: Dict[str, str]
 
     def __init__(self, api: Interface, ordinal: int) -> None:
         self.api, self.ordinal = api, ordinal
 
     def call(self, what: str, *args: Any) -> None:
         """Do it by the vendor's function for it."""
-        self.api.call(self.NAMES[what], *args)
+        self.api.call(self.api.NAMES[what], *args)
 
     def close(self) -> None:
         """Give back what the device holds of this program."""
@@ -77,15 +125,8 @@ class Device:
 
     def described(self) -> Dict[str, Any]:
         """Which device figures belong to: ``device``, ``target``, and ``peak_gb_per_s`` where its driver tells it."""
-        raise NotImplementedError
-
-    def monitor(self) -> Any:
-        """Its sensors."""
-        raise NotImplementedError
-
-    def bus(self) -> str:
-        """Its PCI address, ``0000:41:00.0``; empty where it is not told."""
-        raise NotImplementedError
+        found = self.api.describe(self.ordinal)
+        return {"device": found["name"], "target": found["target"]}
 
     def room(self) -> Tuple[int, int]:
         """Bytes of memory: free, and in all."""
@@ -199,3 +240,41 @@ def worst(got: Any, want: List[float]) -> float:
 
 # Names of the checks that each device is put to, in order.
 CHECKS = (("memory", memory), ("kernel", kernel), ("float", floats))
+
+
+def run(report: Report, vendor: Any) -> None:
+    """The driver level by a vendor's module: its library, and every device.
+
+    Without a context none of a device's checks could even begin, and one failure says it all.
+    """
+    state = {}  # type: Dict[str, Any]
+    if not report.check("load", _load, vendor, state) or not report.check("init", _init, state["driver"]):
+        return
+    driver = state["driver"]
+    for ordinal in range(driver.count()):
+        report.check("device%d" % ordinal, driver.describe, ordinal)
+        if report.check("context%d" % ordinal, _context, vendor, ordinal, state):
+            for name, check in CHECKS:
+                report.check("%s%d" % (name, ordinal), check, state["device"])
+            state["device"].close()
+
+
+def _load(vendor: Any, state: Dict[str, Any]) -> Dict[str, Any]:
+    driver = state["driver"] = vendor.Driver()
+    return dict(driver.loaded())
+
+
+def _init(driver: Interface) -> Dict[str, Any]:
+    """The first call that reaches the kernel module: version mismatches, permissions and lost devices show here."""
+    driver.call(driver.NAMES["init"], 0)
+    count = driver.count()
+    if count == 0:
+        raise Failed("devices-hidden", "the driver works but shows no device")
+    return {"devices": count}
+
+
+def _context(vendor: Any, ordinal: int, state: Dict[str, Any]) -> Dict[str, Any]:
+    """What every program needs first; exclusive mode, a full device and a broken MPS refuse it."""
+    device = state["device"] = vendor.Device(state["driver"], ordinal)
+    free, total = device.room()
+    return {"free_mib": free // 2**20, "total_mib": total // 2**20}

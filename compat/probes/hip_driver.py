@@ -16,7 +16,7 @@ import devices
 from amdgpu import Monitor
 from devices import Interface
 from libraries import loaded, names, open_first
-from reporting import Failed, Report, Skipped
+from reporting import Failed, Skipped
 
 SOURCE = r"""
 __device__ unsigned int mixed(unsigned int i, unsigned int seed) {
@@ -40,23 +40,22 @@ extern "C" __global__ void fused(float* data, unsigned int count, float factor) 
 }
 """
 
+# Values of enum hipError_t (hip_runtime_api.h) by their likeliest finding.
 _FINDINGS = {
-    2: "out-of-memory",
-    3: "rocm-version-mismatch",
-    35: "rocm-version-mismatch",
-    98: "rocm-gfx-unsupported",
-    100: "rocm-container-flags",
-    101: "devices-hidden",
-    200: "rocm-gfx-unsupported",
-    209: "rocm-gfx-unsupported",
-    214: "gpu-ecc-uncorrectable",
-    302: "library-mismatch",
-    303: "library-mismatch",
-    304: "device-permission",
-    700: "probe-kernel-wrong-result",
-    719: "probe-kernel-wrong-result",
+    code: finding
+    for finding, codes in {
+        "out-of-memory": [2],
+        "rocm-version-mismatch": [3, 35],
+        "rocm-gfx-unsupported": [98, 200, 209],
+        "rocm-container-flags": [100],
+        "devices-hidden": [101],
+        "gpu-ecc-uncorrectable": [214],
+        "library-mismatch": [302, 303],
+        "device-permission": [304],
+        "probe-kernel-wrong-result": [700, 719],
+    }.items()
+    for code in codes
 }  # type: Dict[int, str]
-# Values of enum hipError_t (hip_runtime_api.h), each with the likeliest finding.
 
 _ELSEWHERE = ("/opt/rocm/lib", "/opt/rocm-*/lib", "/opt/rocm/core*/lib")
 # Where AMD's packages put libraries when nobody told the loader (ROCm installation guide, "Post-installation"; the core
@@ -67,28 +66,16 @@ _ELSEWHERE = ("/opt/rocm/lib", "/opt/rocm-*/lib", "/opt/rocm/core*/lib")
 _COMPILING = threading.Lock()
 
 
-class Hip(Interface):
+class Driver(Interface):
     """libamdhip64 with return codes turned into :class:`Failed`."""
 
     FINDINGS = _FINDINGS
-
-    def __init__(self) -> None:
-        try:
-            self.lib = open_first(_places("libamdhip64"))
-        except OSError as error:
-            raise Failed("library-missing", "libamdhip64 cannot be loaded: %s" % error)
-        self.lib.hipGetErrorString.restype = ctypes.c_char_p
-
-    def text(self, result: int) -> str:
-        """HIP's own words for a result."""
-        return (self.lib.hipGetErrorString(result) or b"").decode("utf-8", "replace")
-
-
-class Device(devices.Device):
-    """One of HIP's devices, current in this thread."""
-
-    KERNELS = "hiprtc"
     NAMES = {
+        "init": "hipInit",
+        "count": "hipGetDeviceCount",
+        "name": "hipDeviceGetName",
+        "total": "hipDeviceTotalMem",
+        "bus": "hipDeviceGetPCIBusId",
         "allocate": "hipMalloc",
         "free": "hipFree",
         "upload": "hipMemcpyHtoD",
@@ -109,7 +96,43 @@ class Device(devices.Device):
         "unload": "hipModuleUnload",
     }
 
-    def __init__(self, hip: Hip, ordinal: int) -> None:
+    def __init__(self) -> None:
+        try:
+            self.lib = open_first(_places("libamdhip64"))
+        except OSError as error:
+            raise Failed("library-missing", "libamdhip64 cannot be loaded: %s" % error)
+        self.lib.hipGetErrorString.restype = ctypes.c_char_p
+
+    def text(self, result: int) -> str:
+        """HIP's own words for a result."""
+        return (self.lib.hipGetErrorString(result) or b"").decode("utf-8", "replace")
+
+    def loaded(self) -> Dict[str, Any]:
+        """HIP's version and files."""
+        return {"runtime": self.number("hipRuntimeGetVersion"), "libraries": loaded().get("libamdhip64", [])}
+
+    def target(self, ordinal: int) -> str:
+        """The gfx target of one of HIP's devices; empty where it cannot be told apart from others.
+
+        HIP numbers what ``HIP_VISIBLE_DEVICES`` and its like leave, the kernel driver all that there are: the PCI
+        address is what both state.
+        """
+        known, place = nodes(), self.bus(ordinal)
+        same = [name for node, name in known if place and node.split(".")[0] == place.split(".")[0]]
+        names = {name for _, name in known}
+        return same[0] if same else names.pop() if len(names) == 1 else ""
+
+    def monitor(self, ordinal: int) -> Monitor:
+        """By the kernel driver's files."""
+        return Monitor(self.bus(ordinal))
+
+
+class Device(devices.Device):
+    """One of HIP's devices, current in this thread."""
+
+    KERNELS = "hiprtc"
+
+    def __init__(self, hip: Driver, ordinal: int) -> None:
         super().__init__(hip, ordinal)
         hip.call("hipSetDevice", ordinal)
 
@@ -130,48 +153,6 @@ class Device(devices.Device):
             module, code = ctypes.c_void_p(), _compile(self.api, self.ordinal)
         self.api.call("hipModuleLoadData", ctypes.byref(module), code)
         return module
-
-    def described(self) -> Dict[str, Any]:
-        """Name and target; HIP does not tell a peak that could be trusted."""
-        found = _describe(self.api, self.ordinal)
-        return {"device": found["name"], "target": found["target"]}
-
-    def monitor(self) -> Monitor:
-        """Its sensors."""
-        return monitor(self.api, self.ordinal)
-
-    def bus(self) -> str:
-        """Its PCI address."""
-        return address(self.api, self.ordinal)
-
-
-# What tells how many devices there are.
-COUNT = "hipGetDeviceCount"
-
-
-def opened() -> Hip:
-    """HIP, initialised."""
-    hip = Hip()
-    hip.call("hipInit", 0)
-    return hip
-
-
-def run(report: Report) -> None:
-    """All checks of the driver level, for every device."""
-    report.check("nodes", _nodes)
-    state = {}  # type: Dict[str, Any]
-    if not report.check("load", _load, state) or not report.check("init", _init, state["hip"]):
-        return
-    for ordinal in range(state["hip"].number("hipGetDeviceCount")):
-        _device(report, state["hip"], ordinal)
-
-
-def _device(report: Report, hip: Hip, ordinal: int) -> None:
-    """One device's probes."""
-    report.check("device%d" % ordinal, _describe, hip, ordinal)
-    device = Device(hip, ordinal)
-    for name, check in devices.CHECKS:
-        report.check("%s%d" % (name, ordinal), check, device)
 
 
 def nodes(root: str = "/sys/class/kfd/kfd/topology/nodes") -> List[Tuple[str, str]]:
@@ -213,46 +194,15 @@ def _places(library: str) -> List[str]:
     return mine + names(library) + others
 
 
-def _nodes() -> Dict[str, Any]:
+def device_nodes() -> Dict[str, Any]:
     """The device nodes, and which group would have to be joined to open them."""
     if not os.path.exists("/dev/kfd"):
         raise Failed("rocm-container-flags", "/dev/kfd is not there")
-    folder = "/dev/dri"
-    names = [os.path.join(folder, name) for name in sorted(os.listdir(folder))] if os.path.isdir(folder) else []
-    denied = {name: _group(name) for name in ["/dev/kfd"] + _renders(names) if not os.access(name, os.R_OK | os.W_OK)}
+    paths = ["/dev/kfd"] + sorted(glob("/dev/dri/*renderD*"))
+    denied = {path: os.stat(path).st_gid for path in paths if not os.access(path, os.R_OK | os.W_OK)}
     if denied:
         raise Failed("device-permission", "no right to open %s" % ", ".join(sorted(denied)), groups=denied)
     return {"targets": [target for _, target in nodes()], "override": os.environ.get("HSA_OVERRIDE_GFX_VERSION", "")}
-
-
-def _renders(names: List[str]) -> List[str]:
-    return [name for name in names if "renderD" in name]
-
-
-def _group(path: str) -> int:
-    return os.stat(path).st_gid
-
-
-def _load(state: Dict[str, Any]) -> Dict[str, Any]:
-    hip = state["hip"] = Hip()
-    return {"runtime": hip.number("hipRuntimeGetVersion"), "libraries": loaded().get("libamdhip64", [])}
-
-
-def _init(hip: Hip) -> Dict[str, Any]:
-    hip.call("hipInit", 0)
-    count = hip.number("hipGetDeviceCount")
-    if count == 0:
-        raise Failed("devices-hidden", "HIP works but shows no device")
-    return {"devices": count}
-
-
-def _describe(hip: Interface, ordinal: int) -> Dict[str, Any]:
-    hip.call("hipSetDevice", ordinal)
-    name, total = ctypes.create_string_buffer(256), ctypes.c_size_t()
-    hip.call("hipDeviceGetName", name, len(name), ordinal)
-    hip.call("hipDeviceTotalMem", ctypes.byref(total), ordinal)
-    figures = {"name": name.value.decode("utf-8", "replace"), "target": target(hip, ordinal)}  # type: Dict[str, Any]
-    return dict(figures, memory_mib=total.value // 2**20)
 
 
 def _compiler(hip: Interface) -> Any:
@@ -279,7 +229,7 @@ def _compile(hip: Interface, ordinal: int) -> Any:
         Skipped: if hipRTC is not installed.
         Failed: if the compiler does not know the target, or refuses the source, with its log.
     """
-    compiler, wanted = _compiler(hip), override(ordinal) or target(hip, ordinal)
+    compiler, wanted = _compiler(hip), override(ordinal) or hip.target(ordinal)
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     compiler.hiprtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"mix.hip", 0, None, None)
     known = known_targets()
@@ -316,33 +266,6 @@ def known_targets() -> List[str]:
             found.append((name.value or b"").decode().partition("--")[2])
         return found
     return []
-
-
-def target(hip: Interface, ordinal: int) -> str:
-    """The gfx target of one of HIP's devices; empty where it cannot be told apart from others.
-
-    HIP numbers what ``HIP_VISIBLE_DEVICES`` and its like leave, the kernel driver all that there are: the PCI address
-    is what both state.
-    """
-    known, place = nodes(), address(hip, ordinal)
-    same = [name for node, name in known if place and node.split(".")[0] == place.split(".")[0]]
-    names = {name for _, name in known}
-    return same[0] if same else names.pop() if len(names) == 1 else ""
-
-
-def address(hip: Interface, ordinal: int) -> str:
-    """The PCI address of one of HIP's devices, ``0000:c3:00.0``; empty where this release does not tell it."""
-    text = ctypes.create_string_buffer(64)
-    try:
-        hip.call("hipDeviceGetPCIBusId", text, len(text), ordinal)
-    except (Failed, Skipped):
-        return ""
-    return text.value.decode("utf-8", "replace").lower()
-
-
-def monitor(hip: Interface, ordinal: int) -> Monitor:
-    """The sensors of a device."""
-    return Monitor(address(hip, ordinal))
 
 
 def override(ordinal: int) -> str:

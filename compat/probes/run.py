@@ -16,14 +16,11 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
-from memory_watch import Watch, crowded, reading
+from memory_watch import crowded
 from reporting import Report, say
 
 FRAMEWORKS = ("torch", "tensorflow", "jax", "paddle")
 LEVELS = ("driver", "framework", "bench", "stress")
-
-# Seconds between two looks at the memory that a group has.
-_LOOK = 1.0
 
 _TEXTS = (
     ("DefaultCPUAllocator", "probe-memory-short"),
@@ -167,7 +164,10 @@ def _group(name: str, report: Report, options: Any) -> None:
     elif kind == "plan":
         importlib.import_module("plan_checks").run(report, options.plan)
     elif kind in ("cuda", "hip"):
-        importlib.import_module(kind + "_driver").run(report)
+        vendor = importlib.import_module(kind + "_driver")
+        if kind == "hip":
+            report.check("nodes", vendor.device_nodes)
+        importlib.import_module("devices").run(report, vendor)
     elif kind == "torch":
         importlib.import_module("torch_checks").run(report, options.expect)
     else:
@@ -189,7 +189,7 @@ def supervise(name: str, options: Any) -> int:
     try:
         state = _follow(process, time.time() + limit)
         hurry = state["late"]
-        starved = crowded(reading()) if hurry else ""  # now: with the child goes the memory that it holds
+        starved = crowded() if hurry else ""  # now: with the child goes the memory that it holds
     finally:
         _end(process, hurry)
     if state["late"]:
@@ -201,15 +201,11 @@ def supervise(name: str, options: Any) -> int:
 
 
 def _follow(process: Any, deadline: float) -> Dict[str, Any]:
-    """Pass complete lines on until the child closes its output or the deadline passes.
-
-    That memory keeps the child from both is told as soon as it is seen; it goes on, for it might still come to an end.
-    """
+    """Pass complete lines on until the child closes its output or the deadline passes."""
     state = {"open": "", "failed": False, "late": False, "noise": b""}  # type: Dict[str, Any]
-    rest, sources, watch = b"", [process.stdout, process.stderr], Watch()
+    rest, sources = b"", [process.stdout, process.stderr]
     while sources and not state["late"]:
-        ready = select.select(sources, [], [], max(0.0, min(_LOOK, deadline - time.time())))[0]
-        watch.look(time.time())
+        ready = select.select(sources, [], [], max(0.0, deadline - time.time()))[0]
         state["late"] = not ready and time.time() >= deadline
         for source in sorted(ready, key=lambda item: item is process.stdout):  # what was said before a verdict, first
             data = os.read(source.fileno(), 65536)

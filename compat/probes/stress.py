@@ -7,7 +7,7 @@ import time
 from typing import Any, Callable, Dict, List, Tuple, Union
 
 from bench import monitor_of
-from devices import Device
+from devices import Device, opened
 from nvml import Sampler
 from reporting import Failed, Report
 
@@ -38,8 +38,8 @@ def run(report: Report, subject: str, seconds: float) -> None:
 
 def _together(vendor: Any, seconds: float) -> List[Union[Dict[str, Any], Exception]]:
     """The memory test on all devices at once, each from a thread of its own: power and cooling are shared."""
-    api = vendor.opened()
-    found = [Failed("probe-failed", "it did not begin")] * api.number(vendor.COUNT)  # type: List[Any]
+    api = opened(vendor)
+    found = [Failed("probe-failed", "it did not begin")] * api.count()  # type: List[Any]
 
     def one(ordinal: int) -> None:
         try:
@@ -118,7 +118,7 @@ def _patterns(device: Device, seconds: float) -> Dict[str, Any]:
 
     Integers leave no room for rounding: one bit that differs is a fault of the device.
     """
-    patterns, watch = Patterns(device), device.monitor()
+    patterns, watch = Patterns(device), device.api.monitor(device.ordinal)
     before = watch.read()
     with Sampler(watch) as sampler:
         done = _rounds(patterns.write, patterns.right, seconds, len(patterns.blocks))

@@ -22,13 +22,9 @@ NODES = {
 }
 SCRIPT = """
 import sys; sys.path.insert(0, sys.argv[1])
-import hip_driver, reporting
+import devices, hip_driver, reporting
 hip_driver.nodes.__defaults__ = (sys.argv[2],)  # where the kernel driver tells its devices
-report = reporting.Report("hip", lambda text: "probe-failed")
-state = {}
-if report.check("load", hip_driver._load, state) and report.check("init", hip_driver._init, state["hip"]):
-    for ordinal in range(2):
-        hip_driver._device(report, state["hip"], ordinal)
+devices.run(reporting.Report("hip", lambda text: "probe-failed"), hip_driver)
 """
 
 

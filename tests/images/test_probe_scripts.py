@@ -83,13 +83,13 @@ def test_memory_that_is_read_again_and_again_explains_a_silence(tmp_path, names,
     (tmp_path / folder / most).write_text(f"{limit}\n")
     (tmp_path / folder / now).write_text(f"{used}\n")
     (tmp_path / folder / "memory.stat").write_text(f"cache 1\n{counter} {again}\npgmajfault 7\n")
-    said = load("memory_watch").crowded(load("memory_watch").reading(str(tmp_path)))
+    said = load("memory_watch").crowded(str(tmp_path))
     assert told in said
     assert bool(said) == bool(told)
 
 
 def test_a_machine_without_limits_explains_nothing(tmp_path):
-    assert load("memory_watch").reading(str(tmp_path / "none")) is None
+    assert load("memory_watch").crowded(str(tmp_path / "none")) == ""
 
 
 def test_the_memory_of_a_silent_child_is_looked_at_before_it_is_ended(tmp_path, monkeypatch, capsys):
@@ -98,7 +98,7 @@ def test_the_memory_of_a_silent_child_is_looked_at_before_it_is_ended(tmp_path, 
     stub.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
     stub.chmod(0o755)
 
-    def asked(_seen):
+    def asked():
         os.kill(int((tmp_path / "pid").read_text()), 0)  # raises if it is gone
         return "the memory limit is reached"
 

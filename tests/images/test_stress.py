@@ -20,7 +20,7 @@ SCRIPTS = parcel.FOLDER
 COUNTED = """
 import sys; sys.path.insert(0, sys.argv[1])
 from types import SimpleNamespace
-import importlib, reporting, stress
+import devices, importlib, reporting, stress
 
 vendor = importlib.import_module(sys.argv[2] + "_driver")
 launches, rounds, seconds, speed = (float(word) for word in sys.argv[3:7])
@@ -35,7 +35,7 @@ class Counting(vendor.Device):
 stress.time = SimpleNamespace(monotonic=lambda: done[0] / speed)
 stress.BLOCK, stress.ROUNDS, stress.MOST = 1 << 14, int(rounds), (int(launches) << 14) / float(64 << 20)
 report = reporting.Report("stress", lambda text: "probe-failed")
-report.check("kernels", lambda: stress._patterns(Counting(vendor.opened(), 0), seconds))
+report.check("kernels", lambda: stress._patterns(Counting(devices.opened(vendor), 0), seconds))
 """
 
 
@@ -142,7 +142,8 @@ def test_all_devices_are_loaded_at_the_same_time(monkeypatch):
         return SimpleNamespace(ordinal=ordinal, close=lambda: None)
 
     monkeypatch.setattr(stress, "_patterns", load)
-    vendor = SimpleNamespace(opened=lambda: SimpleNamespace(number=lambda _: 3), COUNT="count", Device=device)
+    driver = SimpleNamespace(NAMES={"init": "init"}, call=lambda *_: None, count=lambda: 3)
+    vendor = SimpleNamespace(Driver=lambda: driver, Device=device)
     assert [item["device"] for item in stress._together(vendor, 9.0)] == [0, 1, 2]
 
 
