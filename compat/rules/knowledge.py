@@ -1,4 +1,4 @@
-"""Questions that several rules put to the matrix: driver floors, what a driver supports, how old a capability is."""
+"""Questions that several rules put to the matrix: what a driver supports, how old a capability is, a card's product."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from compat import versions
 from compat.joints import toolkit
 from compat.joints.verdict import Clash, Fits
-from compat.matrix.drivers import driver_cuda
+from compat.matrix.drivers import FORWARD_SEGMENTS, driver_cuda
+from compat.matrix.products import find_gpu
 from compat.targets import sm
 
 if TYPE_CHECKING:
+    from compat.facts import Gpu
     from compat.matrix import Matrix, rows
     from compat.matrix.drivers import Platform
 
@@ -59,3 +61,23 @@ def knows(matrix: Matrix, cuda: str, target: str) -> str:
 def cite(matrix: Matrix, *found: rows.Row | None) -> tuple[str, ...]:
     """The sources of matrix rows, written out, for a finding."""
     return tuple(dict.fromkeys(matrix.cite(row) for row in found if row is not None))
+
+
+def consumer(gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a GPU is of the consumer line, for which NVIDIA grants no forward compatibility."""
+    return _lines(gpu, matrix) == {False} and any(row.brand in {"geforce", "titan"} for row in products_of(gpu, matrix))
+
+
+def data_center(gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a GPU is of the data-center line."""
+    return _lines(gpu, matrix) == {True}
+
+
+def _lines(gpu: Gpu, matrix: Matrix) -> set[bool]:
+    """Whether the products of a GPU's name or id are of the data-center line; several answers where they differ."""
+    return {row.segment in FORWARD_SEGMENTS for row in products_of(gpu, matrix)}
+
+
+def products_of(gpu: Gpu, matrix: Matrix) -> tuple[rows.Product, ...]:
+    """The products that a GPU may be by its name, else by its id."""
+    return next((tuple(found) for text in (gpu.name, gpu.pci) if text and (found := find_gpu(matrix, text))), ())

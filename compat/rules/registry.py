@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from compat.rules.families import (
     arch_age,
-    arch_libraries,
     arch_targets,
     builds,
     container_gpu,
     container_image,
-    container_toolkit,
     device_support,
     docker,
     driver,
     environment,
-    fabric,
-    forward,
     health,
     installations,
     interconnect,
     kernel_module,
-    libc,
     libraries,
     memory,
     modes,
@@ -32,23 +27,26 @@ from compat.rules.families import (
     products,
     pythons,
     rocm,
-    rocm_targets,
     rocm_versions,
     runtimes,
     systems,
     toolkit,
 )
+from compat.rules.rule import Rule, family
 
-if TYPE_CHECKING:
-    from compat.rules.rule import Rule
-
-# The families, from the hardware up.
+# The families, from the hardware up; in each, its rules in the order in which they are written.
 _FAMILIES: Final = (
-    health, kernel_module, device_support, modes, products, fabric, interconnect, driver, forward, runtimes, rocm,
-    rocm_targets, rocm_versions, other_gpus, container_gpu, container_image, docker, container_toolkit,
-    platforms, libc, pythons, systems, arch_age, arch_targets, arch_libraries, builds, installations, libraries,
-    pairs, toolkit, environment, memory,
+    health, kernel_module, device_support, modes, products, interconnect, driver, runtimes, rocm, rocm_versions,
+    other_gpus, container_gpu, container_image, docker, platforms, pythons, systems, arch_age, arch_targets, builds,
+    installations, libraries, pairs, toolkit, environment, memory,
 )  # fmt: skip
 
 # Code -> rule.
-RULES: Final[dict[str, type[Rule]]] = {code: rule for each in _FAMILIES for code, rule in each.RULES.items()}
+RULES: Final[dict[str, type[Rule]]] = family(
+    *(
+        each
+        for module in _FAMILIES
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Rule) and each.__module__ == module.__name__
+    )
+)

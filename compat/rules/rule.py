@@ -121,5 +121,5 @@ def code_of(rule: type[Rule]) -> str:
 
 
 def family(*rules: type[Rule]) -> dict[str, type[Rule]]:
-    """A family's literal table, code -> rule, in the order given (the hardware first)."""
+    """Rules by their codes, in the order given (the hardware first)."""
     return {code_of(rule): rule for rule in rules}

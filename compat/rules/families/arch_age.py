@@ -19,7 +19,7 @@ from compat.rules.families.arch_cover import (
     uncovered_by,
 )
 from compat.rules.knowledge import cite, cuda_of_driver, is_version, knows, recent, too_old
-from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.rule import Fits, Found, Outcome, Rule, told
 from compat.rules.stack import Installed, named
 
 if TYPE_CHECKING:
@@ -263,6 +263,3 @@ def _as_said(torch: Installed | None, matrix: Matrix, signals: Hearing, gpus: tu
     own = f" {torch.label} covers it, so another compiled package does not." if torch and covers else ""
     detail = f"{heard.signal.meaning} {gpu.name or 'The GPU'} is {device}.{own}"
     return Found(detail=detail, facts=("gpus",), confidence="certain" if direct else "likely")
-
-
-RULES = family(ArchTooNewForBuild, ArchTooOldForBuild)

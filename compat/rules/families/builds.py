@@ -12,7 +12,7 @@ from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.joints.verdict import FITS, any_of
 from compat.rules.knowledge import cite
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family, told
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, told
 from compat.rules.stack import FRAMEWORKS, canonical
 from compat.rules.together import clashing
 
@@ -28,17 +28,18 @@ if TYPE_CHECKING:
     from compat.rules.stack import Installed
     from compat.rules.together import Here
 
-
 # Programs with GPU builds of their own, which say nothing about another one's build.
 _OTHERS: Final = (
     "tensorflow", "keras", "jax", "onnx", "paddle", "bitsandbytes", "llama", "faiss", "dgl", "mxnet", "cupy", "numba",
     "xgboost", "lightgbm", "opencv", "ctranslate", "whisper", "decord", "ffmpeg",
 )  # fmt: skip
 
+
 _BNB: Final = Fix(
     "Install a bitsandbytes with ROCm libraries, or compile it for this GPU.",
     changes=(install("bitsandbytes", upgrade=True), Command("cmake -DCOMPUTE_BACKEND=hip -S . && make")),
 )
+
 
 _GPU_VENDORS: Final = ("nvidia", "amd", "intel")
 
@@ -51,6 +52,81 @@ def usable(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
 def _is_display_only(gpu: Gpu) -> bool:
     """Whether it is one of Intel's integrated GPUs, which frameworks use on request only."""
     return gpu.vendor == "intel" and not re.search(r"arc|max|flex|battlemage|b[56]\d\d", gpu.name.lower())
+
+
+class WrongVendorBuild(Rule):
+    """The framework was built for another vendor than the GPU in the machine.
+
+    Why:
+        The default index gives the CUDA build on Linux, so AMD users get it unless they name the index; and
+        installers that see an integrated AMD GPU pick ROCm although an NVIDIA card is present.
+    Fix:
+        Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.
+    Sources:
+        - https://pytorch.org/get-started/locally/
+    """
+
+    area = "framework"
+    asks = ("gpus", "packages", "builds")
+    _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
+
+    def check(self, case: Case) -> Outcome:
+        """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
+        host, signals = case.host, case.signals
+        if case.device_free:
+            return Fits("")
+        cards = usable(host.gpus or ())
+        makers = {gpu.vendor for gpu in cards}
+        for item in case.installed:
+            speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
+            if speaks and makers and speaks not in makers and (not item.inferred or self._blind(signals)):
+                shown = cards[0].name or cards[0].vendor
+                detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
+                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
+            if (
+                speaks == "amd"
+                and not makers
+                and signals.saying("no-gpu-seen", "no-gpu-vague")
+                and not (host.rocm or host.amdgpu or host.hip)
+            ):
+                detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
+                return Found(detail=detail, facts=(item.fact,), confidence="likely")
+            if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and host.driver)):
+                return self._beside(case.here, cards, case.matrix) or Fits("")
+        return self._beside(case.here, cards, case.matrix) or self._by_message(
+            cards, case.vendors, host.driver, signals
+        )
+
+    @staticmethod
+    def _beside(here: tuple[Here, ...], cards: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+        """A package beside the framework, all of whose builds are for GPUs of another vendor; it may be unused."""
+
+        def judge(part: Part) -> Verdict:
+            strange = part.vendor in _GPU_VENDORS and cards
+            return any_of(joint.verdict(matrix, gpu.vendor, "", part.build) for gpu in cards) if strange else FITS
+
+        shown = f"the GPU is {cards[0].name or cards[0].vendor}" if cards else ""
+        rest = (item for item in here if canonical(item.release.name) not in FRAMEWORKS)
+        found = clashing(rest, judge, matrix, this=shown, facts=("gpus",))
+        return replace(found, severity="warning") if found else None
+
+    @staticmethod
+    def _by_message(cards: tuple[Gpu, ...], vendors: frozenset[str], driver: str | None, signals: Hearing) -> Outcome:
+        """A message that only CUDA builds print, on a machine whose GPUs are all of other vendors."""
+        if vendors == {"amd"} and signals.saying("cuda-alone"):
+            detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
+            return Found(detail=detail, facts=("gpus",) if cards else ("rocm",), confidence="likely", fix=_BNB)
+        if not cards or "nvidia" in {gpu.vendor for gpu in cards} or "found-no-driver" not in signals or driver:
+            return None
+        shown = cards[0].name or cards[0].vendor
+        detail = f"The build asks for an NVIDIA driver, so it is a CUDA build; the GPU is {shown}."
+        return Found(detail=detail, facts=("gpus",), confidence="likely")
+
+    @staticmethod
+    def _blind(signals: Hearing) -> bool:
+        """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
+        spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
+        return not spoken and bool(signals.saying("no-gpu-seen") or "vllm-no-device" in signals)
 
 
 class CpuOnlyBuild(Rule):
@@ -163,81 +239,3 @@ def _bare_jax(
     ):
         return None
     return item if heard or ("jaxlib" in packages and listed and len(packages) > 3) else None
-
-
-class WrongVendorBuild(Rule):
-    """The framework was built for another vendor than the GPU in the machine.
-
-    Why:
-        The default index gives the CUDA build on Linux, so AMD users get it unless they name the index; and
-        installers that see an integrated AMD GPU pick ROCm although an NVIDIA card is present.
-    Fix:
-        Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.
-    Sources:
-        - https://pytorch.org/get-started/locally/
-    """
-
-    area = "framework"
-    asks = ("gpus", "packages", "builds")
-    _SPEAKS: Final = {"cuda": "nvidia", "rocm": "amd", "xpu": "intel"}
-
-    def check(self, case: Case) -> Outcome:
-        """The GPU is NVIDIA's and the build is for ROCm or XPU, or the GPU is AMD's and the build is for CUDA."""
-        host, signals = case.host, case.signals
-        if case.device_free:
-            return Fits("")
-        cards = usable(host.gpus or ())
-        makers = {gpu.vendor for gpu in cards}
-        for item in case.installed:
-            speaks = next((vendor for kind, vendor in self._SPEAKS.items() if item.runtime.startswith(kind)), "")
-            if speaks and makers and speaks not in makers and (not item.inferred or self._blind(signals)):
-                shown = cards[0].name or cards[0].vendor
-                detail = f"{item.label} is built for {speaks}, the GPU is {shown}."
-                return Found(detail=detail, facts=("gpus", item.fact), sources=cite(case.matrix, item.row))
-            if (
-                speaks == "amd"
-                and not makers
-                and signals.saying("no-gpu-seen", "no-gpu-vague")
-                and not (host.rocm or host.amdgpu or host.hip)
-            ):
-                detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
-                return Found(detail=detail, facts=(item.fact,), confidence="likely")
-            if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and host.driver)):
-                return self._beside(case.here, cards, case.matrix) or Fits("")
-        return self._beside(case.here, cards, case.matrix) or self._by_message(
-            cards, case.vendors, host.driver, signals
-        )
-
-    @staticmethod
-    def _beside(here: tuple[Here, ...], cards: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
-        """A package beside the framework, all of whose builds are for GPUs of another vendor; it may be unused."""
-
-        def judge(part: Part) -> Verdict:
-            strange = part.vendor in _GPU_VENDORS and cards
-            return any_of(joint.verdict(matrix, gpu.vendor, "", part.build) for gpu in cards) if strange else FITS
-
-        shown = f"the GPU is {cards[0].name or cards[0].vendor}" if cards else ""
-        rest = (item for item in here if canonical(item.release.name) not in FRAMEWORKS)
-        found = clashing(rest, judge, matrix, this=shown, facts=("gpus",))
-        return replace(found, severity="warning") if found else None
-
-    @staticmethod
-    def _by_message(cards: tuple[Gpu, ...], vendors: frozenset[str], driver: str | None, signals: Hearing) -> Outcome:
-        """A message that only CUDA builds print, on a machine whose GPUs are all of other vendors."""
-        if vendors == {"amd"} and signals.saying("cuda-alone"):
-            detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
-            return Found(detail=detail, facts=("gpus",) if cards else ("rocm",), confidence="likely", fix=_BNB)
-        if not cards or "nvidia" in {gpu.vendor for gpu in cards} or "found-no-driver" not in signals or driver:
-            return None
-        shown = cards[0].name or cards[0].vendor
-        detail = f"The build asks for an NVIDIA driver, so it is a CUDA build; the GPU is {shown}."
-        return Found(detail=detail, facts=("gpus",), confidence="likely")
-
-    @staticmethod
-    def _blind(signals: Hearing) -> bool:
-        """Whether the framework merely sees no GPU, and no ROCm program has spoken."""
-        spoken = any(item.signal.program in {"hip", "hsa", "rocblas", "rocminfo", "rccl"} for item in signals)
-        return not spoken and bool(signals.saying("no-gpu-seen") or "vllm-no-device" in signals)
-
-
-RULES = family(WrongVendorBuild, CpuOnlyBuild)

@@ -9,7 +9,7 @@ import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
 from compat.changes import Command, Container, System
 from compat.findings import Fix
-from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.rule import Fits, Found, Outcome, Rule, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,65 @@ if TYPE_CHECKING:
 def _with_gpu(host: Host, _: Matrix) -> Fix:
     """How this container is started with the GPUs that are known."""
     return Fix("Start the container with the GPU.", changes=(remedies.run_with_gpu(host),))
+
+
+class ContainerVisibleDevices(Rule):
+    """NVIDIA_VISIBLE_DEVICES hides the GPU.
+
+    Why:
+        It tells the container runtime which GPUs to inject; void injects nothing at all.
+    Fix:
+        Set NVIDIA_VISIBLE_DEVICES=all or a valid list.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    asks = ("device_nodes",)
+    changes = (Container("--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),)
+
+    def check(self, host: Host, env: Mapping[str, str], container: str, signals: Hearing) -> Outcome:
+        """The variable is void, none or empty, and no GPU came into the container by other means.
+
+        CDI sets it to void itself, so that the old hook does not inject what CDI has injected already.
+        """
+        value = env.get("NVIDIA_VISIBLE_DEVICES")
+        if value is None or value.strip().lower() not in {"", "void", "none"}:
+            return None
+        if "/dev/nvidiactl" in (host.device_nodes or ()):
+            return Fits("GPUs were given to this container by other means than NVIDIA_VISIBLE_DEVICES")
+        return Found(
+            detail=f"NVIDIA_VISIBLE_DEVICES is {value!r}, which gives this {container} container no GPU.",
+            facts=("env.NVIDIA_VISIBLE_DEVICES", "container"),
+            severity="error" if signals.harmful or value.strip().lower() == "none" else "warning",
+        )
+
+
+class ContainerDriverCapabilities(Rule):
+    """NVIDIA_DRIVER_CAPABILITIES lacks compute or utility.
+
+    Why:
+        Only the driver libraries of the named groups are mounted into the container.
+    Fix:
+        Set NVIDIA_DRIVER_CAPABILITIES=compute,utility. Add video for NVENC and graphics for rendering.
+    Sources:
+        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+    """
+
+    area = "docker"
+    vendors = ("nvidia",)
+    changes = (Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"),)
+
+    def check(self, env: Mapping[str, str]) -> Outcome:
+        """The variable is set, and names neither ``all`` nor ``compute``."""
+        named = env.get("NVIDIA_DRIVER_CAPABILITIES", "")
+        words = {word.strip() for word in named.split(",")}
+        if not named or words & {"all", "compute"}:
+            return None
+        return Found(
+            detail=f"Only {named} is asked for: libcuda is not mounted.", facts=("env.NVIDIA_DRIVER_CAPABILITIES",)
+        )
 
 
 class ContainerNoGpu(Rule):
@@ -122,65 +181,6 @@ class ContainerNoGpu(Rule):
         )
 
 
-class ContainerDriverCapabilities(Rule):
-    """NVIDIA_DRIVER_CAPABILITIES lacks compute or utility.
-
-    Why:
-        Only the driver libraries of the named groups are mounted into the container.
-    Fix:
-        Set NVIDIA_DRIVER_CAPABILITIES=compute,utility. Add video for NVENC and graphics for rendering.
-    Sources:
-        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
-    """
-
-    area = "docker"
-    vendors = ("nvidia",)
-    changes = (Container("--gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility"),)
-
-    def check(self, env: Mapping[str, str]) -> Outcome:
-        """The variable is set, and names neither ``all`` nor ``compute``."""
-        named = env.get("NVIDIA_DRIVER_CAPABILITIES", "")
-        words = {word.strip() for word in named.split(",")}
-        if not named or words & {"all", "compute"}:
-            return None
-        return Found(
-            detail=f"Only {named} is asked for: libcuda is not mounted.", facts=("env.NVIDIA_DRIVER_CAPABILITIES",)
-        )
-
-
-class ContainerVisibleDevices(Rule):
-    """NVIDIA_VISIBLE_DEVICES hides the GPU.
-
-    Why:
-        It tells the container runtime which GPUs to inject; void injects nothing at all.
-    Fix:
-        Set NVIDIA_VISIBLE_DEVICES=all or a valid list.
-    Sources:
-        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
-    """
-
-    area = "docker"
-    vendors = ("nvidia",)
-    asks = ("device_nodes",)
-    changes = (Container("--runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all"),)
-
-    def check(self, host: Host, env: Mapping[str, str], container: str, signals: Hearing) -> Outcome:
-        """The variable is void, none or empty, and no GPU came into the container by other means.
-
-        CDI sets it to void itself, so that the old hook does not inject what CDI has injected already.
-        """
-        value = env.get("NVIDIA_VISIBLE_DEVICES")
-        if value is None or value.strip().lower() not in {"", "void", "none"}:
-            return None
-        if "/dev/nvidiactl" in (host.device_nodes or ()):
-            return Fits("GPUs were given to this container by other means than NVIDIA_VISIBLE_DEVICES")
-        return Found(
-            detail=f"NVIDIA_VISIBLE_DEVICES is {value!r}, which gives this {container} container no GPU.",
-            facts=("env.NVIDIA_VISIBLE_DEVICES", "container"),
-            severity="error" if signals.harmful or value.strip().lower() == "none" else "warning",
-        )
-
-
 class ContainerCgroupLost(Rule):
     """The container lost its GPUs when the device rules were reloaded.
 
@@ -256,8 +256,3 @@ class ContainerSelinux(Rule):
             facts=("selinux", "container", "device_nodes_denied"),
             severity="error" if host.user_id == 0 else None,  # no mode of a node keeps root out
         )
-
-
-RULES = family(
-    ContainerVisibleDevices, ContainerDriverCapabilities, ContainerNoGpu, ContainerCgroupLost, ContainerSelinux
-)

@@ -11,7 +11,7 @@ from compat.errors import InputError
 from compat.findings import Fix
 from compat.reading.jetson_release import image_l4t
 from compat.rules.knowledge import cuda_of_driver
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family, told
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -189,6 +189,3 @@ class ImageRuntimeNotDevel(Rule):
             severity=None if heard else "warning",
             fix=Fix(f"Use the devel flavour: {image.replace(f'-{flavour[1]}-', '-devel-')}."),
         )
-
-
-RULES = family(ImageShipsDriver, ContainerRequiresNewerDriver, ContainerImageArch, ImageRuntimeNotDevel)

@@ -10,14 +10,13 @@ from compat.changes import Command, System
 from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.rule import Found, Outcome, Rule
 from compat.targets import sm
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
-
 
 _OPEN_ONLY: Final = (
     10,
@@ -154,8 +153,3 @@ class DriverDeviceCountMismatch(Rule):
         if lost:
             return Found(detail=f"{lost[0].name or 'A GPU'} at {lost[0].bus or 'the bus'} is lost to driver {driver}.")
         return None
-
-
-RULES = family(
-    DriverOpenModuleRequired, DriverOpenModuleUnsupportedGpu, DriverGpuUnsupportedByBranch, DriverDeviceCountMismatch
-)

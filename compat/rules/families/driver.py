@@ -1,4 +1,4 @@
-"""The NVIDIA driver: does it answer, is there one, and is it whole."""
+"""The NVIDIA driver: does it answer, is there one, is it whole; and a libcuda from a cuda-compat package beside it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import compat.rules.remedies as remedies
 from compat import versions
-from compat.changes import Command, System, Variable
-from compat.rules.knowledge import is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.changes import Command, Example, System, Variable
+from compat.findings import Fix
+from compat.rules.knowledge import consumer, cuda_of_driver, data_center, is_version
+from compat.rules.rule import Fits, Found, Outcome, Rule, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Host, Library
-    from compat.findings import Fix
+    from compat.facts import Gpu, Host, Library
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.stack import Installed
 
 
 class DriverLibraryFaulty(Rule):
@@ -115,6 +116,28 @@ class NoDriver(Rule):
         return blind if "found-no-driver" in signals else None
 
 
+class DriverStubLoaded(Rule):
+    """The CUDA stub library is loaded instead of the driver.
+
+    Why:
+        Toolkits ship an empty libcuda so that programs can be linked on machines without a driver.
+    Fix:
+        Take .../lib64/stubs out of LD_LIBRARY_PATH and ld.so.conf.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+    """
+
+    area = "driver"
+    changes = (Variable("LD_LIBRARY_PATH"), Command("sudo ldconfig", "linux"))
+
+    def check(self, libraries: tuple[Library, ...]) -> Outcome:
+        """libcuda.so.1 resolves to a file in a folder named stubs."""
+        for item in libraries:
+            if item.name.startswith("libcuda.so") and item.origin == "stubs" and item.loaded:
+                return Found(detail=f"{item.path or item.name} would be loaded as the driver.")
+        return None
+
+
 class DriverLibraryMismatch(Rule):
     """The NVIDIA kernel module and the driver's libraries have different versions.
 
@@ -147,28 +170,6 @@ class DriverLibraryMismatch(Rule):
         return Found(detail=detail)
 
 
-class DriverStubLoaded(Rule):
-    """The CUDA stub library is loaded instead of the driver.
-
-    Why:
-        Toolkits ship an empty libcuda so that programs can be linked on machines without a driver.
-    Fix:
-        Take .../lib64/stubs out of LD_LIBRARY_PATH and ld.so.conf.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
-    """
-
-    area = "driver"
-    changes = (Variable("LD_LIBRARY_PATH"), Command("sudo ldconfig", "linux"))
-
-    def check(self, libraries: tuple[Library, ...]) -> Outcome:
-        """libcuda.so.1 resolves to a file in a folder named stubs."""
-        for item in libraries:
-            if item.name.startswith("libcuda.so") and item.origin == "stubs" and item.loaded:
-                return Found(detail=f"{item.path or item.name} would be loaded as the driver.")
-        return None
-
-
 class DriverDuplicateLibraries(Rule):
     """Several versions of the driver's libraries are on the loader's path.
 
@@ -198,6 +199,88 @@ class DriverDuplicateLibraries(Rule):
         return Found(detail=f"Driver libraries of {' and '.join(sorted(found))} can be loaded.")
 
 
-RULES = family(
-    DriverLibraryFaulty, DriverHangs, NoDriver, DriverStubLoaded, DriverLibraryMismatch, DriverDuplicateLibraries
-)
+class ForwardCompatConflict(Rule):
+    """A cuda-compat libcuda is active where it does not apply.
+
+    Why:
+        Forward compatibility is limited to data-center GPUs, some workstation cards and Jetson. Errors 803 and 804 mean
+        that two driver generations met in one process.
+    Fix:
+        Take the compat folder off the loader's path, or upgrade the host's driver. It may stand in LD_LIBRARY_PATH and
+        in ld.so.conf.d.
+    Sources:
+        - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
+        - https://github.com/NVIDIA/nvidia-container-toolkit/blob/HEAD/cmd/nvidia-cdi-hook/cudacompat/cudacompat.go
+    """
+
+    area = "driver"
+    vendors = ("nvidia",)
+    asks = ("libraries", "gpus", "driver", "env", "image")
+    changes = (
+        Variable("LD_LIBRARY_PATH"),
+        Command("sudo rm -f /etc/ld.so.conf.d/*compat*.conf && sudo ldconfig", "linux"),
+    )
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, distributions: Mapping[str, str]) -> Outcome:
+        """The loader picks libcuda from a compat folder, where it may not.
+
+        The GPU is of the consumer line, or the host's driver is newer than that libcuda.
+        """
+        active = next((item for item in host.libraries or () if item.origin == "compat" and item.loaded), None)
+        geforce = next((gpu for gpu in host.gpus or () if consumer(gpu, matrix)), None)
+        if active and (geforce or _older(active.version, host.driver)):
+            where = geforce.name if geforce else f"driver {host.driver}"
+            return Found(detail=f"{active.path or active.name} is loaded as the driver, but {where} may not use it.")
+        heard = signals.get("compat-804", "combination-803")
+        if not heard:
+            return None
+        compat = next((name for name in distributions if name.startswith("cuda-compat")), "")
+        path = (host.env or {}).get("LD_LIBRARY_PATH", "")
+        if compat or "compat" in path or heard.signal.signal == "compat-804":
+            facts = (*((f"packages.{compat}",) if compat else ()), *told(gpus=host.gpus, image=host.image))
+            return Found(detail=f"{heard.signal.meaning} {compat}".strip(), facts=facts)
+        if host.image or host.container:
+            detail = "The program runs in an image, whose libcuda differs from the driver of the host."
+            return Found(detail=detail, facts=("image",) if host.image else ("container",), confidence="likely")
+        return None
+
+
+def _older(compat: str, driver: str | None) -> bool:
+    """Whether the compat library is not newer than the host's driver, so that it is of no use."""
+    return is_version(compat) and is_version(driver) and versions.release(compat) <= versions.release(driver or "")
+
+
+class ForwardCompatAvailable(Rule):
+    """A cuda-compat package could make this build run.
+
+    Why:
+        There, a newer CUDA user space may run on an older kernel driver without touching the host.
+    Fix:
+        Add the package cuda-compat-<major>-<minor> to the image. The container toolkit enables it.
+    Sources:
+        - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
+    """
+
+    severity = "info"
+    area = "driver"
+    vendors = ("nvidia",)
+    requires = ("driver-too-old-for-runtime",)
+    changes = (Example("apt-get install -y cuda-compat-<major>-<minor>"),)
+
+    def check(
+        self, host: Host, matrix: Matrix, driver: str, gpus: tuple[Gpu, ...], installed: tuple[Installed, ...]
+    ) -> Outcome:
+        """The driver is of an older CUDA major than the build, and the GPU is a data-center part."""
+        have = cuda_of_driver(matrix, driver, host.platform)
+        if not have or not gpus or not all(data_center(gpu, matrix) for gpu in gpus):
+            return None
+        for item in installed:
+            if item.cuda and versions.major(item.cuda) > versions.major(have):
+                name = f"cuda-compat-{item.cuda.replace('.', '-')}"
+                fix = Fix(f"Add {name} to the image.", changes=(Command(f"apt-get install -y {name}", "linux"),))
+                return Found(
+                    detail=f"{gpus[0].name} may run {item.label} with {name}.",
+                    facts=("driver", "gpus", item.fact),
+                    fix=fix,
+                )
+        return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from compat.changes import Variable
 from compat.findings import Fix
 from compat.lazy import pattern
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
@@ -284,13 +284,3 @@ class VisibleDevicesConflict(Rule):
         left = len(env["ROCR_VISIBLE_DEVICES"].split(","))
         detail = f"{inner} names GPU {beyond}, but ROCR_VISIBLE_DEVICES leaves {left}."
         return Found(detail=detail, facts=("env.ROCR_VISIBLE_DEVICES", f"env.{inner}"))
-
-
-RULES = family(
-    CudaEnvHarmful,
-    XlaFlagsInvalid,
-    BnbCudaOverride,
-    JaxPlatformsMismatch,
-    DevicesHidden,
-    VisibleDevicesConflict,
-)

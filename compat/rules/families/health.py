@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from compat.changes import Command, Example
 from compat.findings import Fix
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
-
 
 RESET: Final = (Example("sudo nvidia-smi --gpu-reset -i <index>"), Command("sudo reboot", "host"))
 
@@ -51,32 +50,6 @@ class GpuXidFatal(Rule):
         return Fits("no fatal Xid was logged") if host.xids is not None or heard else None
 
 
-class GpuXidApplication(Rule):
-    """Application-level Xids are in the log.
-
-    Why:
-        These codes (13, 31, 43, 45 ...) usually point to the program, not to the device.
-    Fix:
-        Debug the program. The tool compute-sanitizer shows where it goes wrong; the machine needs nothing.
-    Sources:
-        - https://docs.nvidia.com/deploy/xid-errors/
-    """
-
-    severity = "info"
-    area = "health"
-    vendors = ("nvidia",)
-    requires = ("gpu-xid-fatal",)
-    asks = ("xids",)
-    changes = (Example("compute-sanitizer python <script>"),)
-    MILD: Final = frozenset({"8", "13", "31", "32", "43", "45", "68", "69", "94"})
-
-    def check(self, host: Host, signals: Hearing) -> Outcome:
-        """The kernel log holds Xids that a program caused, and no fatal one."""
-        heard = signals.value("xid")
-        mild = [xid for xid in (*(host.xids or ()), *([heard] if heard else [])) if xid in self.MILD]
-        return Found(detail=f"Xid {mild[0]} was logged.", facts=("xids",) if host.xids else ()) if mild else None
-
-
 class GpuEccUncorrectable(Rule):
     """A GPU has uncorrectable memory errors.
 
@@ -98,29 +71,6 @@ class GpuEccUncorrectable(Rule):
         if bad:
             return Found(detail=f"{bad.name or 'A GPU'} has {bad.ecc_uncorrected} uncorrected errors.")
         return None
-
-
-class GpuRowRemapPending(Rule):
-    """Row remapping or page retirement waits for a reset.
-
-    Why:
-        Spare rows are swapped in at reset only.
-    Fix:
-        Reset the GPU or restart.
-    Sources:
-        - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
-    """
-
-    severity = "warning"
-    area = "health"
-    vendors = ("nvidia",)
-    requires = ("gpu-ecc-uncorrectable",)
-    changes = RESET
-
-    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
-        """The GPU has set aside faulty memory, and the change takes effect at the next reset."""
-        bad = next((gpu for gpu in gpus if gpu.remap_pending), None)
-        return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.") if bad else None
 
 
 class GpuResetRequired(Rule):
@@ -146,4 +96,50 @@ class GpuResetRequired(Rule):
         return Found(detail=f"{bad.name or 'A GPU'} must be reset.") if bad else None
 
 
-RULES = family(GpuXidFatal, GpuEccUncorrectable, GpuResetRequired, GpuRowRemapPending, GpuXidApplication)
+class GpuRowRemapPending(Rule):
+    """Row remapping or page retirement waits for a reset.
+
+    Why:
+        Spare rows are swapped in at reset only.
+    Fix:
+        Reset the GPU or restart.
+    Sources:
+        - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
+    """
+
+    severity = "warning"
+    area = "health"
+    vendors = ("nvidia",)
+    requires = ("gpu-ecc-uncorrectable",)
+    changes = RESET
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The GPU has set aside faulty memory, and the change takes effect at the next reset."""
+        bad = next((gpu for gpu in gpus if gpu.remap_pending), None)
+        return Found(detail=f"{bad.name or 'A GPU'} waits for a reset.") if bad else None
+
+
+class GpuXidApplication(Rule):
+    """Application-level Xids are in the log.
+
+    Why:
+        These codes (13, 31, 43, 45 ...) usually point to the program, not to the device.
+    Fix:
+        Debug the program. The tool compute-sanitizer shows where it goes wrong; the machine needs nothing.
+    Sources:
+        - https://docs.nvidia.com/deploy/xid-errors/
+    """
+
+    severity = "info"
+    area = "health"
+    vendors = ("nvidia",)
+    requires = ("gpu-xid-fatal",)
+    asks = ("xids",)
+    changes = (Example("compute-sanitizer python <script>"),)
+    MILD: Final = frozenset({"8", "13", "31", "32", "43", "45", "68", "69", "94"})
+
+    def check(self, host: Host, signals: Hearing) -> Outcome:
+        """The kernel log holds Xids that a program caused, and no fatal one."""
+        heard = signals.value("xid")
+        mild = [xid for xid in (*(host.xids or ()), *([heard] if heard else [])) if xid in self.MILD]
+        return Found(detail=f"Xid {mild[0]} was logged.", facts=("xids",) if host.xids else ()) if mild else None

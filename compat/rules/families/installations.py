@@ -12,7 +12,7 @@ from compat.changes import Command, Example, Uninstall, Variable, install
 from compat.findings import Fix
 from compat.joints.packages import apart
 from compat.rules.knowledge import cite
-from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.rule import Found, Outcome, Rule
 from compat.rules.stack import has_no_device, installed, named
 from compat.versions import admits, requirement
 
@@ -293,6 +293,3 @@ class CudaMajorMixedInEnv(Rule):
             detail=f"{' and '.join(names)} are of different CUDA majors.",
             facts=tuple(f"packages.{name}" for name in names),
         )
-
-
-RULES = family(NoGpuHere, FrameworkDuplicateInstall, JaxPluginInitFailed, FrameworksConflict, CudaMajorMixedInEnv)

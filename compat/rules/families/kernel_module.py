@@ -11,13 +11,39 @@ import compat.rules.remedies as remedies
 from compat.changes import Command, Container, Example, System
 from compat.findings import Fix
 from compat.rules.families.rocm import amd_cards
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
+
+
+class DriverVfioBound(Rule):
+    """The GPU is reserved for passthrough (vfio-pci).
+
+    Why:
+        The host hands the card to a virtual machine, so that its own driver never sees it.
+    Fix:
+        Unbind the device from vfio-pci, or use the virtual machine that owns it.
+    Sources:
+        - https://docs.kernel.org/driver-api/vfio.html
+    """
+
+    severity = "warning"
+    area = "kernel-module"
+    changes = (
+        Command("lspci -nnk | grep -B2 vfio-pci"),
+        Example("echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind"),
+    )
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """A GPU is bound to vfio-pci."""
+        held = next(
+            (gpu for gpu in gpus if gpu.driver == "vfio-pci" and gpu.vendor in {"nvidia", "amd", "intel"}), None
+        )
+        return Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.") if held else None
 
 
 class DriverNouveauBound(Rule):
@@ -55,30 +81,44 @@ class DriverNouveauBound(Rule):
         return Found(detail=detail, fix=fix)
 
 
-class DriverVfioBound(Rule):
-    """The GPU is reserved for passthrough (vfio-pci).
+class DriverSecureBootUnsigned(Rule):
+    """Secure Boot keeps the NVIDIA module out.
 
     Why:
-        The host hands the card to a virtual machine, so that its own driver never sees it.
+        The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first
+        be enrolled.
     Fix:
-        Unbind the device from vfio-pci, or use the virtual machine that owns it.
+        Enrol the key that signed the module, then restart. Or use the distribution's signed modules, or switch Secure
+        Boot off.
     Sources:
-        - https://docs.kernel.org/driver-api/vfio.html
+        - https://wiki.debian.org/SecureBoot
+        - https://ubuntu.com/blog/how-to-sign-things-for-secure-boot
     """
 
-    severity = "warning"
     area = "kernel-module"
-    changes = (
-        Command("lspci -nnk | grep -B2 vfio-pci"),
-        Example("echo <address> | sudo tee /sys/bus/pci/drivers/vfio-pci/unbind"),
-    )
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    changes = (System("module-sign"),)
 
-    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
-        """A GPU is bound to vfio-pci."""
-        held = next(
-            (gpu for gpu in gpus if gpu.driver == "vfio-pci" and gpu.vendor in {"nvidia", "amd", "intel"}), None
+    def check(self, host: Host, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
+        """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
+        installed = host.driver_packages or host.driver_library
+        cards = [gpu for gpu in gpus if gpu.vendor == "nvidia"]
+        if (
+            not secure_boot
+            or not cards
+            or "nvidia" in modules
+            or "nouveau" in modules
+            or not installed
+            or host.container
+            or host.absent("module_file")  # what was never built cannot be refused
+        ):
+            return None
+        return Found(
+            detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
+            facts=("secure_boot", "modules", "module_file"),
+            confidence="certain" if host.module_file else "likely",
         )
-        return Found(detail=f"{held.name or held.pci or 'A GPU'} is reserved for a virtual machine.") if held else None
 
 
 class DriverModuleNotLoaded(Rule):
@@ -128,46 +168,6 @@ class DriverModuleNotLoaded(Rule):
                 "Install the headers of this kernel and build the module for it.", changes=(System("module-rebuild"),)
             )
         return DriverModuleNotLoaded.remedy()
-
-
-class DriverSecureBootUnsigned(Rule):
-    """Secure Boot keeps the NVIDIA module out.
-
-    Why:
-        The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first
-        be enrolled.
-    Fix:
-        Enrol the key that signed the module, then restart. Or use the distribution's signed modules, or switch Secure
-        Boot off.
-    Sources:
-        - https://wiki.debian.org/SecureBoot
-        - https://ubuntu.com/blog/how-to-sign-things-for-secure-boot
-    """
-
-    area = "kernel-module"
-    vendors = ("nvidia",)
-    platforms = ("linux",)
-    changes = (System("module-sign"),)
-
-    def check(self, host: Host, secure_boot: bool, gpus: tuple[Gpu, ...], modules: tuple[str, ...]) -> Outcome:
-        """Secure Boot is on, an NVIDIA driver is installed, and its module is not loaded."""
-        installed = host.driver_packages or host.driver_library
-        cards = [gpu for gpu in gpus if gpu.vendor == "nvidia"]
-        if (
-            not secure_boot
-            or not cards
-            or "nvidia" in modules
-            or "nouveau" in modules
-            or not installed
-            or host.container
-            or host.absent("module_file")  # what was never built cannot be refused
-        ):
-            return None
-        return Found(
-            detail="Secure Boot is on and the installed NVIDIA module is not loaded.",
-            facts=("secure_boot", "modules", "module_file"),
-            confidence="certain" if host.module_file else "likely",
-        )
 
 
 class DriverGspInitFailed(Rule):
@@ -309,14 +309,3 @@ class DevicePermission(Rule):
             confidence="possible",
             severity="warning",
         )
-
-
-RULES = family(
-    DriverVfioBound,
-    DriverNouveauBound,
-    DriverSecureBootUnsigned,
-    DriverModuleNotLoaded,
-    DriverGspInitFailed,
-    UvmNotReady,
-    DevicePermission,
-)

@@ -11,7 +11,7 @@ from compat.findings import Fix
 from compat.reading.message_facts import cudnn_version
 from compat.rules.families.rocm import amd_cards
 from compat.rules.knowledge import is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import found_cudnn, installed, packages_of
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
 
-
 _DRIVER: Final = {"nvml", "cuda_init"}
+
+
 _DRIVER_PARTS: Final = ("libcuda.so", "libnvidia-", "libnvcuvid", "libnvoptix")
 
 
@@ -324,6 +325,3 @@ class LibraryKnownBad(Rule):
             return None
         defect = bad[0].note.partition("known defect: ")[2]
         return Found(detail=f"cuDNN {cudnn} {defect}.", sources=(matrix.cite(bad[0]),))
-
-
-RULES = family(LibraryMissing, LibraryMismatch, LdLibraryPathShadow, NcclVersionMixed, LibraryKnownBad)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Container, Variable
-from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.rule import Fits, Found, Outcome, Rule, told
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -240,15 +240,3 @@ class DiskSpaceLow(Rule):
         if not told and disk_free_mib >= self._SMALL:
             return Fits(f"{disk_free_mib // 1024} GiB of disk are free")
         return Found(detail=f"{disk_free_mib} MiB are free.", severity="error" if told else None)
-
-
-RULES = family(
-    ShmTooSmall,
-    ContainerMemlockLimit,
-    ContainerNumaBlocked,
-    OutOfMemory,
-    GpuBusyOtherProcesses,
-    HostMemoryLow,
-    UmaCarveoutSmall,
-    DiskSpaceLow,
-)

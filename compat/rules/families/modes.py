@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Example
-from compat.rules.families.forward import consumer, data_center
 from compat.rules.families.health import RESET
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.knowledge import consumer, data_center
+from compat.rules.rule import Fits, Found, Outcome, Rule
 
 if TYPE_CHECKING:
     from compat.facts import Gpu, Host
@@ -42,29 +42,6 @@ class GpuThermalThrottle(Rule):
             if reasons:
                 return Found(detail=f"{gpu.name or 'A GPU'} is slowed down: {', '.join(reasons)}.")
         return None
-
-
-class GpuPersistenceOff(Rule):
-    """Persistence mode is off on a data-center GPU.
-
-    Why:
-        The driver then unloads its state after the last client, which makes the next start slow and drops settings.
-    Fix:
-        Enable the persistence daemon.
-    Sources:
-        - https://docs.nvidia.com/deploy/driver-persistence/
-    """
-
-    severity = "info"
-    area = "health"
-    vendors = ("nvidia",)
-    platforms = ("linux",)
-    changes = (Command("sudo systemctl enable --now nvidia-persistenced", "linux"),)
-
-    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
-        """The mode is off on a machine with data-center GPUs."""
-        off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu, matrix)), None)
-        return Found(detail=f"It is off on {off.name}.") if off and not host.container else None
 
 
 class GpuComputeModeExclusive(Rule):
@@ -103,6 +80,29 @@ class GpuComputeModeExclusive(Rule):
         )
 
 
+class GpuPersistenceOff(Rule):
+    """Persistence mode is off on a data-center GPU.
+
+    Why:
+        The driver then unloads its state after the last client, which makes the next start slow and drops settings.
+    Fix:
+        Enable the persistence daemon.
+    Sources:
+        - https://docs.nvidia.com/deploy/driver-persistence/
+    """
+
+    severity = "info"
+    area = "health"
+    vendors = ("nvidia",)
+    platforms = ("linux",)
+    changes = (Command("sudo systemctl enable --now nvidia-persistenced", "linux"),)
+
+    def check(self, host: Host, matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The mode is off on a machine with data-center GPUs."""
+        off = next((gpu for gpu in gpus if gpu.persistence is False and data_center(gpu, matrix)), None)
+        return Found(detail=f"It is off on {off.name}.") if off and not host.container else None
+
+
 class MigEnabledNoInstance(Rule):
     """MIG is on, but no instance exists.
 
@@ -129,6 +129,30 @@ class MigEnabledNoInstance(Rule):
         return Found(detail=f"{empty.name or 'A GPU'} is in MIG mode without an instance{where}.")
 
 
+class MigPendingMode(Rule):
+    """A change of MIG mode waits for a reset.
+
+    Why:
+        The switch takes effect at a reset only.
+    Fix:
+        Reset the GPU or restart.
+    Sources:
+        - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
+    """
+
+    severity = "warning"
+    area = "mig"
+    vendors = ("nvidia",)
+    changes = RESET
+
+    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
+        """The pending MIG mode is not the current one."""
+        waits = next((gpu for gpu in gpus if gpu.mig_pending and gpu.mig and gpu.mig_pending != gpu.mig), None)
+        if waits:
+            return Found(detail=f"{waits.name or 'A GPU'}: MIG is {waits.mig}, and will be {waits.mig_pending}.")
+        return None
+
+
 class MigSingleVisible(Rule):
     """Only one MIG instance is usable per process.
 
@@ -152,30 +176,6 @@ class MigSingleVisible(Rule):
         if count < 2:
             return None
         return Found(detail=f"{count} MIG devices are visible.", severity="warning" if heard else "info")
-
-
-class MigPendingMode(Rule):
-    """A change of MIG mode waits for a reset.
-
-    Why:
-        The switch takes effect at a reset only.
-    Fix:
-        Reset the GPU or restart.
-    Sources:
-        - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
-    """
-
-    severity = "warning"
-    area = "mig"
-    vendors = ("nvidia",)
-    changes = RESET
-
-    def check(self, gpus: tuple[Gpu, ...]) -> Outcome:
-        """The pending MIG mode is not the current one."""
-        waits = next((gpu for gpu in gpus if gpu.mig_pending and gpu.mig and gpu.mig_pending != gpu.mig), None)
-        if waits:
-            return Found(detail=f"{waits.name or 'A GPU'}: MIG is {waits.mig}, and will be {waits.mig_pending}.")
-        return None
 
 
 class MixedGpuArchitectures(Rule):
@@ -281,17 +281,3 @@ class MpsBroken(Rule):
             return Fits("the MPS daemon runs") if host.mps == "running" else None
         state = f" The daemon is {host.mps}." if host.mps else ""
         return Found(detail=f"{heard.signal.meaning}{state}", facts=("mps",) if host.mps else ())
-
-
-RULES = family(
-    GpuThermalThrottle,
-    GpuComputeModeExclusive,
-    GpuPersistenceOff,
-    MigEnabledNoInstance,
-    MigPendingMode,
-    MigSingleVisible,
-    MixedGpuArchitectures,
-    VgpuUnlicensed,
-    VgpuComputeDisabled,
-    MpsBroken,
-)

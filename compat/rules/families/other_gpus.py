@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from compat.changes import Command, Example, System
 from compat.reading.jetson_release import image_l4t
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import named
 
 if TYPE_CHECKING:
@@ -123,6 +123,3 @@ class JetsonJetpackMismatch(Rule):
         if not tagged or tagged.partition(".")[0] == l4t.partition(".")[0]:
             return None
         return Found(detail=f"{image} is for L4T {tagged}, the host has {l4t}.")
-
-
-RULES = family(IntelNoComputeRuntime, IntelRenderPermission, JetsonGenericWheel, JetsonJetpackMismatch)

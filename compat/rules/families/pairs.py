@@ -11,7 +11,7 @@ from compat.findings import SURENESS
 from compat.joints.verdict import Clash
 from compat.reading.message_facts import runtime_of
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.stack import named
 from compat.versions import release
 
@@ -141,6 +141,34 @@ def _one_series(version: str, built: str) -> bool:
     return all(left == right for left, right in zip(*parts, strict=False))
 
 
+class PythonTagMismatch(Rule):
+    """A compiled extension is for another Python version.
+
+    Why:
+        Extension modules are tied to one minor version unless they use the stable ABI.
+    Fix:
+        Reinstall the package with this interpreter; never copy site-packages between versions.
+    Sources:
+        - https://peps.python.org/pep-3149/
+    """
+
+    area = "python"
+    changes = (Example("python -m pip install --force-reinstall <package>"),)
+
+    def check(self, python: str, builds: Mapping[str, Build]) -> Outcome:
+        """An installed build carries the tag of another interpreter."""
+        if not is_version(python):
+            return None
+        own = "cp" + "".join(python.split(".")[:2])
+        for name, build in builds.items():
+            tag = getattr(build, "python_tag", "")
+            if re.fullmatch(r"cp\d{2,3}", tag) and tag != own:
+                return Found(
+                    detail=f"{name} is built for {tag}; this is Python {python}.", facts=("python", f"builds.{name}")
+                )
+        return None
+
+
 class AbiMismatch(Rule):
     """An extension was compiled against another framework ABI.
 
@@ -194,34 +222,3 @@ class AbiMismatch(Rule):
                     facts=(f"builds.{name}", "builds.torch"),
                 )
         return None
-
-
-class PythonTagMismatch(Rule):
-    """A compiled extension is for another Python version.
-
-    Why:
-        Extension modules are tied to one minor version unless they use the stable ABI.
-    Fix:
-        Reinstall the package with this interpreter; never copy site-packages between versions.
-    Sources:
-        - https://peps.python.org/pep-3149/
-    """
-
-    area = "python"
-    changes = (Example("python -m pip install --force-reinstall <package>"),)
-
-    def check(self, python: str, builds: Mapping[str, Build]) -> Outcome:
-        """An installed build carries the tag of another interpreter."""
-        if not is_version(python):
-            return None
-        own = "cp" + "".join(python.split(".")[:2])
-        for name, build in builds.items():
-            tag = getattr(build, "python_tag", "")
-            if re.fullmatch(r"cp\d{2,3}", tag) and tag != own:
-                return Found(
-                    detail=f"{name} is built for {tag}; this is Python {python}.", facts=("python", f"builds.{name}")
-                )
-        return None
-
-
-RULES = family(FrameworkPairMismatch, FrameworkBuildTagMismatch, NumpyAbiMismatch, PythonTagMismatch, AbiMismatch)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from compat.rules.families.forward import products_of
-from compat.rules.knowledge import cite
-from compat.rules.rule import Found, Outcome, Rule, family
+from compat.rules.knowledge import cite, products_of
+from compat.rules.rule import Found, Outcome, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,6 +122,3 @@ class GpuPowerCapped(Rule):
             if all(row.segment in {"datacenter", "workstation", "consumer"} for row in rows):
                 return Found(detail=f"{gpu.name} is held to {limit} W of {default} W.")
         return None
-
-
-RULES = family(GpuUnlikeItsKind, GpuPowerCapped)

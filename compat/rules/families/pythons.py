@@ -13,9 +13,9 @@ from compat.changes import Python
 from compat.findings import Fix
 from compat.joints.platform import is_at
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.together import clashing
-from compat.rules.wanted import left_behind, standing
+from compat.rules.wanted import candidates, left_behind, standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-
-
-from compat.rules.wanted import candidates
 
 _USUAL: Final = "linux_x86_64"  # what a machine that does not say what it is most likely is
 
@@ -117,6 +114,3 @@ def _python_key(text: str) -> tuple[tuple[int, ...], bool]:
     """Order of Pythons, the free-threaded build of one before its usual one."""
     plain = text.rstrip("t")
     return versions.release(plain) if is_version(plain) else (0,), plain == text
-
-
-RULES = family(PythonUnsupported)

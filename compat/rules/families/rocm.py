@@ -1,15 +1,24 @@
-"""AMD GPUs: kernel driver and device nodes."""
+"""AMD GPUs: kernel driver, device nodes, and code for the gfx target."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from compat.changes import Command, Container, System
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.changes import Command, Container, System, Variable
+from compat.matrix.products import find_gpu
+from compat.rules.knowledge import cite
+from compat.rules.rule import Fits, Found, Outcome, Rule
+from compat.targets import kernels_for
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from compat.facts import Gpu, Host
     from compat.findings import Severity
+    from compat.matrix import Matrix
+    from compat.reading.messages import Hearing
+    from compat.rules.stack import Installed
 
 
 def amd_cards(gpus: tuple[Gpu, ...]) -> list[Gpu]:
@@ -53,32 +62,6 @@ def _wanted(cards: list[Gpu]) -> Severity | None:
     return None if any(gpu.integrated is not True for gpu in cards) else "warning"
 
 
-class RocmKfdMissing(Rule):
-    """amdgpu is loaded, but /dev/kfd is absent.
-
-    Why:
-        Graphics works through /dev/dri alone, compute does not. The kernel may be built without HSA_AMD.
-    Fix:
-        Use a kernel with CONFIG_HSA_AMD; in containers add --device /dev/kfd.
-    Sources:
-        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
-    """
-
-    area = "rocm"
-    vendors = ("amd",)
-    platforms = ("linux",)
-    requires = ("rocm-no-driver", "rocm-container-flags")
-    changes = (Command("grep HSA_AMD /boot/config-$(uname -r)", "linux"),)
-
-    def check(
-        self, host: Host, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], modules: tuple[str, ...]
-    ) -> Outcome:
-        """The compute node of the AMD driver does not exist."""
-        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or host.container:
-            return None
-        return Found(detail="amdgpu is loaded and /dev/kfd does not exist.", facts=("device_nodes", "modules"))
-
-
 class RocmContainerFlags(Rule):
     """A ROCm container was started without the devices it needs.
 
@@ -118,4 +101,211 @@ class RocmContainerFlags(Rule):
         return None
 
 
-RULES = family(RocmNoDriver, RocmContainerFlags, RocmKfdMissing)
+class RocmKfdMissing(Rule):
+    """amdgpu is loaded, but /dev/kfd is absent.
+
+    Why:
+        Graphics works through /dev/dri alone, compute does not. The kernel may be built without HSA_AMD.
+    Fix:
+        Use a kernel with CONFIG_HSA_AMD; in containers add --device /dev/kfd.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
+    """
+
+    area = "rocm"
+    vendors = ("amd",)
+    platforms = ("linux",)
+    requires = ("rocm-no-driver", "rocm-container-flags")
+    changes = (Command("grep HSA_AMD /boot/config-$(uname -r)", "linux"),)
+
+    def check(
+        self, host: Host, gpus: tuple[Gpu, ...], device_nodes: tuple[str, ...], modules: tuple[str, ...]
+    ) -> Outcome:
+        """The compute node of the AMD driver does not exist."""
+        if not amd_cards(gpus) or "/dev/kfd" in device_nodes or "amdgpu" not in modules or host.container:
+            return None
+        return Found(detail="amdgpu is loaded and /dev/kfd does not exist.", facts=("device_nodes", "modules"))
+
+
+def _is_inside(gpu: Gpu, matrix: Matrix) -> bool:
+    """Whether a GPU is part of the processor: as the machine says, else as all products of its id or name are."""
+    if gpu.integrated is not None:
+        return gpu.integrated
+    rows = [row for row in find_gpu(matrix, gpu.pci or gpu.name) if row.target == gpu.target]
+    return bool(rows) and all(row.segment in {"apu", "integrated", "igpu"} for row in rows)
+
+
+class RocmGfxOverride(Rule):
+    """HSA_OVERRIDE_GFX_VERSION is set.
+
+    Why:
+        A near sibling works; another generation crashes the queue. Where the build serves the real target, the override
+        only hides it.
+    Fix:
+        Unset HSA_OVERRIDE_GFX_VERSION where the build serves the real target. Otherwise keep it inside one family.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+    """
+
+    severity = "warning"
+    area = "rocm"
+    vendors = ("amd",)
+    changes = (Variable("HSA_OVERRIDE_GFX_VERSION"),)
+
+    def check(self, env: Mapping[str, str], gpus: tuple[Gpu, ...], signals: Hearing) -> Outcome:
+        """The runtime is told that the GPU is another target than it is."""
+        value = env.get("HSA_OVERRIDE_GFX_VERSION", "")
+        if not value:
+            return None
+        as_if = overridden(value)
+        real = next((gpu.target for gpu in amd_cards(gpus) if gpu.target), "")
+        if not as_if:
+            return Found(
+                detail=f"{value!r} is not of the form a.b.c.", facts=("env.HSA_OVERRIDE_GFX_VERSION",), severity="error"
+            )
+        if real and real[:-2] != as_if[:-2]:
+            detail = f"{real} is presented as {as_if}, which is of another generation."
+            return Found(
+                detail=detail,
+                facts=("env.HSA_OVERRIDE_GFX_VERSION", "gpus"),
+                severity="error" if signals.harmful else "warning",
+            )
+        shown = f"as {as_if}" if real != as_if else "as what it is: the override changes nothing"
+        return Found(
+            detail=f"{real or 'The GPU'} is presented {shown}.",
+            facts=("env.HSA_OVERRIDE_GFX_VERSION",),
+            severity="info",
+        )
+
+
+class RocmGfxUnsupported(Rule):
+    """The build has no code objects for this AMD GPU.
+
+    Why:
+        ROCm builds carry code for listed targets only, and there is no intermediate form to compile from.
+    Fix:
+        Use a build that lists the GPU's target, or hide GPUs that no build serves. As a stopgap for a near sibling set
+        HSA_OVERRIDE_GFX_VERSION.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+        - https://llvm.org/docs/AMDGPUUsage.html
+    """
+
+    area = "rocm"
+    vendors = ("amd",)
+    requires = ("wrong-vendor-build", "rocm-gfx-override")
+    asks = ("builds", "rocm")
+    changes = (Variable("HIP_VISIBLE_DEVICES", "0"),)
+
+    def check(
+        self, host: Host, installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
+    ) -> Outcome:
+        """The device's gfx target is not among the build's, and no generic target covers it."""
+        cards = [gpu for gpu in amd_cards(gpus) if gpu.target]
+        for item in installed:
+            for gpu in cards:
+                if item.rocm and item.kernels and not self._runs(gpu, item.kernels, host.env or {}, matrix):
+                    mild = len(cards) > 1 and not signals.harmful and _is_inside(gpu, matrix)
+                    detail = (
+                        f"{gpu.name or 'The GPU'} is {gpu.target}; {item.label} carries {' '.join(item.kernels[:12])}."
+                    )
+                    return Found(
+                        detail=detail,
+                        facts=("gpus", item.fact),
+                        sources=cite(matrix, item.row),
+                        severity="warning" if mild else None,
+                    )
+        return self._by_message(cards, matrix, signals)
+
+    @staticmethod
+    def _runs(gpu: Gpu, kernels: tuple[str, ...], env: Mapping[str, str], matrix: Matrix) -> bool:
+        """Whether the build serves the device, an override in force counted."""
+        override = env.get("HSA_OVERRIDE_GFX_VERSION", "")
+        as_if = overridden(override) or gpu.target
+        plain = tuple(kernel for kernel in kernels if kernel.startswith("gfx"))
+        return kernels_for(as_if, plain, matrix.families) == "native"
+
+    def _by_message(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
+        """A message names a missing code object: which card it is, and whether ROCm serves that one officially."""
+        heard = signals.saying("no-code")
+        if not heard or not cards:
+            return self._by_crash(cards, matrix, signals)
+        target = signals.value("gfx") or signals.value("gfx2") or cards[0].target
+        row = matrix.gfx(target)
+        official = " It is officially supported by ROCm." if row and row.first_rocm and not row.last_rocm else ""
+        return Found(
+            detail=f"{heard.signal.meaning} The GPU is {target}.{official}",
+            facts=("gpus",),
+            sources=cite(matrix, row),
+        )
+
+    def _by_crash(self, cards: list[Gpu], matrix: Matrix, signals: Hearing) -> Outcome:
+        """A crash without a word beside a GPU that ROCm does not serve, or only of late."""
+        if "crashed" not in signals:
+            return None
+        for gpu in cards:
+            row = matrix.gfx(gpu.target)
+            if row and (not row.first_rocm or row.last_rocm):
+                name = gpu.name or "the GPU"
+                detail = f"A process crashed, and {name} is {gpu.target}, which few ROCm builds serve."
+                return Found(
+                    detail=detail,
+                    facts=("gpus",),
+                    sources=cite(matrix, row),
+                    confidence="likely",
+                    severity="warning",
+                )
+        return self._by_crash_alone(cards)
+
+    @staticmethod
+    def _by_crash_alone(cards: list[Gpu]) -> Outcome:
+        """A crash without a word beside a graphics card of AMD's: mostly a kernel for another target was loaded.
+
+        Accelerators (gfx9) are in every build; of cards for graphics each build carries a few.
+        """
+        card = next((card for card in cards if re.fullmatch(r"gfx1\d[0-9a-f]{2}", card.target)), None)
+        if card is None:
+            return None
+        return Found(
+            detail=f"A process crashed without a word beside {card.name or card.target}; mostly the build has "
+            "no code for that GPU, or the ROCm release is not the one it was made for.",
+            facts=("gpus",),
+            confidence="possible",
+            severity="warning",
+        )
+
+
+def overridden(version: str) -> str:
+    """The target that an override value names: ``10.3.0`` -> ``gfx1030``; empty if it is not of the form a.b.c."""
+    found = re.fullmatch(r"(\d{1,2})\.(\d{1,2})\.(\d{1,2})", version)
+    return f"gfx{int(found[1])}{int(found[2]):x}{int(found[3]):x}" if found else ""
+
+
+class RocmIgpuInterferes(Rule):
+    """An integrated AMD GPU is visible next to the discrete one.
+
+    Why:
+        Some libraries need code for every visible device: the message says "all current devices".
+    Fix:
+        Show the discrete GPU alone. Or switch the integrated one off in the firmware setup.
+    Sources:
+        - https://rocm.docs.amd.com/projects/radeon/en/latest/docs/prerequisites.html
+    """
+
+    severity = "warning"
+    area = "rocm"
+    vendors = ("amd",)
+    requires = ("rocm-gfx-unsupported",)
+    asks = ("env",)
+    changes = (Variable("HIP_VISIBLE_DEVICES", "0"),)
+
+    def check(self, host: Host, gpus: tuple[Gpu, ...]) -> Outcome:
+        """More than one AMD GPU is visible, and one of them is integrated."""
+        cards = amd_cards(gpus)
+        small = next((gpu for gpu in cards if gpu.integrated), None)
+        hidden = any((host.env or {}).get(name) for name in ("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"))
+        if small is None or len(cards) < 2 or hidden:
+            return None
+        return Found(
+            detail=f"{small.name or small.target or 'An integrated GPU'} is visible beside {len(cards) - 1} other."
+        )

@@ -13,7 +13,7 @@ from compat.changes import Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash, Unknown
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure, family
+from compat.rules.rule import Fits, Found, Outcome, Rule, Unsure
 from compat.rules.together import clashing
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
     from compat.rules.together import Here
-
 
 # Messages that have other causes more often, so that two releases near each other are no reason to suspect them.
 _OPEN = ("hsa-out-of-resources", "hip-no-device")
@@ -41,6 +40,37 @@ def _newer_driver(lowest: str = "") -> Fix:
     """A kernel driver that the ROCm release accepts, or a build for one that accepts the driver."""
     least = f" to {lowest} or newer" if lowest else ""
     return Fix(f"Upgrade the amdgpu driver{least}, or install a build for an older ROCm.")
+
+
+class RocmLibsMixed(Rule):
+    """System ROCm libraries shadow the ones in the wheel.
+
+    Why:
+        HIP and HSA must come from one release; the path decides which copy is loaded.
+    Fix:
+        Take /opt/rocm out of LD_LIBRARY_PATH.
+    Sources:
+        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html
+    """
+
+    severity = "warning"
+    area = "rocm"
+    vendors = ("amd",)
+    asks = ("builds",)
+    changes = (Variable("LD_LIBRARY_PATH"),)
+
+    def check(self, env: Mapping[str, str], host: Host, installed: tuple[Installed, ...]) -> Outcome:
+        """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm, of another release if known."""
+        item = next((item for item in installed if item.rocm and item.name == "torch"), None)
+        path = env.get("LD_LIBRARY_PATH", "")
+        if item is None or "/rocm" not in path:
+            return None
+        if libraries.rocm(item.label, item.rocm, host.rocm or "") == FITS:
+            return Fits(f"the system's ROCm {host.rocm} is that of {item.label}")
+        return Found(
+            detail=f"LD_LIBRARY_PATH puts the system's ROCm before that of {item.label}.",
+            facts=("env.LD_LIBRARY_PATH", item.fact),
+        )
 
 
 class RocmVersionMismatch(Rule):
@@ -132,37 +162,3 @@ class RocmVersionMismatch(Rule):
                 return Unsure(found.why) if found.rows and len(getattr(found.rows[0], "drivers", ())) == 2 else None
             case _:
                 return Fits(f"amdgpu {amdgpu} is inside the range of ROCm {rocm}")
-
-
-class RocmLibsMixed(Rule):
-    """System ROCm libraries shadow the ones in the wheel.
-
-    Why:
-        HIP and HSA must come from one release; the path decides which copy is loaded.
-    Fix:
-        Take /opt/rocm out of LD_LIBRARY_PATH.
-    Sources:
-        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html
-    """
-
-    severity = "warning"
-    area = "rocm"
-    vendors = ("amd",)
-    asks = ("builds",)
-    changes = (Variable("LD_LIBRARY_PATH"),)
-
-    def check(self, env: Mapping[str, str], host: Host, installed: tuple[Installed, ...]) -> Outcome:
-        """LD_LIBRARY_PATH names /opt/rocm and the installed wheel brings its own ROCm, of another release if known."""
-        item = next((item for item in installed if item.rocm and item.name == "torch"), None)
-        path = env.get("LD_LIBRARY_PATH", "")
-        if item is None or "/rocm" not in path:
-            return None
-        if libraries.rocm(item.label, item.rocm, host.rocm or "") == FITS:
-            return Fits(f"the system's ROCm {host.rocm} is that of {item.label}")
-        return Found(
-            detail=f"LD_LIBRARY_PATH puts the system's ROCm before that of {item.label}.",
-            facts=("env.LD_LIBRARY_PATH", item.fact),
-        )
-
-
-RULES = family(RocmLibsMixed, RocmVersionMismatch)

@@ -12,7 +12,7 @@ from compat.changes import Container, Variable
 from compat.findings import Fix
 from compat.joints.verdict import FITS, Clash
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family, told
+from compat.rules.rule import Fits, Found, Outcome, Rule, told
 from compat.rules.together import clashing
 
 if TYPE_CHECKING:
@@ -265,6 +265,3 @@ class PtxJitDisabled(Rule):
             fix=Fix(f"Unset {name}.", changes=(Variable(name),)),
             severity="error" if signals.pointing("ptx-jit-disabled") else "warning",
         )
-
-
-RULES = family(DriverTooOldForRuntime, DriverMinorVersionLimited, PtxJitDisabled)

@@ -6,12 +6,32 @@ from typing import TYPE_CHECKING, Final
 
 from compat.changes import Command, Example, System
 from compat.lazy import pattern
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 
 if TYPE_CHECKING:
     from compat.facts import Host, Library
     from compat.reading.messages import Hearing
     from compat.rules.stack import Installed
+
+
+class Wsl1(Rule):
+    """WSL version 1 has no GPU.
+
+    Why:
+        WSL1 translates system calls and hands over no devices.
+    Fix:
+        Convert the distribution to version 2 of WSL.
+    Sources:
+        - https://learn.microsoft.com/windows/wsl/compare-versions
+    """
+
+    area = "wsl"
+    platforms = ("wsl1",)
+    changes = (Example("wsl --set-version <distribution> 2"),)
+
+    def check(self, platform: str) -> Outcome:
+        """The system is WSL of version 1."""
+        return Found(detail="This is WSL 1.") if platform == "wsl1" else None
 
 
 class WslNoGpuDevice(Rule):
@@ -35,26 +55,6 @@ class WslNoGpuDevice(Rule):
         if "/dev/dxg" in device_nodes:
             return Fits("WSL2 shows its GPU device")
         return Found(detail="There is no /dev/dxg.", severity="error" if signals.harmful or host.gpus else "warning")
-
-
-class Wsl1(Rule):
-    """WSL version 1 has no GPU.
-
-    Why:
-        WSL1 translates system calls and hands over no devices.
-    Fix:
-        Convert the distribution to version 2 of WSL.
-    Sources:
-        - https://learn.microsoft.com/windows/wsl/compare-versions
-    """
-
-    area = "wsl"
-    platforms = ("wsl1",)
-    changes = (Example("wsl --set-version <distribution> 2"),)
-
-    def check(self, platform: str) -> Outcome:
-        """The system is WSL of version 1."""
-        return Found(detail="This is WSL 1.") if platform == "wsl1" else None
 
 
 class WslLinuxDriverInstalled(Rule):
@@ -212,29 +212,6 @@ _ASKED: Final = pattern(
 )
 
 
-class MacosRosettaPython(Rule):
-    """An Intel Python runs on Apple silicon.
-
-    Why:
-        An emulated Python cannot use the GPU and finds only old wheels.
-    Fix:
-        Install a Python for arm64.
-    Sources:
-        - https://developer.apple.com/metal/pytorch/
-    """
-
-    severity = "error"
-    area = "macos"
-    platforms = ("darwin",)
-    changes = (Command("uv python install"),)
-
-    def check(self, arch: str, python_arch: str) -> Outcome:
-        """The machine is arm64 and the interpreter was built for x86_64."""
-        if arch not in {"arm64", "aarch64"} or python_arch not in {"x86_64", "amd64"}:
-            return None
-        return Found(detail=f"The machine is {arch}, Python is {python_arch}.")
-
-
 class MacosNoCuda(Rule):
     """CUDA or ROCm is asked for on macOS.
 
@@ -276,13 +253,24 @@ class MacosNoCuda(Rule):
         return Found(detail="There is no CUDA on macOS.")
 
 
-RULES = family(
-    Wsl1,
-    WslNoGpuDevice,
-    WslLinuxDriverInstalled,
-    WindowsVcRuntimeMissing,
-    WindowsLongPaths,
-    WindowsTdrTimeout,
-    MacosNoCuda,
-    MacosRosettaPython,
-)
+class MacosRosettaPython(Rule):
+    """An Intel Python runs on Apple silicon.
+
+    Why:
+        An emulated Python cannot use the GPU and finds only old wheels.
+    Fix:
+        Install a Python for arm64.
+    Sources:
+        - https://developer.apple.com/metal/pytorch/
+    """
+
+    severity = "error"
+    area = "macos"
+    platforms = ("darwin",)
+    changes = (Command("uv python install"),)
+
+    def check(self, arch: str, python_arch: str) -> Outcome:
+        """The machine is arm64 and the interpreter was built for x86_64."""
+        if arch not in {"arm64", "aarch64"} or python_arch not in {"x86_64", "amd64"}:
+            return None
+        return Found(detail=f"The machine is {arch}, Python is {python_arch}.")

@@ -13,7 +13,7 @@ from compat.findings import Fix
 from compat.joints.verdict import Clash
 from compat.rules.families.arch_cover import dropped
 from compat.rules.knowledge import cite, is_version
-from compat.rules.rule import Fits, Found, Outcome, Rule, family
+from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import named
 from compat.targets import sm
 
@@ -113,6 +113,47 @@ def compiling(signals: Hearing, commands: tuple[str, ...]) -> bool:
     return told.compiles(commands) or any(signals.pointing(code) for code in _COMPILING)
 
 
+class ToolkitTooOldForArch(Rule):
+    """nvcc does not know the GPU's architecture.
+
+    Why:
+        Each toolkit compiles for a fixed list of targets; new ones come and old ones go.
+    Fix:
+        Install a toolkit that has the target, or name a lower one with PTX. TORCH_CUDA_ARCH_LIST names it.
+    Sources:
+        - https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
+        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    """
+
+    area = "toolkit"
+    vendors = ("nvidia",)
+    asks = ("cuda_toolkit", "gpus")
+    changes = (Variable("TORCH_CUDA_ARCH_LIST", "8.0+PTX"),)
+
+    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
+        """The toolkit is older than the device's architecture, or so new that it dropped it.
+
+        A target that a message names and that toolkits gave up is the target's fault: it is too old.
+        """
+        if "nvcc-unsupported-arch" in signals and dropped(matrix, signals.value("arch"), host.cuda_toolkit):
+            return Fits("")
+        if host.cuda_toolkit is None or not is_version(host.cuda_toolkit):
+            return None
+        at_work = compiling(signals, commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
+        named = [signals.value("arch"), *re.split(r"[\s;,]+", (host.env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
+        asked = {str(device).replace("compute", "sm") for text in named if (device := sm(text))}
+        for target in (*asked, *(gpu.target for gpu in (host.gpus or ()) if gpu.target)):
+            found = joint.verdict(matrix, host.cuda_toolkit, target)
+            if isinstance(found, Clash):
+                return Found(
+                    detail=f"{found.why}; the toolkit here is {host.cuda_toolkit}.",
+                    facts=("cuda_toolkit", *(("gpus",) if (host.gpus or ()) else ())),
+                    sources=cite(matrix, *found.rows),
+                    severity=None if at_work else "info",
+                )
+        return None
+
+
 class ToolkitMismatchExtension(Rule):
     """nvcc and the framework are of different CUDA majors.
 
@@ -159,47 +200,6 @@ class ToolkitMismatchExtension(Rule):
             return None
         detail = f"nvcc is CUDA {toolkit}, torch is built with CUDA {cuda}, and this program wants them alike."
         return Found(detail=detail, facts=("cuda_toolkit", "builds"))
-
-
-class ToolkitTooOldForArch(Rule):
-    """nvcc does not know the GPU's architecture.
-
-    Why:
-        Each toolkit compiles for a fixed list of targets; new ones come and old ones go.
-    Fix:
-        Install a toolkit that has the target, or name a lower one with PTX. TORCH_CUDA_ARCH_LIST names it.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
-        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
-    """
-
-    area = "toolkit"
-    vendors = ("nvidia",)
-    asks = ("cuda_toolkit", "gpus")
-    changes = (Variable("TORCH_CUDA_ARCH_LIST", "8.0+PTX"),)
-
-    def check(self, host: Host, matrix: Matrix, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
-        """The toolkit is older than the device's architecture, or so new that it dropped it.
-
-        A target that a message names and that toolkits gave up is the target's fault: it is too old.
-        """
-        if "nvcc-unsupported-arch" in signals and dropped(matrix, signals.value("arch"), host.cuda_toolkit):
-            return Fits("")
-        if host.cuda_toolkit is None or not is_version(host.cuda_toolkit):
-            return None
-        at_work = compiling(signals, commands) or bool(signals.pointing("toolkit-too-old-for-arch"))
-        named = [signals.value("arch"), *re.split(r"[\s;,]+", (host.env or {}).get("TORCH_CUDA_ARCH_LIST", ""))]
-        asked = {str(device).replace("compute", "sm") for text in named if (device := sm(text))}
-        for target in (*asked, *(gpu.target for gpu in (host.gpus or ()) if gpu.target)):
-            found = joint.verdict(matrix, host.cuda_toolkit, target)
-            if isinstance(found, Clash):
-                return Found(
-                    detail=f"{found.why}; the toolkit here is {host.cuda_toolkit}.",
-                    facts=("cuda_toolkit", *(("gpus",) if (host.gpus or ()) else ())),
-                    sources=cite(matrix, *found.rows),
-                    severity=None if at_work else "info",
-                )
-        return None
 
 
 class HostCompilerUnsupported(Rule):
@@ -279,13 +279,3 @@ class BuildToolsMissing(Rule):
             facts=("gcc",) if host.gcc or host.absent("gcc") else (),
             severity="error" if heard else None,
         )
-
-
-RULES = family(
-    ToolkitMissing,
-    CudaHomeBroken,
-    ToolkitTooOldForArch,
-    ToolkitMismatchExtension,
-    HostCompilerUnsupported,
-    BuildToolsMissing,
-)
