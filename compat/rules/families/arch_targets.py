@@ -241,7 +241,6 @@ class EngineFileForeign(Rule):
 
     area = "arch"
     vendors = ("nvidia",)
-    commands = ("trtexec --onnx=<model>.onnx --saveEngine=<model>.engine",)
     _SAID = ("engine-other-platform", "engine-other-gpu", "engine-other-release", "engine-other-model")
 
     def check(self, signals: Hearing) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import compat.joints.packages as joint
 from compat.changes import Example, install
@@ -186,20 +186,6 @@ class AbiMismatch(Rule):
     requires = ("framework-pair-mismatch", "python-tag-mismatch")
     asks = ("packages",)
     changes = (Example("pip install --no-build-isolation --no-cache-dir --force-reinstall <package>"),)
-    _EXTENSIONS: Final = (
-        "flash-attn",
-        "xformers",
-        "vllm",
-        "mmcv-full",
-        "mmcv",
-        "detectron2",
-        "apex",
-        "deepspeed",
-        "torch-scatter",
-        "torch-sparse",
-        "causal-conv1d",
-        "mamba-ssm",
-    )
 
     def check(self, installed: tuple[Installed, ...], builds: Mapping[str, Build]) -> Outcome:
         """A compiled package asks for a symbol that the installed framework does not have."""

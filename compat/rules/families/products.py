@@ -31,7 +31,6 @@ class GpuUnlikeItsKind(Rule):
     area = "health"
     vendors = ("nvidia",)
     requires = ("pcie-link-degraded", "gpu-reset-required", "nvlink-down")
-    commands = ("nvidia-smi -q -d MEMORY,CLOCK,POWER",)
     # Memory that a driver shows of what is sold: error correction takes a sixteenth of GDDR, the driver some hundred
     # MiB (a T4 shows 15109 of 16384 MiB).
     _SHOWN: Final = 0.85
@@ -109,7 +108,6 @@ class GpuPowerCapped(Rule):
     severity = "info"
     area = "health"
     vendors = ("nvidia",)
-    commands = ("nvidia-smi -q -d POWER", "sudo nvidia-smi -i <index> -pl <watts>")
     _SLACK: Final = 0.98  # limits are rounded to whole watts
 
     def check(self, gpus: tuple[Gpu, ...], matrix: Matrix) -> Outcome:

@@ -25,25 +25,18 @@ if TYPE_CHECKING:
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
     from compat.rules.stack import Installed
-    from compat.rules.together import Here
 
 
-def _build(
-    item: Installed,
-    driver: str | None,
-    driver_cuda: str | None,
-    windows: bool,
-    matrix: Matrix,
-    cited: tuple[str, ...],
-) -> Outcome:
+def _build(item: Installed, case: Case, windows: bool) -> Found | None:
     """One build against the driver: by its own version where that is known, else by the CUDA that it reports."""
+    driver, driver_cuda = case.host.driver, case.host.driver_cuda
     if not is_version(item.cuda):
         return None
-    floor = joint.floor(matrix, item.cuda, windows)
+    floor = joint.floor(case.matrix, item.cuda, windows)
     need, rows = (floor.family or floor.exact, (floor.row,)) if floor else ("", ())
     own = item.row.driver if item.row else ""
     if is_version(driver):
-        found = joint.verdict(matrix, item.cuda, driver or "", windows, own if is_version(own) else "")
+        found = joint.verdict(case.matrix, item.cuda, driver or "", windows, own if is_version(own) else "")
         need = found.wants.removeprefix(">=") if isinstance(found, Clash) else need
         is_old = isinstance(found, Clash)
     else:
@@ -54,20 +47,21 @@ def _build(
     why = f"Upgrade the NVIDIA driver{f' to {need} or newer' if need else ''}, or install the build for an older CUDA."
     return Found(
         detail=f"{have} is too old for {item.label}" + (f", which needs {need} or newer." if need else "."),
-        facts=(*cited, item.fact),
-        sources=cite(matrix, *rows),
+        facts=(*told(driver=driver, driver_cuda=driver_cuda), item.fact),
+        sources=cite(case.matrix, *rows),
         confidence="likely" if item.inferred else "certain",
         fix=partial(remedies.install_driver, why=why),
     )
 
 
-def _published(here: tuple[Here, ...], driver: str, windows: bool, matrix: Matrix) -> Outcome:
+def _published(case: Case, driver: str, windows: bool) -> Outcome:
     """Any other installed package that was built for CUDA."""
 
     def judge(part: Part) -> Verdict:
-        return joint.verdict(matrix, part.number, driver, windows, part.build.driver) if part.kind == "cuda" else FITS
+        ours = part.kind == "cuda"
+        return joint.verdict(case.matrix, part.number, driver, windows, part.build.driver) if ours else FITS
 
-    return clashing(here, judge, matrix, this=f"driver {driver} is loaded", facts=("driver",))
+    return clashing(case.here, judge, case.matrix, this=f"driver {driver} is loaded", facts=("driver",))
 
 
 class DriverTooOldForRuntime(Rule):
@@ -98,68 +92,57 @@ class DriverTooOldForRuntime(Rule):
 
         Or it must compile PTX that a newer toolkit wrote.
         """
-        host, matrix, signals = case.host, case.matrix, case.signals
+        host = case.host
         if host.absent("driver") or host.platform == "darwin" or _has_newer_libcuda(host.libraries or ()):
             return None
         builds = [item for item in case.installed if item.cuda]
         windows = host.platform in {"windows", "wsl2"}
-        cited = told(driver=host.driver, driver_cuda=host.driver_cuda)
-        supports = host.driver_cuda or cuda_of_driver(matrix, host.driver or "")
+        supports = host.driver_cuda or cuda_of_driver(case.matrix, host.driver or "")
         return (
-            next(
-                (
-                    found
-                    for item in builds
-                    if (found := _build(item, host.driver, host.driver_cuda, windows, matrix, cited))
-                ),
-                None,
-            )
-            or (_published(case.here, host.driver or "", windows, matrix) if is_version(host.driver) else None)
-            or self._jit(signals, host.driver, supports, host.cuda_toolkit, case.distributions)
-            or self._lacks(signals, builds, supports)
-            or (None if builds else self._toolkit(signals, host.driver, host.cuda_toolkit, windows, matrix))
-            or self._enough(signals, builds, host.driver, host.driver_cuda)
-            or self._unread(signals, host.driver, host.driver_cuda)
+            next((found for item in builds if (found := _build(item, case, windows))), None)
+            or (_published(case, host.driver or "", windows) if is_version(host.driver) else None)
+            or self._jit(case, supports)
+            or self._lacks(case.signals, builds, supports)
+            or (None if builds else self._toolkit(case, windows))
+            or self._enough(case, builds)
+            or self._unread(case)
         )
 
     @staticmethod
-    def _enough(signals: Hearing, builds: list[Installed], driver: str | None, driver_cuda: str | None) -> Outcome:
+    def _enough(case: Case, builds: list[Installed]) -> Outcome:
         """The driver reaches what every build needs, and no message says otherwise."""
+        driver, driver_cuda, signals = case.host.driver, case.host.driver_cuda, case.signals
         another = "insufficient-35" in signals and all(item.inferred for item in builds)  # a runtime that is not known
         if not (driver or driver_cuda) or not builds or another or "driver-too-old" in signals:
             return None
         return Fits(f"driver {driver or f'with CUDA {driver_cuda}'} is new enough for {builds[0].label}")
 
     @staticmethod
-    def _jit(
-        signals: Hearing, driver: str | None, supports: str, toolkit: str | None, distributions: Mapping[str, str]
-    ) -> Outcome:
+    def _jit(case: Case, supports: str) -> Outcome:
         """PTX of a newer toolkit met this driver."""
+        signals, driver, toolkit = case.signals, case.host.driver, case.host.cuda_toolkit
         said = signals.get("ptx-toolchain", "ptx-version", "no-kernel-image", "triton-invalid-image")
-        hinted = "numba" in distributions and signals.pointing("driver-too-old-for-runtime")  # it always writes PTX
-        if not said and not hinted:
+        # Numba always writes PTX
+        if not said and not ("numba" in case.distributions and signals.pointing("driver-too-old-for-runtime")):
             return None
         if "ptx-version" in signals and "ptx-version-file" not in signals:
             have, need = signals.value("ptx_have"), signals.value("ptx_need")
             detail = f"The driver compiles PTX up to {have}; the code is PTX {need}, from a newer toolkit."
             return Found(detail=detail, facts=told(driver=driver, cuda_toolkit=toolkit))
-        jits = {"jax", "jaxlib", "numba", "cupy", "tensorflow"} & distributions.keys()
-        newer = (
-            is_version(toolkit)
-            and is_version(supports)
-            and versions.release(versions.minor(toolkit or "")) > versions.release(supports)
+        jits = {"jax", "jaxlib", "numba", "cupy", "tensorflow"} & case.distributions.keys()
+        if not is_version(toolkit) or not is_version(supports):
+            return None
+        if versions.release(versions.minor(toolkit or "")) <= versions.release(supports):
+            return None
+        if not jits and not signals.get("ptx-toolchain", "triton-invalid-image"):
+            return None
+        which = f"Driver {driver}" if driver else "Driver"
+        return Found(
+            detail=f"{which} supports CUDA {supports}; toolkit {toolkit} writes code that it cannot load.",
+            facts=("cuda_toolkit", *told(driver=driver)),
+            confidence="likely",
+            severity=None if said else "warning",
         )
-        if newer and (jits or signals.get("ptx-toolchain", "triton-invalid-image")):
-            detail = (
-                f"Driver {driver or ''} supports CUDA {supports}; toolkit {toolkit} writes code that it cannot load."
-            )
-            return Found(
-                detail=" ".join(detail.split()),
-                facts=("cuda_toolkit", *(("driver",) if driver else ())),
-                confidence="likely",
-                severity=None if said else "warning",
-            )
-        return None
 
     @staticmethod
     def _lacks(signals: Hearing, builds: list[Installed], supports: str) -> Outcome:
@@ -174,21 +157,24 @@ class DriverTooOldForRuntime(Rule):
         return Found(detail=detail, facts=(late.fact,), confidence="likely")
 
     @staticmethod
-    def _toolkit(signals: Hearing, driver: str | None, toolkit: str | None, windows: bool, matrix: Matrix) -> Outcome:
+    def _toolkit(case: Case, windows: bool) -> Outcome:
         """No build is known, something is said of the driver, and the toolkit beside it is newer than the driver."""
-        if not signals.pointing("driver-too-old-for-runtime") or not is_version(toolkit) or not is_version(driver):
+        driver, toolkit = case.host.driver or "", case.host.cuda_toolkit or ""
+        said = case.signals.pointing("driver-too-old-for-runtime")
+        if not said or not is_version(toolkit) or not is_version(driver):
             return None
-        if not isinstance(joint.verdict(matrix, toolkit or "", driver or "", windows), Clash):
+        if not isinstance(joint.verdict(case.matrix, toolkit, driver, windows), Clash):
             return None
         detail = f"Driver {driver} is too old for programs of CUDA {toolkit}, the toolkit that is installed."
         return Found(detail=detail, facts=("driver", "cuda_toolkit"), confidence="likely")
 
     @staticmethod
-    def _unread(signals: Hearing, driver: str | None, driver_cuda: str | None) -> Outcome:
+    def _unread(case: Case) -> Outcome:
         """The message itself says that the driver is too old."""
-        if not signals.get("driver-too-old", "ptx-version") or "ptx-version-file" in signals:
+        if not case.signals.get("driver-too-old", "ptx-version") or "ptx-version-file" in case.signals:
             return None
-        which = driver or (f"of CUDA {driver_cuda}" if driver_cuda else "in use")
+        host = case.host
+        which = host.driver or (f"of CUDA {host.driver_cuda}" if host.driver_cuda else "in use")
         return Found(detail=f"CUDA itself says that the driver {which} is too old.")
 
 
