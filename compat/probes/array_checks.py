@@ -1,27 +1,38 @@
-"""The numerical checks of the frameworks that speak NumPy: TensorFlow, JAX and Paddle, each through an adapter."""
+"""The checks of the frameworks, each reached through an adapter: the planned build, really on the device, right numbers.
 
+Arrays of the processor are NumPy's, or torch's own for torch, whose images need no NumPy; both kinds are multiplied by
+``@``, reshaped, and listed by ``tolist``.
+"""
+
+import math
 import sys
 import sysconfig
-from typing import Any, Dict, List
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import numerics
 from libraries import loaded
 from numerics import LIMITS, SIZE, entry, limit, spots, uniform
 from reporting import Failed, Report, Skipped, brief
 
-FORMATS = ("float64", "float32", "float16", "bfloat16")
-
 
 class Adapter:
-    """What a framework must offer to be checked; ``numpy`` arrays go in and come out.
+    """What a framework must offer to be checked; arrays of the processor go in and come out.
 
     Attributes:
         name: the module's name.
-        device: ``gpu`` or ``cpu``, decided by :meth:`choose`.
+        device: ``cpu``, or what :meth:`place` calls the GPU; decided by the check of the device.
+        gpu: what :meth:`place` calls the GPU.
+        formats: element types whose products are tried.
+        own: checks that this framework has in another form, by their names.
+        more: checks that no other framework has, with their names.
     """
 
     name = ""
     device = "cpu"
+    gpu = "gpu"
+    formats = ("float64", "float32", "float16", "bfloat16")  # type: Tuple[str, ...]
+    own = {}  # type: Dict[str, Callable[[Any], Dict[str, Any]]]
+    more = ()  # type: Tuple[Tuple[str, Callable[[Any], Dict[str, Any]]], ...]
     module = None  # type: Any
 
     def version(self) -> str:
@@ -36,28 +47,45 @@ class Adapter:
         """GPUs that the framework sees, by name."""
         raise NotImplementedError
 
-    def put(self, array: Any) -> Any:
-        """An array on the chosen device."""
+    def figures(self, check: str) -> Dict[str, Any]:
+        """What else is known of the build (``build``) or of the chosen device (``device``)."""
+        return {}
+
+    def silence(self) -> str:
+        """Why there is no device, in the framework's own words."""
+        return "it does not say why"
+
+    def host(self, values: Sequence[float], *shape: int) -> Any:
+        """Numbers as an array of the processor in float64."""
+        import numpy
+
+        return numpy.array(values, dtype=numpy.float64).reshape(shape)
+
+    def cast(self, array: Any, format: str) -> Any:
+        """An array of the processor on the chosen device, in a format.
+
+        Raises:
+            Skipped: if device or build does not have it.
+        """
         raise NotImplementedError
 
     def get(self, tensor: Any) -> Any:
-        """The tensor's values."""
+        """The tensor's values as an array of the processor."""
         raise NotImplementedError
 
     def place(self, tensor: Any) -> str:
-        """``gpu`` or ``cpu``: where the tensor really is."""
+        """``cpu`` or :attr:`gpu`: where the tensor really is."""
         raise NotImplementedError
 
-    def cast(self, tensor: Any, format: str) -> Any:
-        """The tensor in another format."""
-        raise NotImplementedError
+    def set_tf32(self, wanted: bool) -> None:
+        """Whether float32 may be multiplied in TF32 from now on; nothing where each product says so itself."""
 
     def matmul(self, left: Any, right: Any) -> Any:
-        """A matrix product at the highest precision of its format."""
+        """A matrix product at the highest precision of its format, unless :meth:`set_tf32` allows less."""
         raise NotImplementedError
 
     def exact(self, tensor: Any) -> Any:
-        """``(x * 2654435761 & 0xFFFFFFFF) ^ 0x5A5A5A5A`` on 64-bit integers, or the 32-bit equivalent."""
+        """``(x * 12345 + 678) ^ 0x5A5A5A5A`` on 32-bit integers."""
         raise NotImplementedError
 
     def convolution(self, image: Any, weight: Any) -> Any:
@@ -73,32 +101,34 @@ class Adapter:
         raise NotImplementedError
 
     def losses(self, data: Any, target: Any) -> List[float]:
-        """The losses of 20 gradient steps of a linear model."""
+        """The losses of 20 gradient steps of a small model."""
         raise NotImplementedError
 
 
 def run(report: Report, expect: str, adapter: Adapter) -> None:
-    """All checks of one framework; ``expect`` is the planned runtime, empty if unknown."""
+    """All checks of one framework; ``expect`` is the planned runtime (``cuda12.6``, ``cpu``), empty if unknown."""
     if not report.check("import", _import, adapter):
         return
     report.check("build", _build, adapter, expect)
     report.check("device", _device, adapter, expect)
     for name, check in (("exact", _exact), ("linalg", _linalg), ("convolution", _convolution), ("training", _training)):
-        report.check(name, check, adapter)
-    for format in FORMATS:
+        report.check(name, adapter.own.get(name, check), adapter)
+    for format in adapter.formats:
         report.check("matmul_" + format, _matmul, adapter, format)
-    report.check("compile", _compile, adapter)
-    report.check("libraries", _libraries)
+    for name, check in (("compile", _compile),) + adapter.more + (("libraries", _libraries),):
+        report.check(name, adapter.own.get(name, check), adapter)
 
 
 def _import(adapter: Adapter) -> Dict[str, Any]:
+    """A probe of its own: most broken installs fail here, by a library or by NumPy."""
     adapter.module = __import__(adapter.name)
     return {"version": adapter.version(), "python": sys.version.split()[0], "platform": sysconfig.get_platform()}
 
 
 def _build(adapter: Adapter, expect: str) -> Dict[str, Any]:
+    """The build is the planned one, by what it says of itself; an index that fell back to another is seen here."""
     have = adapter.runtime()
-    figures = {"runtime": have, "planned": expect}
+    figures = dict(adapter.figures("build"), runtime=have, planned=expect)
     if expect and expect != "cpu" and have == "cpu":
         raise Failed("cpu-only-build", "the plan is for %s and this is a CPU build" % expect, **figures)
     if expect and have and not (have.startswith(expect) or expect.startswith(have)):
@@ -109,75 +139,79 @@ def _build(adapter: Adapter, expect: str) -> Dict[str, Any]:
 def _device(adapter: Adapter, expect: str) -> Dict[str, Any]:
     """Where the work will be done. A plan for a GPU goes on without one, so that the arithmetic is proven at least."""
     found = adapter.devices() if expect != "cpu" else []
-    adapter.device = "gpu" if found else "cpu"
-    wanted = expect != "cpu" and (bool(expect) or adapter.runtime() not in ("", "cpu"))
-    if wanted and not found:
-        raise Failed(
-            "probe-cpu-fallback", "%s sees no GPU and would compute on the processor" % adapter.name, device="cpu"
-        )
-    return {"device": adapter.device, "devices": found}
+    adapter.device = adapter.gpu if found else "cpu"
+    if not found and expect != "cpu" and (expect or adapter.runtime() not in ("", "cpu")):
+        why = "%s sees no GPU and would compute on the processor: %s" % (adapter.name, adapter.silence())
+        raise Failed("probe-cpu-fallback", why, device="cpu")
+    return dict(adapter.figures("device") if found else {}, device=adapter.device, devices=found)
 
 
-def _place(adapter: Adapter, tensor: Any) -> None:
+def place(adapter: Adapter, tensor: Any) -> None:
+    """A right number proves nothing about the device if it was computed elsewhere.
+
+    Raises:
+        Failed: if it was.
+    """
     where = adapter.place(tensor)
     if where != adapter.device:
         raise Failed("probe-cpu-fallback", "a result is on %s, not on %s" % (where, adapter.device))
 
 
-def _array(seed: int, *shape: int) -> Any:
-    import numpy
-
+def drawn(adapter: Adapter, seed: int, *shape: int) -> Any:
+    """The same numbers on every machine and release, as an array of the processor."""
     count = 1
     for size in shape:
         count *= size
-    return numpy.array(uniform(count, seed), dtype=numpy.float64).reshape(shape)
+    return adapter.host(uniform(count, seed), *shape)
 
 
-def _judge(got: Any, want: Any, limit: float, what: str) -> Dict[str, Any]:
-    """The error, if it is within the limit; NaN is not."""
-    import numpy
+def error(got: Any, want: Any) -> float:
+    """The error of a result against its float64 reference, both arrays of the processor: some GPUs have no float64."""
+    return numerics.error(got.reshape(-1).tolist(), want.reshape(-1).tolist())
 
-    error = numerics.error(*(numpy.asarray(item, dtype="float64").ravel().tolist() for item in (got, want)))
-    figures = {"error": float("%.3g" % error) if error == error else "nan", "limit": limit}
+
+def judge(error: float, limit: float, what: str, **figures: Any) -> Dict[str, Any]:
+    """The figures if the error is within the limit; NaN is not.
+
+    Raises:
+        Failed: if it is not.
+    """
+    figures.update(error=float("%.3g" % error) if error == error else "nan", limit=limit)
     if not error <= limit:
-        raise Failed(
-            "probe-kernel-wrong-result", "%s is off by %.3g, at most %.3g passes" % (what, error, limit), **figures
-        )
+        why = "%s is off by %.3g, at most %.3g passes" % (what, error, limit)
+        raise Failed("probe-kernel-wrong-result", why, **figures)
     return figures
 
 
 def _exact(adapter: Adapter) -> Dict[str, Any]:
     """Integers have no rounding: every element must agree."""
-    import numpy
-
-    host = numpy.arange(1 << 14, dtype=numpy.int32)
-    result = adapter.exact(adapter.put(host))
-    _place(adapter, result)
-    want = (host * 12345 + 678) ^ 0x5A5A5A5A
-    if not numpy.array_equal(numpy.asarray(adapter.get(result)).astype(numpy.int64), want.astype(numpy.int64)):
+    numbers = range(1 << 14)
+    result = adapter.exact(adapter.cast(adapter.host(list(numbers), len(numbers)), "int32"))
+    place(adapter, result)
+    if adapter.get(result).tolist() != [(number * 12345 + 678) ^ 0x5A5A5A5A for number in numbers]:
         raise Failed("probe-kernel-wrong-result", "integer arithmetic differs from the processor's")
-    return {"checked": int(host.size)}
+    return {"checked": len(numbers)}
 
 
 def _matmul(adapter: Adapter, format: str) -> Dict[str, Any]:
     """Three products of fresh inputs against float64, and the same product twice, bit for bit."""
-    import numpy
-
-    worst, allowed = {}, limit(format, adapter.device)
+    worst = 0.0
+    adapter.set_tf32(format == "tf32")
     for seed in (1, 2, 3):
-        left, right = (adapter.cast(adapter.put(_array(seed * 10 + side, SIZE, SIZE)), format) for side in (0, 1))
+        left, right = (adapter.cast(drawn(adapter, seed * 10 + side, SIZE, SIZE), format) for side in (0, 1))
         got, again = (adapter.matmul(left, right) for _ in range(2))
-        _place(adapter, got)
+        place(adapter, got)
         values = adapter.get(got)
-        if not numpy.array_equal(values, adapter.get(again)):
+        if values.tolist() != adapter.get(again).tolist():
             raise Failed("probe-kernel-wrong-result", "the same product twice gives different bits")
-        figures = _judge(values, _reference(adapter.get(left), adapter.get(right)), allowed, "the product")
-        worst = max(worst, figures, key=lambda item: item.get("error", -1.0))
-    return dict(worst, size=SIZE)
+        off = error(values, _reference(adapter.get(left), adapter.get(right)))
+        worst = worst if off <= worst else off  # NaN stays
+    note = {"note": "TF32 was not used"} if format == "tf32" and worst < LIMITS["float32"] else {}
+    return judge(worst, limit(format, adapter.device), "the product", size=SIZE, **note)
 
 
 def _reference(left: Any, right: Any) -> Any:
-    """The product in float64 by NumPy, itself anchored by correctly rounded sums at a few places."""
+    """The product in float64 on the processor, itself anchored by correctly rounded sums at a few places."""
     want = left @ right
     rows, columns = left.tolist(), right.tolist()
     for row, column in spots(SIZE, 5):
@@ -188,55 +222,56 @@ def _reference(left: Any, right: Any) -> Any:
 
 def _convolution(adapter: Adapter) -> Dict[str, Any]:
     """A convolution against its definition, summed in float64."""
-    import numpy
-
-    image, weight = _array(21, 2, 12, 12, 4).astype("float32"), _array(22, 3, 3, 4, 5).astype("float32")
-    want = numpy.zeros((2, 10, 10, 5))
+    image = adapter.cast(drawn(adapter, 21, 2, 12, 12, 4), "float32")
+    weight = adapter.cast(drawn(adapter, 22, 3, 3, 4, 5), "float32")
+    pixels, factors, want = adapter.get(image), adapter.get(weight), 0.0  # type: Any, Any, Any
     for row in range(3):
         for column in range(3):
-            want += image[:, row : row + 10, column : column + 10, :].astype("float64") @ weight[row, column].astype(
-                "float64"
-            )
-    got = adapter.convolution(adapter.put(image), adapter.put(weight))
-    _place(adapter, got)
+            want = want + pixels[:, row : row + 10, column : column + 10, :] @ factors[row, column]
+    got = adapter.convolution(image, weight)
+    place(adapter, got)
     # TF32 is these frameworks' default for convolutions, and 2e-3 its limit
-    return _judge(adapter.get(got), want, LIMITS["tf32"], "a convolution")
+    return judge(error(adapter.get(got), want), LIMITS["tf32"], "a convolution")
+
+
+def system(adapter: Adapter) -> Tuple[Any, Any]:
+    """A well conditioned linear system in float32: its matrix and its right side, on the device."""
+    values = uniform(64 * 64, 31)
+    for number in range(64):
+        values[65 * number] += 64
+    return adapter.cast(adapter.host(values, 64, 64), "float32"), adapter.cast(drawn(adapter, 32, 64, 1), "float32")
 
 
 def _linalg(adapter: Adapter) -> Dict[str, Any]:
-    import numpy
-
-    matrix = (_array(31, 64, 64) + 64 * numpy.eye(64)).astype("float32")
-    side = _array(32, 64, 1).astype("float32")
-    solution = adapter.solve(adapter.put(matrix), adapter.put(side))
-    return _judge(matrix.astype("float64") @ adapter.get(solution), side.astype("float64"), 1e-4, "a linear system")
+    matrix, side = system(adapter)
+    solution = adapter.solve(matrix, side)
+    off = error(adapter.get(matrix) @ adapter.get(solution), adapter.get(side))
+    return judge(off, 1e-4, "a linear system")
 
 
 def _training(adapter: Adapter) -> Dict[str, Any]:
-    """Gradient steps of a small model must lower the loss."""
-    data = _array(41, 64, 8).astype("float32")
-    losses = adapter.losses(adapter.put(data), adapter.put(data.sum(1, keepdims=True)))
-    if not losses[-1] < 0.9 * losses[0]:
-        raise Failed(
-            "probe-kernel-wrong-result", "twenty steps did not lower the loss: %s to %s" % (losses[0], losses[-1])
-        )
-    return {"loss": [round(losses[0], 4), round(losses[-1], 4)]}
+    """A few steps of a small model must lower the loss: gradients, optimizer and transfers together."""
+    data = drawn(adapter, 41, 64, 8)
+    target = data @ adapter.host([1.0] * 8, 8, 1)
+    first, *_, last = adapter.losses(adapter.cast(data, "float32"), adapter.cast(target, "float32"))
+    if not last < 0.9 * first:
+        raise Failed("probe-kernel-wrong-result", "twenty steps did not lower the loss: %s to %s" % (first, last))
+    return {"loss": [round(first, 4), round(last, 4)]}
 
 
 def _compile(adapter: Adapter) -> Dict[str, Any]:
-    """The compiled path gives what NumPy gives."""
-    import numpy
-
-    data = _array(51, 64, 64).astype("float32")
+    """The compiled path (Triton, XLA, C++ on a processor) gives what plain arithmetic gives."""
+    data = adapter.cast(drawn(adapter, 51, 64, 64), "float32")
     try:
-        got = adapter.get(adapter.compiled(adapter.put(data)))
+        got = adapter.get(adapter.compiled(data))
     except Skipped:
         raise
-    except Exception as error:
-        raise Failed("probe-compile-failed", brief("%s: %s" % (type(error).__name__, error)))
-    wide = data.astype("float64")
-    return _judge(got, (numpy.sin(wide) * wide + numpy.exp(-wide * wide)).sum(1), 1e-5, "compiled code")
+    except Exception as error_:
+        raise Failed("probe-compile-failed", brief("%s: %s" % (type(error_).__name__, error_)))
+    rows = adapter.get(data).tolist()
+    want = adapter.host([math.fsum(math.sin(x) * x + math.exp(-x * x) for x in row) for row in rows], len(rows))
+    return judge(error(got, want), 1e-5, "compiled code")
 
 
-def _libraries() -> Dict[str, Any]:
+def _libraries(_adapter: Adapter) -> Dict[str, Any]:
     return {"libraries": loaded()}

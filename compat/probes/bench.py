@@ -105,31 +105,27 @@ FORMATS = (("float32", 4096), ("tf32", 8192), ("float16", 8192), ("bfloat16", 81
 
 
 def _products(report: Report) -> None:
-    import torch_checks
-
-    state = {"expect": ""}  # type: Dict[str, Any]
     import torch
+    from torch_checks import Torch
 
-    state["torch"] = torch
     if not torch.cuda.is_available():
         report.skip("matmul", "torch sees no GPU")
         return
     report.check("all_reduce", _all_reduce, torch)  # first: where a GPU serves one process only, this one has none yet
-    state.update(device="cuda", capability=torch.cuda.get_device_capability(0), count=1)
+    adapter = Torch()
+    adapter.module, adapter.device, adapter.capability = torch, "cuda", torch.cuda.get_device_capability(0)
     for format, size in FORMATS:
-        report.check("matmul_" + format, _product, torch_checks, state, format, size)
+        report.check("matmul_" + format, _product, adapter, format, size)
     report.check("peer_copies", _peer_copies, torch)
 
 
-def _product(checks: Any, state: Dict[str, Any], format: str, size: int) -> Dict[str, Any]:
+def _product(adapter: Any, format: str, size: int) -> Dict[str, Any]:
     """A square product, 2 n^3 operations, median by the device's clock."""
-    torch = state["torch"]
-    kind = checks._format(state, format)
-    free = torch.cuda.mem_get_info()[0]
-    if 4 * 4 * size * size > free:
+    torch, kind = adapter.module, adapter.kind(format)
+    if 4 * 4 * size * size > torch.cuda.mem_get_info()[0]:
         raise Skipped("not enough free memory for a product of size %d" % size)
-    torch.backends.cuda.matmul.allow_tf32 = format == "tf32"
-    work = _work(checks, torch, kind, format, size)
+    adapter.set_tf32(format == "tf32")
+    work = _work(adapter, kind, format, size)
     with Sampler(monitor_of(torch, 0)) as sampler:
         seconds, name = median(_events(torch, work)), torch.cuda.get_device_name(0)
     rate = 2.0 * size**3 / seconds / 1e12
@@ -228,13 +224,14 @@ def monitor_of(torch: Any, ordinal: int) -> Any:
         return amdgpu.Monitor("")
 
 
-def _work(checks: Any, torch: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:
+def _work(adapter: Any, kind: Any, format: str, size: int) -> Callable[[], Any]:
     """What is timed; the inputs are made before, and float8 takes its right side column by column."""
+    torch = adapter.module
     left, right = (torch.randn(size, size, device="cuda", dtype=torch.float32).to(kind) for _ in range(2))
     if format != "float8":
         return lambda: torch.matmul(left, right)
     scale, turned = torch.ones((), device="cuda"), right.t()
-    return lambda: checks._scaled(torch, left, turned, scale)
+    return lambda: adapter.scaled(left, turned, scale)
 
 
 def _events(torch: Any, work: Callable[[], Any]) -> List[float]:

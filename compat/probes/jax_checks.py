@@ -33,10 +33,10 @@ class Jax(Adapter):
         """GPUs of the default backend; asking for ``gpu`` outright raises where there are none."""
         return [str(item.device_kind) for item in self.module.devices() if item.platform in ("gpu", "cuda", "rocm")]
 
-    def put(self, array: Any) -> Any:
+    def cast(self, array: Any, format: str) -> Any:
         """On the first device of the chosen kind."""
         platform = "cpu" if self.device == "cpu" else None
-        return self.module.device_put(array, self.module.devices(platform)[0])
+        return self.module.device_put(array, self.module.devices(platform)[0]).astype(format)
 
     def get(self, tensor: Any) -> Any:
         """As float64 or an integer array."""
@@ -49,10 +49,6 @@ class Jax(Adapter):
         """The platform of the device that holds it."""
         held = tensor.devices() if callable(getattr(tensor, "devices", None)) else {tensor.device()}
         return "cpu" if next(iter(held)).platform == "cpu" else "gpu"
-
-    def cast(self, tensor: Any, format: str) -> Any:
-        """By the format's name."""
-        return tensor.astype(format)
 
     def matmul(self, left: Any, right: Any) -> Any:
         """HIGHEST keeps float32 from becoming TF32."""
@@ -78,7 +74,7 @@ class Jax(Adapter):
 
     def losses(self, data: Any, target: Any) -> List[float]:
         """Plain gradient descent."""
-        jnp, weight, found = self.module.numpy, self.put(__import__("numpy").zeros((8, 1), "float32")), []
+        jnp, weight, found = self.module.numpy, self.cast(self.host([0.0] * 8, 8, 1), "float32"), []
         step = self.module.jit(self.module.value_and_grad(lambda w: jnp.mean((data @ w - target) ** 2)))
         for _ in range(20):
             loss, gradient = step(weight)

@@ -25,11 +25,10 @@ class Paddle(Adapter):
         count = self.module.device.cuda.device_count()
         return [str(self.module.device.cuda.get_device_name(index)) for index in range(count)]
 
-    def put(self, array: Any) -> Any:
+    def cast(self, array: Any, format: str) -> Any:
         """On the first device of the chosen kind."""
-        place = "gpu:0" if self.device == "gpu" else "cpu"
-        self.module.set_device(place)
-        return self.module.to_tensor(array)
+        self.module.set_device("gpu:0" if self.device == "gpu" else "cpu")
+        return self.module.to_tensor(array).astype(format)
 
     def get(self, tensor: Any) -> Any:
         """As float64 or an integer array."""
@@ -40,10 +39,6 @@ class Paddle(Adapter):
     def place(self, tensor: Any) -> str:
         """By the tensor's place."""
         return "gpu" if "gpu" in str(tensor.place).lower() else "cpu"
-
-    def cast(self, tensor: Any, format: str) -> Any:
-        """By the format's name."""
-        return tensor.astype(format)
 
     def matmul(self, left: Any, right: Any) -> Any:
         """A product, where the build has a kernel for the format.

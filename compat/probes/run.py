@@ -19,7 +19,8 @@ from typing import Any, Dict, List, Optional
 from memory_watch import crowded
 from reporting import Report, say
 
-FRAMEWORKS = ("torch", "tensorflow", "jax", "paddle")
+_ADAPTERS = {"torch": "Torch", "tensorflow": "TensorFlow", "jax": "Jax", "paddle": "Paddle"}
+FRAMEWORKS = tuple(_ADAPTERS)
 LEVELS = ("driver", "framework", "bench", "stress")
 
 _TEXTS = (
@@ -168,11 +169,8 @@ def _group(name: str, report: Report, options: Any) -> None:
         if kind == "hip":
             report.check("nodes", vendor.device_nodes)
         importlib.import_module("devices").run(report, vendor)
-    elif kind == "torch":
-        importlib.import_module("torch_checks").run(report, options.expect)
     else:
-        adapters = {"tensorflow": "TensorFlow", "jax": "Jax", "paddle": "Paddle"}
-        adapter = getattr(importlib.import_module(kind + "_checks"), adapters[kind])
+        adapter = getattr(importlib.import_module(kind + "_checks"), _ADAPTERS[kind])
         importlib.import_module("array_checks").run(report, options.expect, adapter())
 
 

@@ -34,10 +34,10 @@ class TensorFlow(Adapter):
         details = [self.module.config.experimental.get_device_details(gpu) for gpu in gpus]
         return [str(detail.get("device_name", gpu.name)) for detail, gpu in zip(details, gpus)]
 
-    def put(self, array: Any) -> Any:
+    def cast(self, array: Any, format: str) -> Any:
         """On the first device of the chosen kind."""
         with self._on():
-            return self.module.identity(self.module.constant(array))
+            return self.module.cast(self.module.constant(array), format)
 
     def _on(self) -> Any:
         return self.module.device("/GPU:0" if self.device == "gpu" else "/CPU:0")
@@ -52,13 +52,12 @@ class TensorFlow(Adapter):
         """By the tensor's device string."""
         return "gpu" if "GPU" in tensor.device else "cpu"
 
-    def cast(self, tensor: Any, format: str) -> Any:
-        """By the format's name."""
-        return self.module.cast(tensor, format)
+    def set_tf32(self, wanted: bool) -> None:
+        """By its switch for all operations."""
+        self.module.config.experimental.enable_tensor_float_32_execution(wanted)
 
     def matmul(self, left: Any, right: Any) -> Any:
-        """With TF32 off, so that float32 means float32."""
-        self.module.config.experimental.enable_tensor_float_32_execution(False)
+        """On the chosen device."""
         with self._on():
             return self.module.matmul(left, right)
 

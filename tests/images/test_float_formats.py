@@ -32,9 +32,15 @@ def fake(*, hip=None, gcn="", has_fp64=True, refusal=""):
     )
 
 
+def adapter(torch, device="cuda", capability=(0, 0)):
+    found = torch_checks.Torch()
+    found.module, found.device, found.capability = torch, device, capability
+    return found
+
+
 def told(torch, kind, device="cuda", capability=(0, 0)):
     try:
-        return torch_checks._format({"torch": torch, "device": device, "capability": capability}, kind)
+        return adapter(torch, device, capability).kind(kind)
     except reporting.Skipped as skip:
         return f"skip: {skip}"
 
@@ -82,7 +88,7 @@ def test_a_build_that_refuses_float8_is_believed_and_another_error_is_not_hidden
     lines = []
     reporting.say, before = lines.append, reporting.say
     try:
-        report.check("float8", torch_checks._scaled, fake(refusal=text), None, None, None)
+        report.check("float8", adapter(fake(refusal=text)).scaled, None, None, None)
     finally:
         reporting.say = before
     assert lines[-1]["status"] == status
