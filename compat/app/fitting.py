@@ -94,7 +94,7 @@ def _room(matrix: Matrix, text: str) -> Room:
     from compat.app.hardware import record
     from compat.matrix.instances import find_instance, is_instance
     from compat.matrix.products import find_gpu
-    from compat.resolve.named import named
+    from compat.resolve.target import named
 
     one = named(matrix, text).gpus[0]
     card, _, profile = one.name.partition(" MIG ")

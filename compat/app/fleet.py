@@ -135,7 +135,7 @@ def _read(node: Node, matrix: Matrix) -> _Kind | str:
 def _with_instance(machine: Host, instance: str, matrix: Matrix) -> Host:
     """The machine with the GPUs of its cloud's instance type, where no label names them."""
     from compat.matrix.instances import is_instance
-    from compat.resolve.named import named
+    from compat.resolve.target import named
 
     if machine.known("gpus") or not is_instance(instance):
         return machine

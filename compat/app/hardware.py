@@ -310,7 +310,7 @@ def named(matrix: Matrix, names: Sequence[str]) -> tuple[tuple[Product, ...], tu
     """
     from compat.matrix.instances import find_instance, is_instance
     from compat.matrix.products import find_gpu
-    from compat.resolve.named import gpu
+    from compat.resolve.target import gpu
 
     rows: list[Product] = []
     notes = []

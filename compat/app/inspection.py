@@ -119,7 +119,7 @@ def devices(matrix: Matrix, *, gpus: Sequence[str] = (), host: str = "") -> tupl
     Raises:
         InputError: if a GPU is not known or a host file cannot be read.
     """
-    from compat.resolve.named import named
+    from compat.resolve.target import named
 
     found = dict.fromkeys(one for name in gpus for one in named(matrix, name).gpus)
     return (*found, *((hosts.from_file(host, matrix).gpus or ()) if host else ()))

@@ -34,7 +34,7 @@ def laid_over(requirements: Iterable[str], matrix: Matrix) -> tuple[Matrix, tupl
     from compat.resolve.knowledge import Knowledge
     from compat.versions import requirement
 
-    shared = Knowledge(matrix).packages.shared_names
+    shared = Knowledge(matrix).shared_names
     tables: dict[str, list[dict[str, Any]]] = {"packages": []}
     failed: dict[str, str] = {}
     lines = (found for text in dict.fromkeys(requirements) if (found := requirement(text)) and not found.url)

@@ -5,8 +5,8 @@ A question passes these rooms in order. What fits is judged by :mod:`compat.join
 ================== =================================================================================
 request            requirement lines -> wishes, and the packages to choose
 read_situation     hosts and wishes -> a situation (values: ``situation``; GPUs, drivers: ``devices``)
-target             options -> a host
-knowledge          the matrix as the search asks it (``packages``, ``options``)
+target             options -> a host; what ``--gpu`` names
+knowledge          the matrix as the search asks it (builds: ``options``)
 build_fit          one build against the situation
 pairs              builds together
 images             base images and Pythons that carry the builds
@@ -14,8 +14,8 @@ preference         the order of plans
 search             the best assignment that violates nothing
 planning           that assignment as a plan; ``conditions``: what is told beside it
 corrections        if there is none: every smallest set of constraints to give up
-reasons, wording   the conflicts in words, with the rows that they rest on
-remedies           what would help (``loosen``, ``remedy_changes``, ``asks``), each solved once more
+reasons, wording   the conflicts in words, with the rows that they rest on, and whether they are proven
+remedies           what would help (``remedy_changes``, ``asks``), each solved once more
 answering          the steps above, for one machine or for the fewest plans that cover several
 ================== =================================================================================
 """

@@ -90,7 +90,7 @@ def _counts(wish: Wish, target: Situation, known: Knowledge) -> bool:
     if not wish.marker:
         return True
     bits = 0
-    for option in known.packages.options(wish.package):
+    for option in known.options(wish.package):
         bits |= option.pythons
     pythons = (target.python,) if target.python else known.pythons.of(bits if bits > 0 else ANY_PYTHON) or ("3",)
     return any(holds(wish.marker, Environment(target.place, python, wish.extras)) is not False for python in pythons)
@@ -162,7 +162,7 @@ def _beyond(wishes: Sequence[Wish], known: Knowledge) -> list[str]:
         if not wish.shared and (unseen := unseen_variant(wish, known)):
             told.append(unseen)
         elif not wish.shared and is_beyond(wish, known):
-            oldest = (known.packages.versions(wish.package) or ("no release",))[-1]
+            oldest = (known.versions(wish.package) or ("no release",))[-1]
             told.append(f"{wish.text}: the matrix knows {wish.package} from {oldest} on, so nothing is said about it")
     return told
 

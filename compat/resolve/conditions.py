@@ -198,9 +198,7 @@ def _preloads(search: Search, chosen: Sequence[Weighed]) -> Iterator[str]:
 def _strange_extras(search: Search) -> Iterator[str]:
     """Extras that choose no build: they are handed on to the installer, and nothing is known of them here."""
     for wish, _ in search.target.wishes:
-        known = (
-            search.known.packages.extras(wish.package) if wish.extras and not wish.shared else frozenset(wish.extras)
-        )
+        known = search.known.extras(wish.package) if wish.extras and not wish.shared else frozenset(wish.extras)
         if strange := [extra for extra in wish.extras if extra not in known]:
             yield f"{wish.package}[{','.join(strange)}] is asked for as it is: what the extra requires is not known"
 

@@ -1,8 +1,10 @@
 """The matrix as the search sees it: builds with their joints parsed, and every repeated question answered once.
 
-Indexes are built lazily and kept per matrix, so that a second request on one matrix costs only its own search. What
-depends on the matrix alone (:attr:`Knowledge.packages`, images) grows no further than the
-matrix; what depends on requests is kept in tables that are emptied when they are full.
+All of it is built lazily and kept per matrix, so that a second request on one matrix costs only its own search: a
+request asks about a few packages. What depends on requests is kept in tables that are emptied when they are full.
+
+Two rules keep the answers independent of the order of rows: builds are sorted by release and spelling before they are
+numbered, and sets of Pythons are bit sets whose numbering never decides anything by itself.
 """
 
 from __future__ import annotations
@@ -11,22 +13,22 @@ from functools import cached_property, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
+from compat.joints import libc
+from compat.joints.build import fixes_minor, series
+from compat.joints.build import traits as traits_of
+from compat.joints.kernels import made_for
 from compat.joints.platform import is_at
-from compat.resolve.options import Answers, Pythons, Table, is_for
-from compat.resolve.packages import Packages
+from compat.matrix.rows import Build
+from compat.resolve.options import ANY_PYTHON, Option, Pythons, answered, is_for, spelling
+from compat.versions import newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from compat.matrix import Matrix
     from compat.matrix.rows import Image, Product, System
     from compat.resolve.images import Need, Stand
-    from compat.resolve.options import Option
     from compat.resolve.request import Wish
     from compat.resolve.situation import Felt
-
-# Answers about wishes that are kept.
-_KEPT: Final = 4096
+    from compat.versions import Line
 
 # Targets whose verdicts are kept; a question and its remedies ask about a handful.
 _TARGETS: Final = 256
@@ -45,47 +47,154 @@ class Knowledge:
     """Answers about one matrix, each computed once.
 
     Attributes:
-        packages: what is known of packages and their builds; ``pythons``: sets of minor versions.
+        pythons: sets of minor versions.
         standing, ranks, pairs, going: tables that are filled by who asks: :mod:`compat.resolve.images`,
             :mod:`compat.resolve.preference`, :mod:`compat.resolve.pairs`.
     """
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
-        self._products = Answers(self._find_product, _KEPT)
         self.pythons = Pythons()
-        self.packages = Packages(matrix, self.pythons)
         self.standing: dict[Need, tuple[Stand, ...]] = {}
         self.ranks: dict[int, tuple[int, ...]] = {}
         self.pairs: dict[str, dict[tuple[int, int], int]] = {}
         self.going: dict[tuple[int, int], bool] = {}
-        self._published = Answers(self._find_published)
-        self._systems = Answers(matrix.system)
-        self._images = Answers(self._find_images)
-        self._meeting: Table[tuple[object, ...], tuple[Option, ...]] = Table(_KEPT)
-        self._named: Table[tuple[object, ...], tuple[Option, ...]] = Table(_KEPT)
-        self._anchors: Table[tuple[str, str, str], int] = Table(_KEPT)
-        self._in_kits: Table[tuple[Option, ...], tuple[tuple[Option, ...], ...]] = Table(_KEPT)
-        self._verdicts: Table[tuple[object, ...], Verdicts] = Table(_TARGETS)
+        self._kits: dict[tuple[object, ...], int] = {}
+        self._lanes: dict[tuple[object, ...], int] = {}
+        self._uids = count(1)
+        self._verdicts: dict[tuple[object, ...], Verdicts] = {}
         self._joints: dict[tuple[object, ...], dict[int, int]] = {}
         self._alike: dict[object, int] = {}
         self._numbers = count()
 
+    # --- builds ---
+
+    @answered
+    def options(self, package: str) -> tuple[Option, ...]:
+        """All builds of a package, newest release first, then by their spelling, never in the order of rows."""
+        builds = self.matrix.builds(package)
+        newest = newest_first(build.version for build in builds)
+        rank = {text: place for place, text in enumerate(newest)}
+        ranked = sorted(builds, key=lambda build: (rank[build.version], *spelling(build)))
+        minors: dict[tuple[str, str, str], set[str]] = {}
+        for build in ranked:
+            minors.setdefault(series(build), set()).add(build.runtime)
+        return tuple(
+            self._option(build, package, serial, rank[build.version], len(minors[series(build)]) > 1)
+            for serial, build in enumerate(ranked)
+        )
+
+    def bare(self, text: str) -> Option:
+        """A value that stands for no build and only carries the requirement ``text`` on a shared dependency."""
+        build = Build(versions=("",), runtime="", requires=(text,), source=(), how="measured")
+        return self._option(build, text, 0, 0, has_minors=False)
+
+    def _option(self, build: Build, package: str, serial: int, rank: int, has_minors: bool) -> Option:
+        """A build with its place among the others."""
+        traits = traits_of(self.matrix, build, package)
+        row = self.matrix.packages.get(package)
+        makers = made_for(self.matrix, build)
+        loaded = (build.glibc, libc.is_compiled(build))
+        kit = (build.runtime, build.kernels, build.driver, build.cudnn, loaded, build.cpu, makers)
+        index = build.index if traits["on_board"] or build.index in self._board_indexes else ""
+        boards = (index, traits["on_board"], traits["off_board"])
+        system = (build.cuda_from == "system", fixes_minor(build))
+        lane = (package, build.runtime, *system, has_minors, *boards)
+        return Option(
+            **traits,
+            serial=serial,
+            pythons=self.pythons.bits(build.python) if build.python else ANY_PYTHON,
+            rank=rank,
+            uid=next(self._uids),
+            lane=self._lanes.setdefault(lane, len(self._lanes)),
+            kit=self._kits.setdefault(kit, len(self._kits)),
+            has_minors=has_minors,
+            is_framework=row is not None and row.kind == "framework",
+        )
+
+    @cached_property
+    def _board_indexes(self) -> frozenset[str]:
+        """Indexes of wheels for Jetson boards, which alone have to come from one index."""
+        return frozenset(row.name for row in self.matrix.table("indexes") if row.boards)
+
+    # --- packages ---
+
+    @answered
+    def has_code(self, package: str) -> bool:
+        """Whether some build of a package is for a GPU."""
+        return any(option.vendor not in {"", "cpu"} for option in self.options(package))
+
+    def is_for_gpus(self, package: str) -> bool:
+        """Whether a package is of no use without a GPU: some build has code for one, and none is for a CPU.
+
+        What else it publishes (sources to be compiled with a GPU's toolkit, stubs whose extras bring the code) is no
+        CPU build. A wheel for Apple's GPUs holds the CPU's code too.
+        """
+        return self.has_code(package) and not any(one.kind in {"cpu", "metal"} for one in self.options(package))
+
+    def lacks_code(self, option: Option) -> bool:
+        """Whether a build without GPU code has a twin with some: the same release, published for the same place.
+
+        Such a build is a stub (a distribution whose extras bring the code) or a smaller wheel for the CPU.
+        """
+        if option.vendor or not option.version:
+            return False
+        coded = self._coded(option.package)
+        return any((option.version, place) in coded for place in option.build.platforms)
+
+    @answered
+    def _coded(self, package: str) -> frozenset[tuple[str, str]]:
+        """Releases with GPU code, each with a place that it is published for."""
+        coded = (one for one in self.options(package) if one.vendor not in {"", "cpu"})
+        return frozenset((one.version, place) for one in coded for place in (*one.build.platforms, "any"))
+
+    def framework_lines(self, option: Option) -> tuple[Line, ...]:
+        """What a build requires of frameworks."""
+        rows = self.matrix.packages
+        named = (found for name, found in option.lines.items() if name in rows and rows[name].kind == "framework")
+        return tuple(one for found in named for one in found)
+
+    def silent(self, option: Option) -> bool:
+        """Whether a companion's build names no framework although the newest release of the package requires one.
+
+        Old releases left it to an extra or to the person, so that nothing tells with which release they work.
+        """
+        if option.is_framework or not option.version:
+            return False
+        needed = {one.name for one in self.framework_lines(self.options(option.package)[0])}
+        return not needed.issubset(option.lines)
+
+    @answered
+    def line_names(self, package: str) -> frozenset[str]:
+        """All names that some build of a package requires."""
+        return frozenset(name for option in self.options(package) for name in option.lines)
+
+    @cached_property
+    def shared_names(self) -> frozenset[str]:
+        """Names that some build of some package requires: what may be asked for beside packages of the matrix."""
+        return frozenset().union(*map(self.line_names, self.matrix.packages))
+
+    def versions(self, package: str) -> tuple[str, ...]:
+        """Releases of a package, newest first."""
+        return tuple(dict.fromkeys(option.version for option in self.options(package)))
+
+    @answered
+    def extras(self, package: str) -> frozenset[str]:
+        """Extras that choose a variant of a package."""
+        return frozenset(one for option in self.options(package) for one in (*option.build.extras, *option.build.also))
+
     # --- builds that are asked for ---
 
+    @answered
     def published(self, package: str, place: str, cpu: bool) -> tuple[Option, ...]:
         """Builds for a place: GPU builds and those without GPU code, or with ``cpu`` CPU builds instead.
 
         A wheel for Apple's GPUs serves a CPU request where its release has no CPU build there: it holds the CPU's code
         too, and the program chooses the device. Source: PyTorch documentation, "MPS backend".
         """
-        return self._published[package, place, cpu]
-
-    def _find_published(self, asked: tuple[str, str, bool]) -> tuple[Option, ...]:
-        package, place, cpu = asked
-        options = self.packages.options(package)
+        options = self.options(package)
         found = [option for option in options if is_for(option, place, cpu)]
-        if cpu and self.packages.is_for_gpus(package):
+        if cpu and self.is_for_gpus(package):
             found = []
         if cpu and place.startswith("macosx"):
             plain = {option.version for option in found if option.vendor == "cpu"}
@@ -93,76 +202,59 @@ class Knowledge:
             found += [option for option in metal if is_at(option.build, place) and option.version not in plain]
         return tuple(sorted(found, key=lambda option: option.serial))
 
+    @answered
     def meeting(self, wish: Wish, place: str, cpu: bool) -> tuple[Option, ...]:
         """Builds for a place that are what a wish names; a withdrawn release only if the wish names it exactly.
 
         Most requests pin a release, so that a handful of builds are weighed rather than all that exist.
         """
-        key = (wish.package, wish.spec, wish.extras, wish.distribution, place, cpu)
-        found = self._meeting.get(key)
-        if found is None:
-            wanted = self.packages.extras(wish.package).intersection(wish.extras)
-            fitting = [
-                option
-                for option in self.published(wish.package, place, cpu)
-                if wanted.issubset((*option.build.extras, *option.build.also))
-                and (not option.build.yanked or wish.spec.startswith("=="))
-                and wish.names(option)
-            ]
-            found = self._meeting.keep(key, tuple(fitting))
-        return found
+        wanted = self.extras(wish.package).intersection(wish.extras)
+        return tuple(
+            option
+            for option in self.published(wish.package, place, cpu)
+            if wanted.issubset((*option.build.extras, *option.build.also))
+            and (not option.build.yanked or wish.spec.startswith("=="))
+            and wish.names(option)
+        )
 
-    def named(self, package: str, wishes: Iterable[Wish]) -> tuple[Option, ...]:
+    @answered
+    def named(self, package: str, wishes: tuple[Wish, ...]) -> tuple[Option, ...]:
         """The builds of a package that each of some wishes names, for whatever place."""
-        wishes = tuple(wishes)
-        key = (package, *((wish.spec, wish.distribution) for wish in wishes))
-        found = self._named.get(key)
-        if found is None:
-            fitting = [one for one in self.packages.options(package) if all(wish.names(one) for wish in wishes)]
-            found = self._named.keep(key, tuple(fitting))
-        return found
+        return tuple(one for one in self.options(package) if all(wish.names(one) for wish in wishes))
 
     def anchor(self, wish: Wish) -> int:
         """The rank of the newest release that a wish means; 0 if it means none."""
-        key = (wish.package, wish.spec, wish.distribution)
-        found = self._anchors.get(key)
-        if found is None:
-            ranks = (option.rank for option in self.named(wish.package, (wish,)))
-            found = self._anchors.keep(key, min(ranks, default=0))
-        return found
+        return min((option.rank for option in self.named(wish.package, (wish,))), default=0)
 
     def frameworks_of(self, wish: Wish, place: str) -> tuple[str, ...]:
         """The frameworks that the newest release a wish names for a place requires there, with the extras asked for."""
         newest = next((one for one in self.named(wish.package, (wish,)) if is_at(one.build, place)), None)
-        lines = self.packages.framework_lines(newest) if newest else ()
+        lines = self.framework_lines(newest) if newest else ()
         return tuple(dict.fromkeys(one.name for one in lines if self.pythons.applying(one, place, wish.extras)))
 
+    @answered
     def in_kits(self, options: tuple[Option, ...]) -> tuple[tuple[Option, ...], ...]:
         """Builds in groups for which one verdict counts; in each group, newest first."""
-        found = self._in_kits.get(options)
-        if found is None:
-            groups: dict[int, list[Option]] = {}
-            for option in options:
-                groups.setdefault(option.kit, []).append(option)
-            found = self._in_kits.keep(options, tuple(map(tuple, groups.values())))
-        return found
+        groups: dict[int, list[Option]] = {}
+        for option in options:
+            groups.setdefault(option.kit, []).append(option)
+        return tuple(map(tuple, groups.values()))
 
     # --- what is felt of builds ---
 
     def verdicts(self, judging: tuple[object, ...]) -> Verdicts:
         """The verdicts on builds for targets that are equal in all that judges them; filled by who weighs."""
-        found = self._verdicts.get(judging)
-        return self._verdicts.keep(judging, {}) if found is None else found
+        if judging not in self._verdicts and len(self._verdicts) > _TARGETS:
+            self._verdicts.clear()
+        return self._verdicts.setdefault(judging, {})
 
     def joints(self, package: str, felt: tuple[object, ...]) -> dict[int, int]:
         """A table for what others feel of a package's builds: number of a build -> number of what is felt of it."""
         key = (package, felt)
-        if key not in self._joints:
-            if len(self._joints) > _TARGETS:
-                self._joints.clear()
-                self._alike.clear()  # numbers are never given twice, so that tables still in use stay right
-            self._joints[key] = {}
-        return self._joints[key]
+        if key not in self._joints and len(self._joints) > _TARGETS:
+            self._joints.clear()
+            self._alike.clear()  # numbers are never given twice, so that tables still in use stay right
+        return self._joints.setdefault(key, {})
 
     def alike(self, felt: object) -> int:
         """A number for a thing, the same for equal things: cheaper to compare and to hash than the thing."""
@@ -173,18 +265,14 @@ class Knowledge:
 
     # --- devices ---
 
+    @answered
     def product(self, pci: str, name: str, target: str) -> Product | None:
         """The product of a GPU, by PCI id first and by name then; of several the one whose target is the GPU's own.
 
         A name that fits products of several targets decides nothing: guessing one of them would decide the plan.
         """
-        return self._products[pci, name, target]
-
-    def _find_product(self, asked: tuple[str, str, str]) -> Product | None:
-        """The product that a PCI id, else a name, means; ``None`` if it means several targets or none."""
         from compat.matrix.products import find_gpu
 
-        pci, name, target = asked
         for text in (pci, name):
             rows = find_gpu(self.matrix, text) if text else ()
             if target:
@@ -195,16 +283,14 @@ class Knowledge:
 
     # --- images ---
 
+    @answered
     def system(self, os: str) -> System | None:
         """Facts about an operating-system release."""
-        return self._systems[os]
+        return self.matrix.system(os)
 
+    @answered
     def images_of(self, prefix: str, runtime: str = "") -> tuple[Image, ...]:
         """Images that a plan may start from: of the repositories that start with ``prefix``, for one runtime or any."""
-        return self._images[prefix, runtime]
-
-    def _find_images(self, asked: tuple[str, str]) -> tuple[Image, ...]:
-        prefix, runtime = asked
 
         def fits(repository: str, own: str) -> bool:
             return repository.startswith(prefix) and runtime in {"", own}

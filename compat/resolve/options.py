@@ -7,7 +7,8 @@ Each question is answered once, and a long-lived process does not grow with what
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from compat import versions
 from compat.joints.build import Part, split_runtime
@@ -22,38 +23,29 @@ if TYPE_CHECKING:
     from compat.versions import Line
 
 
-K = TypeVar("K")
+S = TypeVar("S")
+P = ParamSpec("P")
 V = TypeVar("V")
 
-
-# Answers that are kept where nobody says how many: more than any matrix asks for.
-_MOST: Final = 1 << 16
-
-
-class Table(dict[K, V], Generic[K, V]):
-    """Answers by question, emptied when there are more than ``most``."""
-
-    def __init__(self, most: int = _MOST) -> None:
-        super().__init__()
-        self._most = most
-
-    def keep(self, question: K, answer: V) -> V:
-        """The answer, which is there from now on."""
-        if len(self) > self._most:
-            self.clear()
-        self[question] = answer
-        return answer
+# Answers to one kind of question that are kept: more than any matrix asks for.
+_MOST: Final = 1 << 14
 
 
-class Answers(Table[K, V]):
-    """Answers by question, each made by ``make`` at the first asking."""
+def answered(make: Callable[Concatenate[S, P], V]) -> Callable[Concatenate[S, P], V]:
+    """A method that answers each question once; what its object keeps is emptied where it grows beyond a matrix."""
+    name = f"{make.__name__} answered"
 
-    def __init__(self, make: Callable[[K], V], most: int = _MOST) -> None:
-        super().__init__(most)
-        self._make = make
+    @wraps(make)
+    def answer(self: S, /, *asked: P.args, **more: P.kwargs) -> V:
+        kept: dict[object, V] = vars(self).setdefault(name, {})
+        question = (asked, *more.items())
+        if question not in kept:
+            if len(kept) > _MOST:
+                kept.clear()
+            kept[question] = make(self, *asked, **more)
+        return kept[question]
 
-    def __missing__(self, question: K) -> V:
-        return self.keep(question, self._make(question))
+    return answer
 
 
 # The bit set of all Pythons.

@@ -135,9 +135,9 @@ def _vendor(option: Option, known: Knowledge) -> int:
     """
     if option.on_board:
         return len(_VENDOR_ORDER)
-    if known.packages.lacks_code(option):
+    if known.lacks_code(option):
         return _VENDOR_ORDER.index("cpu")
-    if option.vendor == "" and option.version and known.packages.has_code(option.package):
+    if option.vendor == "" and option.version and known.has_code(option.package):
         return _VENDOR_ORDER.index("nvidia")
     return _VENDOR_ORDER.index(option.vendor) if option.vendor in _VENDOR_ORDER else len(_VENDOR_ORDER)
 
@@ -155,7 +155,7 @@ def _fixed(option: Option, known: Knowledge) -> Key:
         _vendor(option, known),
         how if option.is_framework else 0,
         int(option.build.compiled),
-        int(known.packages.silent(option)),
+        int(known.silent(option)),
         0 if option.is_framework else how,
         option.rank,
         -(number[0] * 1000 + (number[1] if len(number) > 1 else 0)),  # no part of a release has four digits
@@ -193,7 +193,7 @@ class Preference:
         if self._cpu:
             fixed = (0, *fixed[1:])
         level = weighed.level
-        if not self._led and option.vendor == "" and option.version and self._known.packages.has_code(option.package):
+        if not self._led and option.vendor == "" and option.version and self._known.has_code(option.package):
             level = UNKNOWN  # no GPU code, or none known, is no merit where other builds have some
         elif self._led and level == UNKNOWN and not option.is_framework:
             level = 0  # a companion whose kernels nobody wrote down goes with its framework; the plan says so

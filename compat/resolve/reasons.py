@@ -260,7 +260,7 @@ def _by_number(runtime: str) -> tuple[str, tuple[int, ...]]:
 def _nothing(clash: Clash) -> Iterator[Member]:
     """Why a machine without GPU gets no plan: the promise never to fall back to a CPU build unasked."""
     package = clash.variable.package
-    if clash.search.known.packages.is_for_gpus(package):
+    if clash.search.known.is_for_gpus(package):
         yield clash.row(f"{package} has no builds but those for a GPU or another accelerator")
         return
     yield clash.row(f"every GPU build of {package} needs a GPU; a CPU build is chosen only with --cpu")
@@ -269,7 +269,7 @@ def _nothing(clash: Clash) -> Iterator[Member]:
 def _place(clash: Clash) -> Iterator[Member]:
     """The places that what was named is published for, if the target's is not among them."""
     search, variable = clash.search, clash.variable
-    named = search.known.named(variable.package, (wish for wish, _ in variable.wishes))
+    named = search.known.named(variable.package, tuple(wish for wish, _ in variable.wishes))
     found = [option for option in named if option.vendor != "cpu"]
     places = sorted({place for option in found for place in option.build.platforms})
     if places and not {search.target.place, "any"}.intersection(places):

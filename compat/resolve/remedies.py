@@ -17,12 +17,22 @@ from typing import TYPE_CHECKING, Final
 
 from compat.joints.build import split_runtime
 from compat.plan import Remedy
-from compat.resolve import loosen
 from compat.resolve.asks import for_cpu, for_gpus, mended, without
 from compat.resolve.knowledge import knowledge
 from compat.resolve.planning import plan_of
 from compat.resolve.read_situation import situation
-from compat.resolve.remedy_changes import branch_ended, changes_of, subject
+from compat.resolve.remedy_changes import (
+    allowed_places,
+    at_place,
+    branch_ended,
+    changes_of,
+    relaxed,
+    subject,
+    with_driver,
+    with_kin,
+    with_target,
+    with_wish,
+)
 from compat.resolve.request import read
 from compat.resolve.search import Search
 from compat.versions import meets
@@ -78,8 +88,8 @@ def solve(
     target: Situation, search: Search, prefer: str = "nearest", anchors: dict[str, int] | None = None
 ) -> Plan | None:
     """The plan for a changed target; ``None`` if there is none that is known to run on every GPU."""
-    for place in loosen.allowed_places(target):
-        again = Search(loosen.at_place(target, place), search.known, prefer, anchors)
+    for place in allowed_places(target):
+        again = Search(at_place(target, place), search.known, prefer, anchors)
         if not any(not wish.shared for wish, _ in again.target.wishes):
             return None
         if found := again.best():
@@ -140,7 +150,7 @@ def _moved(search: Search, softs: Sequence[Soft], bits: int) -> Plan | None:
     if plan is None and (plain := _plain(loosened, bits)) is not loosened:
         plan = solve(plain, search, prefer, anchors)
     if plan is None and len(search.target.devices) == 1 and search.target.devices[0].bit & bits:
-        plan = solve(loosen.relaxed(loosened, search.target.devices[0].bit), search, prefer, anchors)
+        plan = solve(relaxed(loosened, search.target.devices[0].bit), search, prefer, anchors)
     return plan
 
 
@@ -150,14 +160,14 @@ def _without(target: Situation, softs: Sequence[Soft], bits: int) -> Situation:
     A wish gives up its version before the package as such, and a lone GPU its model before its vendor.
     """
     lone = bits & target.devices[0].bit if len(target.devices) == 1 else 0
-    loosened = loosen.relaxed(target, bits & ~_wish_bits(softs) & ~lone)
+    loosened = relaxed(target, bits & ~_wish_bits(softs) & ~lone)
     if lone:
-        loosened = loosen.with_kin(loosened, lone)
+        loosened = with_kin(loosened, lone)
     for wish, bit in target.wishes:
         if bit & bits and wish.shared:
-            loosened = loosen.relaxed(loosened, bit)
+            loosened = relaxed(loosened, bit)
         elif bit & bits:
-            loosened = loosen.with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
+            loosened = with_wish(loosened, bit, replace(wish, spec="", text=wish.package))
     return loosened
 
 
@@ -165,7 +175,7 @@ def _plain(target: Situation, bits: int) -> Situation:
     """The target with the wishes in ``bits`` as plain packages: extras and distributions may choose one kind alone."""
     for wish, bit in target.wishes:
         if bit & bits and (wish.extras or wish.distribution):
-            target = loosen.with_wish(target, bit, replace(wish, extras=(), distribution=""))
+            target = with_wish(target, bit, replace(wish, extras=(), distribution=""))
     return target
 
 
@@ -214,10 +224,10 @@ def _concrete(search: Search, softs: Sequence[Soft], changes: dict[str, str]) ->
     for wish, bit in target.wishes:
         version = changes.get(wish.package, "left out")
         if bit in {soft.bit for soft in others} and not wish.shared and version != "left out":
-            target = loosen.with_wish(target, bit, replace(wish, spec=f"=={version}"))
+            target = with_wish(target, bit, replace(wish, spec=f"=={version}"))
     if kinds["driver"]:
-        target = loosen.with_driver(target, changes["driver"], kinds["driver"])
-    return loosen.with_target(target, changes["gpu"]) if is_swap else target
+        target = with_driver(target, changes["driver"], kinds["driver"])
+    return with_target(target, changes["gpu"]) if is_swap else target
 
 
 def _override(search: Search, soft: Soft) -> Iterator[Remedy]:
@@ -299,7 +309,7 @@ def _plans(search: Search, dropped: Sequence[int]) -> tuple[Plan, ...]:
     """One plan without each set of constraints; none at all as soon as one set has no plan."""
     found: list[Plan] = []
     for bits in dropped:
-        plan = solve(loosen.relaxed(search.target, bits), search, "proven")
+        plan = solve(relaxed(search.target, bits), search, "proven")
         if plan is None:
             return ()
         found.append(plan)

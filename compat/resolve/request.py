@@ -98,14 +98,12 @@ def _wish(text: str, parsed: Line, known: Knowledge, beside: tuple[str, ...]) ->
     row = known.matrix.package(name)
     bare = Wish(text.strip(), name, parsed.spec, parsed.extras, parsed.marker)
     if row is None:
-        is_required = any(name in known.packages.line_names(package) for package in beside)
-        if is_required or name in known.packages.shared_names:
+        is_required = any(name in known.line_names(package) for package in beside)
+        if is_required or name in known.shared_names:
             return replace(bare, shared=True)
         return replace(_riding(bare, known), shared=True, unjudged=True)
     named = (
-        [option for option in known.packages.options(row.name) if option.build.install_name == name]
-        if name != row.name
-        else []
+        [option for option in known.options(row.name) if option.build.install_name == name] if name != row.name else []
     )
     is_cpu = all(option.kind == "cpu" for option in named) if named else name == row.cpu_name != row.name
     distribution = name if named else ""
@@ -158,16 +156,16 @@ def _demand_version(wish: Wish, known: Knowledge) -> None:
     The releases shown are those that the person most likely meant: other builds of the same release if the local tag is
     wrong, those next to where a pinned one would stand, else the newest.
     """
-    options = known.packages.options(wish.package)
+    options = known.options(wish.package)
     if known.named(wish.package, (wish,)) or is_beyond(wish, known) or unseen_variant(wish, known):
         return
     if is_void((wish.spec,)):
         raise InputError(f"no version can meet {wish.spec}", where=f"argument {wish.text!r}", expected=_RANGE)
     pinned = wish.spec[2:] if wish.spec.startswith("==") else ""
     releases = sorted({option.full for option in options if pinned and same_release(pinned, option.version)})
-    shown = releases or (_nearest(pinned, known.packages.versions(wish.package)) if pinned else [])
+    shown = releases or (_nearest(pinned, known.versions(wish.package)) if pinned else [])
     shown = shown or list(dict.fromkeys(option.version for option in options))[:_SHOWN]
-    more = "" if releases or pinned else " and older" if len(known.packages.versions(wish.package)) > _SHOWN else ""
+    more = "" if releases or pinned else " and older" if len(known.versions(wish.package)) > _SHOWN else ""
     raise InputError(
         f"no {wish.package} {wish.spec} exists, as far as the matrix knows",
         where=f"argument {wish.text!r}",
@@ -197,7 +195,7 @@ def unseen_variant(wish: Wish, known: Knowledge) -> str:
     pinned, _, local = wish.spec.removeprefix("==").partition("+")
     if not local or not wish.spec.startswith("=="):
         return ""
-    options = known.packages.options(wish.package)
+    options = known.options(wish.package)
     alike = [one.build for one in options if one.build.local == local and one.build.index]
     found = sorted(release(build.version) for build in alike)
     exists = any(same_release(pinned, one.version) for one in options)
@@ -210,7 +208,7 @@ def unseen_variant(wish: Wish, known: Knowledge) -> str:
 
 def is_beyond(wish: Wish, known: Knowledge) -> bool:
     """Whether the wish can only mean releases older than the oldest the matrix holds."""
-    versions = known.packages.versions(wish.package)
+    versions = known.versions(wish.package)
     if not versions:
         return True
     if any(meets(wish.spec, version) for version in versions) or "+" in wish.spec:
@@ -306,4 +304,4 @@ def _plugged(target: Situation, leaders: dict[str, list[str]], known: Knowledge)
 
 def _makers(package: str, known: Knowledge) -> set[str]:
     """Vendors whose devices some build of a package is for."""
-    return {option.vendor for option in known.packages.options(package)} - {"", "cpu"}
+    return {option.vendor for option in known.options(package)} - {"", "cpu"}

@@ -95,7 +95,7 @@ class Search:
 
     def _bare(self, wish: Wish) -> Weighed:
         """The one value of a wish about a shared dependency."""
-        return Weighed(self.known.packages.bare(wish.text), FITS, 0, 0)
+        return Weighed(self.known.bare(wish.text), FITS, 0, 0)
 
     def _weigh(self, variable: Variable, place: str) -> Iterator[Weighed]:
         """Builds with what they violate: of their own wishes too where a companion may need them."""
@@ -221,11 +221,7 @@ class Search:
     def _names_of(self, variable: Variable) -> frozenset[str]:
         """The names that a package's builds require; of a shared dependency its own name."""
         is_shared = bool(variable.wishes) and variable.wishes[0][0].shared
-        return (
-            frozenset({variable.wishes[0][0].package})
-            if is_shared
-            else self.known.packages.line_names(variable.package)
-        )
+        return frozenset({variable.wishes[0][0].package}) if is_shared else self.known.line_names(variable.package)
 
     @cached_property
     def python_bits(self) -> int:

@@ -14,8 +14,7 @@ from compat.matrix.instances import find_instance, is_instance
 from compat.matrix.processors import find_processor
 from compat.matrix.products import find_gpu, names_of
 from compat.resolve import resolve
-from compat.resolve.named import arch_of, named
-from compat.resolve.target import from_options
+from compat.resolve.target import arch_of, from_options, named
 
 MATRIX = matrix()
 ROWS = MATRIX.table("instances")

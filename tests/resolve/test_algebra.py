@@ -100,7 +100,7 @@ def test_runtimes_are_split(runtime: str, parts: tuple[str, str]) -> None:
 def options(*rows: dict[str, Any]) -> list[Any]:
     tables = {**common_tables(), "packages": [package("alpha")], "builds.alpha": list(rows)}
     known = Knowledge(Matrix(Rows(tables)))
-    by_runtime = {(one.runtime, one.build.cuda_from): one for one in known.packages.options("alpha")}
+    by_runtime = {(one.runtime, one.build.cuda_from): one for one in known.options("alpha")}
     return [by_runtime[row["runtime"], row.get("cuda_from", "")] for row in rows]
 
 
@@ -161,7 +161,7 @@ def test_builds_are_numbered_alike_in_any_order_of_rows() -> None:
         if len({id(row) for row in shuffled}) == 4:
             tables = {**common_tables(), "packages": [package("alpha")], "builds.alpha": list(shuffled)}
             known = Knowledge(Matrix(Rows(tables)))
-            spelt.append([(one.serial, one.version, one.runtime, one.rank) for one in known.packages.options("alpha")])
+            spelt.append([(one.serial, one.version, one.runtime, one.rank) for one in known.options("alpha")])
     assert len(spelt) > 1
     assert all(one == spelt[0] for one in spelt)
     assert [one[1] for one in spelt[0]] == ["2.0", "2.0", "1.0", "1.0", "1.0"]

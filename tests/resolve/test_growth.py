@@ -36,23 +36,21 @@ def both():
 
 
 def lanes(known, package):
-    return {option.lane for option in known.packages.options(package) if "linux_x86_64" in option.build.platforms}
+    return {option.lane for option in known.options(package) if "linux_x86_64" in option.build.platforms}
 
 
 @pytest.mark.parametrize("package", ["torch", "tensorflow", "jax", "torchvision"])
 def test_mirrors_add_no_lanes(package):
     base = Live(resources.matrix_dir().glob("*.toml"))
     once, twice = Knowledge(Matrix(base)), Knowledge(Matrix(Mirrored(base)))
-    assert len(twice.packages.options(package)) == 2 * len(once.packages.options(package))
+    assert len(twice.options(package)) == 2 * len(once.options(package))
     assert len(lanes(twice, package)) == len(lanes(once, package))
 
 
 def test_every_build_for_boards_comes_from_an_index_that_says_so():
     known = Knowledge(matrix())
     boards = {row.name for row in matrix().table("indexes") if row.boards}
-    found = {
-        option.build.index for name in matrix().packages for option in known.packages.options(name) if option.on_board
-    }
+    found = {option.build.index for name in matrix().packages for option in known.options(name) if option.on_board}
     assert found <= boards
     assert boards
 

@@ -14,11 +14,10 @@ from compat.matrix import Matrix, matrix
 from compat.resolve import resolve
 from compat.resolve.devices import ENDLESS, driver_number
 from compat.resolve.knowledge import knowledge
-from compat.resolve.loosen import allowed_places, relaxed
-from compat.resolve.named import gpu
 from compat.resolve.read_situation import situation
+from compat.resolve.remedy_changes import allowed_places, relaxed
 from compat.resolve.request import read
-from compat.resolve.target import for_image, from_options
+from compat.resolve.target import for_image, from_options, gpu
 
 if TYPE_CHECKING:
     from compat.resolve.situation import Situation
