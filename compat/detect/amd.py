@@ -5,8 +5,13 @@ have no SIMDs and a ``gfx_target_version`` of zero. The number is decimal, its l
 digits: 90402 is gfx942, 90010 is gfx90a, 110003 is gfx1103. ``HSA_OVERRIDE_GFX_VERSION`` changes what programs see and
 not what is told here: it is an environment variable and a fact of its own.
 
-Sources: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c; ROCm, rocm_agent_enumerator and libhsakmt topology.c;
-libdrm, data/amdgpu.ids (``device, revision, name`` with hexadecimal ids).
+``pp_dpm_sclk`` lists the clocks that a card may take, one a line, the present one marked with a star
+(``1: 1435Mhz *``). KFD keeps a folder per compute process, in which ``vram_<gpu_id>`` counts the bytes that it holds on
+a card; a process that has a card open and holds nothing on it is not told.
+
+Sources: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, kfd_process.c (kfd_procfs_show) and
+Documentation/gpu/amdgpu/thermal.rst (pp_dpm_*); ROCm, rocm_agent_enumerator and libhsakmt topology.c; libdrm,
+data/amdgpu.ids (``device, revision, name`` with hexadecimal ids).
 """
 
 from __future__ import annotations
@@ -14,7 +19,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from compat.detect.amd_state import clocks, processes
 from compat.detect.base import LINUX
 from compat.facts import Fact, Gpu, Reading, Unknown
 from compat.lazy import pattern
@@ -31,6 +35,9 @@ SOUGHT: Final = "/sys/class/kfd, /sys/module/amdgpu, /opt/rocm*"
 
 _NODES: Final = "/sys/class/kfd/kfd/topology/nodes"
 _PCI: Final = "/sys/bus/pci/devices"
+_PROCESSES: Final = "/sys/class/kfd/kfd/proc"
+_LEVEL: Final = pattern(r"^\d{1,2}: (\d{1,5})Mhz[ \t]*(\*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_MOST: Final = 256  # compute processes looked at; a node that has more is told as busy all the same
 _IDS: Final = ("/usr/share/libdrm/amdgpu.ids", "/opt/amdgpu/share/libdrm/amdgpu.ids")
 
 # amdgpu families of APUs (Linux, include/uapi/drm/amdgpu_drm.h): Kaveri, Carrizo, Raven, Van Gogh, Yellow Carp,
@@ -76,7 +83,7 @@ def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
     bus = address(said.get("domain", 0), said.get("location_id", 0))
     device = f"{_PCI}/{bus}"
     memory, used = (machine.number(f"{device}/mem_info_vram_{which}") for which in ("total", "used"))
-    (clock, clock_max), (memory_clock, memory_max) = (clocks(machine, device, kind) for kind in ("sclk", "mclk"))
+    (clock, clock_max), (memory_clock, memory_max) = (_clocks(machine, device, kind) for kind in ("sclk", "mclk"))
     return Gpu(
         name=_name(machine, device, said.get("device_id", 0)),
         vendor="amd",
@@ -91,8 +98,24 @@ def _gpu(machine: Machine, folder: str, said: Mapping[str, int]) -> Gpu:
         clock_max_mhz=clock_max,
         memory_clock_mhz=memory_clock,
         memory_clock_max_mhz=memory_max,
-        processes=processes(machine, folder),
+        processes=_processes(machine, folder),
     )
+
+
+def _clocks(machine: Machine, device: str, kind: str) -> tuple[int | None, int | None]:
+    """Present and highest clock in MHz of ``sclk`` (processors) or ``mclk`` (memory); ``None`` where none is told."""
+    levels = _LEVEL.findall(machine.text(f"{device}/pp_dpm_{kind}", 4096))
+    now = next((int(speed) for speed, star in levels if star), None)
+    return now, max((int(speed) for speed, _ in levels), default=None)
+
+
+def _processes(machine: Machine, node: str) -> int | None:
+    """Number of processes that hold memory on the card of a KFD node; ``None`` where the kernel keeps no such list."""
+    number = machine.text(f"{node}/gpu_id", 32)
+    if not number.isdecimal() or not machine.exists(_PROCESSES):
+        return None
+    held = (machine.number(f"{_PROCESSES}/{each}/vram_{number}") for each in machine.names(_PROCESSES)[:_MOST])
+    return sum(1 for size in held if size)
 
 
 def gfx(number: int) -> str:

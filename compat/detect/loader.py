@@ -2,17 +2,23 @@
 
 Order: ``LD_LIBRARY_PATH``, the cache of ``ldconfig``, the built-in folders. A program's own RPATH comes before all of
 these and is the business of the package that carries it.
+
+The cache file is read as data, which costs a fraction of running ``ldconfig -p`` and works in images without it. Its
+formats (glibc, sysdeps/generic/dl-cache.h): the new one begins with ``glibc-ld.so.cache1.1``; old glibc puts a
+``ld.so-1.7.0`` table in front of it. String offsets of the new table count from its own beginning.
 """
 
 from __future__ import annotations
 
 import re
+import struct
 from typing import TYPE_CHECKING, Final
 
-from compat.detect.ldcache import entries
 from compat.lazy import dataclass, pattern
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from compat.detect.machine import Machine
 
 CACHE: Final = "/etc/ld.so.cache"
@@ -23,6 +29,15 @@ _FOLDERS: Final = ("/lib64", "/usr/lib64", "/lib/{arch}-linux-gnu", "/usr/lib/{a
 _MUSL_FOLDERS: Final = ("/lib", "/usr/local/lib", "/usr/lib")  # musl, ldso/dynlink.c, unless its path file says else
 
 _SUFFIX: Final = pattern(r"\.so\.(\d[\d.]*)$")
+_NEW: Final = b"glibc-ld.so.cache1.1"
+_OLD: Final = b"ld.so-1.7.0"
+_HEADER: Final = 48  # magic and version, two counts, flags, extension offset, three unused words
+_ENTRY: Final = struct.Struct("=iIIIQ")  # flags, offset of soname, offset of path, osversion, hwcap
+_OLD_ENTRY: Final = 12
+_MOST: Final = 100_000
+
+# Upper byte of an entry's flags: which ABI the file is for (dl-cache.h, FLAG_*). 32-bit entries are left out.
+_ABI: Final = {"x86_64": 0x0300, "aarch64": 0x0A00, "ppc64le": 0x0500, "s390x": 0x0400, "riscv64": 0x1000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +73,32 @@ def _cache(machine: Machine) -> dict[str, list[str]]:
     for soname, path in entries(machine.data(CACHE, _CACHE_LIMIT), machine.system.machine):
         found.setdefault(soname, []).append(path)
     return found
+
+
+def entries(data: bytes, arch: str) -> Iterator[tuple[str, str]]:
+    """Pairs of soname and path for an architecture; nothing if the data is no cache."""
+    table = data[_new_table(data) :] if data.startswith(_OLD) else data
+    if not table.startswith(_NEW) or len(table) < _HEADER:
+        return
+    count = min(struct.unpack_from("=I", table, 20)[0], _MOST, (len(table) - _HEADER) // _ENTRY.size)
+    wanted = _ABI.get(arch)
+    for flags, name, path, _, _ in _ENTRY.iter_unpack(table[_HEADER : _HEADER + count * _ENTRY.size]):
+        if wanted is None or flags & 0xFF00 == wanted:
+            yield _string(table, name), _string(table, path)
+
+
+def _new_table(data: bytes) -> int:
+    """Where the new table begins behind an old one: after its 12-byte entries, aligned to eight bytes."""
+    if len(data) < 16:
+        return len(data)
+    count = struct.unpack_from("=I", data, 12)[0]
+    return int(16 + count * _OLD_ENTRY + 7) & ~7
+
+
+def _string(table: bytes, offset: int) -> str:
+    """The NUL-terminated text at an offset; empty if the offset points outside."""
+    end = table.find(b"\0", offset, offset + 4096)
+    return table[offset:end].decode("utf-8", "replace") if 0 < offset < len(table) and end >= 0 else ""
 
 
 def library_path(machine: Machine) -> tuple[str, ...]:

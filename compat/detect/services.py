@@ -1,10 +1,12 @@
-"""NVIDIA's helpers beside the driver: fabric manager, IMEX, the multi-process service (MPS).
+"""NVIDIA's helpers beside the driver: fabric manager, IMEX, the multi-process service (MPS), the container toolkit.
 
 None of them is asked: systemd keeps a control group for each running unit, which anyone may see, and MPS writes the
-number of its process beside its pipes. A program tries those pipes before it tries the GPU itself.
+number of its process beside its pipes. A program tries those pipes before it tries the GPU itself. The toolkit's
+settings say how GPUs are put into containers, and which requests are refused. Their file is TOML, of which plain
+settings of one line each are read here: importing a TOML reader costs more, and older Pythons have none.
 
 Sources: NVIDIA fabric manager user guide; NVIDIA IMEX guide; NVIDIA, "Multi-Process Service" (CUDA_MPS_PIPE_DIRECTORY,
-its default folder); systemd.slice(5).
+its default folder); systemd.slice(5); NVIDIA Container Toolkit, config.toml (``nvidia-ctk config default``).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from compat.detect.base import LINUX
 from compat.detect.context import container_kind
 from compat.detect.system_packages import versions
 from compat.facts import Fact, Reading, Unknown
+from compat.lazy import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,22 +26,29 @@ if TYPE_CHECKING:
     from compat.detect.machine import Machine
 
 NAME: Final = "NVIDIA services"
-FACTS: Final = ("fabric_manager", "imex", "mps")
+FACTS: Final = ("fabric_manager", "imex", "mps", "toolkit_config")
 SYSTEMS: Final = LINUX
-SOUGHT: Final = "package database, /sys/fs/cgroup/system.slice, MPS pipes"
+SOUGHT: Final = "package database, /sys/fs/cgroup/system.slice, MPS pipes, the toolkit's config.toml"
 
 _SLICES: Final = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")  # cgroup v2, v1
 _PIPES: Final = "/tmp/nvidia-mps"  # noqa: S108 - looked at, never written: where MPS keeps its pipes by default
 _PID: Final = "nvidia-cuda-mps-control.pid"
 _COMMAND: Final = "nvidia-cuda-mps"  # the kernel keeps 15 characters of a process's name (proc(5), comm)
+_CONFIG: Final = "/etc/nvidia-container-runtime/config.toml"
+_SECTION: Final = pattern(r"\[([\w.-]{1,80})\]")
+_SETTING: Final = pattern(r"([\w-]{1,60})\s*=\s*(\"[^\"]{0,200}\"|true|false|\d{1,9})")
+_MOST: Final = 100
+# "@" before a path means the host's program, not the container's; it differs between distributions
+_LDCONFIG: Final = "nvidia-container-cli.ldconfig"
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
-    """Version and state (``535.161.08 running``) of the two services; state of MPS."""
+    """Version and state (``535.161.08 running``) of the two services; state of MPS; settings of the toolkit."""
     return {
         "fabric_manager": _service(machine, r"nvidia-fabric-?manager", "nv-fabricmanager", "nvidia-fabricmanager"),
         "imex": _service(machine, r"nvidia-imex", "nvidia-imex", "nvidia-imex"),
         "mps": _mps(machine),
+        "toolkit_config": _settings(machine),
     }
 
 
@@ -77,3 +87,23 @@ def _mps(machine: Machine) -> Reading:
     if container_kind(machine):
         return Unknown("the daemon's process may be outside this container", path)
     return Fact("stopped", path)
+
+
+def _settings(machine: Machine) -> Reading:
+    """Every plain setting under its dotted name (``nvidia-container-runtime.mode``); comments are not settings.
+
+    ``missing`` names a program that the settings start and that is not there.
+    """
+    reading = machine.read(_CONFIG, 1 << 16)
+    if isinstance(reading, Unknown) or reading.value is None:
+        return reading
+    section, found = "", dict[str, str]()
+    for line in reading.value.splitlines():
+        text = line.strip()
+        if head := _SECTION.match(text):
+            section = f"{head[1]}."
+        elif (said := _SETTING.match(text)) and len(found) < _MOST:
+            found[f"{section}{said[1]}"] = said[2].strip('"')
+    if (program := found.get(_LDCONFIG, "")).startswith("@/") and not machine.exists(program[1:]):
+        found["missing"] = program[1:]
+    return Fact(found, _CONFIG)

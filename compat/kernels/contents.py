@@ -162,7 +162,7 @@ def _abi(file: elf.Elf, path: str, needed: tuple[str, ...]) -> bool | None:
     """Only extensions are asked: torch's own libraries have a hundred thousand symbols and one answer."""
     own = PurePosixPath(path).name.startswith(_SONAME_TORCH)
     asks = not own and any(name.startswith(_SONAME_TORCH) for name in needed)
-    return symbols.cxx11_abi(symbols.imported(file)) if asks else None
+    return symbols.cxx11_abi(symbols.named(file, defined=False)) if asks else None
 
 
 def _pe(window: Window, path: str, tally: _Tally) -> Code:

@@ -8,8 +8,7 @@ libraries (``scripts/check_kernels.py`` repeats that):
   another in ``.nv_fatbin``, each aligned to 8 bytes;
 - entry: u16 kind, u16 version, u32 header size, u64 padded payload size, u32 compressed size, u32 offset of options,
   u16 minor and u16 major of the code's version (for PTX its ISA), u32 architecture, u32+u32 name, u64 flags;
-- flags: 0x100000 for an architecture-specific target (``sm_90a``), 0x200000 for a family-specific one (``sm_100f``),
-  0x2000 for an LZ4 and 0x8000 for a ZSTD payload.
+- flags: 0x100000 for an architecture-specific target (``sm_90a``), 0x200000 for a family-specific one (``sm_100f``).
 
 The payloads stay unread: a gigabyte is a few thousand headers.
 """
@@ -35,7 +34,6 @@ _PADDING: Final = 4096  # zeros between two containers that are stepped over bef
 KINDS: Final = {1: "compute", 2: "sm", 8: "lto", 16: "sm"}
 
 _SUFFIXES: Final = ((0x100000, "a"), (0x200000, "f"))
-_COMPRESSED: Final = ((0x2000, "lz4"), (0x8000, "zstd"))
 
 
 class Image(NamedTuple):
@@ -44,12 +42,10 @@ class Image(NamedTuple):
     Attributes:
         target: ``sm_90a``, ``compute_90`` or ``lto_80``.
         isa: PTX ISA version, ``8.7``; empty for other kinds.
-        compression: ``lz4``, ``zstd`` or empty.
     """
 
     target: str
     isa: str = ""
-    compression: str = ""
 
 
 def binaries(window: Window, problems: Problems) -> Iterator[Iterator[Image]]:
@@ -170,5 +166,4 @@ def _image(kind: int, arch: int, flags: int, version: str, where: str, problems:
         problems.add(f"{where} names the architecture {arch}, which is none")
         return
     suffix = next((letter for bit, letter in _SUFFIXES if flags & bit), "")
-    compression = next((name for bit, name in _COMPRESSED if flags & bit), "")
-    yield Image(f"{KINDS[kind]}_{arch}{suffix}", version if kind == 1 else "", compression)
+    yield Image(f"{KINDS[kind]}_{arch}{suffix}", version if kind == 1 else "")

@@ -137,7 +137,7 @@ def _zip_source(window: Window, item: zipfile.ZipInfo) -> Source:
         )
     body = window.part(item.header_offset + _LOCAL.size + name + extra, item.compress_size)
     if item.compress_type == zipfile.ZIP_STORED:
-        return _Part(body)
+        return body
     if item.compress_type != zipfile.ZIP_DEFLATED:
         raise CutShortError(f"compression method {item.compress_type} is not one that wheels use")
     return Inflater(body, item.file_size, limit=_limit(item.compress_size))
@@ -146,19 +146,6 @@ def _zip_source(window: Window, item: zipfile.ZipInfo) -> Source:
 def _limit(compressed: int) -> int:
     """The most bytes that so many compressed ones may become."""
     return min(_LARGEST, max(_FREE, compressed * _RATIO))
-
-
-class _Part:
-    """A window as a source for windows of its own."""
-
-    __slots__ = ("_window", "size")
-
-    def __init__(self, window: Window) -> None:
-        self._window, self.size = window, window.size
-
-    def read_at(self, offset: int, count: int) -> bytes:
-        """``count`` bytes from ``offset``."""
-        return self._window.read(offset, count)
 
 
 def _layer(window: Window, read: Read) -> Iterator[Code]:

@@ -19,47 +19,27 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 256 << 20  # bytes of a symbol table or its names; torch's largest library has a tenth
 _TORCH: Final = (
-    "_ZN3c10",
-    "_ZNK3c10",
-    "_ZN2at",
-    "_ZNK2at",
-    "_ZN5torch",
-    "_ZNK5torch",
-    "_ZN5caffe",
-    "_ZTIN3c10",
-    "_ZTVN3c10",
-)
+    "_ZN3c10", "_ZNK3c10", "_ZN2at", "_ZNK2at", "_ZN5torch", "_ZNK5torch", "_ZN5caffe", "_ZTIN3c10", "_ZTVN3c10"
+)  # fmt: skip
 _LIBRARIES: Final = ("libc10*.so", "libtorch*.so")
 _NEW: Final = ("__cxx11", "B5cxx11")
 # Substitution, template parameter and literal, whose digits count nothing; else the length of an identifier.
 _TOKEN = pattern(r"S[0-9A-Z]*_|T[0-9]*_|L[a-z]\d+E|(\d+)")
 
 
-def imported(file: elf.Elf) -> Iterator[str]:
-    """Names of undefined dynamic symbols."""
-    return (name for name, defined in _symbols(file) if not defined)
-
-
-def exported(file: elf.Elf) -> Iterator[str]:
-    """Names of defined dynamic symbols."""
-    return (name for name, defined in _symbols(file) if defined)
-
-
-def _symbols(file: elf.Elf) -> Iterator[tuple[str, bool]]:
-    """(name, whether it is defined) of each named dynamic symbol."""
+def named(file: elf.Elf, *, defined: bool) -> Iterator[str]:
+    """Names of dynamic symbols that a file defines, or that it takes from others."""
     section = file.of_kind(elf.SHT_DYNSYM)
     texts = elf.strings(file, section) if section else None
     if section is None or texts is None or max(section.window.size, texts.size) > _LARGEST:
         return
     layout = file.layout.symbol
     names = texts.head(texts.size)
-    index = (
-        layout.format.count("Q") and 3
-    ) or 5  # st_shndx is the fourth field of the wide layout, the last of the narrow
+    index = 3 if "Q" in layout.format else 5  # st_shndx is the fourth field of the wide layout, the last of the narrow
     for fields in layout.iter_unpack(section.window.head(section.window.size // layout.size * layout.size)):
         end = names.find(b"\0", fields[0], fields[0] + 65536)
-        if fields[0] and end > fields[0]:
-            yield names[fields[0] : end].decode("utf-8", "replace"), fields[index] != 0
+        if fields[0] and end > fields[0] and (fields[index] != 0) == defined:
+            yield names[fields[0] : end].decode("utf-8", "replace")
 
 
 def is_torch(name: str) -> bool:
@@ -111,10 +91,10 @@ def lacking_symbols(extension: Path, torch: Path) -> tuple[str, ...]:
         raise CannotCheckError(f"there is no torch library in {torch / 'lib'}")
     try:
         with opened(extension) as window:
-            wanted = {name for name in imported(elf.read(window)) if is_torch(name)}
+            wanted = {name for name in named(elf.read(window), defined=False) if is_torch(name)}
         for library in libraries:
             with opened(library) as window:
-                wanted.difference_update(exported(elf.read(window)) if wanted else ())
+                wanted.difference_update(named(elf.read(window), defined=True) if wanted else ())
     except (OSError, CutShortError) as error:
         raise CannotCheckError(f"symbols could not be compared: {error}") from None
     return tuple(sorted(wanted))

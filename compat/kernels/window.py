@@ -124,6 +124,8 @@ class Window:
             raise CutShortError(f"the file ended while {count} bytes were read at {self.start + offset:#x}")
         return data
 
+    read_at = read  # a window is a source too, for windows of its own
+
     def head(self, count: int, offset: int = 0) -> bytes:
         """Up to ``count`` bytes from ``offset``: as many as there are."""
         return self.read(offset, max(0, min(count, self.size - offset))) if offset < self.size else b""

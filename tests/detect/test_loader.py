@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.detect import ldcache, loader
+from compat.detect import loader
 from compat.detect.machine import Machine
 from compat.detect.root import Root
 from compat.facts import Unknown
@@ -39,18 +39,18 @@ def test_cache_reads_as_ldconfig_prints_it():
     word = {"x86_64": "x86-64", "aarch64": "AArch64"}.get(arch, "")
     lines = re.findall(r"^\t(\S+) \((.*?)\) => (.+)$", printed, re.MULTILINE)
     expected = [(name, path) for name, kind, path in lines if word in kind]
-    assert list(ldcache.entries(CACHE.read_bytes(), arch)) == expected
+    assert list(loader.entries(CACHE.read_bytes(), arch)) == expected
 
 
 def test_old_table_in_front_is_skipped(replay):
     new = replay.ld_so_cache({"libcuda.so.1": "/usr/lib64/libcuda.so.1"})
     old = b"ld.so-1.7.0\0" + struct.pack("=I", 3) + bytes(3 * 12)
     padded = old + bytes(-len(old) % 8) + new
-    assert list(ldcache.entries(padded, "x86_64")) == [("libcuda.so.1", "/usr/lib64/libcuda.so.1")]
+    assert list(loader.entries(padded, "x86_64")) == [("libcuda.so.1", "/usr/lib64/libcuda.so.1")]
 
 
 def test_entries_of_another_word_size_are_left_out(replay):
-    assert list(ldcache.entries(replay.ld_so_cache({"libcuda.so.1": "/x"}, "aarch64"), "x86_64")) == []
+    assert list(loader.entries(replay.ld_so_cache({"libcuda.so.1": "/x"}, "aarch64"), "x86_64")) == []
 
 
 def test_entries_of_each_architecture_are_told_apart():
@@ -65,15 +65,15 @@ def test_entries_of_each_architecture_are_told_apart():
     head = b"glibc-ld.so.cache1.1" + struct.pack("=II", len(flags), at - base) + bytes(20)
     data = head + rows + b"".join(texts)
     for arch in flags.keys() - {"i686"}:
-        assert list(ldcache.entries(data, arch)) == [(f"lib{arch}.so", f"/lib/lib{arch}.so")]
-    assert len(list(ldcache.entries(data, "loongarch64"))) == len(flags)  # its flag is not known: nothing is left out
+        assert list(loader.entries(data, arch)) == [(f"lib{arch}.so", f"/lib/lib{arch}.so")]
+    assert len(list(loader.entries(data, "loongarch64"))) == len(flags)  # its flag is not known: nothing is left out
 
 
 @given(data=st.binary(max_size=300), cut=st.integers(0, 400))
 def test_damaged_cache_is_never_an_error(replay, data, cut):
     whole = replay.ld_so_cache({"libcuda.so.1": "/usr/lib/libcuda.so.1", "libm.so.6": "/lib/libm.so.6"})
     damaged = (whole[: len(whole) // 2] + data + whole[len(whole) // 2 :])[: cut or None]
-    for name, path in ldcache.entries(damaged, "x86_64"):
+    for name, path in loader.entries(damaged, "x86_64"):
         assert isinstance(name, str)
         assert isinstance(path, str)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compat.detect import DETECTORS, look, pci, toolkit_config
+from compat.detect import DETECTORS, look, pci, services
 from compat.facts import Fact, Unknown
 
 PCI = "/sys/bus/pci/devices"
@@ -153,17 +153,17 @@ CONFIG = "/etc/nvidia-container-runtime/config.toml"
     ],
 )
 def test_settings_of_the_toolkit_are_told_by_dotted_names(seen, text, told):
-    assert seen("toolkit_config", files={CONFIG: text})["toolkit_config"].value == told
+    assert seen("services", files={CONFIG: text})["toolkit_config"].value == told
 
 
 def test_program_that_the_toolkit_starts_and_that_is_there_is_not_missing(seen):
     files = {CONFIG: '[nvidia-container-cli]\nldconfig = "@/sbin/ldconfig"\n', "/sbin/ldconfig": ""}
-    assert "missing" not in seen("toolkit_config", files=files)["toolkit_config"].value
+    assert "missing" not in seen("services", files=files)["toolkit_config"].value
 
 
 def test_no_toolkit_is_an_absence_and_a_closed_file_a_reason(seen):
-    assert seen("toolkit_config")["toolkit_config"] == Fact(None, CONFIG)
-    assert "denied" in seen("toolkit_config", denied=[CONFIG])["toolkit_config"].why
+    assert seen("services")["toolkit_config"] == Fact(None, CONFIG)
+    assert "denied" in seen("services", denied=[CONFIG])["toolkit_config"].why
 
 
 @given(st.text(alphabet='[]="@#\n ab.-\\1', max_size=300))
@@ -180,7 +180,7 @@ def test_no_text_of_settings_makes_it_fail(text):
         def entry(self, path):  # noqa: ARG002
             raise FileNotFoundError
 
-    found = toolkit_config.facts(Machine(One(), None, time.monotonic() + 5))["toolkit_config"].value
+    found = services.facts(Machine(One(), None, time.monotonic() + 5))["toolkit_config"].value
     assert all(isinstance(value, str) for value in found.values())
 
 

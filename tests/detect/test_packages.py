@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.detect import build_files, builds, packages
+from compat.detect import builds, packages
 from compat.detect.interpreter import at
 from compat.detect.machine import Machine
 from compat.detect.root import Root
@@ -185,7 +185,7 @@ def test_nothing_of_the_environment_is_imported(tmp_path):
     (folder / "__init__.py").write_text("raise SystemExit('imported')")
     (folder / "version.py").write_text("__version__ = '2.1.0'\ncuda = '12.1'\nhip = None\nraise SystemExit('run')\n")
     machine = Machine(Root(), run, time.monotonic() + 10)
-    assert build_files.torch(machine, str(tmp_path)).runtime == "cuda12.1"
+    assert builds.torch(machine, str(tmp_path)).runtime == "cuda12.1"
     assert "torch" not in sys.modules
 
 
@@ -310,7 +310,7 @@ def test_label_reader_takes_any_text(text):
     assert isinstance(builds.runtime(text), str)
 
 
-@given(path=st.sampled_from(sorted(build_files.READERS)), data=st.binary(max_size=400))
+@given(path=st.sampled_from(sorted(builds.READERS)), data=st.binary(max_size=400))
 def test_build_readers_take_any_bytes(replay, path, data):
     files = {
         "torch": "torch/version.py",
@@ -325,5 +325,5 @@ def test_build_readers_take_any_bytes(replay, path, data):
         path, b"full_version package_name version "
     )
     recording = replay.Recording({"binary": {f"/s/{files[path]}": (text + data).hex()}})
-    build = build_files.READERS[path](Machine(recording, recording.run, 0), "/s")
+    build = builds.READERS[path](Machine(recording, recording.run, 0), "/s")
     assert build is None or isinstance(build.runtime, str)

@@ -27,8 +27,8 @@ def test_the_four_kinds_of_elf_read_alike(make, bits, endian):
     assert code.linkage.rpath == ("$ORIGIN/../lib", "/opt/lib")
     assert code.linkage.floors == {"GLIBC": "2.28"}
     file = elf.read(make.window(data))
-    assert [*symbols.imported(file)] == ["_ZN3c105ErrorC2ESs"]
-    assert [*symbols.exported(file)] == ["mine"]
+    assert [*symbols.named(file, defined=False)] == ["_ZN3c105ErrorC2ESs"]
+    assert [*symbols.named(file, defined=True)] == ["mine"]
 
 
 @pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\x7fELF\3\1" + bytes(60), b"\x7fELF\2\1" + bytes(20)])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from compat.facts import Gpu
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
+    from compat.rules.case import Case
     from compat.rules.rule import Found, Outcome
 
 
@@ -25,22 +26,16 @@ def nvidia_cards(gpus: tuple[Gpu, ...]) -> list[tuple[Gpu, Sm]]:
     return [(gpu, device) for gpu in gpus if (device := sm(gpu.target)) is not None]
 
 
-def other_age(gpus: tuple[Gpu, ...], of_age: Callable[[Matrix, str], bool], matrix: Matrix) -> Outcome:
+def other_age(cards: list[tuple[Gpu, Sm]], of_age: Callable[[Matrix, str], bool], matrix: Matrix) -> Outcome:
     """All GPUs are of the other end: the newest are nowhere dropped, and what is dropped is nowhere too new."""
-    return Fits("") if all(of_age(matrix, gpu.target) for gpu, _ in nvidia_cards(gpus)) else None
+    return Fits("") if all(of_age(matrix, gpu.target) for gpu, _ in cards) else None
 
 
-def uncovered_by(
-    installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]
-) -> list[tuple[Gpu, Sm, Installed]]:
+def uncovered_by(case: Case, cards: list[tuple[Gpu, Sm]]) -> list[tuple[Gpu, Sm, Installed]]:
     """GPUs for which a framework has neither machine code nor PTX."""
-    return [
-        (gpu, device, item)
-        for item in installed
-        if item.kernels and not item.rocm
-        for gpu, device in nvidia_cards(gpus)
-        if served(item, gpu, matrix) == "none"
-    ]
+    builds = [item for item in case.installed if item.kernels and not item.rocm]
+    pairs = [(gpu, device, item) for item in builds for gpu, device in cards]
+    return [(gpu, device, item) for gpu, device, item in pairs if served(item, gpu, case.matrix) == "none"]
 
 
 def served(item: Installed, gpu: Gpu, matrix: Matrix) -> str:
@@ -85,21 +80,15 @@ def as_sure_as(item: Installed, gpu: Gpu, found: Found, matrix: Matrix) -> Found
     return replace(found, detail=detail, confidence="possible", severity="warning")
 
 
-def refused(
-    installed: tuple[Installed, ...], matrix: Matrix, signals: Hearing, gpus: tuple[Gpu, ...]
-) -> list[tuple[Gpu, Sm, Installed]]:
+def refused(case: Case, cards: list[tuple[Gpu, Sm]]) -> list[tuple[Gpu, Sm, Installed]]:
     """GPUs that PyTorch itself names as not covered: it counts machine code only, never PTX."""
-    if not signals.get("not-compatible-torch", "torch-supports-list", "torch-cc-list"):
-        return []
-    torch = named(installed, "torch")
-    if torch is None or not torch.kernels:
+    torch = named(case.installed, "torch")
+    said = case.signals.get("not-compatible-torch", "torch-supports-list", "torch-cc-list")
+    if not said or torch is None or not torch.kernels:
         return []
     code = tuple(text for text in torch.kernels if text.startswith("sm_"))
-    return [
-        (gpu, device, torch)
-        for gpu, device in nvidia_cards(gpus)
-        if kernels_for(gpu.target, code, matrix.families) == "none"
-    ]
+    families = case.matrix.families
+    return [(gpu, device, torch) for gpu, device in cards if kernels_for(gpu.target, code, families) == "none"]
 
 
 _NUMBERS: Final = ("need_cc", "need_cc2", "need_cc3")

@@ -51,15 +51,15 @@ class ArchSpecificTarget(Rule):
         Example('TORCH_CUDA_ARCH_LIST="<capability>" pip install --no-build-isolation --force-reinstall <package>'),
     )
 
-    def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, case: Case, gpus: tuple[Gpu, ...]) -> Outcome:
         """The only code of the build for this major has the suffix ``a`` (one capability) or ``f`` (one family)."""
-        for gpu, device, item in uncovered_by(installed, matrix, gpus):
+        for gpu, device, item in uncovered_by(case, nvidia_cards(gpus)):
             bound = [text for text in item.kernels if (code := sm(text)) and code.suffix and code.major == device.major]
             if bound:
                 return Found(
                     detail=f"{item.label} has {span(tuple(bound))} only, which {gpu.target} does not run.",
                     facts=("gpus", item.fact),
-                    sources=cite(matrix, item.row),
+                    sources=cite(case.matrix, item.row),
                 )
         return None
 
@@ -80,19 +80,23 @@ class ArchIntegratedVsDiscrete(Rule):
     requires = ("jetson-generic-wheel",)
     asks = ("builds",)
 
-    def check(self, installed: tuple[Installed, ...], matrix: Matrix, gpus: tuple[Gpu, ...]) -> Outcome:
+    def check(self, case: Case, gpus: tuple[Gpu, ...]) -> Outcome:
         """The device is of a Jetson-class capability, and the build has its discrete sibling's code only.
 
         Or the reverse.
         """
-        integrated = matrix.families.integrated
-        for gpu, device, item in uncovered_by(installed, matrix, gpus):
+        integrated = case.matrix.families.integrated
+        for gpu, device, item in uncovered_by(case, nvidia_cards(gpus)):
             kin = {text for text in item.kernels if (code := sm(text)) and not code.ptx and code.major == device.major}
-            if kin and not may_be_another(item, gpu, matrix) and (gpu.target in integrated) != bool(kin & integrated):
+            if (
+                kin
+                and not may_be_another(item, gpu, case.matrix)
+                and (gpu.target in integrated) != bool(kin & integrated)
+            ):
                 return Found(
                     detail=f"{gpu.target} and {', '.join(sorted(kin))} are of different classes.",
                     facts=("gpus", item.fact),
-                    sources=cite(matrix, item.row),
+                    sources=cite(case.matrix, item.row),
                 )
         return None
 
