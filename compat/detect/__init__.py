@@ -14,7 +14,8 @@ and it does not open the kernels inside binaries (:mod:`compat.kernels` does, fo
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from compat import run as programs
 from compat.detect import (
@@ -108,7 +109,7 @@ def detect(
     start = time.monotonic()
     # Programs get a little less than the whole, so that their own deadline speaks first and says what hung.
     machine = Machine(root or Root(), run, start + 0.9 * timeout, python or "", full)
-    questions = {name: _question(detector, machine) for name, detector in DETECTORS.items()}
+    questions = {name: partial(look, detector, machine) for name, detector in DETECTORS.items()}
     readings = dict(answered(questions, start + timeout))
     # a detector that hangs leaves its facts unknown; the names it would have told are in its FACTS
     for name, detector in DETECTORS.items():
@@ -140,11 +141,6 @@ def _faults(sights: Iterable[Mapping[str, Reading]]) -> Reading:
     return Fact(table, "each asked in a process of its own")
 
 
-def _question(detector: Detector, machine: Machine) -> Any:
-    """Bind a detector to the machine, for a thread to ask."""
-    return lambda: look(detector, machine)
-
-
 def look(detector: Detector, machine: Machine) -> Mapping[str, Reading]:
     """One detector's readings: its own, or reasons if it failed."""
     # on a system that it does not know a detector is silent: no absence may be concluded from that
@@ -168,9 +164,7 @@ def combined(sights: list[Mapping[str, Reading]]) -> dict[str, Reading]:
 
 def _best(told: list[Reading]) -> Reading:
     """The reading that counts among several of one fact."""
-    if not told:
-        return Unknown("not read on this system")
-    return min(told, key=_rank)
+    return min(told, key=_rank, default=Unknown("not read on this system"))
 
 
 def _rank(reading: Reading) -> int:

@@ -29,23 +29,14 @@ FACTS: Final = ("cuda_init", "driver_cuda", "peer_access")
 SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "libcuda.so.1 on the loader's path"
 
-_WINDOWS: Final = "C:/Windows/System32/nvcuda.dll"
 _MODES: Final = {0: "default", 1: "exclusive_thread", 2: "prohibited", 3: "exclusive_process"}  # CUcomputemode
-
-
-def _is_there(machine: Machine) -> bool:
-    """Whether the loader finds libcuda: without it there is nothing to start."""
-    if machine.system.name == "windows":
-        return machine.exists(_WINDOWS)
-    return loader.find(machine, "libcuda.so.1") is not None
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """What cuInit answers; CUDA's version of the library; GPUs, for places without NVML (Jetson, slim images)."""
-    if not _is_there(machine):
+    library = loader.driver_library(machine, "libcuda.so.1", "C:/Windows/System32/nvcuda.dll")
+    if not library:
         return dict.fromkeys(FACTS, Fact(None, SOUGHT))
-    found = loader.find(machine, "libcuda.so.1")
-    library = found.path if found else "libcuda.so.1"
     answer = ask(machine, "cuda.py", library)
     if isinstance(answer, Unknown):
         return {"cuda_init": answer, "peer_access": answer, "gpus": answer, **faults(answer.why, library)}
@@ -75,9 +66,8 @@ def _peers(said: Any, devices: int) -> Reading:
 
 def _version(machine: Machine, answer: dict[str, Any]) -> dict[str, Reading]:
     """cuDriverGetVersion, unless the library is a forward-compatibility copy, which answers for itself."""
-    found = loader.find(machine, "libcuda.so.1")
     number = count(answer.get("version"), 100_000)
-    if not number or (found is not None and "/compat" in machine.real(found.path)):
+    if not number or loader.compat_libcuda(machine):
         return {}
     return {"driver_cuda": Fact(versions.unpacked_cuda(number), "cuDriverGetVersion")}
 

@@ -77,18 +77,14 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
         absent = Fact(None, SOUGHT)
         return {**shared, "engine": absent, "engine_status": absent, "engine_flavour": absent, "gpu_runtime": absent}
     label = f"{engine.name} {engine.version}".strip()
+    daemonless = Fact("running", f"{engine.name} needs no daemon")  # that Podman is installed is all there is to ask
     return {
         **shared,
         "engine": Fact(label, engine.socket or "PATH"),
-        "engine_status": Fact(engine.status, engine.socket or "PATH") if engine.status else _daemonless(engine),
+        "engine_status": Fact(engine.status, engine.socket or "PATH") if engine.status else daemonless,
         "engine_flavour": _flavour(machine, engine),
         "gpu_runtime": _gpu_runtime(machine, engine, devices["cdi_devices"]),
     }
-
-
-def _daemonless(engine: Engine) -> Reading:
-    """Podman needs no daemon: that it is installed is all there is to ask."""
-    return Fact("running", f"{engine.name} needs no daemon")
 
 
 def _sockets(machine: Machine) -> list[tuple[str, str]]:

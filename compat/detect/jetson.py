@@ -32,14 +32,9 @@ _L4T: Final = pattern(r"#\s*R(\d{2,3})\s*\(release\),\s*REVISION:\s*([\d.]+)")
 _DPKG: Final = "/var/lib/dpkg/status"
 
 
-def _is_there(machine: Machine) -> bool:
-    """Whether L4T's release file or NVIDIA's Tegra device tree is there."""
-    return machine.exists(_RELEASE) or "nvidia,tegra" in machine.text("/proc/device-tree/compatible", 4096)
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """L4T from its release file, JetPack from its meta package, the board's model as the GPU's name."""
-    if not _is_there(machine):
+    if not machine.exists(_RELEASE) and "nvidia,tegra" not in machine.text("/proc/device-tree/compatible", 4096):
         return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     found = _L4T.search(machine.text(_RELEASE))
     packages = versions(machine)

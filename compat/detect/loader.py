@@ -62,6 +62,21 @@ def find(machine: Machine, soname: str) -> Found | None:
     return None
 
 
+def driver_library(machine: Machine, soname: str, windows: str) -> str:
+    """Path of a library of NVIDIA's driver as programs find it, under Windows its fixed place; empty without it."""
+    if machine.system.name == "windows":
+        return windows if machine.exists(windows) else ""
+    found = find(machine, soname)
+    return found.path if found else ""
+
+
+def compat_libcuda(machine: Machine) -> str:
+    """The real path of the libcuda in front, where that is a forward-compatibility copy, which answers for itself."""
+    found = find(machine, "libcuda.so.1")
+    path = machine.real(found.path) if found else ""
+    return path if "/compat" in path else ""
+
+
 def cache(machine: Machine) -> dict[str, list[str]]:
     """Soname -> paths of the loader's cache, in its order; empty where there is none (musl, slim images)."""
     return machine.once("ldcache", lambda: _cache(machine))

@@ -40,14 +40,9 @@ _FOLDERS: Final = {
 _MOST: Final = 256  # a DGX has some 60; more tell nothing new
 
 
-def _is_there(machine: Machine) -> bool:
-    """Whether there is a /dev."""
-    return machine.exists(SOUGHT)
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Nodes by path; those that modes and groups deny; the owning group of each, by name or number."""
-    if not _is_there(machine):
+    if not machine.exists(SOUGHT):
         return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     nodes, denied, groups = [], [], {}
     for path, _ in zip(_paths(machine), range(_MOST), strict=False):
@@ -60,8 +55,7 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
             denied.append(path)  # card nodes are for display servers: compute goes through renderD
     # an empty /dev is no machine's: then the folder was not readable, which is not the same as no nodes
     if not nodes and not machine.names(SOUGHT):
-        why = Unknown("/dev may not be listed", SOUGHT)
-        return {"device_nodes": why, "device_nodes_denied": why, "device_groups": why}
+        return dict.fromkeys(FACTS, Unknown("/dev may not be listed", SOUGHT))
     return {
         "device_nodes": Fact(tuple(nodes), SOUGHT),
         "device_nodes_denied": Fact(tuple(denied), "access(2) for reading and writing"),

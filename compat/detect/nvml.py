@@ -27,15 +27,7 @@ FACTS: Final = ("nvml", "driver_cuda", "driver")
 SYSTEMS: Final = ANYWHERE
 SOUGHT: Final = "libnvidia-ml.so.1 on the loader's path"
 
-_WINDOWS: Final = "C:/Windows/System32/nvml.dll"
 _MODES: Final = {0: "disabled", 1: "enabled"}  # nvmlEnableState_t
-
-
-def _is_there(machine: Machine) -> bool:
-    """Whether the loader finds the library: without it there is nothing to ask."""
-    if machine.system.name == "windows":
-        return machine.exists(_WINDOWS)
-    return loader.find(machine, "libnvidia-ml.so.1") is not None
 
 
 def facts(machine: Machine) -> Mapping[str, Reading]:
@@ -43,10 +35,9 @@ def facts(machine: Machine) -> Mapping[str, Reading]:
 
     ``driver`` is told here too, for WSL and Windows, where no /proc tells it; on Linux the kernel's own word wins.
     """
-    if not _is_there(machine):
+    library = loader.driver_library(machine, "libnvidia-ml.so.1", "C:/Windows/System32/nvml.dll")
+    if not library:
         return dict.fromkeys(FACTS, Fact(None, SOUGHT))
-    found = loader.find(machine, "libnvidia-ml.so.1")
-    library = found.path if found else "libnvidia-ml.so.1"
     answer = ask(machine, "nvml.py", library)
     if isinstance(answer, Unknown):
         return {**dict.fromkeys((*FACTS, "gpus"), answer), **faults(answer.why, library)}
@@ -81,9 +72,8 @@ def _is_ours(said: Any) -> bool:
 
 def _cuda(machine: Machine, answer: dict[str, Any]) -> Reading:
     """NVML asks the libcuda that is loaded: a forward-compatibility copy would answer for itself."""
-    found = loader.find(machine, "libcuda.so.1")
-    if found is not None and "/compat" in machine.real(found.path):
-        return Unknown("a forward-compatibility libcuda is in front of the driver's own", machine.real(found.path))
+    if copy := loader.compat_libcuda(machine):
+        return Unknown("a forward-compatibility libcuda is in front of the driver's own", copy)
     number = count(answer.get("cuda"), 100_000)
     if not number:
         return Unknown("NVML does not tell it", NAME)

@@ -50,19 +50,7 @@ _VENDORS: Final = {
 _DISPLAY, _ACCELERATOR, _SWITCH = "0x03", "0x12", "0x0680"
 
 # Transfer rate in GT/s -> generation (PCI Express base specifications 1 to 6)
-_GENERATION: Final = {
-    "2.5": 1,
-    "5.0": 2,
-    "5": 2,
-    "8.0": 3,
-    "8": 3,
-    "16.0": 4,
-    "16": 4,
-    "32.0": 5,
-    "32": 5,
-    "64.0": 6,
-    "64": 6,
-}
+_GENERATION: Final = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
 
 _BRIDGE: Final = pattern(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _ACS: Final = 0x000D  # PCI_EXT_CAP_ID_ACS
@@ -165,7 +153,7 @@ def _integrated(vendor: str, address: str, kind: str) -> bool | None:
 
 def link(machine: Machine, folder: str, which: str) -> str:
     """``gen4 x16`` from ``current_link_*`` or ``max_link_*``; empty where the bus does not tell (virtual machines)."""
-    speed = machine.text(f"{folder}/{which}_link_speed").split(" ", 1)[0]
+    speed = machine.text(f"{folder}/{which}_link_speed").split(" ", 1)[0].removesuffix(".0")
     width = machine.number(f"{folder}/{which}_link_width")
     if speed not in _GENERATION or width is None or not 0 < width <= 32:
         return ""

@@ -39,14 +39,9 @@ _LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.lim
 _USED: Final = ("/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory/memory.usage_in_bytes")
 
 
-def _is_there(machine: Machine) -> bool:
-    """Whether /proc is mounted."""
-    return machine.exists("/proc")
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Model and features of the first processor; memory in MiB, a cgroup's limit included."""
-    if not _is_there(machine):
+    if not machine.exists("/proc"):
         return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     return {**_processor(machine), **_memory(machine)}
 

@@ -61,15 +61,9 @@ def _platform(name: str, release: str) -> str:
 
 def _distribution(machine: Machine) -> dict[str, Reading]:
     """Names of the system, each kind of system in its own way."""
-    # each kind of system has one place of its own that names it
-    match machine.system.name:
-        case "windows":
-            edition = machine.system.edition
-            return {"os": Fact(edition or None, "Windows version"), "os_name": Fact(edition or None, "Windows version")}
-        case "darwin":
-            return _macos(machine)
-        case _:
-            return _os_release(machine)
+    if machine.system.name == "windows":
+        return dict.fromkeys(("os", "os_name"), Fact(machine.system.edition or None, "Windows version"))
+    return _macos(machine) if machine.system.name == "darwin" else _os_release(machine)
 
 
 def _os_release(machine: Machine) -> dict[str, Reading]:

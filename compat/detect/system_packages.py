@@ -45,14 +45,9 @@ _DRIVER: Final = pattern(
 )
 
 
-def _is_there(machine: Machine) -> bool:
-    """Whether there is a package database that we can read."""
-    return any(machine.exists(path) for path in (_DPKG, _APK, _PACMAN, *_RPM))
-
-
 def facts(machine: Machine) -> Mapping[str, Reading]:
     """Name and version of each installed driver package, as ``name version``."""
-    if not _is_there(machine):
+    if not any(machine.exists(path) for path in (_DPKG, _APK, _PACMAN, *_RPM)):
         return dict.fromkeys(FACTS, Fact(None, SOUGHT))
     known, why = machine.once("system packages", lambda: _versions(machine))
     if why:
