@@ -17,16 +17,12 @@ from compat.rules.stack import FRAMEWORKS, canonical
 from compat.rules.together import clashing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from compat.facts import Gpu
     from compat.joints.build import Part
     from compat.joints.verdict import Verdict
-    from compat.matrix import Matrix
     from compat.reading.messages import Heard, Hearing
     from compat.rules.case import Case
     from compat.rules.stack import Installed
-    from compat.rules.together import Here
 
 # Programs with GPU builds of their own, which say nothing about another one's build.
 _OTHERS: Final = (
@@ -92,31 +88,30 @@ class WrongVendorBuild(Rule):
                 detail = f"{item.label} is built for AMD, and nothing on the machine is known to be AMD's."
                 return Found(detail=detail, facts=(item.fact,), confidence="likely")
             if speaks and not item.inferred and (speaks in makers or (speaks == "nvidia" and host.driver)):
-                return self._beside(case.here, cards, case.matrix) or Fits("")
-        return self._beside(case.here, cards, case.matrix) or self._by_message(
-            cards, case.vendors, host.driver, signals
-        )
+                return self._beside(case, cards) or Fits("")
+        return self._beside(case, cards) or self._by_message(case, cards)
 
     @staticmethod
-    def _beside(here: tuple[Here, ...], cards: tuple[Gpu, ...], matrix: Matrix) -> Outcome:
+    def _beside(case: Case, cards: tuple[Gpu, ...]) -> Outcome:
         """A package beside the framework, all of whose builds are for GPUs of another vendor; it may be unused."""
 
         def judge(part: Part) -> Verdict:
             strange = part.vendor in _GPU_VENDORS and cards
-            return any_of(joint.verdict(matrix, gpu.vendor, "", part.build) for gpu in cards) if strange else FITS
+            return any_of(joint.verdict(case.matrix, gpu.vendor, "", part.build) for gpu in cards) if strange else FITS
 
         shown = f"the GPU is {cards[0].name or cards[0].vendor}" if cards else ""
-        rest = (item for item in here if canonical(item.release.name) not in FRAMEWORKS)
-        found = clashing(rest, judge, matrix, this=shown, facts=("gpus",))
+        rest = (item for item in case.here if canonical(item.release.name) not in FRAMEWORKS)
+        found = clashing(rest, judge, case.matrix, this=shown, facts=("gpus",))
         return replace(found, severity="warning") if found else None
 
     @staticmethod
-    def _by_message(cards: tuple[Gpu, ...], vendors: frozenset[str], driver: str | None, signals: Hearing) -> Outcome:
+    def _by_message(case: Case, cards: tuple[Gpu, ...]) -> Outcome:
         """A message that only CUDA builds print, on a machine whose GPUs are all of other vendors."""
-        if vendors == {"amd"} and signals.saying("cuda-alone"):
+        if case.vendors == {"amd"} and case.signals.saying("cuda-alone"):
             detail = "bitsandbytes loaded no library for ROCm: this release looks for CUDA, and the GPU is AMD's."
             return Found(detail=detail, facts=("gpus",) if cards else ("rocm",), confidence="likely", fix=_BNB)
-        if not cards or "nvidia" in {gpu.vendor for gpu in cards} or "found-no-driver" not in signals or driver:
+        ours = not cards or "nvidia" in {gpu.vendor for gpu in cards} or case.host.driver
+        if ours or "found-no-driver" not in case.signals:
             return None
         shown = cards[0].name or cards[0].vendor
         detail = f"The build asks for an NVIDIA driver, so it is a CUDA build; the GPU is {shown}."
@@ -154,16 +149,11 @@ class CpuOnlyBuild(Rule):
         heard = signals.pointing("cpu-only-build")
         if host.platform == "darwin":
             return Fits("a Mac has no build with CUDA or ROCm") if heard is None else None
-        if (
-            {"onnxruntime", "onnxruntime-gpu"} <= case.distributions.keys()
-            and heard
-            and heard.signal.program == "onnxruntime"
-        ):
+        both = {"onnxruntime", "onnxruntime-gpu"} <= case.distributions.keys()
+        if both and heard and heard.signal.program == "onnxruntime":
             return _overwritten(case.distributions["onnxruntime-gpu"])
         place, cards = case.world.place if host.platform else "", usable(host.gpus or ())
-        listed = host.packages is not None
-        cpu = _without_gpu(case.installed, place, case.matrix, heard=bool(heard), listed=listed)
-        cpu = cpu or _bare_jax(case.installed, case.distributions, heard=bool(heard), listed=listed)
+        cpu = _without_gpu(case, place, heard=bool(heard)) or _bare_jax(case, heard=bool(heard))
         if cpu and (cards or heard):
             gpu = f"{cards[0].name or 'a GPU'} is there, but " if cards else ""
             facts = (*(("gpus",) if cards else ()), *((cpu.fact,) if cpu.fact else ()))
@@ -173,27 +163,21 @@ class CpuOnlyBuild(Rule):
                 return Found(detail=detail, facts=(*facts, *told(platform=host.platform)), confidence="likely")
             return Found(detail=" ".join(f"{gpu}{plain}.".split()), facts=facts)
         is_open = bool(heard) or (bool(host.packages or host.builds) and host.gpus is None and not host.absent("gpus"))
-        found = self._built(case.installed, heard, signals, is_open=is_open)
-        # without a GPU there is nothing to be glad of
-        return Fits("") if isinstance(found, Fits) and host.gpus == () else found
-
-    @staticmethod
-    def _built(installed: tuple[Installed, ...], heard: Heard | None, signals: Hearing, *, is_open: bool) -> Outcome:
-        """A GPU build is installed, and it is what the message is about."""
-        built = [item for item in installed if item.runtime and item.runtime != "cpu" and not item.inferred]
-        if built and _about(built[0], heard, signals, installed):
-            return Fits(f"{built[0].label} is a GPU build")
-        unsure = Unsure("neither the framework's build nor a message tells")
-        return unsure if is_open and not built else None
+        built = [item for item in case.installed if item.runtime and item.runtime != "cpu" and not item.inferred]
+        outcome: Outcome = (
+            Unsure("neither the framework's build nor a message tells") if is_open and not built else None
+        )
+        if built and _about(built[0], heard, signals, case.installed):  # without a GPU there is nothing to be glad of
+            outcome = Fits("" if host.gpus == () else f"{built[0].label} is a GPU build")
+        return outcome
 
 
-def _without_gpu(
-    items: tuple[Installed, ...], place: str, matrix: Matrix, *, heard: bool, listed: bool
-) -> Installed | None:
+def _without_gpu(case: Case, place: str, *, heard: bool) -> Installed | None:
     """A CPU build: one that says so, or that a message suspects and whose release has no other for this system.
 
-    Where pip ``listed`` a plain version, it is what the default index has for this system, as far as anybody knows.
+    Where pip listed a plain version, it is what the default index has for this system, as far as anybody knows.
     """
+    items, listed = case.installed, case.host.packages is not None
     stated = next((item for item in items if item.runtime == "cpu" and (not item.inferred or heard)), None)
     if stated or not place:
         return stated
@@ -201,7 +185,8 @@ def _without_gpu(
         likely = (item for item in items if item.runtime == "cpu" and item.fact.startswith("packages."))
         return next(likely, None) if listed else None
     for item in items:
-        here = [row for row in matrix.builds_of(item.name, item.version) if is_at(row, place)] if item.version else []
+        rows = case.matrix.builds_of(item.name, item.version) if item.version else ()
+        here = [row for row in rows if is_at(row, place)]
         if here and all(row.runtime == "cpu" for row in here):
             return item
     return None
@@ -229,13 +214,10 @@ def _about(built: Installed, heard: Heard | None, signals: Hearing, items: tuple
     )
 
 
-def _bare_jax(
-    items: tuple[Installed, ...], packages: Mapping[str, str], *, heard: bool, listed: bool
-) -> Installed | None:
+def _bare_jax(case: Case, *, heard: bool) -> Installed | None:
     """A jaxlib without plug-in and without CUDA tag; from the release on at which GPU code moved to plug-ins."""
-    item = next((item for item in items if item.name == "jax" and not item.cuda and not item.rocm), None)
-    if item is None or any(
-        re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|libtpu.*|jax-metal", name) for name in packages
-    ):
+    names = case.distributions.keys()
+    item = next((item for item in case.installed if item.name == "jax" and not item.cuda and not item.rocm), None)
+    if any(re.fullmatch(r"jax-(cuda|rocm)\d+-(plugin|pjrt)|libtpu.*|jax-metal", name) for name in names):
         return None
-    return item if heard or ("jaxlib" in packages and listed and len(packages) > 3) else None
+    return item if heard or ("jaxlib" in names and case.host.packages is not None and len(names) > 3) else None

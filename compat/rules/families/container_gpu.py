@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import compat.reading.commands as commanded
 import compat.rules.remedies as remedies
@@ -14,7 +14,7 @@ from compat.rules.rule import Fits, Found, Outcome, Rule, told
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from compat.facts import Gpu, Host
+    from compat.facts import Host
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
 
@@ -83,6 +83,11 @@ class ContainerDriverCapabilities(Rule):
         )
 
 
+_BUILT: Final = Fix(
+    "Move the step that needs the GPU from the build to the run, and name the targets of what is compiled."
+)
+
+
 class ContainerNoGpu(Rule):
     """A container has no GPU, or the engine cannot give it one.
 
@@ -117,48 +122,30 @@ class ContainerNoGpu(Rule):
             return None  # the host itself has no driver: that is the cause
         if refused:
             detail, snap = refused.signal.meaning, " Docker comes from snap, which does not see the host's toolkit."
-            cited = told(
-                engine=host.engine,
-                engine_flavour=host.engine_flavour,
-                gpu_runtime=host.gpu_runtime,
-                container_toolkit=host.container_toolkit,
-            )
+            names = ("engine", "engine_flavour", "gpu_runtime", "container_toolkit")
+            cited = told(**{name: host.value(name) for name in names})
             return Found(detail=f"{detail}{snap}" if host.engine_flavour == "snap" else detail, facts=cited)
         if not host.container and host.l4t and "smi-not-found" in signals:
             return Fits("a Jetson need not have nvidia-smi")
         if not host.container:
             return Fits("") if host.absent("container") else None
-        return self._inside(host.container, host.driver, signals, commands, host.device_nodes, (host.gpus or ()))
+        return self._inside(host, signals, commands)
 
-    def _inside(
-        self,
-        container: str,
-        driver: str | None,
-        signals: Hearing,
-        commands: tuple[str, ...],
-        device_nodes: tuple[str, ...] | None,
-        gpus: tuple[Gpu, ...],
-    ) -> Outcome:
+    @staticmethod
+    def _inside(host: Host, signals: Hearing, commands: tuple[str, ...]) -> Outcome:
         """A program in a container, which sees no GPU."""
         blind = signals.saying("no-gpu-seen") or signals.saying("no-gpu-vague")
         if commanded.builds_image(commands) and blind:
-            return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=self._build_fix())
-        nodes = [node for node in device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
-        if device_nodes is not None and not nodes and (gpus or blind):
-            return Found(
-                detail=f"No GPU device node is in this {container} container.",
-                facts=("container", "device_nodes"),
-                fix=_with_gpu,
-            )
+            return Found(detail="A step of an image build gets no GPU.", facts=("container",), fix=_BUILT)
+        nodes = [node for node in host.device_nodes or () if re.search(r"nvidia\d|kfd|dxg", node)]
+        if host.device_nodes is not None and not nodes and (host.gpus or blind):
+            detail = f"No GPU device node is in this {host.container} container."
+            return Found(detail=detail, facts=("container", "device_nodes"), fix=_with_gpu)
         vague = blind is not None and "no-gpu-vague" in blind.signal.says
         alone = commanded.starts_blind(commands)
         bare = vague and alone
-        if (
-            blind
-            and (bare or not vague)
-            and device_nodes is None
-            and (not driver or alone or "no-gpu-node" in blind.signal.says)
-        ):
+        unseen = blind and (not host.driver or alone or "no-gpu-node" in blind.signal.says)
+        if unseen and (bare or not vague) and host.device_nodes is None:
             return Found(
                 detail="The program in the container sees no GPU.",
                 facts=("container",),
@@ -173,12 +160,6 @@ class ContainerNoGpu(Rule):
         about = hint is not None and hint.signal.signal == "cli-any"
         given = not about and (not blind or vague) and any("--gpus" in command for command in commands)
         return Fits("the container was started with --gpus") if given and "docker" in " ".join(commands) else None
-
-    @staticmethod
-    def _build_fix() -> Fix:
-        return Fix(
-            "Move the step that needs the GPU from the build to the run, and name the targets of what is compiled."
-        )
 
 
 class ContainerCgroupLost(Rule):
@@ -208,27 +189,19 @@ class ContainerCgroupLost(Rule):
 
         Or NVML answers "Unknown Error" while the host is healthy.
         """
-        if (host.absent("device_nodes") or host.device_nodes is not None) and not any(
-            "nvidia" in node for node in host.device_nodes or ()
-        ):
+        given = any("nvidia" in node for node in host.device_nodes or ())
+        if host.known("device_nodes") and not given:
             return None  # what was never given cannot be lost
-        denied = [node for node in host.device_nodes_denied or () if "nvidia" in node]
-        denied = [] if host.selinux == "enforcing" else denied
-        if (
-            signals.get("nvml-unknown")
-            or (denied and host.user_id == 0)
-            or (host.nvml or "").lower().startswith("unknown")
-        ):
-            facts = (
-                "container",
-                *told(device_nodes_denied=host.device_nodes_denied, nvml=host.nvml, cgroup=host.cgroup),
-            )
-            return Found(
-                detail=f"This {container} container may no longer open its GPUs.",
-                facts=facts,
-                confidence="certain" if denied else "likely",
-            )
-        return None
+        denied = [node for node in host.device_nodes_denied or () if "nvidia" in node and host.selinux != "enforcing"]
+        unknown = signals.get("nvml-unknown") or (host.nvml or "").lower().startswith("unknown")
+        if not unknown and not (denied and host.user_id == 0):
+            return None
+        cited = told(device_nodes_denied=host.device_nodes_denied, nvml=host.nvml, cgroup=host.cgroup)
+        return Found(
+            detail=f"This {container} container may no longer open its GPUs.",
+            facts=("container", *cited),
+            confidence="certain" if denied else "likely",
+        )
 
 
 class ContainerSelinux(Rule):

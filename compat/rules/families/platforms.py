@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
-    from compat.rules.stack import Installed
     from compat.rules.together import Here
 
 
@@ -87,13 +86,13 @@ class PlatformUnsupported(Rule):
         if heard and heard.signal.candidates[0] != "platform-unsupported":
             found = None  # compiled here, perhaps: the message's first cause is likelier
         return (
-            self._macos(case.host.os, case.installed, case.signals)
+            self._macos(case)
             or self._wheel(case.world.place, cited, case.signals)
-            or self._variant(case.world.place, case.matrix, case.commands)
+            or self._variant(case)
             or self._nvidia_only(platform, case.signals)
-            or self._wsl(platform, case.signals, wheel=any(item.rocm for item in case.installed))
+            or self._wsl(case)
             or (replace(found, severity="warning", confidence="likely") if found else None)  # compiled here, perhaps
-            or self._refused(platform, case.host.arch, case.host.python, case.matrix, case.signals, case.wanted)
+            or self._refused(case, platform)
         )
 
     @staticmethod
@@ -108,23 +107,20 @@ class PlatformUnsupported(Rule):
         other = processor and not tag.endswith((processor, "universal2"))
         if here.startswith(system) and not other:
             return Fits(f"the wheel that was refused is for {tag}") if processor else None
-        return Found(
-            detail=f"The wheel is for {tag}; this is {here.rstrip('_')}.",
-            facts=cited,
-        )
+        return Found(detail=f"The wheel is for {tag}; this is {here.rstrip('_')}.", facts=cited)
 
     @staticmethod
-    def _variant(place: str, matrix: Matrix, commands: tuple[str, ...]) -> Outcome:
+    def _variant(case: Case) -> Outcome:
         """The index that a command names has nothing for this system."""
-        variant = commanded.index_variant(commands)
+        variant, place = commanded.index_variant(case.commands), case.world.place
         if variant in {"", "cpu"}:
             return None  # before the builds are read: there are hundreds of them
-        rows = [row for row in matrix.builds("torch") if row.variant == variant]
+        rows = [row for row in case.matrix.builds("torch") if row.variant == variant]
         if not rows or any(is_at(row, place) for row in rows):
             return None
         platforms = sorted({item for row in rows for item in row.platforms})
         detail = f"The index {variant} has torch for {', '.join(platforms)}; this is {place}."
-        return Found(detail=detail, facts=("platform",), sources=cite(matrix, rows[-1]))
+        return Found(detail=detail, facts=("platform",), sources=cite(case.matrix, rows[-1]))
 
     @staticmethod
     def _nvidia_only(platform: str, signals: Hearing) -> Outcome:
@@ -133,36 +129,29 @@ class PlatformUnsupported(Rule):
             return None
         name = next((text for item in signals if (text := item.values.get("requirement", ""))), "")
         if not re.search(r"^[\w-]+-(?:gpu|cu\d+|cuda\w*)(?![\w-])", name):
-            found = (
-                _OF_CUDA.search(signals.text)
-                if signals.get("conda-unsatisfiable", "conda-not-found", "no-version-of")
-                else None
-            )
+            refused = signals.get("conda-unsatisfiable", "conda-not-found", "no-version-of")
+            found = _OF_CUDA.search(signals.text) if refused else None
             name = found[0] if found else ""
         if not name:
             return None
         return Found(detail=f"{name} is made for CUDA, which macOS does not have.", facts=("platform",))
 
     @staticmethod
-    def _wsl(platform: str, signals: Hearing, *, wheel: bool) -> Outcome:
+    def _wsl(case: Case) -> Outcome:
         """ROCm's usual packages look for a kernel module and /dev/kfd, which WSL has not; a wheel has its own fault."""
-        told = signals.get("rock-not-loaded", "kfd-no-file", "" if wheel else "hip-no-device")
-        if platform != "wsl2" or not told:
+        wheel = any(item.rocm for item in case.installed)
+        told = case.signals.get("rock-not-loaded", "kfd-no-file", "" if wheel else "hip-no-device")
+        if case.host.platform != "wsl2" or not told:
             return None
         detail = "WSL has neither the amdgpu module nor /dev/kfd; ROCm's packages for WSL serve a few GPUs only."
         page = "https://rocm.docs.amd.com/projects/radeon/en/latest/docs/install/wsl/install-pytorch.html"
         return Found(detail=detail, facts=("platform",), confidence="likely", sources=(page,))
 
     @staticmethod
-    def _refused(
-        platform: str,
-        arch: str | None,
-        python: str | None,
-        matrix: Matrix,
-        signals: Hearing,
-        asked: Mapping[str, str],
-    ) -> Outcome:
+    def _refused(case: Case, platform: str) -> Outcome:
         """Nothing fits, for a package that the matrix does not know on this platform; or all that is asked for fits."""
+        arch, python, matrix, signals = case.host.arch, case.host.python, case.matrix, case.signals
+        asked = case.wanted
         usual = platform in {"linux", "wsl2"} and arch in {None, "x86_64", "amd64"}
         place = place_of(platform, arch or "")
         here = place.rstrip("_")
@@ -184,19 +173,15 @@ class PlatformUnsupported(Rule):
         return Found(detail=detail, facts=("platform",), confidence="possible", severity="warning")
 
     @staticmethod
-    def _macos(os: str | None, installed: tuple[Installed, ...], signals: Hearing) -> Outcome:
+    def _macos(case: Case) -> Outcome:
         """MacOS below what the build's GPU backend needs."""
-        found = re.fullmatch(r"macos(\d[\d.]*)", os or "")
-        heard = signals.get("mps-macos")
-        if not heard:
+        if "mps-macos" not in case.signals:
             return None
+        found = re.fullmatch(r"macos(\d[\d.]*)", case.host.os or "")
         here = f"macOS {found[1]}" if found else "this macOS"
-        item = named(installed, "torch")
-        build = item.label if item else "this PyTorch"
-        return Found(
-            detail=f"The Metal backend of {build} needs a newer release than {here}.",
-            facts=("os",) if found else ("platform",),
-        )
+        item = named(case.installed, "torch")
+        detail = f"The Metal backend of {item.label if item else 'this PyTorch'} needs a newer release than {here}."
+        return Found(detail=detail, facts=("os",) if found else ("platform",))
 
 
 class CpuInstructionsMissing(Rule):
@@ -220,13 +205,8 @@ class CpuInstructionsMissing(Rule):
         if host.arch not in {None, "x86_64", "amd64"}:
             return None
         flags = frozenset(cpu_flags)
-        found = clashing(
-            here,
-            lambda part: processor.verdict(part.build, flags),
-            matrix,
-            this="this one lacks them",
-            facts=("cpu_flags",),
-        )
+        this, facts = "this one lacks them", ("cpu_flags",)
+        found = clashing(here, lambda part: processor.verdict(part.build, flags), matrix, this=this, facts=facts)
         needing = any(part.build.cpu for item in here for part in item.parts)
         return found or (Fits("the processor has what the builds need") if needing else None)
 
@@ -331,6 +311,4 @@ class LibstdcxxTooOld(Rule):
         if not need:
             return None
         have = f"; the loaded one ends at {host.libstdcxx}" if host.libstdcxx else ""
-        return Found(
-            detail=f"A library asks for {need} of libstdc++{have}.", facts=("libstdcxx",) if host.libstdcxx else ()
-        )
+        return Found(detail=f"A library asks for {need} of libstdc++{have}.", facts=told(libstdcxx=host.libstdcxx))

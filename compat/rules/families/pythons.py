@@ -18,9 +18,6 @@ from compat.rules.together import clashing
 from compat.rules.wanted import candidates, left_behind, standing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.case import Case
 
@@ -73,15 +70,15 @@ class PythonUnsupported(Rule):
             return replace(found, severity="warning", confidence="likely")
         if left_behind(python, case.matrix, case.signals) and standing(case.signals) == "newer":
             return Fits("")
-        refused = self._wheel(python, case.signals) or self._variant(python, case.matrix, case.commands)
+        refused = self._wheel(python, case.signals) or self._variant(python, case)
         if refused or ("pip-none-found" in case.signals and not all(case.wanted.values())):
             return refused  # the installer itself found nothing that fits among all releases of its day
-        return self._fits(python, case.wanted, case.matrix)
+        return self._fits(python, case)
 
     @staticmethod
-    def _fits(python: str, asked: Mapping[str, str], matrix: Matrix) -> Outcome:
+    def _fits(python: str, case: Case) -> Outcome:
         """Everything that is asked for is known, and published for this Python."""
-        known = {name: candidates(matrix, name, specifier) for name, specifier in asked.items()}
+        known = {name: candidates(case.matrix, name, specifier) for name, specifier in case.wanted.items()}
         if not known or not all(any(short(python) in row.python for row in rows) for rows in known.values()):
             return None
         return Fits(f"{', '.join(known)} {'is' if len(known) == 1 else 'are'} published for Python {short(python)}")
@@ -94,20 +91,18 @@ class PythonUnsupported(Rule):
             return None
         if found[3] and versions.release(python)[:2] >= (int(found[1]), int(found[2])):
             return None  # the stable ABI serves every later Python (PEP 384)
-        return Found(
-            detail=f"The wheel is for Python {found[1]}.{found[2]}; this is {short(python)}.", facts=("python",)
-        )
+        return Found(detail=f"The wheel is for Python {found[1]}.{found[2]}; this is {short(python)}.")
 
     @staticmethod
-    def _variant(python: str, matrix: Matrix, commands: tuple[str, ...]) -> Outcome:
+    def _variant(python: str, case: Case) -> Outcome:
         """The index that a command names has no wheel for this Python."""
-        variant = told.index_variant(commands)
-        rows = [row for row in matrix.builds("torch") if row.variant == variant] if variant else []
+        variant = told.index_variant(case.commands)
+        rows = [row for row in case.matrix.builds("torch") if row.variant == variant] if variant else []
         offered = sorted({item for row in rows for item in row.python}, key=_python_key)
         if not offered or short(python) in offered:
             return None
         detail = f"The index {variant} has torch for Python {', '.join(offered)}; this is {short(python)}."
-        return Found(detail=detail, facts=("python",), sources=cite(matrix, rows[-1]))
+        return Found(detail=detail, facts=("python",), sources=cite(case.matrix, rows[-1]))
 
 
 def _python_key(text: str) -> tuple[tuple[int, ...], bool]:
