@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import compat.rules.stack as stack
 import compat.rules.together as together
@@ -20,9 +20,24 @@ if TYPE_CHECKING:
     from compat.matrix import Matrix
     from compat.reading.messages import Hearing
     from compat.rules.rule import Outcome, Rule
-    from compat.versions import Environment
 
 _Made = TypeVar("_Made")
+
+
+class _Derived(Generic[_Made]):
+    """An attribute of a case that a function makes from the host's facts, and from the matrix if it takes that; once.
+
+    The function's own docstring says what it is.
+    """
+
+    def __init__(self, make: Callable[[Host], _Made] | Callable[[Host, Matrix], _Made]) -> None:
+        self._make: Callable[..., _Made] = make
+        self._takes: int = make.__code__.co_argcount
+
+    def __get__(self, case: Case, owner: type[Case] | None = None) -> _Made:
+        if self._make not in case.derived:
+            case.derived[self._make] = self._make(*(case.host, case.matrix)[: self._takes])
+        return cast("_Made", case.derived[self._make])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,56 +51,19 @@ class Case:
     commands: tuple[str, ...] = ()
     derived: dict[Callable[..., Any], Any] = field(default_factory=dict)
 
-    @property
-    def distributions(self) -> dict[str, str]:
-        """See :func:`compat.rules.stack.packages_of`."""
-        return self._kept(stack.packages_of)
-
-    @property
-    def cited(self) -> dict[str, str]:
-        """See :func:`compat.rules.stack.cited_of`."""
-        return self._kept(stack.cited_of)
-
-    @property
-    def device_free(self) -> bool:
-        """See :func:`compat.rules.stack.has_no_device`."""
-        return self._kept(stack.has_no_device)
-
-    @property
-    def vendors(self) -> frozenset[str]:
-        """See :func:`compat.rules.stack.vendors_of`."""
-        return self._kept(stack.vendors_of)
-
-    @property
-    def world(self) -> Environment:
-        """See :func:`compat.rules.stack.world`."""
-        return self._kept(stack.world)
-
-    @property
-    def installed(self) -> tuple[stack.Installed, ...]:
-        """See :func:`compat.rules.stack.installed`."""
-        return self._kept(stack.installed, self.matrix)
-
-    @property
-    def pairs(self) -> tuple[together.Pair, ...]:
-        """See :func:`compat.rules.together.pairs`."""
-        return self._kept(together.pairs, self.matrix)
-
-    @property
-    def here(self) -> tuple[together.Here, ...]:
-        """See :func:`compat.rules.together.here`."""
-        return self._kept(together.here, self.matrix)
+    distributions = _Derived(stack.packages_of)
+    cited = _Derived(stack.cited_of)
+    device_free = _Derived(stack.has_no_device)
+    vendors = _Derived(stack.vendors_of)
+    world = _Derived(stack.world)
+    installed = _Derived(stack.installed)
+    pairs = _Derived(together.pairs)
+    here = _Derived(together.here)
 
     @property
     def wanted(self) -> dict[str, str]:
         """See :func:`compat.rules.wanted.wanted`."""
         return wanted(self.host, self.matrix, self.signals, self.commands, self.wishes)
-
-    def _kept(self, make: Callable[..., _Made], *more: Matrix) -> _Made:
-        """What is derived from the host's facts, made once."""
-        if make not in self.derived:
-            self.derived[make] = make(self.host, *more)
-        return cast("_Made", self.derived[make])
 
     def given(self, name: str) -> Any:
         """The value of a parameter of a rule's ``check``: a fact, this ``case``, or an attribute of it by its name."""

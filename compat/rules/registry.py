@@ -8,8 +8,7 @@ from compat.rules.families import (
     arch_age,
     arch_targets,
     builds,
-    container_gpu,
-    container_image,
+    container,
     device_support,
     docker,
     driver,
@@ -24,7 +23,6 @@ from compat.rules.families import (
     other_gpus,
     pairs,
     platforms,
-    products,
     pythons,
     rocm,
     rocm_versions,
@@ -36,8 +34,8 @@ from compat.rules.rule import Rule, family
 
 # The families, from the hardware up; in each, its rules in the order in which they are written.
 _FAMILIES: Final = (
-    health, kernel_module, device_support, modes, products, interconnect, driver, runtimes, rocm, rocm_versions,
-    other_gpus, container_gpu, container_image, docker, platforms, pythons, systems, arch_age, arch_targets, builds,
+    health, kernel_module, device_support, modes, interconnect, driver, runtimes, rocm, rocm_versions,
+    other_gpus, container, docker, platforms, pythons, systems, arch_age, arch_targets, builds,
     installations, libraries, pairs, toolkit, environment, memory,
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 from compat.commands import Place, typed
 from compat.matrix import matrix
 from compat.reading.messages import recognise
-from compat.rules.families.arch_cover import asked_floor, dropped
+from compat.rules.families.arch_age import asked_floor, dropped
 
 
 def cards(name: str) -> list[dict[str, str]]:

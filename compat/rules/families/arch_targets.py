@@ -13,7 +13,7 @@ from compat.joints import kernels
 from compat.joints.build import vendor_of
 from compat.joints.verdict import Unknown, any_of, clash_of, sure
 from compat.lazy import pattern
-from compat.rules.families.arch_cover import may_be_another, nvidia_cards, served, span, uncovered_by
+from compat.rules.families.arch_age import may_be_another, nvidia_cards, served, span, uncovered_by
 from compat.rules.knowledge import cite, cuda_of_driver, is_version
 from compat.rules.rule import Found, Outcome, Rule, Unsure, told
 from compat.rules.stack import canonical
@@ -35,12 +35,9 @@ if TYPE_CHECKING:
 class ArchSpecificTarget(Rule):
     """Kernels were built for an architecture-specific target that does not match.
 
-    Why:
-        ``sm_90a`` code is bound to exactly that capability; ``f`` targets cover one family.
-    Fix:
-        Rebuild the kernels for this GPU's own target or for a plain one. The family target serves too.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#architecture-specific-features
+    Why: ``sm_90a`` code is bound to exactly that capability; ``f`` targets cover one family.
+    Fix: Rebuild the kernels for this GPU's own target or for a plain one. The family target serves too.
+    Sources: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#architecture-specific-features
     """
 
     area = "arch"
@@ -67,12 +64,9 @@ class ArchSpecificTarget(Rule):
 class ArchIntegratedVsDiscrete(Rule):
     """Code for discrete GPUs does not run on Jetson-class GPUs, nor the reverse.
 
-    Why:
-        Integrated capabilities stand outside the rule that code of one major runs on higher minors.
-    Fix:
-        Use a build that names this GPU's own capability. Wheels built for that Jetson do.
-    Sources:
-        - https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
+    Why: Integrated capabilities stand outside the rule that code of one major runs on higher minors.
+    Fix: Use a build that names this GPU's own capability. Wheels built for that Jetson do.
+    Sources: https://github.com/pytorch/pytorch/blob/HEAD/torch/cuda/__init__.py
     """
 
     area = "arch"
@@ -104,13 +98,10 @@ class ArchIntegratedVsDiscrete(Rule):
 class PtxJitTooNewForDriver(Rule):
     """PTX in the build is newer than the driver can compile.
 
-    Why:
-        Minor-version compatibility does not extend to PTX: the driver compiles it, and knows versions up to its own
+    Why: Minor-version compatibility does not extend to PTX: the driver compiles it, and knows versions up to its own
         CUDA release only.
-    Fix:
-        Upgrade the driver, or use a build with native code for this GPU.
-    Sources:
-        - https://docs.nvidia.com/deploy/cuda-compatibility/frequently-asked-questions.html
+    Fix: Upgrade the driver, or use a build with native code for this GPU.
+    Sources: https://docs.nvidia.com/deploy/cuda-compatibility/frequently-asked-questions.html
     """
 
     area = "driver"
@@ -136,12 +127,9 @@ class PtxJitTooNewForDriver(Rule):
 class ArchPtxOnly(Rule):
     """The GPU is served by PTX alone: the first start is slow.
 
-    Why:
-        The driver compiles every kernel on first use and keeps the result in a cache, which containers lose.
-    Fix:
-        Keep the JIT cache, or use a build with native code. CUDA_CACHE_PATH keeps it on a volume.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#just-in-time-compilation
+    Why: The driver compiles every kernel on first use and keeps the result in a cache, which containers lose.
+    Fix: Keep the JIT cache, or use a build with native code. CUDA_CACHE_PATH keeps it on a volume.
+    Sources: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#just-in-time-compilation
     """
 
     severity = "warning"
@@ -169,12 +157,9 @@ class ArchPtxOnly(Rule):
 class ExtensionArchMissing(Rule):
     """A compiled extension lacks code for this GPU.
 
-    Why:
-        The framework may cover the GPU while an add-on, compiled on another machine, does not.
-    Fix:
-        Reinstall the extension compiled for this GPU.
-    Sources:
-        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    Why: The framework may cover the GPU while an add-on, compiled on another machine, does not.
+    Fix: Reinstall the extension compiled for this GPU.
+    Sources: https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
     """
 
     area = "arch"
@@ -232,11 +217,9 @@ def _compiled(name: str, target: str) -> Fix:
 class EngineFileForeign(Rule):
     """A TensorRT engine file was built elsewhere.
 
-    Why:
-        An engine runs with the TensorRT release, on the compute capability and on the platform that it was built with,
+    Why: An engine runs with the TensorRT release, on the compute capability and on the platform that it was built with,
         unless it was built with the modes for version or hardware compatibility.
-    Fix:
-        Build the engine again from its model, on this machine and with this TensorRT. Or build it with
+    Fix: Build the engine again from its model, on this machine and with this TensorRT. Or build it with
         --versionCompatible or --hardwareCompatibilityLevel; no mode carries it to another operating system.
     Sources:
         - https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html
@@ -261,12 +244,9 @@ class EngineFileForeign(Rule):
 class CudnnDropsGpu(Rule):
     """The bundled cuDNN no longer supports this GPU.
 
-    Why:
-        cuDNN dropped Maxwell, Pascal and Volta before the frameworks stopped compiling for them.
-    Fix:
-        Use a framework build with an older cuDNN.
-    Sources:
-        - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html
+    Why: cuDNN dropped Maxwell, Pascal and Volta before the frameworks stopped compiling for them.
+    Fix: Use a framework build with an older cuDNN.
+    Sources: https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html
     """
 
     area = "arch"
@@ -294,12 +274,9 @@ class CudnnDropsGpu(Rule):
 class TritonGpuTooOld(Rule):
     """torch.compile and Triton cannot target this GPU.
 
-    Why:
-        Triton generates code for capability 7.0 and later only.
-    Fix:
-        Run without torch.compile, or with backend='aot_eager'.
-    Sources:
-        - https://github.com/pytorch/pytorch/blob/HEAD/torch/_inductor/exc.py
+    Why: Triton generates code for capability 7.0 and later only.
+    Fix: Run without torch.compile, or with backend='aot_eager'.
+    Sources: https://github.com/pytorch/pytorch/blob/HEAD/torch/_inductor/exc.py
     """
 
     severity = "warning"
@@ -323,13 +300,10 @@ class TritonGpuTooOld(Rule):
 class KernelsUnlikeMatrix(Rule):
     """The installed files carry other GPU code than the published build of this version.
 
-    Why:
-        The package was compiled by somebody else, patched, or the matrix is wrong. Verdicts on this machine rest on the
-        files themselves; what a reinstall from the index would bring may differ.
-    Fix:
-        Reinstall the package if the build is not your own; else report the matrix row.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
+    Why: The package was compiled by somebody else, patched, or the matrix is wrong. Verdicts on this machine rest on
+        the files themselves; what a reinstall from the index would bring may differ.
+    Fix: Reinstall the package if the build is not your own; else report the matrix row.
+    Sources: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
     """
 
     severity = "warning"
@@ -364,12 +338,9 @@ _FORMATS: Final = {"bf": "bf16", "fp": "fp8"}
 class PrecisionUnsupported(Rule):
     """The number format has no hardware support on this GPU.
 
-    Why:
-        bfloat16 came with capability 8.0, FP8 with 8.9, FP4 with 10.0; emulated formats are slow or have no kernels.
-    Fix:
-        Choose a format that the device has: float16 below capability 8.0. From 8.0 on there is bfloat16.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#features-and-technical-specifications
+    Why: bfloat16 came with capability 8.0, FP8 with 8.9, FP4 with 10.0; emulated formats are slow or have no kernels.
+    Fix: Choose a format that the device has: float16 below capability 8.0. From 8.0 on there is bfloat16.
+    Sources: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#features-and-technical-specifications
     """
 
     area = "precision"

@@ -53,13 +53,10 @@ def _is_display_only(gpu: Gpu) -> bool:
 class WrongVendorBuild(Rule):
     """The framework was built for another vendor than the GPU in the machine.
 
-    Why:
-        The default index gives the CUDA build on Linux, so AMD users get it unless they name the index; and
-        installers that see an integrated AMD GPU pick ROCm although an NVIDIA card is present.
-    Fix:
-        Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.
-    Sources:
-        - https://pytorch.org/get-started/locally/
+    Why: The default index gives the CUDA build on Linux, so AMD users get it unless they name the index; and installers
+        that see an integrated AMD GPU pick ROCm although an NVIDIA card is present.
+    Fix: Reinstall the framework from the index of the GPU's vendor: whl/cuNNN, whl/rocmX.Y or whl/xpu.
+    Sources: https://pytorch.org/get-started/locally/
     """
 
     area = "framework"
@@ -127,11 +124,9 @@ class WrongVendorBuild(Rule):
 class CpuOnlyBuild(Rule):
     """A CPU-only framework build on a machine with a GPU.
 
-    Why:
-        The package imports and computes, only slowly, and no framework's own check fails for it. Resolvers fall back
+    Why: The package imports and computes, only slowly, and no framework's own check fails for it. Resolvers fall back
         to CPU wheels when the index has nothing that fits the Python or platform.
-    Fix:
-        Reinstall the framework from the accelerator's index.
+    Fix: Reinstall the framework from the accelerator's index.
     Sources:
         - https://pytorch.org/get-started/locally/
         - https://docs.jax.dev/en/latest/installation.html

@@ -39,12 +39,9 @@ def _unlike(gpus: tuple[Gpu, ...]) -> bool:
 class DriverOpenModuleRequired(Rule):
     """This GPU needs the open kernel modules.
 
-    Why:
-        Recent GPUs are handled by the open modules only; with the other flavour the driver loads but finds no device.
-    Fix:
-        Install the open flavour of the driver and restart.
-    Sources:
-        - https://github.com/NVIDIA/open-gpu-kernel-modules
+    Why: Recent GPUs are handled by the open modules only; with the other flavour the driver loads but finds no device.
+    Fix: Install the open flavour of the driver and restart.
+    Sources: https://github.com/NVIDIA/open-gpu-kernel-modules
     """
 
     area = "kernel-module"
@@ -67,12 +64,9 @@ class DriverOpenModuleRequired(Rule):
 class DriverOpenModuleUnsupportedGpu(Rule):
     """The GPU is too old for the open kernel modules.
 
-    Why:
-        The open modules depend on a co-processor of the GPU (GSP) that came with Turing.
-    Fix:
-        Install the proprietary flavour of a branch that still serves the card, then restart.
-    Sources:
-        - https://github.com/NVIDIA/open-gpu-kernel-modules
+    Why: The open modules depend on a co-processor of the GPU (GSP) that came with Turing.
+    Fix: Install the proprietary flavour of a branch that still serves the card, then restart.
+    Sources: https://github.com/NVIDIA/open-gpu-kernel-modules
     """
 
     area = "kernel-module"
@@ -97,12 +91,9 @@ class DriverOpenModuleUnsupportedGpu(Rule):
 class DriverGpuUnsupportedByBranch(Rule):
     """The installed driver branch does not serve this GPU.
 
-    Why:
-        Each driver release has a list of devices; legacy cards stay on their last branch.
-    Fix:
-        Move to a driver branch that lists the card. A newer one for new GPUs, the legacy branch for dropped ones.
-    Sources:
-        - https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/
+    Why: Each driver release has a list of devices; legacy cards stay on their last branch.
+    Fix: Move to a driver branch that lists the card. A newer one for new GPUs, the legacy branch for dropped ones.
+    Sources: https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/
     """
 
     area = "driver"
@@ -132,13 +123,10 @@ class DriverGpuUnsupportedByBranch(Rule):
 class DriverDeviceCountMismatch(Rule):
     """The driver shows fewer GPUs than the PCI bus.
 
-    Why:
-        A lost or half-initialised card disappears from the driver's list while the bus still shows it.
-    Fix:
-        Look at the kernel log for that bus id; reset or reseat the card. It says RmInitAdapter, Xid 79 or an error of
+    Why: A lost or half-initialised card disappears from the driver's list while the bus still shows it.
+    Fix: Look at the kernel log for that bus id; reset or reseat the card. It says RmInitAdapter, Xid 79 or an error of
         the BARs.
-    Sources:
-        - https://docs.nvidia.com/deploy/xid-errors/
+    Sources: https://docs.nvidia.com/deploy/xid-errors/
     """
 
     area = "driver"

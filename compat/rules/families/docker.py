@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 class DockerMissing(Rule):
     """No container engine is found.
 
-    Why:
-        Images can be planned and written without an engine, but not built or verified.
-    Fix:
-        Install Docker Engine or Podman.
-    Sources:
-        - https://docs.docker.com/engine/install/
+    Why: Images can be planned and written without an engine, but not built or verified.
+    Fix: Install Docker Engine or Podman.
+    Sources: https://docs.docker.com/engine/install/
     """
 
     severity = "info"
@@ -41,12 +38,9 @@ class DockerMissing(Rule):
 class DockerDaemonDown(Rule):
     """The Docker daemon does not answer.
 
-    Why:
-        The client is only a front end of the daemon.
-    Fix:
-        Start the daemon. Check DOCKER_HOST and the context.
-    Sources:
-        - https://docs.docker.com/engine/daemon/troubleshoot/
+    Why: The client is only a front end of the daemon.
+    Fix: Start the daemon. Check DOCKER_HOST and the context.
+    Sources: https://docs.docker.com/engine/daemon/troubleshoot/
     """
 
     severity = "warning"
@@ -63,12 +57,9 @@ class DockerDaemonDown(Rule):
 class DockerPermission(Rule):
     """The user may not talk to the Docker daemon.
 
-    Why:
-        It belongs to the group docker, whose members have the powers of root on the host.
-    Fix:
-        Join the group docker (its members have the powers of root) and log in again. Rootless Docker needs no group.
-    Sources:
-        - https://docs.docker.com/engine/install/linux-postinstall/
+    Why: It belongs to the group docker, whose members have the powers of root on the host.
+    Fix: Join the group docker (its members have the powers of root) and log in again. Rootless Docker needs no group.
+    Sources: https://docs.docker.com/engine/install/linux-postinstall/
     """
 
     severity = "warning"
@@ -89,10 +80,8 @@ class DockerPermission(Rule):
 class DockerSnap(Rule):
     """Docker comes from snap and cannot see the NVIDIA toolkit.
 
-    Why:
-        The snap is confined and does not find hooks and libraries of the host.
-    Fix:
-        Remove the snap and install Docker from its own repository.
+    Why: The snap is confined and does not find hooks and libraries of the host.
+    Fix: Remove the snap and install Docker from its own repository.
     Sources:
         - https://docs.docker.com/engine/install/ubuntu/
         - https://github.com/canonical/docker-snap
@@ -113,12 +102,9 @@ class DockerSnap(Rule):
 class DockerRootless(Rule):
     """A rootless engine needs its own GPU configuration.
 
-    Why:
-        A rootless engine may not edit the device rules that the legacy hook sets.
-    Fix:
-        Use CDI. Or set no-cgroups for the toolkit.
-    Sources:
-        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+    Why: A rootless engine may not edit the device rules that the legacy hook sets.
+    Fix: Use CDI. Or set no-cgroups for the toolkit.
+    Sources: https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
     """
 
     severity = "warning"
@@ -148,13 +134,10 @@ class DockerRootless(Rule):
 class K8sNoGpuResource(Rule):
     """The pod did not request a GPU.
 
-    Why:
-        Device plug-ins inject only what the pod asks for.
-    Fix:
-        Add resources.limits nvidia.com/gpu: 1 to the container of the pod. AMD's is amd.com/gpu; check the device
+    Why: Device plug-ins inject only what the pod asks for.
+    Fix: Add resources.limits nvidia.com/gpu: 1 to the container of the pod. AMD's is amd.com/gpu; check the device
         plug-in and the runtime class.
-    Sources:
-        - https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
+    Sources: https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
     """
 
     area = "kubernetes"
@@ -187,12 +170,9 @@ def _configure(engine: str) -> tuple[Command, ...]:
 class ContainerMixedInjection(Rule):
     """Hook and runtime are used together in an unsupported way.
 
-    Why:
-        On Tegra and on CDI-only set-ups the old hook refuses to work.
-    Fix:
-        Use the runtime instead of --gpus. That is --runtime=nvidia with NVIDIA_VISIBLE_DEVICES.
-    Sources:
-        - https://github.com/NVIDIA/nvidia-container-toolkit
+    Why: On Tegra and on CDI-only set-ups the old hook refuses to work.
+    Fix: Use the runtime instead of --gpus. That is --runtime=nvidia with NVIDIA_VISIBLE_DEVICES.
+    Sources: https://github.com/NVIDIA/nvidia-container-toolkit
     """
 
     area = "docker"
@@ -220,12 +200,9 @@ class ContainerMixedInjection(Rule):
 class ContainerToolkitOld(Rule):
     """The NVIDIA container toolkit is too old.
 
-    Why:
-        Early releases know cgroup v1 only, and mounted compat libraries without looking at the driver.
-    Fix:
-        Upgrade nvidia-container-toolkit and libnvidia-container1 together.
-    Sources:
-        - https://github.com/NVIDIA/libnvidia-container/releases
+    Why: Early releases know cgroup v1 only, and mounted compat libraries without looking at the driver.
+    Fix: Upgrade nvidia-container-toolkit and libnvidia-container1 together.
+    Sources: https://github.com/NVIDIA/libnvidia-container/releases
     """
 
     severity = "warning"
@@ -247,12 +224,9 @@ class ContainerToolkitOld(Rule):
 class CdiSpecStale(Rule):
     """The CDI specification was written for another driver.
 
-    Why:
-        It lists library files of one driver version, and driver upgrades do not refresh it.
-    Fix:
-        Generate the specification again.
-    Sources:
-        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
+    Why: It lists library files of one driver version, and driver upgrades do not refresh it.
+    Fix: Generate the specification again.
+    Sources: https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
     """
 
     area = "docker"
@@ -275,12 +249,9 @@ class CdiSpecStale(Rule):
 class ContainerCliLdcache(Rule):
     """nvidia-container-cli cannot find the driver's libraries.
 
-    Why:
-        It finds the driver through the host's loader cache only.
-    Fix:
-        Rebuild the loader's cache on the host. Correct the ldconfig line of its configuration.
-    Sources:
-        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_ldcache.c
+    Why: It finds the driver through the host's loader cache only.
+    Fix: Rebuild the loader's cache on the host. Correct the ldconfig line of its configuration.
+    Sources: https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_ldcache.c
     """
 
     area = "docker"
@@ -309,12 +280,9 @@ class ContainerCliLdcache(Rule):
 class DockerNoGpuRuntime(Rule):
     """The engine has no way to hand out GPUs.
 
-    Why:
-        Docker maps --gpus to a hook or a CDI device that the container toolkit provides.
-    Fix:
-        Install the container toolkit and configure the engine.
-    Sources:
-        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
+    Why: Docker maps --gpus to a hook or a CDI device that the container toolkit provides.
+    Fix: Install the container toolkit and configure the engine.
+    Sources: https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
     """
 
     severity = "warning"
@@ -344,12 +312,9 @@ class DockerNoGpuRuntime(Rule):
 class ContainerVisibleDevicesUnprivileged(Rule):
     """Device requests by variable are not accepted for this container.
 
-    Why:
-        Operators switch the variable off so that images cannot grant themselves devices.
-    Fix:
-        Ask with --gpus or CDI. Or use the device plug-in.
-    Sources:
-        - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/
+    Why: Operators switch the variable off so that images cannot grant themselves devices.
+    Fix: Ask with --gpus or CDI. Or use the device plug-in.
+    Sources: https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/
     """
 
     severity = "warning"

@@ -23,12 +23,10 @@ if TYPE_CHECKING:
 class DriverLibraryFaulty(Rule):
     """A library of the GPU driver ends every program that loads it.
 
-    Why:
-        A damaged file, a half-finished upgrade, a stand-in or a library of another machine that comes first on the
+    Why: A damaged file, a half-finished upgrade, a stand-in or a library of another machine that comes first on the
         loader's path: each framework loads it too and dies, or takes the machine for one without a GPU. What such a
         library would have told is not known.
-    Fix:
-        Take the library's folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.
+    Fix: Take the library's folder out of LD_LIBRARY_PATH if it came from there, else install the driver again.
     Sources:
         - https://man7.org/linux/man-pages/man8/ld.so.8.html
         - https://docs.nvidia.com/deploy/nvml-api/
@@ -46,12 +44,10 @@ class DriverLibraryFaulty(Rule):
 class DriverHangs(Rule):
     """The NVIDIA driver does not answer.
 
-    Why:
-        A call into the driver that never returns hangs every program that makes it, nvidia-smi included. A GPU that
+    Why: A call into the driver that never returns hangs every program that makes it, nvidia-smi included. A GPU that
         fell off the bus or firmware that stopped does this; so, for some seconds, does a driver without persistence
         mode that has many GPUs to wake.
-    Fix:
-        Ask again with more time, then look at the kernel log. If it still hangs, look there for Xids and restart the
+    Fix: Ask again with more time, then look at the kernel log. If it still hangs, look there for Xids and restart the
         machine: processes inside such a call cannot be killed.
     Sources:
         - https://docs.nvidia.com/deploy/xid-errors/
@@ -73,12 +69,10 @@ class DriverHangs(Rule):
 class NoDriver(Rule):
     """There is an NVIDIA GPU but no usable NVIDIA driver.
 
-    Why:
-        CUDA error 35 and "Found no NVIDIA driver" are printed both when the driver is old and when it is absent, so
+    Why: CUDA error 35 and "Found no NVIDIA driver" are printed both when the driver is old and when it is absent, so
         the verdict comes from the driver's own version, not from the text. After a kernel update the module may be
         missing for the new kernel.
-    Fix:
-        Install the NVIDIA driver and restart. The distribution's package with DKMS survives kernel updates.
+    Fix: Install the NVIDIA driver and restart. The distribution's package with DKMS survives kernel updates.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/c10/cuda/CUDAFunctions.cpp
         - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
@@ -119,12 +113,9 @@ class NoDriver(Rule):
 class DriverStubLoaded(Rule):
     """The CUDA stub library is loaded instead of the driver.
 
-    Why:
-        Toolkits ship an empty libcuda so that programs can be linked on machines without a driver.
-    Fix:
-        Take .../lib64/stubs out of LD_LIBRARY_PATH and ld.so.conf.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+    Why: Toolkits ship an empty libcuda so that programs can be linked on machines without a driver.
+    Fix: Take .../lib64/stubs out of LD_LIBRARY_PATH and ld.so.conf.
+    Sources: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
 
     area = "driver"
@@ -141,11 +132,9 @@ class DriverStubLoaded(Rule):
 class DriverLibraryMismatch(Rule):
     """The NVIDIA kernel module and the driver's libraries have different versions.
 
-    Why:
-        A package upgrade replaces the libraries at once, while the old module stays in memory until it is reloaded.
+    Why: A package upgrade replaces the libraries at once, while the old module stays in memory until it is reloaded.
         The two speak a private protocol and refuse each other.
-    Fix:
-        Restart, or reload the kernel modules after stopping every user of the GPU; then hold the packages.
+    Fix: Restart, or reload the kernel modules after stopping every user of the GPU; then hold the packages.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/src/nvidia/arch/nvalloc/unix/src/osapi.c
         - https://docs.nvidia.com/deploy/nvml-api/
@@ -173,13 +162,10 @@ class DriverLibraryMismatch(Rule):
 class DriverDuplicateLibraries(Rule):
     """Several versions of the driver's libraries are on the loader's path.
 
-    Why:
-        The container runtime adds only files of the running driver; copies baked into an image may win by order.
-    Fix:
-        Remove the stale driver packages or files, then rebuild the loader's cache. In images never install driver
+    Why: The container runtime adds only files of the running driver; copies baked into an image may win by order.
+    Fix: Remove the stale driver packages or files, then rebuild the loader's cache. In images never install driver
         packages.
-    Sources:
-        - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
+    Sources: https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c
     """
 
     area = "driver"
@@ -202,11 +188,9 @@ class DriverDuplicateLibraries(Rule):
 class ForwardCompatConflict(Rule):
     """A cuda-compat libcuda is active where it does not apply.
 
-    Why:
-        Forward compatibility is limited to data-center GPUs, some workstation cards and Jetson. Errors 803 and 804 mean
-        that two driver generations met in one process.
-    Fix:
-        Take the compat folder off the loader's path, or upgrade the host's driver. It may stand in LD_LIBRARY_PATH and
+    Why: Forward compatibility is limited to data-center GPUs, some workstation cards and Jetson. Errors 803 and 804
+        mean that two driver generations met in one process.
+    Fix: Take the compat folder off the loader's path, or upgrade the host's driver. It may stand in LD_LIBRARY_PATH and
         in ld.so.conf.d.
     Sources:
         - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
@@ -253,12 +237,9 @@ def _older(compat: str, driver: str | None) -> bool:
 class ForwardCompatAvailable(Rule):
     """A cuda-compat package could make this build run.
 
-    Why:
-        There, a newer CUDA user space may run on an older kernel driver without touching the host.
-    Fix:
-        Add the package cuda-compat-<major>-<minor> to the image. The container toolkit enables it.
-    Sources:
-        - https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
+    Why: There, a newer CUDA user space may run on an older kernel driver without touching the host.
+    Fix: Add the package cuda-compat-<major>-<minor> to the image. The container toolkit enables it.
+    Sources: https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
     """
 
     severity = "info"

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 class CudaEnvHarmful(Rule):
     """Debugging variables slow the GPU down.
 
-    Why:
-        It makes launches synchronous, writes core dumps, or loads a profiler into every program.
-    Fix:
-        Unset the variable outside debugging.
-    Sources:
-        - https://github.com/NVIDIA/DCGM/blob/HEAD/nvvs/src/Software.cpp
+    Why: It makes launches synchronous, writes core dumps, or loads a profiler into every program.
+    Fix: Unset the variable outside debugging.
+    Sources: https://github.com/NVIDIA/DCGM/blob/HEAD/nvvs/src/Software.cpp
     """
 
     severity = "warning"
@@ -68,13 +65,10 @@ _DATA_DIR: Final = pattern(r"--xla_gpu_cuda_data_dir=[\"']?([^\s\"']{1,400})")
 class XlaFlagsInvalid(Rule):
     """XLA_FLAGS holds a flag that XLA does not accept.
 
-    Why:
-        XLA ends the process on unknown flags; flags come and go with its releases. A folder of CUDA that is not there
+    Why: XLA ends the process on unknown flags; flags come and go with its releases. A folder of CUDA that is not there
         fails later, when libdevice is looked for.
-    Fix:
-        Remove the flag. Or name the folder of a toolkit that has nvvm/libdevice.
-    Sources:
-        - https://openxla.org/xla/flags_guidance
+    Fix: Remove the flag. Or name the folder of a toolkit that has nvvm/libdevice.
+    Sources: https://openxla.org/xla/flags_guidance
     """
 
     area = "env"
@@ -104,12 +98,9 @@ class XlaFlagsInvalid(Rule):
 class BnbCudaOverride(Rule):
     """BNB_CUDA_VERSION forces another library of bitsandbytes.
 
-    Why:
-        The override switches off the search for the nearest library of the same major.
-    Fix:
-        Unset BNB_CUDA_VERSION.
-    Sources:
-        - https://github.com/bitsandbytes-foundation/bitsandbytes/blob/HEAD/bitsandbytes/cextension.py
+    Why: The override switches off the search for the nearest library of the same major.
+    Fix: Unset BNB_CUDA_VERSION.
+    Sources: https://github.com/bitsandbytes-foundation/bitsandbytes/blob/HEAD/bitsandbytes/cextension.py
     """
 
     severity = "warning"
@@ -133,12 +124,9 @@ class BnbCudaOverride(Rule):
 class JaxPlatformsMismatch(Rule):
     """JAX_PLATFORMS forces a platform that is not there.
 
-    Why:
-        The setting is strict: JAX does not fall back to other platforms.
-    Fix:
-        Unset JAX_PLATFORMS, or install the plug-in.
-    Sources:
-        - https://docs.jax.dev/en/latest/config_options.html
+    Why: The setting is strict: JAX does not fall back to other platforms.
+    Fix: Unset JAX_PLATFORMS, or install the plug-in.
+    Sources: https://docs.jax.dev/en/latest/config_options.html
     """
 
     severity = "warning"
@@ -175,10 +163,8 @@ _MASKS: Final = (
 class DevicesHidden(Rule):
     """Environment variables hide every GPU.
 
-    Why:
-        An entry that does not exist ends the list: all after it is invisible, and an empty value hides everything.
-    Fix:
-        Unset the mask, or give a list of GPUs that exist.
+    Why: An entry that does not exist ends the list: all after it is invisible, and an empty value hides everything.
+    Fix: Unset the mask, or give a list of GPUs that exist.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables
         - https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
@@ -260,12 +246,9 @@ def beyond_outer(env: Mapping[str, str]) -> tuple[str, str]:
 class VisibleDevicesConflict(Rule):
     """Two layers of device masks disagree.
 
-    Why:
-        ROCR filters first and renumbers, HIP then filters the renumbered list.
-    Fix:
-        Set one of the masks only.
-    Sources:
-        - https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
+    Why: ROCR filters first and renumbers, HIP then filters the renumbered list.
+    Fix: Set one of the masks only.
+    Sources: https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html
     """
 
     severity = "warning"

@@ -18,13 +18,10 @@ RESET: Final = (Example("sudo nvidia-smi --gpu-reset -i <index>"), Command("sudo
 class GpuXidFatal(Rule):
     """A fatal Xid was logged for a GPU.
 
-    Why:
-        Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that
+    Why: Xids are the driver's own fault reports; several leave the device unusable until it is reset. 79 is a GPU that
         has fallen off the bus, often for want of power, cooling or contact.
-    Fix:
-        Drain the GPU and reset it, or restart the machine. A card that does it again needs hardware triage.
-    Sources:
-        - https://docs.nvidia.com/deploy/xid-errors/
+    Fix: Drain the GPU and reset it, or restart the machine. A card that does it again needs hardware triage.
+    Sources: https://docs.nvidia.com/deploy/xid-errors/
     """
 
     area = "health"
@@ -53,12 +50,9 @@ class GpuXidFatal(Rule):
 class GpuEccUncorrectable(Rule):
     """A GPU has uncorrectable memory errors.
 
-    Why:
-        Data on this device can no longer be trusted until it is reset.
-    Fix:
-        Reset the GPU; run a field diagnostic if it returns.
-    Sources:
-        - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
+    Why: Data on this device can no longer be trusted until it is reset.
+    Fix: Reset the GPU; run a field diagnostic if it returns.
+    Sources: https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
     """
 
     area = "health"
@@ -76,12 +70,9 @@ class GpuEccUncorrectable(Rule):
 class GpuResetRequired(Rule):
     """The driver says that the GPU needs a reset.
 
-    Why:
-        The driver withholds the device after a fault until it is reset.
-    Fix:
-        Stop all users of the GPU and reset it. Restart if that is refused.
-    Sources:
-        - https://docs.nvidia.com/deploy/nvml-api/
+    Why: The driver withholds the device after a fault until it is reset.
+    Fix: Stop all users of the GPU and reset it. Restart if that is refused.
+    Sources: https://docs.nvidia.com/deploy/nvml-api/
     """
 
     area = "health"
@@ -99,12 +90,9 @@ class GpuResetRequired(Rule):
 class GpuRowRemapPending(Rule):
     """Row remapping or page retirement waits for a reset.
 
-    Why:
-        Spare rows are swapped in at reset only.
-    Fix:
-        Reset the GPU or restart.
-    Sources:
-        - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
+    Why: Spare rows are swapped in at reset only.
+    Fix: Reset the GPU or restart.
+    Sources: https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
     """
 
     severity = "warning"
@@ -122,12 +110,9 @@ class GpuRowRemapPending(Rule):
 class GpuXidApplication(Rule):
     """Application-level Xids are in the log.
 
-    Why:
-        These codes (13, 31, 43, 45 ...) usually point to the program, not to the device.
-    Fix:
-        Debug the program. The tool compute-sanitizer shows where it goes wrong; the machine needs nothing.
-    Sources:
-        - https://docs.nvidia.com/deploy/xid-errors/
+    Why: These codes (13, 31, 43, 45 ...) usually point to the program, not to the device.
+    Fix: Debug the program. The tool compute-sanitizer shows where it goes wrong; the machine needs nothing.
+    Sources: https://docs.nvidia.com/deploy/xid-errors/
     """
 
     severity = "info"

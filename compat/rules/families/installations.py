@@ -30,12 +30,10 @@ if TYPE_CHECKING:
 class NoGpuHere(Rule):
     """Something here wants a GPU, and there is none.
 
-    Why:
-        A CUDA or ROCm build on a machine without a GPU computes on the CPU without a word, or fails at its first call
+    Why: A CUDA or ROCm build on a machine without a GPU computes on the CPU without a word, or fails at its first call
         of the device. No driver mends it: a driver needs a device. In a container the GPU may be on the machine and
         only not handed in.
-    Fix:
-        Run it on a machine with a GPU, or take the CPU build on purpose. A container is started with the GPU.
+    Fix: Run it on a machine with a GPU, or take the CPU build on purpose. A container is started with the GPU.
     Sources:
         - https://docs.pytorch.org/docs/stable/generated/torch.cuda.is_available.html
         - https://docs.docker.com/engine/containers/gpu/
@@ -85,12 +83,9 @@ def _elsewhere(built: Installed | None) -> Fix:
 class FrameworkDuplicateInstall(Rule):
     """Two copies of a framework are installed.
 
-    Why:
-        Which copy wins depends on the order of the path and changes between shells.
-    Fix:
-        Uninstall every copy, then install once.
-    Sources:
-        - https://packaging.python.org/en/latest/specifications/recording-installed-packages/
+    Why: Which copy wins depends on the order of the path and changes between shells.
+    Fix: Uninstall every copy, then install once.
+    Sources: https://packaging.python.org/en/latest/specifications/recording-installed-packages/
     """
 
     area = "framework"
@@ -130,12 +125,9 @@ class FrameworkDuplicateInstall(Rule):
 class JaxPluginInitFailed(Rule):
     """The JAX GPU plug-in is installed but could not start.
 
-    Why:
-        JAX then prints that no CUDA-enabled jaxlib is installed; the true cause stands in the exception above it.
-    Fix:
-        Unset LD_LIBRARY_PATH and reinstall JAX with its extra.
-    Sources:
-        - https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
+    Why: JAX then prints that no CUDA-enabled jaxlib is installed; the true cause stands in the exception above it.
+    Fix: Unset LD_LIBRARY_PATH and reinstall JAX with its extra.
+    Sources: https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
     """
 
     area = "framework"
@@ -200,11 +192,9 @@ def _installed(pairs: tuple[Pair, ...], cited: Mapping[str, str], matrix: Matrix
 class FrameworksConflict(Rule):
     """Frameworks in one environment need incompatible CUDA libraries.
 
-    Why:
-        torch pins exact versions of the CUDA libraries while jax and TensorFlow ask for a minimum: the last install
+    Why: torch pins exact versions of the CUDA libraries while jax and TensorFlow ask for a minimum: the last install
         decides who breaks, and in one process the first import does.
-    Fix:
-        Use one environment or image per framework, or releases whose ranges overlap; see `envcheck resolve`. Or take
+    Fix: Use one environment or image per framework, or releases whose ranges overlap; see `envcheck resolve`. Or take
         one of them as a CPU build.
     Sources:
         - https://docs.jax.dev/en/latest/installation.html
@@ -269,12 +259,9 @@ class FrameworksConflict(Rule):
 class CudaMajorMixedInEnv(Rule):
     """Libraries of two CUDA majors are in one environment.
 
-    Why:
-        An extension built for one major cannot use the other's runtime in the same process.
-    Fix:
-        Reinstall all GPU packages for the same CUDA major.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#pip-wheels
+    Why: An extension built for one major cannot use the other's runtime in the same process.
+    Fix: Reinstall all GPU packages for the same CUDA major.
+    Sources: https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#pip-wheels
     """
 
     severity = "warning"

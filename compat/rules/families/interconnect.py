@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 class FabricManagerVersionMismatch(Rule):
     """The fabric manager and the driver are of different versions.
 
-    Why:
-        The daemon speaks a private interface to the kernel driver that changes with each version.
-    Fix:
-        Install the fabric manager of exactly the driver's version.
-    Sources:
-        - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+    Why: The daemon speaks a private interface to the kernel driver that changes with each version.
+    Fix: Install the fabric manager of exactly the driver's version.
+    Sources: https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     """
 
     area = "fabric"
@@ -43,10 +40,8 @@ class FabricManagerVersionMismatch(Rule):
 class FabricManagerDown(Rule):
     """An NVSwitch system runs without its fabric manager.
 
-    Why:
-        On NVSwitch machines CUDA refuses to initialise until the fabric is configured, although nvidia-smi works.
-    Fix:
-        Install the fabric manager of exactly the driver's version and start it.
+    Why: On NVSwitch machines CUDA refuses to initialise until the fabric is configured, although nvidia-smi works.
+    Fix: Install the fabric manager of exactly the driver's version and start it.
     Sources:
         - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
         - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
@@ -107,12 +102,9 @@ class FabricManagerDown(Rule):
 class ImexNotReady(Rule):
     """A multi-node NVLink system has no channel of the IMEX service.
 
-    Why:
-        Sharing memory across NVLink trays (GB200 and GB300 NVL72) goes through the IMEX daemon and its channels.
-    Fix:
-        Start the IMEX service. Fill in /etc/nvidia-imex/nodes_config.cfg before; pass channels into containers.
-    Sources:
-        - https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/
+    Why: Sharing memory across NVLink trays (GB200 and GB300 NVL72) goes through the IMEX daemon and its channels.
+    Fix: Start the IMEX service. Fill in /etc/nvidia-imex/nodes_config.cfg before; pass channels into containers.
+    Sources: https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/
     """
 
     severity = "info"
@@ -137,12 +129,9 @@ class ImexNotReady(Rule):
 class NvlinkDown(Rule):
     """NVLink lanes are down.
 
-    Why:
-        Collectives silently take slower paths when links are missing.
-    Fix:
-        Check the bridges and the fabric manager's log, and reset the GPUs.
-    Sources:
-        - https://docs.nvidia.com/deploy/xid-errors/
+    Why: Collectives silently take slower paths when links are missing.
+    Fix: Check the bridges and the fabric manager's log, and reset the GPUs.
+    Sources: https://docs.nvidia.com/deploy/xid-errors/
     """
 
     severity = "warning"
@@ -178,13 +167,10 @@ class NvlinkDown(Rule):
 class PcieLinkDegraded(Rule):
     """The PCIe link runs narrower than the slot and card allow.
 
-    Why:
-        Transfers between host and device scale with the link. The generation falls when idle and is no evidence; the
+    Why: Transfers between host and device scale with the link. The generation falls when idle and is no evidence; the
         width is.
-    Fix:
-        Reseat the card, or use a slot of full width.
-    Sources:
-        - https://docs.nvidia.com/deploy/nvml-api/
+    Fix: Reseat the card, or use a slot of full width.
+    Sources: https://docs.nvidia.com/deploy/nvml-api/
     """
 
     severity = "warning"
@@ -203,12 +189,9 @@ class PcieLinkDegraded(Rule):
 class IommuMultiGpuHang(Rule):
     """Several AMD GPUs without iommu=pt.
 
-    Why:
-        Translated accesses between GPUs can hang jobs that use several.
-    Fix:
-        Add iommu=pt to the kernel's command line and restart.
-    Sources:
-        - https://rocm.docs.amd.com/projects/rccl/en/latest/how-to/troubleshooting-rccl.html
+    Why: Translated accesses between GPUs can hang jobs that use several.
+    Fix: Add iommu=pt to the kernel's command line and restart.
+    Sources: https://rocm.docs.amd.com/projects/rccl/en/latest/how-to/troubleshooting-rccl.html
     """
 
     severity = "warning"
@@ -228,13 +211,10 @@ class IommuMultiGpuHang(Rule):
 class PcieAcsBlocksP2p(Rule):
     """PCIe access control sends traffic between GPUs through the processor.
 
-    Why:
-        With source validation on, a bridge redirects traffic between devices to the root complex, which slows or
-        hangs NCCL. In virtual machines it must stay on.
-    Fix:
-        Switch ACS off in the firmware setup. Or switch IO virtualisation off there; to test, set NCCL_P2P_DISABLE=1.
-    Sources:
-        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    Why: With source validation on, a bridge redirects traffic between devices to the root complex, which slows or hangs
+        NCCL. In virtual machines it must stay on.
+    Fix: Switch ACS off in the firmware setup. Or switch IO virtualisation off there; to test, set NCCL_P2P_DISABLE=1.
+    Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     """
 
     severity = "warning"
@@ -262,12 +242,9 @@ class PcieAcsBlocksP2p(Rule):
 class NcclTopologyHidden(Rule):
     """NCCL does not see the PCI topology.
 
-    Why:
-        NCCL plans its rings from /sys; the flat topology of a virtual machine or container gives poor plans.
-    Fix:
-        Mount /sys properly, or supply NCCL_TOPO_FILE.
-    Sources:
-        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+    Why: NCCL plans its rings from /sys; the flat topology of a virtual machine or container gives poor plans.
+    Fix: Mount /sys properly, or supply NCCL_TOPO_FILE.
+    Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
     """
 
     severity = "info"
@@ -291,12 +268,9 @@ class NcclTopologyHidden(Rule):
 class P2pUnsupported(Rule):
     """GPUs cannot address each other directly.
 
-    Why:
-        Many consumer generations have peer access switched off, so that collectives go through main memory.
-    Fix:
-        Set NCCL_P2P_DISABLE=1. Consumer cards have no peer access; some drivers report it wrongly.
-    Sources:
-        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+    Why: Many consumer generations have peer access switched off, so that collectives go through main memory.
+    Fix: Set NCCL_P2P_DISABLE=1. Consumer cards have no peer access; some drivers report it wrongly.
+    Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
     """
 
     severity = "info"
@@ -323,12 +297,9 @@ class P2pUnsupported(Rule):
 class PeermemMissing(Rule):
     """The GPUDirect RDMA module is not loaded.
 
-    Why:
-        Without nvidia_peermem (or DMA-BUF with the open modules) traffic between nodes goes through main memory.
-    Fix:
-        Load nvidia-peermem.
-    Sources:
-        - https://docs.nvidia.com/cuda/gpudirect-rdma/
+    Why: Without nvidia_peermem (or DMA-BUF with the open modules) traffic between nodes goes through main memory.
+    Fix: Load nvidia-peermem.
+    Sources: https://docs.nvidia.com/cuda/gpudirect-rdma/
     """
 
     severity = "warning"

@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 class DriverVfioBound(Rule):
     """The GPU is reserved for passthrough (vfio-pci).
 
-    Why:
-        The host hands the card to a virtual machine, so that its own driver never sees it.
-    Fix:
-        Unbind the device from vfio-pci, or use the virtual machine that owns it.
-    Sources:
-        - https://docs.kernel.org/driver-api/vfio.html
+    Why: The host hands the card to a virtual machine, so that its own driver never sees it.
+    Fix: Unbind the device from vfio-pci, or use the virtual machine that owns it.
+    Sources: https://docs.kernel.org/driver-api/vfio.html
     """
 
     severity = "warning"
@@ -49,10 +46,8 @@ class DriverVfioBound(Rule):
 class DriverNouveauBound(Rule):
     """The nouveau (or nova) driver holds the GPU.
 
-    Why:
-        Only one kernel driver can own the device.
-    Fix:
-        Blacklist nouveau and restart. Rebuild the initial RAM disk in between; where no NVIDIA driver is installed,
+    Why: Only one kernel driver can own the device.
+    Fix: Blacklist nouveau and restart. Rebuild the initial RAM disk in between; where no NVIDIA driver is installed,
         install it, which does the same.
     Sources:
         - https://github.com/NVIDIA/open-gpu-kernel-modules/blob/HEAD/kernel-open/nvidia/nv.c
@@ -84,11 +79,9 @@ class DriverNouveauBound(Rule):
 class DriverSecureBootUnsigned(Rule):
     """Secure Boot keeps the NVIDIA module out.
 
-    Why:
-        The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first
+    Why: The firmware lets the kernel load signed modules only; a module built here is signed with a key that must first
         be enrolled.
-    Fix:
-        Enrol the key that signed the module, then restart. Or use the distribution's signed modules, or switch Secure
+    Fix: Enrol the key that signed the module, then restart. Or use the distribution's signed modules, or switch Secure
         Boot off.
     Sources:
         - https://wiki.debian.org/SecureBoot
@@ -124,10 +117,8 @@ class DriverSecureBootUnsigned(Rule):
 class DriverModuleNotLoaded(Rule):
     """The NVIDIA libraries are installed, but the kernel module is not loaded.
 
-    Why:
-        A kernel update without a rebuilt module leaves the libraries in place and nothing behind them.
-    Fix:
-        Load the module; if it is missing for this kernel, build it. That takes the kernel's headers.
+    Why: A kernel update without a rebuilt module leaves the libraries in place and nothing behind them.
+    Fix: Load the module; if it is missing for this kernel, build it. That takes the kernel's headers.
     Sources:
         - https://docs.nvidia.com/deploy/nvml-api/
         - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
@@ -173,13 +164,10 @@ class DriverModuleNotLoaded(Rule):
 class DriverGspInitFailed(Rule):
     """The GPU's firmware (GSP) failed to start.
 
-    Why:
-        The device is on the bus but never becomes usable, so every tool reports that there is none.
-    Fix:
-        Switch the machine off and on; then try another driver branch. Above-4G decoding in the firmware setup must be
+    Why: The device is on the bus but never becomes usable, so every tool reports that there is none.
+    Fix: Switch the machine off and on; then try another driver branch. Above-4G decoding in the firmware setup must be
         on.
-    Sources:
-        - https://github.com/NVIDIA/open-gpu-kernel-modules/issues
+    Sources: https://github.com/NVIDIA/open-gpu-kernel-modules/issues
     """
 
     area = "kernel-module"
@@ -197,11 +185,9 @@ class DriverGspInitFailed(Rule):
 class UvmNotReady(Rule):
     """nvidia-uvm is not loaded, or its device node is missing.
 
-    Why:
-        NVML needs the control node only, CUDA also needs unified memory: nvidia-smi looks healthy while CUDA fails with
-        "unknown error". It is also seen after suspend and resume.
-    Fix:
-        Load nvidia-uvm, or reload it after suspend. In containers pass the node through the toolkit.
+    Why: NVML needs the control node only, CUDA also needs unified memory: nvidia-smi looks healthy while CUDA fails
+        with "unknown error". It is also seen after suspend and resume.
+    Fix: Load nvidia-uvm, or reload it after suspend. In containers pass the node through the toolkit.
     Sources:
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc.c
         - https://github.com/pytorch/pytorch/blob/HEAD/c10/cuda/CUDAFunctions.cpp
@@ -229,11 +215,9 @@ class UvmNotReady(Rule):
 class DevicePermission(Rule):
     """The user may not open the GPU's device nodes.
 
-    Why:
-        The nodes belong to a group (render, video); group ids inside an image rarely equal the host's, so that only the
-        numeric id of the node's owner helps there.
-    Fix:
-        Join the group that owns the device nodes and log in again. In containers pass the numeric group with
+    Why: The nodes belong to a group (render, video); group ids inside an image rarely equal the host's, so that only
+        the numeric id of the node's owner helps there.
+    Fix: Join the group that owns the device nodes and log in again. In containers pass the numeric group with
         --group-add.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html

@@ -37,11 +37,9 @@ def _was_loaded(signals: Hearing) -> bool:
 class LibraryMissing(Rule):
     """A shared library that the framework needs cannot be found.
 
-    Why:
-        TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty
+    Why: TensorFlow, onnxruntime and others only warn and continue on the CPU, so this is the usual cause of an empty
         list of GPUs. The number after ``.so`` is part of the name: another major is another library.
-    Fix:
-        Install the package that ships the library, or put its folder on the loader's path. Never link another major.
+    Fix: Install the package that ships the library, or put its folder on the loader's path. Never link another major.
     Sources:
         - https://www.tensorflow.org/install/pip
         - https://man7.org/linux/man-pages/man8/ld.so.8.html
@@ -124,10 +122,8 @@ class LibraryMissing(Rule):
 class LibraryMismatch(Rule):
     """A different version of a bundled library is loaded.
 
-    Why:
-        LD_LIBRARY_PATH beats the path inside the wheel, so that a system copy shadows the one that was tested.
-    Fix:
-        Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library. Or remove CUDA's folders from the
+    Why: LD_LIBRARY_PATH beats the path inside the wheel, so that a system copy shadows the one that was tested.
+    Fix: Unset LD_LIBRARY_PATH, and uninstall the system's copy of the library. Or remove CUDA's folders from the
         variable.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/backends/cudnn/__init__.py
@@ -231,12 +227,9 @@ def _cannot_serve(have: str, built: str) -> bool:
 class LdLibraryPathShadow(Rule):
     """LD_LIBRARY_PATH has CUDA folders although the wheels bundle CUDA.
 
-    Why:
-        Even a compatible copy of today becomes a mismatch after the next upgrade of either side.
-    Fix:
-        Unset LD_LIBRARY_PATH, or keep only the driver's folders.
-    Sources:
-        - https://docs.jax.dev/en/latest/installation.html
+    Why: Even a compatible copy of today becomes a mismatch after the next upgrade of either side.
+    Fix: Unset LD_LIBRARY_PATH, or keep only the driver's folders.
+    Sources: https://docs.jax.dev/en/latest/installation.html
     """
 
     severity = "warning"
@@ -275,12 +268,9 @@ class LdLibraryPathShadow(Rule):
 class NcclVersionMixed(Rule):
     """Two NCCL versions can be loaded.
 
-    Why:
-        The first library loaded serves everybody in the process.
-    Fix:
-        Keep one nvidia-nccl package, and remove the system's libnccl2.
-    Sources:
-        - https://github.com/NVIDIA/nccl/blob/HEAD/src/init.cc
+    Why: The first library loaded serves everybody in the process.
+    Fix: Keep one nvidia-nccl package, and remove the system's libnccl2.
+    Sources: https://github.com/NVIDIA/nccl/blob/HEAD/src/init.cc
     """
 
     severity = "warning"
@@ -304,12 +294,9 @@ class NcclVersionMixed(Rule):
 class LibraryKnownBad(Rule):
     """A library version with a known defect is installed.
 
-    Why:
-        JAX carries these versions as start-up checks; one of them breaks binary compatibility.
-    Fix:
-        Upgrade cuDNN.
-    Sources:
-        - https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
+    Why: JAX carries these versions as start-up checks; one of them breaks binary compatibility.
+    Fix: Upgrade cuDNN.
+    Sources: https://github.com/jax-ml/jax/blob/HEAD/jax_plugins/cuda/__init__.py
     """
 
     severity = "warning"

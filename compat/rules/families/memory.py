@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 class ShmTooSmall(Rule):
     """Shared memory (/dev/shm) is too small for data loaders or collectives.
 
-    Why:
-        Worker processes and NCCL keep their buffers there, and die with a bus error when it is full.
-    Fix:
-        Start the container with more shared memory. That is --shm-size=8g or --ipc=host; in Compose shm_size; in
+    Why: Worker processes and NCCL keep their buffers there, and die with a bus error when it is full.
+    Fix: Start the container with more shared memory. That is --shm-size=8g or --ipc=host; in Compose shm_size; in
         Kubernetes an emptyDir in memory.
     Sources:
         - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
@@ -52,12 +50,9 @@ class ShmTooSmall(Rule):
 class ContainerMemlockLimit(Rule):
     """The limit of locked memory is low for RDMA.
 
-    Why:
-        RDMA pins its buffers; NCCL's documentation asks for the limit to be lifted.
-    Fix:
-        Start with --ulimit memlock=-1.
-    Sources:
-        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    Why: RDMA pins its buffers; NCCL's documentation asks for the limit to be lifted.
+    Fix: Start with --ulimit memlock=-1.
+    Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     """
 
     severity = "warning"
@@ -79,12 +74,9 @@ class ContainerMemlockLimit(Rule):
 class ContainerNumaBlocked(Rule):
     """NUMA calls are blocked in the container.
 
-    Why:
-        Newer NCCL places host buffers by NUMA node, which the default profile of Docker denies.
-    Fix:
-        Add the capability SYS_NICE. Or set NCCL_CUMEM_HOST_ENABLE=0.
-    Sources:
-        - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    Why: Newer NCCL places host buffers by NUMA node, which the default profile of Docker denies.
+    Fix: Add the capability SYS_NICE. Or set NCCL_CUMEM_HOST_ENABLE=0.
+    Sources: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     """
 
     severity = "info"
@@ -101,11 +93,9 @@ class ContainerNumaBlocked(Rule):
 class OutOfMemory(Rule):
     """GPU memory is not sufficient, or already in use.
 
-    Why:
-        The model, its batch or its cache do not fit, or another process holds the memory; JAX and TensorFlow take most
+    Why: The model, its batch or its cache do not fit, or another process holds the memory; JAX and TensorFlow take most
         of it at start, so that libraries like cuDNN fail inside for want of it.
-    Fix:
-        End the processes that hold the memory, choose another GPU, or use a smaller batch or precision.
+    Fix: End the processes that hold the memory, choose another GPU, or use a smaller batch or precision.
     Sources:
         - https://pytorch.org/docs/stable/notes/cuda.html#memory-management
         - https://docs.jax.dev/en/latest/gpu_memory_allocation.html
@@ -143,12 +133,9 @@ class OutOfMemory(Rule):
 class GpuBusyOtherProcesses(Rule):
     """Other processes use the GPU.
 
-    Why:
-        Measurements mean something on an idle device only.
-    Fix:
-        Expect lower numbers, or wait.
-    Sources:
-        - https://docs.nvidia.com/deploy/nvml-api/
+    Why: Measurements mean something on an idle device only.
+    Fix: Expect lower numbers, or wait.
+    Sources: https://docs.nvidia.com/deploy/nvml-api/
     """
 
     severity = "info"
@@ -165,13 +152,10 @@ class GpuBusyOtherProcesses(Rule):
 class HostMemoryLow(Rule):
     """Main memory is small compared with GPU memory.
 
-    Why:
-        Weights are normally staged through main memory; a process that ends with 137 and no text was killed by the
+    Why: Weights are normally staged through main memory; a process that ends with 137 and no text was killed by the
         kernel or by the memory limit of its container.
-    Fix:
-        Raise the container's memory limit, or add memory or swap.
-    Sources:
-        - https://docs.kernel.org/admin-guide/mm/concepts.html
+    Fix: Raise the container's memory limit, or add memory or swap.
+    Sources: https://docs.kernel.org/admin-guide/mm/concepts.html
     """
 
     severity = "warning"
@@ -196,12 +180,10 @@ class HostMemoryLow(Rule):
 class UmaCarveoutSmall(Rule):
     """An integrated GPU has a small share of memory of its own.
 
-    Why:
-        Frameworks look at the dedicated pool first, although the GPU can use much more of the main memory.
-    Fix:
-        Raise the GPU's share of memory in the firmware setup. Or use a framework that takes shared memory into account.
-    Sources:
-        - https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/
+    Why: Frameworks look at the dedicated pool first, although the GPU can use much more of the main memory.
+    Fix: Raise the GPU's share of memory in the firmware setup. Or use a framework that takes shared memory into
+        account.
+    Sources: https://rocm.docs.amd.com/projects/radeon-ryzen/en/latest/
     """
 
     severity = "info"
@@ -221,12 +203,9 @@ class UmaCarveoutSmall(Rule):
 class DiskSpaceLow(Rule):
     """There is little disk space for images and wheels.
 
-    Why:
-        GPU images take 5 to 25 GiB, and a pull needs the compressed and the unpacked form at once.
-    Fix:
-        Remove what is unused, or move it to a larger disk. The engine's data and TMPDIR can be moved.
-    Sources:
-        - https://docs.docker.com/engine/manage-resources/pruning/
+    Why: GPU images take 5 to 25 GiB, and a pull needs the compressed and the unpacked form at once.
+    Fix: Remove what is unused, or move it to a larger disk. The engine's data and TMPDIR can be moved.
+    Sources: https://docs.docker.com/engine/manage-resources/pruning/
     """
 
     severity = "warning"

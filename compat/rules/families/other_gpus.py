@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 class IntelNoComputeRuntime(Rule):
     """An Intel GPU lacks its compute runtime.
 
-    Why:
-        PyTorch's XPU device talks to the GPU through Level Zero.
-    Fix:
-        Install Intel's compute runtime. It is in the distribution or in Intel's repository.
-    Sources:
-        - https://dgpu-docs.intel.com/
+    Why: PyTorch's XPU device talks to the GPU through Level Zero.
+    Fix: Install Intel's compute runtime. It is in the distribution or in Intel's repository.
+    Sources: https://dgpu-docs.intel.com/
     """
 
     area = "intel"
@@ -47,12 +44,9 @@ class IntelNoComputeRuntime(Rule):
 class IntelRenderPermission(Rule):
     """The user may not open the Intel render node.
 
-    Why:
-        The node belongs to the group render.
-    Fix:
-        Join the group render and log in again.
-    Sources:
-        - https://dgpu-docs.intel.com/
+    Why: The node belongs to the group render.
+    Fix: Join the group render and log in again.
+    Sources: https://dgpu-docs.intel.com/
     """
 
     area = "intel"
@@ -75,12 +69,9 @@ class IntelRenderPermission(Rule):
 class JetsonGenericWheel(Rule):
     """A generic ARM wheel is installed on a Jetson.
 
-    Why:
-        Jetsons have their own capabilities and driver stack; other ARM wheels are for CPUs or servers.
-    Fix:
-        Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.
-    Sources:
-        - https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/
+    Why: Jetsons have their own capabilities and driver stack; other ARM wheels are for CPUs or servers.
+    Fix: Install the wheel that NVIDIA publishes for this JetPack, or use an l4t container.
+    Sources: https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/
     """
 
     area = "jetson"
@@ -105,12 +96,9 @@ class JetsonGenericWheel(Rule):
 class JetsonJetpackMismatch(Rule):
     """A container for another JetPack.
 
-    Why:
-        On a Jetson the driver is part of the board's system and cannot be upgraded alone.
-    Fix:
-        Choose the image tag of the installed L4T release.
-    Sources:
-        - https://catalog.ngc.nvidia.com/orgs/nvidia/containers/l4t-base
+    Why: On a Jetson the driver is part of the board's system and cannot be upgraded alone.
+    Fix: Choose the image tag of the installed L4T release.
+    Sources: https://catalog.ngc.nvidia.com/orgs/nvidia/containers/l4t-base
     """
 
     area = "jetson"

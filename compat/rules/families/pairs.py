@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 class FrameworkPairMismatch(Rule):
     """A companion package does not belong to this framework version.
 
-    Why:
-        Companions link against one exact framework and register their operators when they are imported.
-    Fix:
-        Reinstall the framework and its companions in one command, from one index.
+    Why: Companions link against one exact framework and register their operators when they are imported.
+    Fix: Reinstall the framework and its companions in one command, from one index.
     Sources:
         - https://github.com/pytorch/vision#installation
         - https://docs.jax.dev/en/latest/installation.html
@@ -76,12 +74,9 @@ class FrameworkPairMismatch(Rule):
 class FrameworkBuildTagMismatch(Rule):
     """Companions carry different accelerator tags.
 
-    Why:
-        Resolvers ignore local tags when a plain version satisfies the pin, so mixed installs come easily.
-    Fix:
-        Reinstall the companions from the index of torch.
-    Sources:
-        - https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers
+    Why: Resolvers ignore local tags when a plain version satisfies the pin, so mixed installs come easily.
+    Fix: Reinstall the companions from the index of torch.
+    Sources: https://packaging.python.org/en/latest/specifications/version-specifiers/#local-version-identifiers
     """
 
     area = "framework"
@@ -104,12 +99,9 @@ class FrameworkBuildTagMismatch(Rule):
 class NumpyAbiMismatch(Rule):
     """A module was compiled for NumPy 1 and NumPy 2 is installed, or the reverse.
 
-    Why:
-        NumPy's C interface changed incompatibly at 2.0.
-    Fix:
-        Install numpy<2, or newer releases of the packages that complain.
-    Sources:
-        - https://numpy.org/doc/stable/numpy_2_0_migration_guide.html
+    Why: NumPy's C interface changed incompatibly at 2.0.
+    Fix: Install numpy<2, or newer releases of the packages that complain.
+    Sources: https://numpy.org/doc/stable/numpy_2_0_migration_guide.html
     """
 
     area = "python"
@@ -144,12 +136,9 @@ def _one_series(version: str, built: str) -> bool:
 class PythonTagMismatch(Rule):
     """A compiled extension is for another Python version.
 
-    Why:
-        Extension modules are tied to one minor version unless they use the stable ABI.
-    Fix:
-        Reinstall the package with this interpreter; never copy site-packages between versions.
-    Sources:
-        - https://peps.python.org/pep-3149/
+    Why: Extension modules are tied to one minor version unless they use the stable ABI.
+    Fix: Reinstall the package with this interpreter; never copy site-packages between versions.
+    Sources: https://peps.python.org/pep-3149/
     """
 
     area = "python"
@@ -172,11 +161,9 @@ class PythonTagMismatch(Rule):
 class AbiMismatch(Rule):
     """An extension was compiled against another framework ABI.
 
-    Why:
-        C++ symbols change with the framework's release and with libstdc++'s string ABI, which torch changed
-        between releases, per build.
-    Fix:
-        Install the wheel for exactly this framework, or rebuild it here. CUDA major, Python and ABI count too.
+    Why: C++ symbols change with the framework's release and with libstdc++'s string ABI, which torch changed between
+        releases, per build.
+    Fix: Install the wheel for exactly this framework, or rebuild it here. CUDA major, Python and ABI count too.
     Sources:
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
         - https://gcc.gnu.org/onlinedocs/libstdc++/manual/using_dual_abi.html

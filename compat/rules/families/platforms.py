@@ -48,10 +48,8 @@ def _made_for(wheel: str, here: str) -> bool:
 class PlatformUnsupported(Rule):
     """There is no build for this operating system and processor architecture.
 
-    Why:
-        Vendors drop platforms silently; pip then takes an old release, a CPU build, or nothing.
-    Fix:
-        Use WSL2 or a Linux container, or the last release that had the platform.
+    Why: Vendors drop platforms silently; pip then takes an old release, a CPU build, or nothing.
+    Fix: Use WSL2 or a Linux container, or the last release that had the platform.
     Sources:
         - https://www.tensorflow.org/install/pip
         - https://docs.jax.dev/en/latest/installation.html
@@ -187,11 +185,9 @@ class PlatformUnsupported(Rule):
 class CpuInstructionsMissing(Rule):
     """The processor lacks instructions that the build was compiled for.
 
-    Why:
-        The process dies at import with an illegal instruction, so no message of the framework appears. Virtual
+    Why: The process dies at import with an illegal instruction, so no message of the framework appears. Virtual
         machines with a generic processor model are the usual case.
-    Fix:
-        Give the virtual machine the processor model host, or use another host or a build without them.
+    Fix: Give the virtual machine the processor model host, or use another host or a build without them.
     Sources:
         - https://github.com/jax-ml/jax/blob/HEAD/jax/_src/lib/__init__.py
         - https://github.com/tensorflow/tensorflow/blob/HEAD/tensorflow/python/platform/self_check.py
@@ -214,12 +210,9 @@ class CpuInstructionsMissing(Rule):
 class MuslLibc(Rule):
     """The C library is musl, for which frameworks publish no wheels.
 
-    Why:
-        A glibc binary cannot be loaded by musl's loader.
-    Fix:
-        Use a glibc base image, such as debian:12-slim or ubuntu:22.04.
-    Sources:
-        - https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+    Why: A glibc binary cannot be loaded by musl's loader.
+    Fix: Use a glibc base image, such as debian:12-slim or ubuntu:22.04.
+    Sources: https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
 
     area = "platform"
@@ -245,10 +238,8 @@ class MuslLibc(Rule):
 class GlibcTooOld(Rule):
     """The C library is older than the build requires.
 
-    Why:
-        Wheels state their floor in the tag (manylinux_2_28 is glibc 2.28); a C library cannot be added to a system.
-    Fix:
-        Use a newer system or base image, or the last release whose wheels load here.
+    Why: Wheels state their floor in the tag (manylinux_2_28 is glibc 2.28); a C library cannot be added to a system.
+    Fix: Use a newer system or base image, or the last release whose wheels load here.
     Sources:
         - https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
         - https://github.com/pytorch/pytorch/issues/123649
@@ -293,12 +284,9 @@ class GlibcTooOld(Rule):
 class LibstdcxxTooOld(Rule):
     """libstdc++ lacks symbols that the build needs.
 
-    Why:
-        A conda environment or an old base image often shadows a newer copy of the system.
-    Fix:
-        Update libstdc++, or put the newer copy first.
-    Sources:
-        - https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html
+    Why: A conda environment or an old base image often shadows a newer copy of the system.
+    Fix: Update libstdc++, or put the newer copy first.
+    Sources: https://gcc.gnu.org/onlinedocs/libstdc++/manual/abi.html
     """
 
     area = "libraries"

@@ -32,12 +32,9 @@ def short(python: str) -> str:
 class PythonUnsupported(Rule):
     """No build of this framework exists for this Python.
 
-    Why:
-        pip hides the reason: it says that no version was found, although the project exists.
-    Fix:
-        Use a Python that the release was published for. Or use a release for this Python.
-    Sources:
-        - https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
+    Why: pip hides the reason: it says that no version was found, although the project exists.
+    Fix: Use a Python that the release was published for. Or use a release for this Python.
+    Sources: https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
     """
 
     area = "python"

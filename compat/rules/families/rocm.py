@@ -29,12 +29,9 @@ def amd_cards(gpus: tuple[Gpu, ...]) -> list[Gpu]:
 class RocmNoDriver(Rule):
     """There is an AMD GPU, but amdgpu is not live.
 
-    Why:
-        The compute driver inside amdgpu is what ROCm talks to.
-    Fix:
-        Load amdgpu; where the kernel has no driver for this GPU, install amdgpu-dkms and restart.
-    Sources:
-        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
+    Why: The compute driver inside amdgpu is what ROCm talks to.
+    Fix: Load amdgpu; where the kernel has no driver for this GPU, install amdgpu-dkms and restart.
+    Sources: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
     """
 
     area = "rocm"
@@ -65,13 +62,10 @@ def _wanted(cards: list[Gpu]) -> Severity | None:
 class RocmContainerFlags(Rule):
     """A ROCm container was started without the devices it needs.
 
-    Why:
-        AMD containers need plain device nodes; NVIDIA's flags such as --gpus do nothing here.
-    Fix:
-        Start the container with AMD's device nodes. Those are /dev/kfd and /dev/dri, with the numeric id of the group
+    Why: AMD containers need plain device nodes; NVIDIA's flags such as --gpus do nothing here.
+    Fix: Start the container with AMD's device nodes. Those are /dev/kfd and /dev/dri, with the numeric id of the group
         render.
-    Sources:
-        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+    Sources: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
     """
 
     area = "rocm"
@@ -104,12 +98,9 @@ class RocmContainerFlags(Rule):
 class RocmKfdMissing(Rule):
     """amdgpu is loaded, but /dev/kfd is absent.
 
-    Why:
-        Graphics works through /dev/dri alone, compute does not. The kernel may be built without HSA_AMD.
-    Fix:
-        Use a kernel with CONFIG_HSA_AMD; in containers add --device /dev/kfd.
-    Sources:
-        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
+    Why: Graphics works through /dev/dri alone, compute does not. The kernel may be built without HSA_AMD.
+    Fix: Use a kernel with CONFIG_HSA_AMD; in containers add --device /dev/kfd.
+    Sources: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/
     """
 
     area = "rocm"
@@ -138,13 +129,10 @@ def _is_inside(gpu: Gpu, matrix: Matrix) -> bool:
 class RocmGfxOverride(Rule):
     """HSA_OVERRIDE_GFX_VERSION is set.
 
-    Why:
-        A near sibling works; another generation crashes the queue. Where the build serves the real target, the override
-        only hides it.
-    Fix:
-        Unset HSA_OVERRIDE_GFX_VERSION where the build serves the real target. Otherwise keep it inside one family.
-    Sources:
-        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
+    Why: A near sibling works; another generation crashes the queue. Where the build serves the real target, the
+        override only hides it.
+    Fix: Unset HSA_OVERRIDE_GFX_VERSION where the build serves the real target. Otherwise keep it inside one family.
+    Sources: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
     """
 
     severity = "warning"
@@ -181,10 +169,8 @@ class RocmGfxOverride(Rule):
 class RocmGfxUnsupported(Rule):
     """The build has no code objects for this AMD GPU.
 
-    Why:
-        ROCm builds carry code for listed targets only, and there is no intermediate form to compile from.
-    Fix:
-        Use a build that lists the GPU's target, or hide GPUs that no build serves. As a stopgap for a near sibling set
+    Why: ROCm builds carry code for listed targets only, and there is no intermediate form to compile from.
+    Fix: Use a build that lists the GPU's target, or hide GPUs that no build serves. As a stopgap for a near sibling set
         HSA_OVERRIDE_GFX_VERSION.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
@@ -284,12 +270,9 @@ def overridden(version: str) -> str:
 class RocmIgpuInterferes(Rule):
     """An integrated AMD GPU is visible next to the discrete one.
 
-    Why:
-        Some libraries need code for every visible device: the message says "all current devices".
-    Fix:
-        Show the discrete GPU alone. Or switch the integrated one off in the firmware setup.
-    Sources:
-        - https://rocm.docs.amd.com/projects/radeon/en/latest/docs/prerequisites.html
+    Why: Some libraries need code for every visible device: the message says "all current devices".
+    Fix: Show the discrete GPU alone. Or switch the integrated one off in the firmware setup.
+    Sources: https://rocm.docs.amd.com/projects/radeon/en/latest/docs/prerequisites.html
     """
 
     severity = "warning"

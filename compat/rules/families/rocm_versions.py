@@ -45,12 +45,9 @@ def _newer_driver(lowest: str = "") -> Fix:
 class RocmLibsMixed(Rule):
     """System ROCm libraries shadow the ones in the wheel.
 
-    Why:
-        HIP and HSA must come from one release; the path decides which copy is loaded.
-    Fix:
-        Take /opt/rocm out of LD_LIBRARY_PATH.
-    Sources:
-        - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html
+    Why: HIP and HSA must come from one release; the path decides which copy is loaded.
+    Fix: Take /opt/rocm out of LD_LIBRARY_PATH.
+    Sources: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/3rd-party/pytorch-install.html
     """
 
     severity = "warning"
@@ -76,10 +73,8 @@ class RocmLibsMixed(Rule):
 class RocmVersionMismatch(Rule):
     """ROCm user space and kernel driver, or two ROCm copies, are too far apart.
 
-    Why:
-        AMD tests each kernel driver with a few releases before and after; HIP and HSA must come from one release.
-    Fix:
-        Use the ROCm release that the build was made for, or a build for the installed one. A newer amdgpu serves more
+    Why: AMD tests each kernel driver with a few releases before and after; HIP and HSA must come from one release.
+    Fix: Use the ROCm release that the build was made for, or a build for the installed one. A newer amdgpu serves more
         releases.
     Sources:
         - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/user-kernel-space-compat-matrix.html

@@ -67,11 +67,9 @@ def _published(case: Case, driver: str, windows: bool) -> Outcome:
 class DriverTooOldForRuntime(Rule):
     """The NVIDIA driver is older than the CUDA build needs.
 
-    Why:
-        Within one CUDA major, precompiled code runs on any driver of that major (minor-version compatibility); a
-        newer major needs a newer driver. PTX is compiled by the driver, which reads no PTX newer than itself.
-    Fix:
-        Upgrade the NVIDIA driver, or install the build for an older CUDA. On data-center GPUs cuda-compat may help.
+    Why: Within one CUDA major, precompiled code runs on any driver of that major (minor-version compatibility); a newer
+        major needs a newer driver. PTX is compiled by the driver, which reads no PTX newer than itself.
+    Fix: Upgrade the NVIDIA driver, or install the build for an older CUDA. On data-center GPUs cuda-compat may help.
     Sources:
         - https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
         - https://docs.nvidia.com/deploy/cuda-compatibility/frequently-asked-questions.html
@@ -195,12 +193,9 @@ def _reports_less(driver_cuda: str, cuda: str) -> bool:
 class DriverMinorVersionLimited(Rule):
     """The build is newer than the driver, inside the same CUDA major.
 
-    Why:
-        Precompiled code works; what the driver itself must compile (PTX, some new interfaces) does not.
-    Fix:
-        Nothing, unless a run-time compiler fails: then upgrade the driver.
-    Sources:
-        - https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
+    Why: Precompiled code works; what the driver itself must compile (PTX, some new interfaces) does not.
+    Fix: Nothing, unless a run-time compiler fails: then upgrade the driver.
+    Sources: https://docs.nvidia.com/deploy/cuda-compatibility/minor-version-compatibility.html
     """
 
     severity = "info"
@@ -223,11 +218,9 @@ class DriverMinorVersionLimited(Rule):
 class PtxJitDisabled(Rule):
     """Compiling PTX is switched off, or its library is missing.
 
-    Why:
-        A build without machine code for the GPU depends on the driver's PTX compiler. Containers get that library
-        only with the compute capability of the driver.
-    Fix:
-        Unset CUDA_DISABLE_PTX_JIT; in containers set NVIDIA_DRIVER_CAPABILITIES=compute,utility.
+    Why: A build without machine code for the GPU depends on the driver's PTX compiler. Containers get that library only
+        with the compute capability of the driver.
+    Fix: Unset CUDA_DISABLE_PTX_JIT; in containers set NVIDIA_DRIVER_CAPABILITIES=compute,utility.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
         - https://github.com/NVIDIA/libnvidia-container/blob/HEAD/src/nvc_info.c

@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 class Wsl1(Rule):
     """WSL version 1 has no GPU.
 
-    Why:
-        WSL1 translates system calls and hands over no devices.
-    Fix:
-        Convert the distribution to version 2 of WSL.
-    Sources:
-        - https://learn.microsoft.com/windows/wsl/compare-versions
+    Why: WSL1 translates system calls and hands over no devices.
+    Fix: Convert the distribution to version 2 of WSL.
+    Sources: https://learn.microsoft.com/windows/wsl/compare-versions
     """
 
     area = "wsl"
@@ -37,12 +34,9 @@ class Wsl1(Rule):
 class WslNoGpuDevice(Rule):
     """WSL2 without a GPU.
 
-    Why:
-        GPU access in WSL goes through the dxg device of a WSL2 kernel, and the driver comes from Windows.
-    Fix:
-        Update the Windows driver and WSL, then restart WSL.
-    Sources:
-        - https://docs.nvidia.com/cuda/wsl-user-guide/
+    Why: GPU access in WSL goes through the dxg device of a WSL2 kernel, and the driver comes from Windows.
+    Fix: Update the Windows driver and WSL, then restart WSL.
+    Sources: https://docs.nvidia.com/cuda/wsl-user-guide/
     """
 
     area = "wsl"
@@ -60,12 +54,9 @@ class WslNoGpuDevice(Rule):
 class WslLinuxDriverInstalled(Rule):
     """A Linux NVIDIA driver is installed inside WSL2.
 
-    Why:
-        In WSL the driver comes from Windows through /usr/lib/wsl/lib; a second one hides it.
-    Fix:
-        Remove the driver packages. Keep toolkit packages only.
-    Sources:
-        - https://docs.nvidia.com/cuda/wsl-user-guide/
+    Why: In WSL the driver comes from Windows through /usr/lib/wsl/lib; a second one hides it.
+    Fix: Remove the driver packages. Keep toolkit packages only.
+    Sources: https://docs.nvidia.com/cuda/wsl-user-guide/
     """
 
     area = "wsl"
@@ -110,12 +101,9 @@ class WslLinuxDriverInstalled(Rule):
 class WindowsVcRuntimeMissing(Rule):
     """Microsoft's Visual C++ runtime is missing.
 
-    Why:
-        The DLLs need the shared C++ runtime, which Windows does not ship.
-    Fix:
-        Install the Visual C++ redistributable.
-    Sources:
-        - https://learn.microsoft.com/cpp/windows/latest-supported-vc-redist
+    Why: The DLLs need the shared C++ runtime, which Windows does not ship.
+    Fix: Install the Visual C++ redistributable.
+    Sources: https://learn.microsoft.com/cpp/windows/latest-supported-vc-redist
     """
 
     area = "windows"
@@ -137,12 +125,9 @@ class WindowsVcRuntimeMissing(Rule):
 class WindowsLongPaths(Rule):
     """Long paths are switched off on Windows.
 
-    Why:
-        Wheels hold deep trees of headers, which pass the limit of 260 characters.
-    Fix:
-        Switch LongPathsEnabled on, or use a short path.
-    Sources:
-        - https://learn.microsoft.com/windows/win32/fileio/maximum-file-path-limitation
+    Why: Wheels hold deep trees of headers, which pass the limit of 260 characters.
+    Fix: Switch LongPathsEnabled on, or use a short path.
+    Sources: https://learn.microsoft.com/windows/win32/fileio/maximum-file-path-limitation
     """
 
     severity = "warning"
@@ -167,13 +152,10 @@ class WindowsLongPaths(Rule):
 class WindowsTdrTimeout(Rule):
     """The display watchdog ended a kernel.
 
-    Why:
-        Windows (and X servers) reset a GPU that does not answer within seconds.
-    Fix:
-        Raise TdrDelay and restart, or use a GPU without a display. Or use the TCC mode on supported cards, or shorter
+    Why: Windows (and X servers) reset a GPU that does not answer within seconds.
+    Fix: Raise TdrDelay and restart, or use a GPU without a display. Or use the TCC mode on supported cards, or shorter
         kernels.
-    Sources:
-        - https://learn.microsoft.com/windows-hardware/drivers/display/tdr-registry-keys
+    Sources: https://learn.microsoft.com/windows-hardware/drivers/display/tdr-registry-keys
     """
 
     severity = "warning"
@@ -215,12 +197,9 @@ _ASKED: Final = pattern(
 class MacosNoCuda(Rule):
     """CUDA or ROCm is asked for on macOS.
 
-    Why:
-        Apple's systems have no current NVIDIA or ROCm support; the wheels for macOS hold no such code.
-    Fix:
-        Use device "mps", or a Linux machine with a GPU. TensorFlow has tensorflow-metal.
-    Sources:
-        - https://pytorch.org/docs/stable/notes/mps.html
+    Why: Apple's systems have no current NVIDIA or ROCm support; the wheels for macOS hold no such code.
+    Fix: Use device "mps", or a Linux machine with a GPU. TensorFlow has tensorflow-metal.
+    Sources: https://pytorch.org/docs/stable/notes/mps.html
     """
 
     area = "macos"
@@ -256,12 +235,9 @@ class MacosNoCuda(Rule):
 class MacosRosettaPython(Rule):
     """An Intel Python runs on Apple silicon.
 
-    Why:
-        An emulated Python cannot use the GPU and finds only old wheels.
-    Fix:
-        Install a Python for arm64.
-    Sources:
-        - https://developer.apple.com/metal/pytorch/
+    Why: An emulated Python cannot use the GPU and finds only old wheels.
+    Fix: Install a Python for arm64.
+    Sources: https://developer.apple.com/metal/pytorch/
     """
 
     severity = "error"

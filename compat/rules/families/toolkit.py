@@ -11,7 +11,7 @@ from compat import versions
 from compat.changes import Example, System, Variable, install
 from compat.findings import Fix
 from compat.joints.verdict import Clash
-from compat.rules.families.arch_cover import dropped
+from compat.rules.families.arch_age import dropped
 from compat.rules.knowledge import cite, is_version
 from compat.rules.rule import Fits, Found, Outcome, Rule
 from compat.rules.stack import named
@@ -31,12 +31,9 @@ if TYPE_CHECKING:
 class ToolkitMissing(Rule):
     """No CUDA toolkit is found for building extensions.
 
-    Why:
-        Running needs the runtime libraries only, which wheels bring; compiling needs headers and nvcc.
-    Fix:
-        Use a devel image, or install the CUDA toolkit of the framework's CUDA release.
-    Sources:
-        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    Why: Running needs the runtime libraries only, which wheels bring; compiling needs headers and nvcc.
+    Fix: Use a devel image, or install the CUDA toolkit of the framework's CUDA release.
+    Sources: https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
     """
 
     area = "toolkit"
@@ -66,12 +63,9 @@ def _toolkit(torch: Installed | None) -> Fix:
 class CudaHomeBroken(Rule):
     """CUDA_HOME or a sibling names a folder that holds no toolkit.
 
-    Why:
-        It takes precedence over PATH when extensions are built.
-    Fix:
-        Correct or unset CUDA_HOME.
-    Sources:
-        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    Why: It takes precedence over PATH when extensions are built.
+    Fix: Correct or unset CUDA_HOME.
+    Sources: https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
     """
 
     severity = "warning"
@@ -116,10 +110,8 @@ def compiling(signals: Hearing, commands: tuple[str, ...]) -> bool:
 class ToolkitTooOldForArch(Rule):
     """nvcc does not know the GPU's architecture.
 
-    Why:
-        Each toolkit compiles for a fixed list of targets; new ones come and old ones go.
-    Fix:
-        Install a toolkit that has the target, or name a lower one with PTX. TORCH_CUDA_ARCH_LIST names it.
+    Why: Each toolkit compiles for a fixed list of targets; new ones come and old ones go.
+    Fix: Install a toolkit that has the target, or name a lower one with PTX. TORCH_CUDA_ARCH_LIST names it.
     Sources:
         - https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
         - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
@@ -157,12 +149,9 @@ class ToolkitTooOldForArch(Rule):
 class ToolkitMismatchExtension(Rule):
     """nvcc and the framework are of different CUDA majors.
 
-    Why:
-        The extension would link one runtime and torch another; torch's build helper refuses that.
-    Fix:
-        Point CUDA_HOME to a toolkit of torch's CUDA major. Or take the matching devel image.
-    Sources:
-        - https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
+    Why: The extension would link one runtime and torch another; torch's build helper refuses that.
+    Fix: Point CUDA_HOME to a toolkit of torch's CUDA major. Or take the matching devel image.
+    Sources: https://github.com/pytorch/pytorch/blob/HEAD/torch/utils/cpp_extension.py
     """
 
     area = "toolkit"
@@ -205,12 +194,9 @@ class ToolkitMismatchExtension(Rule):
 class HostCompilerUnsupported(Rule):
     """The host compiler is outside the range that nvcc accepts.
 
-    Why:
-        The limit is compiled into crt/host_config.h, because nvcc must parse the compiler's own headers.
-    Fix:
-        Install an older g++ and name it to nvcc. CC, CXX and CUDAHOSTCXX name it, or nvcc -ccbin.
-    Sources:
-        - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
+    Why: The limit is compiled into crt/host_config.h, because nvcc must parse the compiler's own headers.
+    Fix: Install an older g++ and name it to nvcc. CC, CXX and CUDAHOSTCXX name it, or nvcc -ccbin.
+    Sources: https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
     """
 
     area = "toolkit"
@@ -251,12 +237,9 @@ def _weight(signals: Hearing, commands: tuple[str, ...]) -> Severity | None:
 class BuildToolsMissing(Rule):
     """Tools for just-in-time builds of extensions are missing.
 
-    Why:
-        Triton and DeepSpeed compile small host programs at first use, even in inference images.
-    Fix:
-        Install ninja, a compiler and the headers of Python.
-    Sources:
-        - https://github.com/deepspeedai/DeepSpeed/blob/HEAD/deepspeed/env_report.py
+    Why: Triton and DeepSpeed compile small host programs at first use, even in inference images.
+    Fix: Install ninja, a compiler and the headers of Python.
+    Sources: https://github.com/deepspeedai/DeepSpeed/blob/HEAD/deepspeed/env_report.py
     """
 
     severity = "info"
